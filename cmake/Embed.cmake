@@ -1,0 +1,16 @@
+# assay_embed(OUT NAME GLOB...) puts the matching files into a C++ source that defines
+#   const std::vector<assay::EmbeddedFile>& assay::embedded_NAME()
+# (src/core/embedded.h) and sets OUT to its path. A new file is found by its place alone.
+function(assay_embed out name)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  set(source ${CMAKE_BINARY_DIR}/embedded_${name}.cpp)
+  string(REPLACE ";" "|" joined "${files}")
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DFILES=${joined} -DOUT=${source}
+            -P ${CMAKE_SOURCE_DIR}/cmake/WriteEmbedded.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/WriteEmbedded.cmake
+    VERBATIM)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,29 @@
+# assay_cpu_kernels(OUT) compiles every src/kernels/*.cu for the CPU, once per instruction set, and
+# sets OUT to the objects. The best set the machine has is chosen at run time
+# (src/backends/cpu/kernel_registry.h).
+function(assay_cpu_kernels out)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/*.cu)
+  set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(variants x86_64_v2 x86_64_v3 x86_64_v4)
+  else()
+    set(variants generic)
+  endif()
+  set(objects)
+  foreach(variant IN LISTS variants)
+    add_library(kernels_${variant} OBJECT ${kernels})
+    target_link_libraries(kernels_${variant} PRIVATE assay_options)
+    # fp-contract=fast only where the hardware has fma: results stay within the tests' bounds.
+    target_compile_options(kernels_${variant} PRIVATE -x c++ -O3 -fno-math-errno
+                           -DASSAY_CPU_VARIANT=${variant})
+    if(NOT variant STREQUAL generic)
+      string(REPLACE "x86_64_" "x86-64-" march ${variant})
+      target_compile_options(kernels_${variant} PRIVATE -march=${march})
+      if(variant STREQUAL x86_64_v4)
+        target_compile_options(kernels_${variant} PRIVATE -mprefer-vector-width=512)
+      endif()
+    endif()
+    list(APPEND objects $<TARGET_OBJECTS:kernels_${variant}>)
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,12 @@
+# Run by assay_embed at build time: writes OUT from FILES (separated by |).
+string(REPLACE "|" ";" files "${FILES}")
+set(text "#include \"core/embedded.h\"\n\nnamespace assay {\n\n")
+string(APPEND text "const std::vector<EmbeddedFile>& embedded_${NAME}() {\n")
+string(APPEND text "  static const std::vector<EmbeddedFile> files = {\n")
+foreach(file IN LISTS files)
+  get_filename_component(base ${file} NAME)
+  file(READ ${file} content)
+  string(APPEND text "      {\"${base}\", R\"~embedded~(${content})~embedded~\"},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace assay\n")
+file(WRITE ${OUT} "${text}")

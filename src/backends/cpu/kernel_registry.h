@@ -1,0 +1,32 @@
+// How kernels compiled for the CPU announce themselves. This header is included by kernel files
+// built for AVX-512, so it must hold no inline function or template with external linkage: the
+// linker could pick that build of it for every caller.
+#pragma once
+
+namespace assay::cpu {
+
+/// Where a running kernel finds its place in the grid. Set by the executor before each block.
+struct BlockContext {
+  unsigned block_x, block_y, block_z;
+  unsigned grid_x, grid_y, grid_z;
+  void* dynamic_shared;
+};
+extern constinit thread_local BlockContext current_block;
+
+/// One kernel of one instruction-set build, linked into a list before main().
+struct KernelEntry {
+  const char* file;     ///< "memory.cu"
+  const char* name;     ///< "triad_f64"
+  const char* variant;  ///< "x86_64_v3"
+  void (*invoke)(void* const* arguments);
+  const unsigned* argument_bytes;
+  unsigned arguments;
+  const KernelEntry* next;
+};
+extern constinit const KernelEntry* kernel_entries;
+
+struct AddKernel {
+  explicit AddKernel(KernelEntry& entry);  // defined in kernel_registry.cpp
+};
+
+}  // namespace assay::cpu

@@ -1,0 +1,46 @@
+// The axes of a benchmark and the text that selects points on them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cell.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps
+/// (1MiB..8GiB*2), "integer" axes integers and sweeps (1..16+1), "choice" axes one of `choices`.
+struct Axis {
+  enum class Kind { size, integer, choice };
+
+  std::string name;
+  std::string description;
+  Kind kind = Kind::choice;
+  std::vector<std::string> defaults;  ///< what `run BENCHMARK` measures; may hold sweeps
+  std::vector<std::string> choices;   ///< all allowed values of a choice axis
+  std::uint64_t least = 1;            ///< smallest value of a size or integer axis
+  std::uint64_t most = UINT64_MAX;    ///< largest
+};
+
+/// Expands "4KiB,1MiB..8GiB*2" or "f32,f64" or "all" (choices only) to canonical values, in order,
+/// without repeats. Error: usage, naming the axis, the text and what is allowed.
+Result<std::vector<std::string>> expand(const Axis& axis, std::string_view text);
+
+/// A user's choice for one axis: "size=1MiB..8GiB*2" split at the first '='.
+struct AxisSetting {
+  std::string axis;
+  std::string values;
+};
+
+/// Error: usage if there is no '=' or an empty side.
+Result<AxisSetting> parse_axis_setting(std::string_view text);
+
+/// The cartesian product of all axes, first axis slowest, each setting replacing its axis's
+/// defaults. Error: usage, listing the benchmark's axes if a setting names none of them.
+Result<std::vector<Cell>> expand_cells(std::string_view benchmark, const std::vector<Axis>& axes,
+                                       const std::vector<AxisSetting>& settings);
+
+}  // namespace assay

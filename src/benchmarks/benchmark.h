@@ -1,0 +1,125 @@
+// What a benchmark is: axes, and for each cell a Case that enqueues work, verifies it and knows its
+// own work model. A new benchmark is one new file in this folder that ends in
+//   const Registry<const Benchmark*>::Add registered{&benchmark};
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/axis.h"
+#include "core/cell.h"
+#include "core/data_type.h"
+#include "core/registry.h"
+#include "core/result.h"
+#include "device/device.h"
+
+namespace assay {
+
+/// How a sample's seconds are taken.
+enum class TimeSource {
+  device_events,  ///< between two events around the work, queued before the device starts
+  host_clock,     ///< host monotonic clock from before enqueue() until the stream is idle
+  enqueue_only,   ///< host monotonic clock around enqueue() alone: what submitting costs
+};
+
+/// The state of the caches before a sample.
+enum class CacheState {
+  hot,   ///< left as the previous sample left it; declared in the record
+  cold,  ///< flushed with twice the last-level cache
+};
+
+/// What one enqueue() does, the basis of every rate and roofline.
+struct Work {
+  double bytes = 0;        ///< moved through the memory or link under test, reads plus writes
+  double flops = 0;        ///< floating-point (or integer) operations
+  double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
+  DataType math = DataType::f32;  ///< whose peak rate bounds `flops`
+};
+
+/// Which hardware limit a case is held against.
+enum class Limit { none, memory, compute, host_link };
+
+/// The number a cell reports, derived from a sample's seconds.
+enum class Quantity {
+  bandwidth,  ///< bytes/s, higher is better
+  flop_rate,  ///< FLOP/s, higher is better
+  latency,    ///< seconds per repetition, lower is better
+};
+
+/// What verification found. `error` is the measured deviation in the method's own unit.
+struct Verification {
+  bool passed = false;
+  std::string method;  ///< "every element against its closed form", ...
+  double error = 0;
+  double tolerance = 0;
+  std::string detail;  ///< on failure: the first wrong element, what it is, what it should be
+};
+
+/// A cell prepared on a device: buffers allocated, kernels compiled, inputs written.
+class Case {
+ public:
+  virtual ~Case() = default;
+
+  virtual Work work() const = 0;
+  virtual Quantity quantity() const = 0;
+  virtual Limit limit() const = 0;
+  virtual TimeSource time_source() const { return TimeSource::device_events; }
+  virtual CacheState cache_state() const { return CacheState::hot; }
+  /// Facts for the record that the cell does not say: chosen geometry, algorithm, "level=dram".
+  virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
+
+  /// Queues the timed work once. Must not synchronize unless the work itself does.
+  virtual Status enqueue(Stream& stream) = 0;
+  /// Runs the work once on poisoned outputs and checks every result it can. Called after the
+  /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
+  virtual Result<Verification> verify(Stream& stream) = 0;
+};
+
+/// What prepare() may use.
+struct PrepareContext {
+  Device& device;
+  Stream& stream;
+  std::uint64_t seed = 1;
+};
+
+/// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
+struct Finding {
+  std::string name;   ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
+  double value = 0;   ///< SI units
+  std::string unit;   ///< "bytes", "s", "bytes/s"
+  std::string text;   ///< one line for people
+};
+
+/// A cell's outcome as findings need it: median value in the cell's quantity.
+struct CellValue {
+  Cell cell;
+  double value = 0;
+};
+
+class Benchmark {
+ public:
+  virtual ~Benchmark() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;  ///< one line
+  virtual const std::vector<Axis>& axes() const = 0;
+
+  /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
+  /// can. Cheap: nothing is allocated.
+  virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
+  virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
+  virtual std::vector<Finding> findings(std::span<const CellValue>) const { return {}; }
+};
+
+using BenchmarkRegistry = Registry<const Benchmark*>;
+
+/// Every benchmark, sorted by name.
+std::vector<const Benchmark*> benchmarks();
+/// Null if there is none of that name.
+const Benchmark* find_benchmark(std::string_view name);
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+// Files of the source tree compiled into the binary (cmake/Embed.cmake).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+struct EmbeddedFile {
+  std::string_view name;  ///< file name without folder, e.g. "memory.cu"
+  std::string_view text;
+};
+
+const std::vector<EmbeddedFile>& embedded_kernels();
+const std::vector<EmbeddedFile>& embedded_suites();
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+// Opens a shared library at run time from a list of candidates, and says where it looked.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay {
+
+/// Where a library may be. Every file name is tried in every folder, folders in order; an empty
+/// folder means the dynamic linker's own search (LD_LIBRARY_PATH, RUNPATH, ld.so.cache).
+struct LibraryCandidates {
+  std::string role;                  ///< "HIP runtime", for messages
+  std::vector<std::string> names;    ///< sonames, newest known first
+  std::vector<std::string> folders;  ///< may hold glob patterns, e.g. "/opt/rocm/core-*/lib"
+  std::string advice;                ///< what to install when none is found
+};
+
+/// One opened library. Never closed: GPU runtimes do not survive dlclose.
+class SharedLibrary {
+ public:
+  /// Prefers a candidate already loaded in this process (two copies of a GPU runtime crash).
+  /// Error: unavailable, naming what was tried and the advice.
+  static Result<SharedLibrary> open(const LibraryCandidates& candidates);
+
+  /// The file it was really loaded from.
+  const std::string& path() const { return path_; }
+  void* symbol(const char* name) const;
+
+  /// Fills `target` from the first of `names` that exists; returns whether one did.
+  template <typename Function>
+  bool bind(Function*& target, std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      if (void* address = symbol(name)) {
+        target = reinterpret_cast<Function*>(address);
+        return true;
+      }
+    }
+    target = nullptr;
+    return false;
+  }
+
+ private:
+  SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+  void* handle_;
+  std::string path_;
+};
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// One timed observation and what was known about it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/benchmark.h"
+#include "device/facts.h"
+
+namespace assay {
+
+struct Sample {
+  double seconds = 0;               ///< of one repetition
+  std::optional<double> clock_hz;   ///< engine clock during the sample, where it can be measured
+  bool throttled = false;           ///< clock below 90% of the device's highest; kept and counted
+};
+
+/// Why sampling or warming up ended.
+enum class StopReason { precision, time_box, sample_limit, interrupted, warm, not_run };
+
+/// All samples of one cell in one run, none dropped, with how they were taken.
+struct SampleSet {
+  std::vector<Sample> samples;
+  TimeSource time_source = TimeSource::device_events;
+  CacheState cache_state = CacheState::hot;
+  bool gated = false;  ///< the device was held until the work and both events were queued
+  std::size_t warmup_launches = 0;
+  StopReason warmup_stop = StopReason::not_run;
+  StopReason stop = StopReason::not_run;
+  double wall_seconds = 0;  ///< warm-up and sampling together
+  SensorReading before, after;
+};
+
+/// Stable names for records: "precision", "time_box", ...
+std::string_view name_of(StopReason reason);
+std::string_view name_of(TimeSource source);
+std::string_view name_of(CacheState state);
+std::string_view name_of(Quantity quantity);
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// Summary of one cell's samples: quantiles and the order-statistic interval of the median.
+// Pure functions: no clocks, no I/O. Sources: docs/method.md.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace assay {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+/// Linear-interpolated quantile (Hyndman & Fan type 7) of sorted, non-empty `sorted`; 0 <= q <= 1.
+double quantile(std::span<const double> sorted, double q);
+
+/// Lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no variance.
+double autocorrelation(std::span<const double> values);
+
+/// n(1 - rho)/(1 + rho), with negative rho taken as 0, between 1 and n.
+double effective_count(std::size_t n, double rho);
+
+/// Distribution-free interval of the median of non-empty `sorted` with at least the given coverage
+/// (0.95), from the binomial; `effective` <= sorted.size() widens it for dependent samples. With too
+/// few samples for the coverage the interval is the whole range.
+Interval median_interval(std::span<const double> sorted, double coverage, double effective);
+
+struct Summary {
+  std::size_t n = 0;
+  double effective_n = 0;
+  double autocorrelation = 0;
+  double minimum = 0, q1 = 0, median = 0, q3 = 0, p95 = 0, maximum = 0, mean = 0;
+  Interval interval95;  ///< of the median
+};
+
+/// `values` in time order, not empty.
+Summary summarize(std::span<const double> values);
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+// One measured cell with everything needed to judge it, and its JSON form (docs/schema.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/benchmark.h"
+#include "core/cell.h"
+#include "core/result.h"
+#include "measure/roofline.h"
+#include "measure/sample.h"
+#include "statistics/summary.h"
+
+namespace assay {
+
+using Json = nlohmann::ordered_json;
+
+/// `passed`: measured and verified. Only then does the record carry a value.
+enum class RecordStatus {
+  passed,
+  failed,       ///< verification found a wrong result
+  error,        ///< a call failed while preparing, measuring or verifying
+  unsupported,  ///< this device cannot do this cell
+  interrupted,  ///< stopped before enough samples; samples kept, no value
+};
+
+/// The cell's headline, derived from the seconds' median and interval.
+struct Value {
+  Quantity quantity = Quantity::latency;
+  double median = 0;
+  Interval interval95;          ///< low <= median <= high in the quantity itself
+  std::optional<Roof> roof;
+  std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
+};
+
+struct Record {
+  std::string run;   ///< id of the run (process) that measured it
+  std::string time;  ///< ISO 8601 UTC, when sampling ended
+  Cell cell;
+  DeviceFacts device;
+  RecordStatus status = RecordStatus::error;
+  std::string reason;  ///< empty when passed; else one line
+  std::optional<Value> value;
+  Work work;
+  std::optional<SampleSet> samples;
+  std::optional<Summary> seconds;  ///< of the samples
+  std::optional<Verification> verification;
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::string fingerprint;  ///< hash of the environment it was taken in
+};
+
+std::string_view name_of(RecordStatus status);
+
+/// Exactly the object docs/record.schema.json describes.
+Json to_json(const Record& record);
+/// Never trusts its input. Error: usage, naming the field.
+Result<Record> record_from_json(const Json& json);
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+// Append-only results in a folder: records.jsonl, one record a line, and fingerprints.jsonl.
+// Survives a kill at any moment: a line is written with one write() under a file lock and synced; a
+// torn last line is cut off by the next writer and ignored by readers.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "store/record.h"
+
+namespace assay {
+
+class Store {
+ public:
+  /// Creates the folder if need be and checks that it can be written. Error: usage (not a folder,
+  /// no permission) or exhausted (disk full), naming the path.
+  static Result<Store> open(const std::filesystem::path& folder);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
+  Status append(const Record& record);
+  /// Stores the environment under its hash once; returns the hash.
+  Result<std::string> append_fingerprint(const Json& fingerprint);
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  explicit Store(std::filesystem::path folder, int descriptor);
+  std::filesystem::path folder_;
+  int descriptor_ = -1;
+};
+
+/// What reading a store found.
+struct StoredRecords {
+  std::vector<Record> records;
+  std::vector<std::string> problems;  ///< "records.jsonl:17: not JSON", lines that were skipped
+};
+
+/// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
+Result<StoredRecords> read_records(const std::filesystem::path& path);
+
+}  // namespace assay

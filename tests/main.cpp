@@ -1,0 +1,9 @@
+#include <gtest/gtest.h>
+
+#include "device/rtc_worker.h"
+
+int main(int argc, char** argv) {
+  if (const auto status = assay::run_as_rtc_worker(argc, argv)) return *status;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
