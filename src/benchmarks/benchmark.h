@@ -70,6 +70,9 @@ class Case {
   virtual Limit limit() const = 0;
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
+  /// Whether enqueue() may run while the device is held: false if it waits for the device or queues
+  /// more than about 30 operations, which would fill the device's queue.
+  virtual bool fits_behind_gate() const { return true; }
   /// Facts for the record that the cell does not say: chosen geometry, algorithm, "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 

@@ -24,6 +24,8 @@ struct DeviceFacts {
   int max_threads_per_multiprocessor = 1;
   std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may ask for, opt-in included
   double clock_hz = 0;                       ///< highest engine clock the driver names; 0 unknown
+  double tick_hz = 1e9;        ///< rate of wall_ticks() in kernels
+  bool cycle_counter = false;  ///< kernels can read the engine's cycle counter
   std::optional<double> memory_clock_hz;
   std::optional<int> memory_bus_bits;
   bool ecc = false;

@@ -226,17 +226,12 @@ DEVICE u64 wall_ticks() {
   return ticks;  // nanoseconds
 #elif defined(ON_HIP)
   return __builtin_readsteadycounter();  // s_memrealtime, 100 MHz on CDNA
-#elif defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
 #else
-  u64 ticks;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-  return ticks;
+  return ::assay::cpu::monotonic_nanoseconds();
 #endif
 }
 
-/// The engine's cycle counter; on the CPU nanoseconds of the invariant TSC stand in (no engine clock
-/// can be read without privileges).
+/// The engine's cycle counter; on the CPU, where kernels cannot read one, the wall clock.
 DEVICE u64 cycles() {
 #if defined(ON_CUDA)
   return clock64();

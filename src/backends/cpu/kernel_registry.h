@@ -13,6 +13,9 @@ struct BlockContext {
 };
 extern constinit thread_local BlockContext current_block;
 
+/// The wall clock of kernels (wall_ticks) on the CPU.
+unsigned long long monotonic_nanoseconds();
+
 /// One kernel of one instruction-set build, linked into a list before main().
 struct KernelEntry {
   const char* file;     ///< "memory.cu"
