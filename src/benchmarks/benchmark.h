@@ -111,6 +111,9 @@ class Benchmark {
   virtual std::string_view summary() const = 0;  ///< one line
   virtual const std::vector<Axis>& axes() const = 0;
 
+  /// True for a cell that only repeats another because one of its axes has no effect on it, e.g.
+  /// `copy direction=d2d memory=pageable`. Such cells are left out of a sweep.
+  virtual bool redundant(const Cell&) const { return false; }
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Cheap: nothing is allocated.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;

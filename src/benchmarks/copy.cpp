@@ -1,0 +1,241 @@
+// copy: the device's copy path between host and device, and within the device. `size` is what one
+// copy moves; `both` is one copy each way at once.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "benchmarks/benchmark.h"
+#include "core/units.h"
+#include "device/helpers.h"
+
+namespace assay {
+namespace {
+
+/// Word `i` of the pattern; the same formula as in src/kernels/pattern.cu.
+std::uint64_t pattern_word(std::uint64_t i, std::uint64_t seed) {
+  return (i + seed) * 0x9E3779B97F4A7C15ull;
+}
+
+/// Number of words that are not the pattern's.
+std::uint64_t count_wrong(const std::uint64_t* words, std::uint64_t n, std::uint64_t seed) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < n; ++i) wrong += words[i] != pattern_word(i, seed);
+  return wrong;
+}
+
+enum class Place { host, device };
+
+/// One copy: where from, where to, and the stream it runs on.
+struct Transfer {
+  Place from, to;
+  Buffer source, destination;
+  std::uint64_t seed = 0;
+};
+
+class CopyCase final : public Case {
+ public:
+  CopyCase(const Cell& cell, PrepareContext context)
+      : device_(context.device),
+        direction_(cell.text("direction")),
+        pinned_(cell.text("memory") == "pinned"),
+        bytes_(cell.integer("size")),
+        seed_(context.seed) {}
+
+  Status prepare(Stream& stream) {
+    program_ = TRY(device_.build({"pattern", {}}));
+    if (direction_ == "h2d" || direction_ == "both") TRY(add(Place::host, Place::device));
+    if (direction_ == "d2h" || direction_ == "both") TRY(add(Place::device, Place::host));
+    if (direction_ == "d2d") TRY(add(Place::device, Place::device));
+    for (Transfer& transfer : transfers_) TRY(write_pattern(stream, transfer));
+    if (transfers_.size() > 1) {
+      second_stream_ = TRY(device_.create_stream());
+      fork_ = TRY(device_.create_event());
+      join_ = TRY(device_.create_event());
+    }
+    return {};
+  }
+
+  Work work() const override {
+    // Over the link each byte counts once per direction; within the device it is read and written.
+    const double directions = direction_ == "both" || direction_ == "d2d" ? 2 : 1;
+    return {.bytes = directions * static_cast<double>(bytes_)};
+  }
+  Quantity quantity() const override { return Quantity::bandwidth; }
+  Limit limit() const override {
+    if (direction_ == "both") return Limit::none;  // two directions share the host's memory
+    return direction_ == "d2d" ? Limit::memory : Limit::host_link;
+  }
+  // A copy of pageable memory holds the host until it is staged, so only the host's clock sees it all.
+  TimeSource time_source() const override {
+    return pinned_ ? TimeSource::device_events : TimeSource::host_clock;
+  }
+
+  Status enqueue(Stream& stream) override {
+    if (transfers_.size() == 1) return copy(stream, transfers_[0]);
+    TRY(stream.record(*fork_));
+    TRY(second_stream_->wait(*fork_));
+    TRY(copy(stream, transfers_[0]));
+    TRY(copy(*second_stream_, transfers_[1]));
+    TRY(second_stream_->record(*join_));
+    return stream.wait(*join_);
+  }
+
+  Result<Verification> verify(Stream& stream) override {
+    for (Transfer& transfer : transfers_) {
+      TRY(stream.fill(transfer.destination.data(), 0, bytes_));
+    }
+    TRY(stream.synchronize());
+    TRY(enqueue(stream));
+    TRY(stream.synchronize());
+    std::uint64_t wrong = 0;
+    for (const Transfer& transfer : transfers_) wrong += TRY(wrong_words(stream, transfer));
+    Verification verification{wrong == 0, "every 8-byte word against the pattern, exact",
+                              static_cast<double>(wrong), 0, ""};
+    if (wrong > 0) {
+      verification.detail = std::to_string(wrong) + " of " +
+                            std::to_string(words() * transfers_.size()) + " words did not arrive";
+    }
+    return verification;
+  }
+
+ private:
+  std::uint64_t words() const { return bytes_ / sizeof(std::uint64_t); }
+
+  Status add(Place from, Place to) {
+    const MemoryKind host = pinned_ ? MemoryKind::pinned : MemoryKind::pageable;
+    const auto kind = [&](Place place) { return place == Place::host ? host : MemoryKind::device; };
+    Transfer transfer{from, to, {}, {}, seed_ + transfers_.size()};
+    transfer.source = TRY(device_.allocate(bytes_, kind(from)));
+    transfer.destination = TRY(device_.allocate(bytes_, kind(to)));
+    transfers_.push_back(std::move(transfer));
+    return {};
+  }
+
+  Status copy(Stream& stream, Transfer& transfer) {
+    return stream.copy(transfer.destination.data(), transfer.source.data(), bytes_);
+  }
+
+  Status write_pattern(Stream& stream, Transfer& transfer) {
+    if (transfer.from == Place::host) {
+      auto* to = transfer.source.as<std::uint64_t>();
+      for (std::uint64_t i = 0; i < words(); ++i) to[i] = pattern_word(i, transfer.seed);
+    } else {
+      Kernel* fill = TRY(program_->kernel("fill_pattern"));
+      TRY(launch(stream, *fill, filling_shape(device_.facts()), transfer.source.data(), words(),
+                 transfer.seed));
+    }
+    // Touch the destination, so that no sample pays for page faults.
+    TRY(stream.fill(transfer.destination.data(), 0, bytes_));
+    return stream.synchronize();
+  }
+
+  Result<std::uint64_t> wrong_words(Stream& stream, const Transfer& transfer) {
+    const auto* destination = transfer.destination.as<const std::uint64_t>();
+    if (transfer.to == Place::host) return count_wrong(destination, words(), transfer.seed);
+    const LaunchShape shape = filling_shape(device_.facts());
+    Buffer wrong = TRY(device_.allocate(sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
+    Kernel* check = TRY(program_->kernel("check_pattern"));
+    TRY(launch(stream, *check, shape, wrong.data(), destination, words(), transfer.seed));
+    const auto counts = TRY(read_back<std::uint64_t>(stream, wrong.data(), shape.grid.x));
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  }
+
+  Device& device_;
+  std::string direction_;
+  bool pinned_;
+  std::uint64_t bytes_;
+  std::uint64_t seed_;
+  std::vector<Transfer> transfers_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<Stream> second_stream_;
+  std::unique_ptr<Event> fork_, join_;
+};
+
+/// The sizes at which a curve of bandwidth over size first reaches a share of its plateau, the
+/// highest value on it; between measured sizes interpolated in log(size).
+double size_at_share(std::vector<std::pair<double, double>> curve, double share) {
+  std::sort(curve.begin(), curve.end());
+  double plateau = 0;
+  for (const auto& [size, rate] : curve) plateau = std::max(plateau, rate);
+  const double wanted = share * plateau;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (curve[i].second < wanted) continue;
+    if (i == 0) return curve[0].first;
+    const auto& [size0, rate0] = curve[i - 1];
+    const auto& [size1, rate1] = curve[i];
+    const double fraction = (wanted - rate0) / (rate1 - rate0);
+    return std::exp2(std::log2(size0) + fraction * (std::log2(size1) - std::log2(size0)));
+  }
+  return 0;
+}
+
+class CopyBenchmark final : public Benchmark {
+ public:
+  std::string_view name() const override { return "copy"; }
+  std::string_view summary() const override {
+    return "copies between host and device and within the device, pinned and pageable";
+  }
+  const std::vector<Axis>& axes() const override {
+    static const std::vector<Axis> axes = {
+        {"direction", "host to device, device to host, within the device, both ways at once",
+         Axis::Kind::choice, {"all"}, {"h2d", "d2h", "d2d", "both"}},
+        {"memory", "kind of host memory", Axis::Kind::choice, {"all"}, {"pinned", "pageable"}},
+        // The last default is the largest message of the point-to-point study assay replaces.
+        {"size", "bytes of one copy", Axis::Kind::size, {"4KiB..1GiB*4", "2101346304"}, {}, 8},
+    };
+    return axes;
+  }
+  bool redundant(const Cell& cell) const override {
+    return cell.text("memory") == "pageable" && cell.text("direction") == "d2d";
+  }
+  std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
+    if (cell.text("direction") == "both" && cell.text("memory") == "pageable") {
+      return "copies of pageable memory hold the host, so two cannot run at once; use memory=pinned";
+    }
+    if (cell.integer("size") % sizeof(std::uint64_t) != 0) {
+      return "size must be a multiple of 8 bytes, the pattern's word";
+    }
+    const auto memory = device.memory_free_and_total();
+    if (!memory) return memory.error().message;
+    if (cell.integer("size") > memory->first / 10 * 9 / 4) {
+      return "copies of " + format_size(cell.integer("size")) + " do not fit in " +
+             format_memory(memory->first) + " of free memory";
+    }
+    return std::nullopt;
+  }
+  Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
+    auto prepared = std::make_unique<CopyCase>(cell, context);
+    TRY(prepared->prepare(context.stream));
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+  /// Where each direction and memory kind reaches half and nine tenths of its plateau.
+  std::vector<Finding> findings(std::span<const CellValue> values) const override {
+    std::map<std::string, std::vector<std::pair<double, double>>> curves;
+    for (const CellValue& value : values) {
+      const std::string curve = "direction=" + std::string(value.cell.text("direction")) +
+                                " memory=" + std::string(value.cell.text("memory"));
+      curves[curve].emplace_back(static_cast<double>(value.cell.integer("size")), value.value);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [name, curve] : curves) {
+      if (curve.size() < 3) continue;  // a plateau of one or two points is none
+      for (const auto& [share, key] : {std::pair{0.5, "half_plateau_bytes "},
+                                       std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
+        const double bytes = size_at_share(curve, share);
+        findings.push_back({key + name, bytes, "bytes",
+                            "copy " + name + ": " + std::to_string(static_cast<int>(share * 100)) +
+                                "% of the plateau at " +
+                                format_memory(static_cast<std::uint64_t>(bytes))});
+      }
+    }
+    return findings;
+  }
+};
+
+const CopyBenchmark benchmark;
+const BenchmarkRegistry::Add registered{&benchmark};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,161 @@
+#include "benchmarks/memory_geometry.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t finalists = 6;
+constexpr int screening_rounds = 3;
+constexpr int final_rounds = 15;
+
+bool is_gpu(const DeviceFacts& facts) { return facts.max_threads_per_block > 1; }
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+struct Trial {
+  MemoryGeometry geometry;
+  std::vector<double> seconds;
+};
+
+/// Every trial once per round, so that a drifting clock meets all of them alike.
+std::optional<Error> run_rounds(
+    std::vector<Trial>& trials, int rounds,
+    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of) {
+  std::optional<Error> last_error;
+  for (int round = 0; round < rounds; ++round) {
+    for (Trial& trial : trials) {
+      const Result<double> seconds = seconds_of(trial.geometry);
+      if (seconds) {
+        trial.seconds.push_back(*seconds);
+      } else {
+        last_error = seconds.error();
+      }
+    }
+  }
+  std::erase_if(trials, [](const Trial& trial) { return trial.seconds.empty(); });
+  std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return median_of(a.seconds) < median_of(b.seconds);
+  });
+  return last_error;
+}
+
+}  // namespace
+
+std::string describe(const MemoryGeometry& geometry) {
+  const std::string grid = geometry.blocks_per_multiprocessor == 0
+                               ? "all"
+                               : std::to_string(geometry.blocks_per_multiprocessor) + "/mp";
+  return "block=" + std::to_string(geometry.block) + " unroll=" + std::to_string(geometry.unroll) +
+         " pack=" + std::to_string(geometry.pack_bytes) + " grid=" + grid +
+         " streaming=" + (geometry.streaming ? "1" : "0");
+}
+
+ProgramSource program_source(const MemoryGeometry& geometry) {
+  return {"memory",
+          {{"UNROLL", std::to_string(geometry.unroll)},
+           {"PACK_BYTES", std::to_string(geometry.pack_bytes)}}};
+}
+
+LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
+                         std::uint64_t array_bytes) {
+  const auto multiprocessors = static_cast<std::uint64_t>(facts.multiprocessors);
+  if (!is_gpu(facts)) return {{static_cast<unsigned>(multiprocessors)}, {1}};
+  const std::uint64_t tile_bytes =
+      std::uint64_t{geometry.block} * geometry.unroll * geometry.pack_bytes;
+  std::uint64_t blocks = std::max<std::uint64_t>(1, (array_bytes + tile_bytes - 1) / tile_bytes);
+  if (geometry.blocks_per_multiprocessor > 0) {
+    blocks = std::min(blocks, multiprocessors * geometry.blocks_per_multiprocessor);
+  }
+  return {{static_cast<unsigned>(std::min<std::uint64_t>(blocks, 0x7fffffff))}, {geometry.block}};
+}
+
+std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts) {
+  std::vector<MemoryGeometry> candidates;
+  if (!is_gpu(facts)) {
+    for (const bool streaming : {false, true}) candidates.push_back({1, 4, 16, 1, streaming});
+    return candidates;
+  }
+  for (const unsigned unroll : {1u, 2u, 4u, 8u}) {
+    for (const unsigned block : {256u, 512u, 1024u}) {
+      for (const unsigned blocks_per_multiprocessor : {0u, 2u, 4u, 8u}) {
+        if (block * blocks_per_multiprocessor >
+            static_cast<unsigned>(facts.max_threads_per_multiprocessor) * 2) {
+          continue;
+        }
+        for (const bool streaming : {false, true}) {
+          candidates.push_back({block, unroll, 16, blocks_per_multiprocessor, streaming});
+        }
+      }
+    }
+  }
+  return candidates;
+}
+
+Result<MemoryGeometry> search_geometry(
+    const std::vector<MemoryGeometry>& candidates,
+    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of) {
+  std::vector<Trial> trials;
+  for (const MemoryGeometry& candidate : candidates) trials.push_back({candidate, {}});
+  const std::optional<Error> error = run_rounds(trials, screening_rounds, seconds_of);
+  if (trials.empty()) {
+    return error.value_or(Error{ErrorKind::failed, "memory: no launch geometry to try"});
+  }
+  if (trials.size() > finalists) trials.resize(finalists);
+  for (Trial& trial : trials) trial.seconds.clear();  // the screening chose them: fresh numbers decide
+  if (const std::optional<Error> failure = run_rounds(trials, final_rounds, seconds_of);
+      trials.empty()) {
+    return *failure;
+  }
+  return trials.front().geometry;
+}
+
+std::vector<MemoryGeometry> GeometryCache::find(const std::string& key) const {
+  std::ifstream file(folder_ + "/memory-geometry");
+  std::vector<MemoryGeometry> found;
+  // One entry a line, the key last because it may hold spaces; a later line overrides.
+  for (std::string line; std::getline(file, line);) {
+    MemoryGeometry geometry;
+    unsigned streaming = 0;
+    int key_at = 0;
+    if (std::sscanf(line.c_str(), "%u %u %u %u %u %n", &geometry.block, &geometry.unroll,
+                    &geometry.pack_bytes, &geometry.blocks_per_multiprocessor, &streaming,
+                    &key_at) < 5 ||
+        key_at == 0 || line.substr(static_cast<std::size_t>(key_at)) != key) {
+      continue;
+    }
+    geometry.streaming = streaming != 0;
+    found = {geometry};
+  }
+  return found;
+}
+
+void GeometryCache::keep(const std::string& key, const MemoryGeometry& geometry) const {
+  if (folder_.empty() || key.find('\n') != std::string::npos) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);
+  const std::string line = std::to_string(geometry.block) + " " + std::to_string(geometry.unroll) +
+                           " " + std::to_string(geometry.pack_bytes) + " " +
+                           std::to_string(geometry.blocks_per_multiprocessor) + " " +
+                           (geometry.streaming ? "1" : "0") + " " + key + "\n";
+  // One write() in append mode: concurrent runs cannot mix their lines.
+  const int file = open((folder_ + "/memory-geometry").c_str(),
+                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+  close(file);
+}
+
+}  // namespace assay

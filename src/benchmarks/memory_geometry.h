@@ -1,0 +1,58 @@
+// The launch geometry of the memory kernels: block size, loads in flight, grid, streaming stores.
+// What is fastest differs by device, operation and size, so it is searched once and kept.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "device/device.h"
+
+namespace assay {
+
+struct MemoryGeometry {
+  unsigned block = 256;                    ///< threads
+  unsigned unroll = 4;                     ///< packs in flight per thread
+  unsigned pack_bytes = 16;                ///< one load of one thread
+  unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
+  bool streaming = false;                  ///< stores past the caches
+
+  bool operator==(const MemoryGeometry&) const = default;
+};
+
+/// "block=256 unroll=4 pack=16 grid=all streaming=0"
+std::string describe(const MemoryGeometry& geometry);
+
+/// The macros that compile src/kernels/memory.cu for this geometry.
+ProgramSource program_source(const MemoryGeometry& geometry);
+
+/// The launch over `array_bytes` bytes per array.
+LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
+                         std::uint64_t array_bytes);
+
+/// Every geometry worth trying on this device. On a CPU, whose packs and unrolling are the
+/// compiler's, only the store kind differs.
+std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
+
+/// Runs each candidate through `seconds_of` (seconds of one launch) a few times, the best again in
+/// alternating rounds, and returns the one with the least median. Error: that of `seconds_of` if no
+/// candidate runs at all.
+Result<MemoryGeometry> search_geometry(
+    const std::vector<MemoryGeometry>& candidates,
+    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of);
+
+/// Geometries found before, in one small file of the user's cache folder. A damaged or foreign file
+/// counts as empty; an unwritable folder only means searching again.
+class GeometryCache {
+ public:
+  explicit GeometryCache(std::string folder) : folder_(std::move(folder)) {}
+  std::vector<MemoryGeometry> find(const std::string& key) const;  ///< empty or one
+  void keep(const std::string& key, const MemoryGeometry& geometry) const;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace assay
