@@ -1,0 +1,71 @@
+#include "measure/stopping_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+
+namespace assay {
+namespace {
+
+TEST(StoppingRule, StopsOnPrecisionAtTheEarliestLook) {
+  StoppingRule rule({});
+  for (int i = 0; i < 29; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt) << i;
+  EXPECT_EQ(rule.after(1.0, 0), StopReason::precision);
+}
+
+TEST(StoppingRule, NoisySamplesNeedMore) {
+  StoppingRule rule({});
+  Random random(1);
+  std::size_t n = 0;
+  std::optional<StopReason> stop;
+  while (!stop) {
+    stop = rule.after(std::exp(0.05 * random.normal()), 0);
+    ++n;
+  }
+  EXPECT_EQ(stop, StopReason::precision);
+  // Half-width of the median's interval: 1.96 * 1.2533 * 0.05 / sqrt(n) = 0.005 at n = 603.
+  EXPECT_GT(n, 350u);
+  EXPECT_LT(n, 1200u);
+}
+
+TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
+  const auto count = [](double rho) {
+    StoppingRule rule({});
+    Random random(7);
+    double noise = 0;
+    for (std::size_t n = 1;; ++n) {
+      noise = rho * noise + std::sqrt(1 - rho * rho) * random.normal();
+      if (rule.after(std::exp(0.03 * noise), 0)) return n;
+    }
+  };
+  EXPECT_GT(count(0.8), 2 * count(0));
+}
+
+TEST(StoppingRule, TimeBoxAndSampleLimit) {
+  SamplingLimits limits;
+  limits.most_samples = 40;
+  Random random(1);
+  StoppingRule timed(limits);
+  EXPECT_EQ(timed.after(random.uniform(), 2.5), StopReason::time_box);
+  StoppingRule counted(limits);
+  for (int i = 0; i < 39; ++i) EXPECT_EQ(counted.after(random.uniform(), 0), std::nullopt);
+  EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
+}
+
+TEST(WarmupRule, WarmAfterTwoAgreeingWindows) {
+  WarmupRule rule({});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(2.0, 0), std::nullopt);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(rule.after(1.004, 0), std::nullopt);
+  EXPECT_EQ(rule.after(1.004, 0), StopReason::warm);
+}
+
+TEST(WarmupRule, AtLeastThreeLaunchesEvenWhenTimeIsUp) {
+  WarmupRule rule({});
+  EXPECT_EQ(rule.after(1.0, 5), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 6), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 7), StopReason::time_box);
+}
+
+}  // namespace
+}  // namespace assay
