@@ -12,18 +12,22 @@
 namespace assay {
 
 /// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps
-/// (1MiB..8GiB*2), "integer" axes integers and sweeps (1..16+1), "choice" axes one of `choices`.
+/// (1MiB..8GiB*2), "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one
+/// number or a sweep of numbers means cubes, "choice" axes one of `choices`.
 struct Axis {
-  enum class Kind { size, integer, choice };
+  enum class Kind { size, integer, shape, choice };
 
   std::string name;
   std::string description;
   Kind kind = Kind::choice;
   std::vector<std::string> defaults;  ///< what `run BENCHMARK` measures; may hold sweeps
   std::vector<std::string> choices;   ///< all allowed values of a choice axis
-  std::uint64_t least = 1;            ///< smallest value of a size or integer axis
+  std::uint64_t least = 1;            ///< smallest value of a size, integer or shape's dimension
   std::uint64_t most = UINT64_MAX;    ///< largest
 };
+
+/// What an axis takes, for messages and lists: "copy, triad", "1MiB..8GiB or a sweep like ...".
+std::string allowed_values(const Axis& axis);
 
 /// Expands "4KiB,1MiB..8GiB*2" or "f32,f64" or "all" (choices only) to canonical values, in order,
 /// without repeats. Error: usage, naming the axis, the text and what is allowed.
@@ -39,7 +43,8 @@ struct AxisSetting {
 Result<AxisSetting> parse_axis_setting(std::string_view text);
 
 /// The cartesian product of all axes, first axis slowest, each setting replacing its axis's
-/// defaults. Error: usage, listing the benchmark's axes if a setting names none of them.
+/// defaults. Error: usage, listing the benchmark's axes if a setting names none of them, if two
+/// settings name the same axis, or if there would be more than 100000 cells.
 Result<std::vector<Cell>> expand_cells(std::string_view benchmark, const std::vector<Axis>& axes,
                                        const std::vector<AxisSetting>& settings);
 

@@ -13,5 +13,6 @@ struct EmbeddedFile {
 
 const std::vector<EmbeddedFile>& embedded_kernels();
 const std::vector<EmbeddedFile>& embedded_suites();
+const std::vector<EmbeddedFile>& embedded_schemas();
 
 }  // namespace assay

@@ -1,12 +1,11 @@
 // One measured cell with everything needed to judge it, and its JSON form (docs/schema.md).
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "benchmarks/benchmark.h"
 #include "core/cell.h"
@@ -32,7 +31,7 @@ enum class RecordStatus {
 struct Value {
   Quantity quantity = Quantity::latency;
   double median = 0;
-  Interval interval95;          ///< low <= median <= high in the quantity itself
+  Interval interval95;  ///< low <= median <= high in the quantity itself
   std::optional<Roof> roof;
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
 };
@@ -45,7 +44,7 @@ struct Record {
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
   std::optional<Value> value;
-  Work work;
+  std::optional<Work> work;  ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
   std::optional<Summary> seconds;  ///< of the samples
   std::optional<Verification> verification;
@@ -57,6 +56,8 @@ std::string_view name_of(RecordStatus status);
 
 /// Exactly the object docs/record.schema.json describes.
 Json to_json(const Record& record);
+/// Its "device" object; unknown facts are left out.
+Json to_json(const DeviceFacts& facts);
 /// Never trusts its input. Error: usage, naming the field.
 Result<Record> record_from_json(const Json& json);
 

@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
+#include "store/line_file.h"
 #include "store/record.h"
 
 namespace assay {
@@ -17,22 +19,24 @@ class Store {
   /// Creates the folder if need be and checks that it can be written. Error: usage (not a folder,
   /// no permission) or exhausted (disk full), naming the path.
   static Result<Store> open(const std::filesystem::path& folder);
-  Store(Store&&) noexcept;
-  Store& operator=(Store&&) noexcept;
-  ~Store();
 
   /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
   Status append(const Record& record);
-  /// Stores the environment under its hash once; returns the hash.
+  /// Stores the environment under its hash (fingerprint_id) once; returns the hash.
   Result<std::string> append_fingerprint(const Json& fingerprint);
 
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  explicit Store(std::filesystem::path folder, int descriptor);
+  Store(std::filesystem::path folder, LineFile records)
+      : folder_(std::move(folder)), records_(std::move(records)) {}
+
   std::filesystem::path folder_;
-  int descriptor_ = -1;
+  LineFile records_;
 };
+
+/// The first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
+std::string fingerprint_id(const Json& fingerprint);
 
 /// What reading a store found.
 struct StoredRecords {

@@ -1,0 +1,20 @@
+# Run by assay_version at every build: writes OUT if its content would change.
+execute_process(COMMAND git -C ${SOURCE_DIR} describe --always --dirty --exclude=* --abbrev=12
+                OUTPUT_VARIABLE hash OUTPUT_STRIP_TRAILING_WHITESPACE
+                ERROR_QUIET RESULT_VARIABLE failed)
+if(failed OR hash STREQUAL "")
+  set(hash unknown)
+endif()
+set(text "#include \"core/version.h\"\n\nnamespace assay {\n\n")
+string(APPEND text "std::string_view version() { return \"${VERSION}\"; }\n")
+string(APPEND text "std::string_view git_hash() { return \"${hash}\"; }\n")
+string(APPEND text "std::string_view compiler() { return \"${COMPILER}\"; }\n")
+string(APPEND text "std::string_view build_type() { return \"${BUILD_TYPE}\"; }\n\n")
+string(APPEND text "}  // namespace assay\n")
+set(old "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUT} "${text}")
+endif()

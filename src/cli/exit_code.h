@@ -1,0 +1,34 @@
+// Exit statuses: part of the interface, listed in the help, the man page and the README.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace assay::cli {
+
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_cell_error = 1,
+  exit_usage = 2,
+  exit_verification = 3,
+  exit_nothing_ran = 4,
+  exit_io = 5,
+  exit_interrupted = 130,
+};
+
+struct ExitCodeText {
+  ExitCode code;
+  std::string_view meaning;
+};
+
+inline constexpr std::array<ExitCodeText, 7> exit_code_texts = {{
+    {exit_ok, "everything asked for was done"},
+    {exit_cell_error, "some cells were measured, others ended in an error"},
+    {exit_usage, "the command line, an axis or a suite is wrong"},
+    {exit_verification, "a benchmark computed a wrong result"},
+    {exit_nothing_ran, "nothing could be measured on this machine"},
+    {exit_io, "a file, the store or standard output could not be written or read"},
+    {exit_interrupted, "stopped by SIGINT or SIGTERM; what was measured is stored"},
+}};
+
+}  // namespace assay::cli

@@ -1,0 +1,25 @@
+#include "core/cell.h"
+
+#include "core/units.h"
+
+namespace assay {
+
+std::string_view Cell::text(std::string_view axis) const {
+  for (const auto& [name, value] : values_) {
+    if (name == axis) return value;
+  }
+  return {};
+}
+
+std::uint64_t Cell::integer(std::string_view axis) const {
+  const auto value = parse_size(text(axis));
+  return value.ok() ? *value : 0;
+}
+
+std::string Cell::id() const {
+  std::string id = benchmark_;
+  for (const auto& [name, value] : values_) id += " " + name + "=" + value;
+  return id;
+}
+
+}  // namespace assay

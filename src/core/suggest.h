@@ -1,0 +1,21 @@
+// "did you mean ...?" for mistyped names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+/// Levenshtein distance: single-character insertions, deletions and substitutions.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// "; did you mean \"size\"?" for the nearest of `names` if it is near enough to be a slip of the
+/// finger, else empty.
+std::string did_you_mean(std::string_view word, std::span<const std::string> names);
+
+/// "a, b, c"
+std::string join(std::span<const std::string> names, std::string_view separator = ", ");
+
+}  // namespace assay

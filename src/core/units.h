@@ -1,0 +1,42 @@
+// Sizes, durations and rates as people write and read them: sizes in powers of two with IEC
+// prefixes, rates decimal. Every parse error says what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace assay {
+
+/// "4KiB", "64MiB", "2101346304" to bytes. Error: usage, quoting the text.
+Result<std::uint64_t> parse_size(std::string_view text);
+/// "4096" to 4096. Error: usage, quoting the text.
+Result<std::uint64_t> parse_integer(std::string_view text);
+/// "60s", "500ms", "2min", "1h" to seconds, above zero. Error: usage, quoting the text.
+Result<double> parse_duration(std::string_view text);
+
+/// Exact, in the largest IEC unit that divides it: "1GiB", "1536KiB", "1000"; parse_size's inverse.
+std::string format_size(std::uint64_t bytes);
+/// Rounded, for reading: "139.8 GiB".
+std::string format_memory(std::uint64_t bytes);
+/// Four significant digits with a decimal prefix: (4.213e12, "FLOP/s") gives "4.213 TFLOP/s".
+std::string format_rate(double value, std::string_view unit);
+/// Four significant digits: "2.310 us", "1.200 s".
+std::string format_seconds(double seconds);
+/// For clocks on screen: "0:07", "12:30", "1:02:03".
+std::string format_clock(double seconds);
+/// "2.100 GHz"
+std::string format_frequency(double hertz);
+
+/// A decimal prefix that suits `value`, so that several numbers can share it.
+struct Scale {
+  double factor = 1;             ///< divide by it
+  std::string_view prefix = "";  ///< "G"
+};
+Scale scale_for(double value);
+/// Four significant digits, never in exponent form: 4213, 81.23, 0.004213.
+std::string format_significant(double value);
+
+}  // namespace assay

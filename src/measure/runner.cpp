@@ -1,0 +1,171 @@
+#include "measure/runner.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "core/units.h"
+#include "measure/value.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+RecordStatus status_of(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::unsupported:
+    case ErrorKind::unavailable:
+      return RecordStatus::unsupported;
+    case ErrorKind::verification:
+      return RecordStatus::failed;
+    case ErrorKind::interrupted:
+      return RecordStatus::interrupted;
+    default:
+      return RecordStatus::error;
+  }
+}
+
+/// One run's state.
+class Runner {
+ public:
+  Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler)
+      : device_(device), options_(options), observer_(observer), sampler_(sampler) {}
+
+  Result<RunOutcome> run(const std::vector<Cell>& cells) {
+    RunOutcome outcome;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (observer_.stop_requested()) break;
+      observer_.starting(i, cells[i]);
+      Record record = blank_record(cells[i]);
+      const double share = remaining_seconds() / static_cast<double>(cells.size() - i);
+      if (const Status measured = measure(record, share); !measured.ok()) {
+        record.status = status_of(measured.error());
+        record.reason = measured.error().message;
+      }
+      record.time = utc_now();
+      if (record.value)
+        values_[record.cell.benchmark()].push_back({cells[i], record.value->median});
+      ++outcome.measured;
+      TRY(observer_.finished(i, std::move(record)));
+    }
+    outcome.interrupted = observer_.stop_requested();
+    for (const auto& [name, values] : values_) {
+      for (Finding& finding : find_benchmark(name)->findings(values)) {
+        outcome.findings.push_back(std::move(finding));
+      }
+    }
+    return outcome;
+  }
+
+ private:
+  Record blank_record(const Cell& cell) const {
+    Record record;
+    record.run = options_.run;
+    record.fingerprint = options_.fingerprint;
+    record.cell = cell;
+    record.device = device_.facts();
+    return record;
+  }
+
+  double remaining_seconds() const {
+    if (!options_.budget_seconds) return std::numeric_limits<double>::infinity();
+    const std::chrono::duration<double> spent = Clock::now() - begin_;
+    return *options_.budget_seconds - spent.count();
+  }
+
+  /// Fills in everything that is known by the time it returns; an Error becomes status and reason.
+  Status measure(Record& record, double seconds) {
+    const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
+    if (const auto reason = benchmark.unsupported(record.cell, device_)) {
+      return Error{ErrorKind::unsupported, *reason};
+    }
+    if (seconds <= 0) {
+      return Error{ErrorKind::interrupted,
+                   fmt::format("the budget of {} was spent before this cell",
+                               format_seconds(*options_.budget_seconds))};
+    }
+    const auto begin = Clock::now();
+    auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed}));
+    record.work = work->work();
+    record.notes = work->notes();
+    const std::chrono::duration<double> prepared = Clock::now() - begin;
+    const SamplingLimits limits = limits_within(options_.limits, seconds - prepared.count());
+    record.samples =
+        TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
+    record.notes = work->notes();  // a case may learn while it runs
+    summarize_samples(record);
+    if (record.samples->stop == StopReason::interrupted || !record.seconds) {
+      return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
+    }
+    record.verification = TRY(work->verify(sampler_.stream()));
+    if (!record.verification->passed) {
+      return Error{ErrorKind::verification,
+                   record.verification->detail.empty()
+                       ? "verification failed: " + record.verification->method
+                       : record.verification->detail};
+    }
+    record.value =
+        value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
+    record.status = RecordStatus::passed;
+    return {};
+  }
+
+  static void summarize_samples(Record& record) {
+    std::vector<double> seconds;
+    for (const Sample& sample : record.samples->samples) seconds.push_back(sample.seconds);
+    if (!seconds.empty()) record.seconds = summarize(seconds);
+  }
+
+  Device& device_;
+  const RunOptions& options_;
+  RunObserver& observer_;
+  Sampler& sampler_;
+  const Clock::time_point begin_ = Clock::now();
+  std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
+};
+
+}  // namespace
+
+SamplingLimits limits_within(SamplingLimits limits, double seconds) {
+  // A fifth for warming up and half for samples leave the rest to preparing and verifying.
+  constexpr double least = 0.01;
+  limits.warmup_seconds = std::clamp(seconds / 5, least, limits.warmup_seconds);
+  limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
+  return limits;
+}
+
+Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
+                             const RunOptions& options, RunObserver& observer) {
+  for (const Cell& cell : cells) {
+    if (find_benchmark(cell.benchmark()) == nullptr) {
+      return Error{ErrorKind::usage, fmt::format("there is no benchmark {}", cell.benchmark())};
+    }
+  }
+  const auto sampler = TRY(Sampler::create(device));
+  return Runner(device, options, observer, *sampler).run(cells);
+}
+
+std::string new_run_id() {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  // Names a run, decides nothing: the one use of randomness that no seed governs.
+  std::random_device device;
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}", fmt::gmtime(now), device() & 0xffff);
+}
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::now();
+  const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(now);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - seconds).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), milliseconds);
+}
+
+}  // namespace assay

@@ -1,0 +1,191 @@
+// A record's JSON form, written. record_reader.cpp is its inverse; docs/record.schema.json and
+// docs/schema.md say what each field means.
+#include "store/record.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+constexpr int schema_version = 1;
+
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bandwidth:
+      return "bytes/s";
+    case Quantity::flop_rate:
+      return "FLOP/s";
+    case Quantity::latency:
+      break;
+  }
+  return "s";
+}
+
+/// A fact the backend left empty is left out: missing, never 0.
+void put(Json& json, const char* key, const std::string& value) {
+  if (!value.empty()) json[key] = value;
+}
+void put(Json& json, const char* key, double value) {
+  if (value != 0) json[key] = value;
+}
+void put(Json& json, const char* key, std::uint64_t value) {
+  if (value != 0) json[key] = value;
+}
+template <typename T>
+void put(Json& json, const char* key, const std::optional<T>& value) {
+  if (value) json[key] = *value;
+}
+
+Json to_json(const Interval& interval) {
+  return Json::array({interval.low, interval.high});
+}
+
+Json to_json(const SensorReading& reading) {
+  Json json = Json::object();
+  put(json, "clock_hz", reading.clock_hz);
+  put(json, "memory_clock_hz", reading.memory_clock_hz);
+  put(json, "power_watts", reading.power_watts);
+  put(json, "temperature_celsius", reading.temperature_celsius);
+  put(json, "throttle_reasons", reading.throttle_reasons);
+  return json;
+}
+
+Json to_json(const Value& value) {
+  Json json;
+  json["quantity"] = name_of(value.quantity);
+  json["unit"] = unit_of(value.quantity);
+  json["median"] = value.median;
+  json["interval95"] = to_json(value.interval95);
+  if (value.roof) json["roof"] = {{"rate", value.roof->rate}, {"source", value.roof->source}};
+  put(json, "share", value.share);
+  return json;
+}
+
+Json to_json(const SampleSet& set) {
+  Json json;
+  json["time_source"] = name_of(set.time_source);
+  json["cache_state"] = name_of(set.cache_state);
+  json["gated"] = set.gated;
+  json["warmup_launches"] = set.warmup_launches;
+  json["warmup_stop"] = name_of(set.warmup_stop);
+  json["stop"] = name_of(set.stop);
+  json["wall_seconds"] = set.wall_seconds;
+  json["before"] = to_json(set.before);
+  json["after"] = to_json(set.after);
+  Json seconds = Json::array(), clocks = Json::array(), throttled = Json::array();
+  for (const Sample& sample : set.samples) {
+    seconds.push_back(sample.seconds);
+    clocks.push_back(sample.clock_hz ? Json(*sample.clock_hz) : Json());
+    throttled.push_back(sample.throttled);
+  }
+  json["seconds"] = std::move(seconds);
+  if (std::any_of(set.samples.begin(), set.samples.end(),
+                  [](const Sample& sample) { return sample.clock_hz.has_value(); })) {
+    json["clock_hz"] = std::move(clocks);
+  }
+  json["throttled"] = std::move(throttled);
+  return json;
+}
+
+Json to_json(const Summary& summary) {
+  Json json;
+  json["n"] = summary.n;
+  json["effective_n"] = summary.effective_n;
+  json["autocorrelation"] = summary.autocorrelation;
+  json["minimum"] = summary.minimum;
+  json["q1"] = summary.q1;
+  json["median"] = summary.median;
+  json["q3"] = summary.q3;
+  json["p95"] = summary.p95;
+  json["maximum"] = summary.maximum;
+  json["mean"] = summary.mean;
+  json["interval95"] = to_json(summary.interval95);
+  return json;
+}
+
+Json to_json(const Work& work) {
+  return {{"bytes", work.bytes},
+          {"flops", work.flops},
+          {"repetitions", work.repetitions},
+          {"math", name_of(work.math)}};
+}
+
+Json to_json(const Verification& verification) {
+  Json json;
+  json["passed"] = verification.passed;
+  json["method"] = verification.method;
+  json["error"] = verification.error;
+  json["tolerance"] = verification.tolerance;
+  put(json, "detail", verification.detail);
+  return json;
+}
+
+Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json json = Json::object();
+  for (const auto& [key, value] : pairs) json[key] = value;
+  return json;
+}
+
+}  // namespace
+
+std::string_view name_of(RecordStatus status) {
+  switch (status) {
+    case RecordStatus::passed:
+      return "passed";
+    case RecordStatus::failed:
+      return "failed";
+    case RecordStatus::error:
+      return "error";
+    case RecordStatus::unsupported:
+      return "unsupported";
+    case RecordStatus::interrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+Json to_json(const DeviceFacts& facts) {
+  Json json;
+  json["backend"] = facts.backend;
+  json["ordinal"] = facts.ordinal;
+  json["name"] = facts.name;
+  put(json, "arch", facts.arch);
+  put(json, "pci", facts.pci);
+  put(json, "uuid", facts.uuid);
+  put(json, "partition", facts.partition);
+  put(json, "memory_bytes", facts.memory_bytes);
+  put(json, "last_level_cache_bytes", facts.last_level_cache_bytes);
+  json["multiprocessors"] = facts.multiprocessors;
+  json["wave_size"] = facts.wave_size;
+  json["max_threads_per_block"] = facts.max_threads_per_block;
+  json["max_threads_per_multiprocessor"] = facts.max_threads_per_multiprocessor;
+  put(json, "shared_bytes_per_block", facts.shared_bytes_per_block);
+  put(json, "clock_hz", facts.clock_hz);
+  put(json, "memory_clock_hz", facts.memory_clock_hz);
+  put(json, "memory_bus_bits", facts.memory_bus_bits);
+  json["ecc"] = facts.ecc;
+  return json;
+}
+
+Json to_json(const Record& record) {
+  Json json;
+  json["schema"] = schema_version;
+  json["run"] = record.run;
+  json["time"] = record.time;
+  json["benchmark"] = record.cell.benchmark();
+  json["axes"] = pairs_to_json(record.cell.values());
+  json["device"] = to_json(record.device);
+  json["status"] = name_of(record.status);
+  put(json, "reason", record.reason);
+  if (record.value) json["value"] = to_json(*record.value);
+  if (record.work) json["work"] = to_json(*record.work);
+  if (record.samples) json["samples"] = to_json(*record.samples);
+  if (record.seconds) json["seconds"] = to_json(*record.seconds);
+  if (record.verification) json["verification"] = to_json(*record.verification);
+  json["notes"] = pairs_to_json(record.notes);
+  json["fingerprint"] = record.fingerprint;
+  return json;
+}
+
+}  // namespace assay
