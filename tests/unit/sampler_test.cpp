@@ -1,0 +1,151 @@
+#include "measure/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "statistics/summary.h"
+#include "test_device.h"
+
+namespace assay {
+namespace {
+
+/// Launches the empty kernel `launches` times.
+class LaunchingCase final : public Case {
+ public:
+  LaunchingCase(Device& device, unsigned launches) : launches_(launches) {
+    program_ = std::move(device.build({"empty", {}})).value();
+    kernel_ = program_->kernel("empty").value();
+  }
+  Work work() const override { return {.repetitions = static_cast<double>(launches_)}; }
+  Quantity quantity() const override { return Quantity::latency; }
+  Limit limit() const override { return Limit::none; }
+  CacheState cache_state() const override { return cache; }
+  Status enqueue(Stream& stream) override {
+    ++enqueued;
+    for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
+    return {};
+  }
+  Result<Verification> verify(Stream&) override { return Verification{true, "", 0, 0, ""}; }
+
+  CacheState cache = CacheState::hot;
+  std::size_t enqueued = 0;
+
+ private:
+  std::unique_ptr<Program> program_;
+  Kernel* kernel_;
+  unsigned launches_;
+};
+
+const auto never = [] { return false; };
+
+std::vector<double> seconds_of(const SampleSet& set) {
+  std::vector<double> seconds;
+  for (const Sample& sample : set.samples) seconds.push_back(sample.seconds);
+  return seconds;
+}
+
+SampleSet take_on(Device& device, Case& work, const SamplingLimits& limits = {}) {
+  auto sampler = std::move(Sampler::create(device)).value();
+  auto set = sampler->take(work, limits, never);
+  EXPECT_TRUE(set) << set.error().message;
+  return std::move(set).value();
+}
+
+TEST(Sampler, SecondsAreOfOneRepetition) {
+  auto device = open_fake_device("noise=0,launch=0.001");
+  LaunchingCase work(*device, 10);
+  const SampleSet set = take_on(*device, work);
+  ASSERT_EQ(set.samples.size(), 30u);
+  EXPECT_NEAR(set.samples[0].seconds, 0.001, 1e-12);
+  EXPECT_EQ(set.stop, StopReason::precision);
+  EXPECT_EQ(set.warmup_stop, StopReason::warm);
+  EXPECT_EQ(set.warmup_launches, 20u);
+  EXPECT_TRUE(set.gated);
+  EXPECT_EQ(work.enqueued, 50u);
+}
+
+TEST(Sampler, StopsOnPrecisionUnderNoise) {
+  auto device = open_fake_device("noise=0.02");
+  LaunchingCase work(*device, 1);
+  const SampleSet set = take_on(*device, work);
+  EXPECT_EQ(set.stop, StopReason::precision);
+  const Summary summary = summarize(seconds_of(set));
+  EXPECT_LE((summary.interval95.high - summary.interval95.low) / 2, 0.005 * summary.median);
+  EXPECT_GT(summary.n, 30u);
+  EXPECT_NEAR(summary.median, 1e-4, 1e-6);
+}
+
+TEST(Sampler, KeepsAndCountsThrottledSamples) {
+  auto device = open_fake_device("noise=0.0001,throttle=0.25,seed=3");
+  LaunchingCase work(*device, 1);
+  SamplingLimits limits;
+  limits.precision = 0;
+  limits.most_samples = 400;
+  const SampleSet set = take_on(*device, work, limits);
+  ASSERT_EQ(set.samples.size(), 400u);
+  std::size_t throttled = 0;
+  for (const Sample& sample : set.samples) {
+    ASSERT_TRUE(sample.clock_hz);
+    throttled += sample.throttled;
+    EXPECT_EQ(sample.throttled, sample.seconds > 1.5e-4);
+    EXPECT_NEAR(*sample.clock_hz, sample.throttled ? 0.6e9 : 1e9, 1e6);
+  }
+  EXPECT_NEAR(static_cast<double>(throttled) / 400, 0.25, 0.08);
+}
+
+TEST(Sampler, DriftShowsInTheSamplesAndIsNotDropped) {
+  auto device = open_fake_device("noise=0,drift=5,launch=0.001");
+  LaunchingCase work(*device, 1);
+  SamplingLimits limits;
+  limits.warmup_seconds = 0;  // it would wait for the drift to end
+  limits.most_samples = 100;
+  limits.precision = 0;
+  const auto seconds = seconds_of(take_on(*device, work, limits));
+  EXPECT_GT(seconds.back(), 1.3 * seconds.front());
+  EXPECT_GT(autocorrelation(seconds), 0.9);
+}
+
+TEST(Sampler, AFailingLaunchIsAnErrorAndNamesItself) {
+  auto device = open_fake_device("fail_at=25");
+  LaunchingCase work(*device, 1);
+  auto sampler = std::move(Sampler::create(*device)).value();
+  const auto set = sampler->take(work, {}, never);
+  ASSERT_FALSE(set);
+  EXPECT_THAT(set.error().message, testing::HasSubstr("launch 25"));
+}
+
+TEST(Sampler, InterruptionKeepsWhatWasTaken) {
+  auto device = open_fake_device("noise=0.0001");
+  LaunchingCase work(*device, 1);
+  auto sampler = std::move(Sampler::create(*device)).value();
+  SamplingLimits limits;
+  limits.precision = 0;
+  const auto set = sampler->take(work, limits, [&] { return work.enqueued >= 100; });
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->stop, StopReason::interrupted);
+  EXPECT_EQ(set->samples.size() + set->warmup_launches, 100u);
+  EXPECT_GT(set->samples.size(), 0u);
+}
+
+TEST(Sampler, WorksOnTheCpuBackendColdAndHot) {
+  auto device = open_test_device("cpu");
+  for (const CacheState cache : {CacheState::hot, CacheState::cold}) {
+    LaunchingCase work(*device, 1);
+    work.cache = cache;
+    SamplingLimits limits;
+    limits.most_samples = 40;
+    const SampleSet set = take_on(*device, work, limits);
+    EXPECT_EQ(set.cache_state, cache);
+    EXPECT_TRUE(set.gated) << "the gate gave up: the host could not open it within a second";
+    EXPECT_GE(set.samples.size(), 30u);
+    for (const Sample& sample : set.samples) {
+      EXPECT_GT(sample.seconds, 0);
+      EXPECT_LT(sample.seconds, 0.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
