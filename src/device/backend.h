@@ -47,7 +47,8 @@ using BackendRegistry = Registry<BackendFactory>;
 std::vector<std::unique_ptr<Backend>> make_backends();
 
 /// Opens the device `choice` names: "cuda:1", "cpu", "hip" (ordinal 0), or "" for device 0 of the
-/// backend with the highest score. Error: usage, listing what there is.
+/// backend with the highest score. Error: usage for a name or ordinal that does not exist, listing
+/// what there is; unavailable for a backend that is absent, with the reason.
 Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
                                             std::string_view choice);
 

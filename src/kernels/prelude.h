@@ -225,7 +225,11 @@ DEVICE u64 wall_ticks() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
   return ticks;  // nanoseconds
 #elif defined(ON_HIP)
+#if __has_builtin(__builtin_readsteadycounter)
   return __builtin_readsteadycounter();  // s_memrealtime, 100 MHz on CDNA
+#else
+  return __builtin_amdgcn_s_memrealtime();  // compilers of ROCm 5
+#endif
 #else
   return ::assay::cpu::monotonic_nanoseconds();
 #endif

@@ -1,0 +1,14 @@
+// What HIP's attributes do not tell about AMD architectures.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace assay::hip {
+
+/// Bytes of the memory-side cache (MALL, Infinity Cache) of a whole device; 0 if it has none. HIP
+/// reports the L2 of one XCD instead, 64 times too little on an MI300X. `arch` may carry features
+/// ("gfx942:sramecc+:xnack-").
+std::uint64_t memory_side_cache_bytes(std::string_view arch);
+
+}  // namespace assay::hip

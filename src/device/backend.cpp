@@ -1,0 +1,91 @@
+#include "device/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace assay {
+namespace {
+
+/// "cpu, cuda:0, cuda:1, fake, hip (absent)": what a user may name.
+std::string choices(std::vector<std::unique_ptr<Backend>>& backends) {
+  std::vector<std::string> names;
+  for (const auto& backend : backends) {
+    const std::size_t count = backend->score() == 0 ? 0 : backend->devices().size();
+    if (count == 0) names.push_back(fmt::format("{} (absent)", backend->name()));
+    if (count == 1) names.emplace_back(backend->name());
+    for (std::size_t i = 0; count > 1 && i < count; ++i) {
+      names.push_back(fmt::format("{}:{}", backend->name(), i));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::optional<int> parse_ordinal(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// The backend that serves when the user names none; null if all are absent.
+Backend* default_backend(std::vector<std::unique_ptr<Backend>>& backends) {
+  Backend* best = nullptr;
+  int best_score = 0;
+  for (const auto& backend : backends) {
+    const int score = backend->score();
+    if (score > best_score) {
+      best = backend.get();
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Backend>> make_backends() {
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const BackendFactory factory : BackendRegistry::entries()) backends.push_back(factory());
+  std::sort(backends.begin(), backends.end(),
+            [](const auto& a, const auto& b) { return a->name() < b->name(); });
+  return backends;
+}
+
+Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
+                                            std::string_view choice) {
+  if (choice.empty()) {
+    Backend* backend = default_backend(backends);
+    if (backend != nullptr) return backend->open(0);
+    return Error{ErrorKind::unavailable, "no device: every backend is absent"};
+  }
+  const std::size_t colon = choice.find(':');
+  const std::string_view name = choice.substr(0, colon);
+  const auto found = std::find_if(backends.begin(), backends.end(),
+                                  [&](const auto& backend) { return backend->name() == name; });
+  const std::optional<int> ordinal =
+      colon == std::string_view::npos ? std::optional(0) : parse_ordinal(choice.substr(colon + 1));
+  if (found == backends.end() || !ordinal) {
+    return Error{ErrorKind::usage,
+                 fmt::format("device \"{}\": {}; there is {}", choice,
+                             found == backends.end() ? fmt::format("no backend \"{}\"", name)
+                                                     : "the part after ':' must be a number",
+                             choices(backends))};
+  }
+  Backend& backend = **found;
+  if (backend.score() == 0) {
+    return Error{ErrorKind::unavailable,
+                 fmt::format("device \"{}\": {} is absent: {}", choice, name, backend.absence())};
+  }
+  const std::size_t count = backend.devices().size();
+  if (static_cast<std::size_t>(*ordinal) >= count) {
+    return Error{ErrorKind::usage,
+                 fmt::format("device \"{}\": {} has {} device{}; there is {}", choice, name, count,
+                             count == 1 ? "" : "s", choices(backends))};
+  }
+  return backend.open(*ordinal);
+}
+
+}  // namespace assay
