@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -147,6 +148,12 @@ class Stream {
   /// Later work on this stream waits for `event`, recorded on any stream of the same backend.
   virtual Status wait(const Event& event) = 0;
   virtual Status synchronize() = 0;
+  /// Runs `function` on a host thread when the stream reaches it, in order with everything else;
+  /// it must not use the device. For libraries that compute on the host. Error: unsupported.
+  virtual Status call(std::function<void()> function) {
+    static_cast<void>(function);
+    return Error{ErrorKind::unsupported, "this backend's streams do not run host functions"};
+  }
   /// Between begin_capture and end_capture, work is recorded and not run. Streams joined through
   /// events are captured too.
   virtual Status begin_capture() = 0;

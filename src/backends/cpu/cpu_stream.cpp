@@ -174,6 +174,16 @@ Status CpuStream::synchronize() {
   return {};
 }
 
+Status CpuStream::call(std::function<void()> function) {
+  // Threads that `function` starts inherit this thread's affinity, so it is lifted meanwhile.
+  enqueue([this, function = std::move(function)] {
+    pool_.unpin_caller();
+    function();
+    pool_.pin_caller();
+  });
+  return {};
+}
+
 Status CpuStream::begin_capture() {
   if (capture_) return Error{ErrorKind::failed, "cpu stream: begin_capture() while capturing"};
   capture_ = std::make_shared<Capture>();

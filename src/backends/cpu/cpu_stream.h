@@ -68,6 +68,7 @@ class CpuStream final : public Stream {
   Status record(Event& event) override;
   Status wait(const Event& event) override;
   Status synchronize() override;
+  Status call(std::function<void()> function) override;
   Status begin_capture() override;
   Result<std::unique_ptr<Graph>> end_capture() override;
   void* native_handle() const override { return nullptr; }

@@ -16,10 +16,10 @@ void pause() {
 #endif
 }
 
-void pin_to(int cpu) {
+void pin_to(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
   // A cpuset that shrank since start-up makes this fail; an unpinned worker is still correct.
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
@@ -42,7 +42,9 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadPool::pin_caller() const { pin_to(cpus_.front()); }
+void ThreadPool::pin_caller() const { pin_to({cpus_.front()}); }
+
+void ThreadPool::unpin_caller() const { pin_to(cpus_); }
 
 void ThreadPool::start() {
   for (std::size_t worker = 1; worker < cpus_.size(); ++worker) {
@@ -66,7 +68,7 @@ void ThreadPool::run_erased(Erased body, const void* context) {
 }
 
 void ThreadPool::work(std::size_t worker) {
-  pin_to(cpus_[worker]);
+  pin_to({cpus_[worker]});
   for (unsigned seen = 0;;) {
     await_change(round_, seen);
     seen = round_.load(std::memory_order_acquire);

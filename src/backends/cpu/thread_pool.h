@@ -30,6 +30,8 @@ class ThreadPool {
 
   /// Pins the calling thread to worker 0's CPU; for threads that will call run().
   void pin_caller() const;
+  /// Lets the calling thread run on every CPU of the pool again.
+  void unpin_caller() const;
 
  private:
   using Erased = void (*)(const void* context, std::size_t worker);
