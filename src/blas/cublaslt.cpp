@@ -1,0 +1,81 @@
+// cuBLASLt: the first choice on NVIDIA devices, and the only library there with fp8.
+#include <fmt/format.h>
+
+#include "blas/blas_libraries.h"
+#include "blas/device_types.h"
+#include "blas/lt_blas.h"
+#include "blas/lt_dialects.h"
+
+namespace assay::lt {
+namespace {
+
+using ConfigGet = int (*)(const void* algorithm, int attribute, void* value, std::size_t bytes,
+                          std::size_t* written);
+
+std::string describe_algorithm(const Library& library, const void* algorithm) {
+  // cublasLtMatmulAlgoConfigAttributes_t numbers and sizes.
+  constexpr struct {
+    const char* name;
+    int attribute;
+    std::size_t bytes;
+  } fields[] = {{"algo", 0, 4},   {"tile", 1, 4},    {"stages", 6, 4}, {"cluster", 8, 2},
+                {"splitk", 2, 4}, {"swizzle", 4, 4}, {"custom", 5, 4}, {"inner", 7, 2}};
+  const auto get = reinterpret_cast<ConfigGet>(library.get_algorithm_config);
+  std::string text;
+  for (const auto& field : fields) {
+    std::uint32_t value = 0;
+    std::size_t written = 0;
+    if (get == nullptr || get(algorithm, field.attribute, &value, field.bytes, &written) != 0) {
+      continue;
+    }
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}={}", field.name, value);
+  }
+  return text;
+}
+
+std::string version(const Library& library, Handle) {
+  const auto get = reinterpret_cast<std::size_t (*)()>(library.get_version);
+  return get != nullptr ? cuda_version_text(get()) : "unknown";
+}
+
+Result<const Library*> load() {
+  static const Result<Library> loaded = []() -> Result<Library> {
+    const SharedLibrary file = TRY(open_cuda_library("libcublasLt", "ASSAY_CUBLASLT_LIBRARY"));
+    Library library{cublaslt_dialect, TRY(bind_functions(file, "cublasLt")), file.path(), &version,
+                    &describe_algorithm};
+    library.get_version = file.symbol("cublasLtGetVersion");
+    library.get_algorithm_config = file.symbol("cublasLtMatmulAlgoConfigGetAttribute");
+    return library;
+  }();
+  if (!loaded.ok()) return loaded.error();
+  return &*loaded;
+}
+
+std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
+  if (const auto reason = cuda_lacks_type(problem, facts)) return reason;
+  if (!is_fp8(problem.a) && !is_fp8(problem.b)) return std::nullopt;
+  if (problem.a == DataType::e5m2 && problem.b == DataType::e5m2) {
+    return "e5m2 * e5m2 does not exist; one operand must be e4m3";
+  }
+  // Only from Blackwell on does the hardware read fp8 in any order.
+  if (compute_capability(facts) < 100 && layout_of(problem) != "TN") {
+    return fmt::format("fp8 needs both operands contiguous along k on {}: use layout TN",
+                       facts.arch);
+  }
+  if (problem.n % 16 != 0 || problem.k % 16 != 0 || problem.lda % 16 != 0 ||
+      problem.ldb % 16 != 0 || problem.ldd % 16 != 0) {
+    return "fp8 needs n, k and the leading dimensions to be multiples of 16";
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Blas>> open(Device& device) {
+  const Library* library = TRY(load());
+  return open_lt(*library, device);
+}
+
+const BlasRegistry::Add registered{{"cublaslt", "cuda", 0, &unsupported, &open}};
+
+}  // namespace
+}  // namespace assay::lt

@@ -1,0 +1,101 @@
+// One matrix product with its epilogue, in row-major terms, independent of any library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/data_type.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// What is applied to x = alpha * op(A) op(B) + beta * C before D is stored. `bias` has n elements,
+/// one per column of D, and is added to every row. gelu is the tanh approximation,
+///   gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+enum class Epilogue {
+  none,           ///< D = x
+  bias,           ///< D = x + bias
+  relu,           ///< D = max(x, 0)
+  relu_bias,      ///< D = max(x + bias, 0)
+  gelu,           ///< D = gelu(x)
+  gelu_bias,      ///< D = gelu(x + bias)
+  gelu_aux,       ///< D = gelu(x); aux[m,n] = x is written
+  gelu_aux_bias,  ///< D = gelu(x + bias); aux[m,n] = x + bias is written
+  dgelu,          ///< D = x * gelu'(aux); aux[m,n] is read
+  dgelu_bgrad,    ///< dgelu, and bias[n] = column sums of D is written
+  bgrad_a,        ///< D = x, and bias[m] = sum over k of op(A) is written
+  bgrad_b,        ///< D = x, and bias[n] = sum over k of op(B) is written
+};
+
+bool reads_bias(Epilogue epilogue);
+bool writes_bias(Epilogue epilogue);
+bool reads_aux(Epilogue epilogue);
+bool writes_aux(Epilogue epilogue);
+std::string_view name_of(Epilogue epilogue);
+
+/// D[m,n] = epilogue(alpha * op(A)[m,k] op(B)[k,n] + beta * C[m,n]) for each of `batch` matrices.
+/// All matrices are row-major: A is stored [m,k], or [k,m] if transpose_a; B [k,n], or [n,k] if
+/// transpose_b; a leading dimension is the distance between rows in elements. C and D share ldd
+/// and stride_d.
+struct GemmProblem {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t batch = 1;
+  bool transpose_a = false, transpose_b = false;
+  DataType a = DataType::bf16, b = DataType::bf16, c = DataType::bf16, d = DataType::bf16;
+  /// What products are accumulated in: f64, f32, tf32 (f32 operands rounded to tf32) or i32. alpha
+  /// and beta have this type too (f32 for tf32).
+  DataType compute = DataType::f32;
+  std::int64_t lda = 0, ldb = 0, ldd = 0;
+  std::int64_t stride_a = 0, stride_b = 0, stride_d = 0;  ///< elements between matrices of a batch
+  double alpha = 1, beta = 0;
+
+  Epilogue epilogue = Epilogue::none;
+  DataType bias = DataType::bf16;  ///< element type of bias
+  DataType aux = DataType::bf16;   ///< element type of aux
+  std::int64_t ld_aux = 0;
+
+  /// fp8 only: accumulate in the matrix unit's own reduced precision for all of k, as NVIDIA's
+  /// libraries call it; faster on Hopper, ignored where there is no such choice.
+  bool fast_accumulate = false;
+  /// Which operands come with a factor in device memory (GemmOperands::scale_a ...).
+  bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
+
+  std::int64_t alignment = 256;  ///< bytes every operand address is a multiple of
+  bool constant_b = false;       ///< B never changes: a library may keep a copy in its own layout
+
+  /// 2 m n k batch.
+  double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
+  /// Elements from the first to one past the last of a batch, padding included.
+  std::int64_t elements_a() const { return span(transpose_a ? k : m, lda, stride_a); }
+  std::int64_t elements_b() const { return span(transpose_b ? n : k, ldb, stride_b); }
+  std::int64_t elements_d() const { return span(m, ldd, stride_d); }
+  /// What an enqueue must at least read and write: A, B, D once, C if beta is not 0.
+  double bytes() const;
+  /// Elements of bias.
+  std::int64_t bias_elements() const { return epilogue == Epilogue::bgrad_a ? m : n; }
+
+ private:
+  std::int64_t span(std::int64_t rows, std::int64_t ld, std::int64_t stride) const {
+    return (batch - 1) * stride + rows * ld;
+  }
+};
+
+/// A problem with densely packed matrices (`pad` elements added to each row), inputs of type `in`,
+/// C, D, bias and aux of type `out`, and the compute type that goes with `in`.
+GemmProblem make_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType in, DataType out,
+                      bool transpose_a = false, bool transpose_b = false, std::int64_t batch = 1,
+                      std::int64_t pad = 0);
+
+/// Error: usage, naming the first thing that makes no sense (an extent below 1, a leading dimension
+/// shorter than a row, overlapping matrices of a batch, types that do not go together).
+Status validate(const GemmProblem& problem);
+
+/// "m=4096 n=4096 k=4096 bf16*bf16->bf16 TN gelu_bias", the layout letters as in layout_of().
+std::string describe(const GemmProblem& problem);
+
+/// The transposes as the equivalent column-major BLAS call has them, where our B comes first: NN is
+/// a @ b in PyTorch, TN is a @ b.T (F.linear), NT is a.T @ b, TT is a.T @ b.T.
+std::string_view layout_of(const GemmProblem& problem);
+
+}  // namespace assay
