@@ -1,9 +1,16 @@
 // The command line: the only code that prints, handles signals or decides the exit status.
 #pragma once
 
+#include "cli/exit_code.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+
 namespace assay::cli {
 
 /// Runs the command `argv` names and returns the exit status (exit_code.h).
 int main(int argc, char** argv);
+
+/// Prints the error and returns its exit status.
+int report(Terminal& terminal, const Error& error);
 
 }  // namespace assay::cli

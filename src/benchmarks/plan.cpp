@@ -1,0 +1,44 @@
+#include "benchmarks/plan.h"
+
+#include <fmt/format.h>
+
+#include "benchmarks/suite.h"
+#include "core/suggest.h"
+
+namespace assay {
+namespace {
+
+Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
+  return Plan{suite.name, TRY(cells_of(suite, settings)), suite.budget_seconds};
+}
+
+bool is_file(std::string_view target) {
+  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") ||
+         target.ends_with(".yml");
+}
+
+}  // namespace
+
+Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings) {
+  if (is_file(target)) {
+    const Suite suite = TRY(load_suite(std::string(target)));
+    return plan_of(suite, settings);
+  }
+  std::vector<std::string> suite_names, benchmark_names;
+  for (const Suite& suite : TRY(built_in_suites())) {
+    if (suite.name == target) return plan_of(suite, settings);
+    suite_names.push_back(suite.name);
+  }
+  if (const Benchmark* benchmark = find_benchmark(target)) {
+    return Plan{std::string(target), TRY(expand_cells(target, benchmark->axes(), settings)), {}};
+  }
+  for (const Benchmark* benchmark : benchmarks()) benchmark_names.emplace_back(benchmark->name());
+  std::vector<std::string> names = suite_names;
+  names.insert(names.end(), benchmark_names.begin(), benchmark_names.end());
+  return Error{
+      ErrorKind::usage,
+      fmt::format("there is no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
+                  did_you_mean(target, names), join(suite_names), join(benchmark_names))};
+}
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+// From what the user names to the cells to measure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/axis.h"
+#include "core/cell.h"
+#include "core/result.h"
+
+namespace assay {
+
+struct Plan {
+  std::string name;  ///< of the suite or benchmark
+  std::vector<Cell> cells;
+  std::optional<double> budget_seconds;  ///< the suite's
+};
+
+/// `target` is a suite file (it holds a '/' or ends in .yaml), else a suite's name, else a
+/// benchmark's; a suite named like a benchmark is that benchmark's own selection. Settings replace
+/// axes. Error: usage, with the nearest name and all names.
+Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
+
+}  // namespace assay

@@ -1,0 +1,70 @@
+#include "cli/cli.h"
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/manual.h"
+#include "cli/parse.h"
+#include "core/version.h"
+
+namespace assay::cli {
+namespace {
+
+ExitCode exit_code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage:
+      return exit_usage;
+    case ErrorKind::unavailable:
+    case ErrorKind::unsupported:
+    case ErrorKind::failed:
+      return exit_nothing_ran;
+    case ErrorKind::exhausted:
+      return exit_io;
+    case ErrorKind::verification:
+      return exit_verification;
+    case ErrorKind::interrupted:
+      break;
+  }
+  return exit_interrupted;
+}
+
+int run(const Parsed& parsed, Terminal& terminal) {
+  if (parsed.arguments.has("--version")) {
+    terminal.print(
+        fmt::format("assay {} ({}, {}, {})\n", version(), git_hash(), compiler(), build_type()));
+    return exit_ok;
+  }
+  if (parsed.arguments.has("--help")) {
+    terminal.print(parsed.command == nullptr ? help_overview(terminal.out_style())
+                                             : help_of(*parsed.command, terminal.out_style()));
+    return exit_ok;
+  }
+  return parsed.command->run(parsed.arguments, terminal);
+}
+
+}  // namespace
+
+int report(Terminal& terminal, const Error& error) {
+  terminal.complain(error.message);
+  return exit_code_of(error.kind);
+}
+
+int main(int argc, char** argv) {
+  ignore_write_signals();
+  const auto parsed = parse({argv + (argc > 0 ? 1 : 0), argv + argc});
+  Terminal plain;
+  if (!parsed.ok()) return report(plain, parsed.error());
+  const auto color = parse_color(parsed->arguments.get("--color", "auto"));
+  if (!color.ok()) return report(plain, color.error());
+  Terminal terminal(*color);
+  const int status = run(*parsed, terminal);
+  terminal.flush();
+  if (terminal.output_failed() && !terminal.broken_pipe()) {
+    terminal.complain(terminal.output_problem());
+    return exit_io;
+  }
+  return status;
+}
+
+}  // namespace assay::cli

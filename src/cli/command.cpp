@@ -1,0 +1,43 @@
+#include "cli/command.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> first_commands = {"devices", "list", "run", "show"};
+
+std::size_t rank(const Command* command) {
+  const auto at = std::find(first_commands.begin(), first_commands.end(), command->name);
+  return static_cast<std::size_t>(at - first_commands.begin());
+}
+
+}  // namespace
+
+std::vector<const Command*> commands() {
+  std::vector<const Command*> sorted = CommandRegistry::entries();
+  std::sort(sorted.begin(), sorted.end(), [](const Command* a, const Command* b) {
+    return std::pair(rank(a), a->name) < std::pair(rank(b), b->name);
+  });
+  return sorted;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command* command : CommandRegistry::entries()) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
+const std::vector<Option>& common_options() {
+  static const std::vector<Option> options = {
+      {"--json", "", "machine-readable output on standard output", ""},
+      {"--color", "WHEN", "auto, always or never; auto colours terminals unless NO_COLOR is set",
+       "auto always never"},
+      {"--help", "", "this text", ""},
+  };
+  return options;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,56 @@
+// What a subcommand is: data from which the parser, the help, the man page, the completions and
+// docs/cli.md are all made, and a function. A subcommand is one file ending in
+//   const CommandRegistry::Add registered{&command};
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "core/registry.h"
+
+namespace assay::cli {
+
+struct Option {
+  std::string_view name;      ///< "--device"
+  std::string_view value;     ///< placeholder, "NAME"; empty: a flag
+  std::string_view help;      ///< one sentence, no full stop
+  std::string_view complete;  ///< words for completion, or "folder"
+};
+
+/// What the user wrote, split by the parser and not yet judged.
+struct Arguments {
+  std::vector<std::string> positionals;
+  std::map<std::string, std::string, std::less<>> options;  ///< by name; flags map to "1"
+
+  bool has(std::string_view option) const { return options.find(option) != options.end(); }
+  std::string get(std::string_view option, std::string_view otherwise = "") const {
+    const auto at = options.find(option);
+    return at == options.end() ? std::string(otherwise) : at->second;
+  }
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;      ///< one line
+  std::string_view positionals;  ///< "[NAME]", as the usage line shows them
+  std::size_t least_positionals = 0;
+  std::size_t most_positionals = 0;
+  std::string_view
+      details;  ///< paragraphs for help and man page; lines of examples start with two spaces
+  std::vector<Option> options;
+  int (*run)(const Arguments& arguments, Terminal& terminal);
+};
+using CommandRegistry = Registry<const Command*>;
+
+/// In the order of a first encounter: devices, list, run, show, then the rest by name.
+std::vector<const Command*> commands();
+const Command* find_command(std::string_view name);
+
+/// Options that every command has, after its own.
+const std::vector<Option>& common_options();
+
+}  // namespace assay::cli

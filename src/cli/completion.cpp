@@ -1,0 +1,159 @@
+// assay completion: scripts that complete commands, options, suites, benchmarks and axes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "benchmarks/benchmark.h"
+#include "benchmarks/suite.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+
+namespace assay::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::vector<Option> all_options(const Command& command) {
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), common_options().begin(), common_options().end());
+  return options;
+}
+
+/// What may follow the command: suites and benchmarks after run, "axis=" after both.
+Words words_for(const Command& command) {
+  Words words;
+  if (command.name == "completion") return {"bash", "zsh", "fish"};
+  if (command.name != "run" && command.name != "show") return words;
+  const auto add = [&](std::string word) {
+    if (std::find(words.begin(), words.end(), word) == words.end())
+      words.push_back(std::move(word));
+  };
+  if (command.name == "run") {
+    if (const auto suites = built_in_suites(); suites.ok()) {
+      for (const Suite& suite : *suites) add(suite.name);
+    }
+    for (const Benchmark* benchmark : benchmarks()) add(std::string(benchmark->name()));
+  }
+  for (const Benchmark* benchmark : benchmarks()) {
+    for (const Axis& axis : benchmark->axes()) add(axis.name + "=");
+  }
+  return words;
+}
+
+Words command_names() {
+  Words names;
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  return names;
+}
+
+std::string bash_script() {
+  std::string cases, values;
+  for (const Command* command : commands()) {
+    Words words = words_for(*command);
+    for (const Option& option : all_options(*command)) {
+      words.emplace_back(option.name);
+      if (option.complete.empty()) continue;
+      const std::string reply =
+          option.complete == "folder"
+              ? "COMPREPLY=($(compgen -d -- \"$word\"))"
+              : fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete);
+      const std::string line = fmt::format("    {}) {}; return ;;\n", option.name, reply);
+      if (values.find(line) == std::string::npos) values += line;
+    }
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->name, fmt::join(words, " "));
+  }
+  return fmt::format(
+      "_assay() {{\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+      "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$word\")); return\n"
+      "  fi\n"
+      "  case \"${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{}  esac\n"
+      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+      "  [[ \"${{COMPREPLY[0]}}\" == *= ]] && compopt -o nospace\n"
+      "}}\n"
+      "complete -o default -F _assay assay\n",
+      fmt::join(command_names(), " "), values, cases);
+}
+
+std::string zsh_script() {
+  std::string cases;
+  for (const Command* command : commands()) {
+    Words words = words_for(*command);
+    for (const Option& option : all_options(*command)) words.emplace_back(option.name);
+    cases += fmt::format("    {}) compadd -S '' -- {} ;;\n", command->name, fmt::join(words, " "));
+  }
+  return fmt::format(
+      "#compdef assay\n"
+      "_assay() {{\n"
+      "  if (( CURRENT == 2 )); then compadd -- {} --help --version; return; fi\n"
+      "  case $words[2] in\n{}  esac\n"
+      "  _files\n"
+      "}}\n"
+      "compdef _assay assay\n",
+      fmt::join(command_names(), " "), cases);
+}
+
+/// For fish's single quotes.
+std::string quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+std::string fish_script() {
+  std::string script = "complete -c assay -n __fish_use_subcommand -l version\n";
+  for (const Command* command : commands()) {
+    script += fmt::format("complete -c assay -n __fish_use_subcommand -xa {} -d {}\n",
+                          command->name, quoted(command->summary));
+    const std::string after = fmt::format("-n '__fish_seen_subcommand_from {}'", command->name);
+    for (const std::string& word : words_for(*command)) {
+      script += fmt::format("complete -c assay {} -a '{}'\n", after, word);
+    }
+    for (const Option& option : all_options(*command)) {
+      script += fmt::format("complete -c assay {} -l {}{}{} -d {}\n", after, option.name.substr(2),
+                            option.value.empty() ? "" : " -r",
+                            option.complete.empty() || option.complete == "folder"
+                                ? ""
+                                : fmt::format(" -a '{}'", option.complete),
+                            quoted(option.help));
+    }
+  }
+  return script;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const std::string& shell = arguments.positionals.front();
+  if (shell == "bash") {
+    terminal.print(bash_script());
+  } else if (shell == "zsh") {
+    terminal.print(zsh_script());
+  } else if (shell == "fish") {
+    terminal.print(fish_script());
+  } else {
+    return report(terminal, {ErrorKind::usage,
+                             fmt::format("no completion for the shell \"{}\"; allowed: bash, zsh, "
+                                         "fish",
+                                         shell)});
+  }
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "completion",
+    .summary = "Print a completion script for bash, zsh or fish",
+    .positionals = "bash|zsh|fish",
+    .least_positionals = 1,
+    .most_positionals = 1,
+    .details = "  source <(assay completion bash)\n\n",
+    .options = {},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

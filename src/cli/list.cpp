@@ -1,0 +1,105 @@
+// assay list: benchmarks with their axes, and suites.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/benchmark.h"
+#include "benchmarks/suite.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "core/suggest.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view kind_name(Axis::Kind kind) {
+  switch (kind) {
+    case Axis::Kind::size:
+      return "size";
+    case Axis::Kind::integer:
+      return "integer";
+    case Axis::Kind::shape:
+      return "shape";
+    case Axis::Kind::choice:
+      break;
+  }
+  return "choice";
+}
+
+Json benchmark_json(const Benchmark& benchmark) {
+  Json axes = Json::array();
+  for (const Axis& axis : benchmark.axes()) {
+    Json json = {{"name", axis.name},
+                 {"description", axis.description},
+                 {"kind", kind_name(axis.kind)},
+                 {"defaults", axis.defaults}};
+    if (!axis.choices.empty()) json["choices"] = axis.choices;
+    json["allowed"] = allowed_values(axis);
+    axes.push_back(std::move(json));
+  }
+  return {{"name", benchmark.name()}, {"summary", benchmark.summary()}, {"axes", std::move(axes)}};
+}
+
+Json suite_json(const Suite& suite, std::size_t cells) {
+  Json json = {{"name", suite.name}, {"description", suite.description}, {"cells", cells}};
+  if (suite.budget_seconds) json["budget_seconds"] = *suite.budget_seconds;
+  return json;
+}
+
+std::string benchmark_text(const Benchmark& benchmark, std::size_t width, const Style& style) {
+  Table table({{"axis", Column::Align::left, 0},
+               {"default", Column::Align::left, 0},
+               {"allowed", Column::Align::left, 2},
+               {"", Column::Align::left, 1}});
+  for (const Axis& axis : benchmark.axes()) {
+    table.add({axis.name, join(axis.defaults, ","), allowed_values(axis), axis.description});
+  }
+  return fmt::format("{}  {}\n{}\n", style.bold(benchmark.name()), benchmark.summary(),
+                     table.render(width, style));
+}
+
+Result<std::string> everything(const Terminal& terminal, bool json) {
+  const Style style = terminal.out_style();
+  const auto width = static_cast<std::size_t>(terminal.width());
+  Json document = {{"benchmarks", Json::array()}, {"suites", Json::array()}};
+  std::string text;
+  for (const Benchmark* benchmark : benchmarks()) {
+    document["benchmarks"].push_back(benchmark_json(*benchmark));
+    text += benchmark_text(*benchmark, width, style);
+  }
+  Table table({{"suite", Column::Align::left, 0},
+               {"cells", Column::Align::right, 0},
+               {"budget", Column::Align::right, 2},
+               {"", Column::Align::left, 3}});
+  for (const Suite& suite : TRY(built_in_suites())) {
+    const std::vector<Cell> cells = TRY(cells_of(suite, {}));
+    document["suites"].push_back(suite_json(suite, cells.size()));
+    table.add({suite.name, fmt::format("{}", cells.size()),
+               suite.budget_seconds ? format_clock(*suite.budget_seconds) : "", suite.description});
+  }
+  return json ? document.dump(2) + "\n" : text + table.render(width, style, 0);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto text = everything(terminal, arguments.has("--json"));
+  if (!text.ok()) return report(terminal, text.error());
+  terminal.print(*text);
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "list",
+    .summary = "List the benchmarks with their axes, and the suites",
+    .positionals = "",
+    .details = "",
+    .options = {},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,25 @@
+// assay man: the manual, from the same descriptions as --help.
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/manual.h"
+
+namespace assay::cli {
+namespace {
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  terminal.print(arguments.has("--markdown") ? markdown_manual() : man_page());
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "man",
+    .summary = "Print the manual page",
+    .positionals = "",
+    .details = "  assay man | man -l -\n\n",
+    .options = {{"--markdown", "", "as Markdown: docs/cli.md", ""}},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

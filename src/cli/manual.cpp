@@ -1,0 +1,176 @@
+#include "cli/manual.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/exit_code.h"
+#include "core/version.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::string_view purpose =
+    "assay measures what an accelerator or CPU delivers and verifies every number it shows.";
+
+struct EnvironmentText {
+  std::string_view name, meaning;
+};
+constexpr std::array<EnvironmentText, 3> environment_texts = {{
+    {"NO_COLOR", "if set and not empty, output is never coloured unless --color always"},
+    {"ASSAY_CPU_VARIANT", "instruction-set build of the CPU kernels to use, e.g. x86_64_v3"},
+    {"ASSAY_FAKE", "script of the fake device, for tests, e.g. noise=0.01,corrupt=1"},
+}};
+
+std::vector<Option> all_options(const Command& command) {
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), common_options().begin(), common_options().end());
+  return options;
+}
+
+std::string signature(const Option& option) {
+  return option.value.empty() ? std::string(option.name)
+                              : fmt::format("{} {}", option.name, option.value);
+}
+
+std::string usage_of(const Command& command) {
+  return fmt::format("assay {}{}{} [OPTION]...", command.name,
+                     command.positionals.empty() ? "" : " ", command.positionals);
+}
+
+/// Lines of `text`; calls `line(content, is_example)`.
+template <typename Callback>
+void for_each_line(std::string_view text, Callback line) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view content = text.substr(0, end);
+    line(content, content.starts_with("  "));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+/// In roff a backslash and a leading dot or quote mean something; a plain minus may become a
+/// hyphen.
+std::string roff(std::string_view text) {
+  std::string escaped;
+  if (text.starts_with('.') || text.starts_with('\'')) escaped = "\\&";
+  for (const char c : text) {
+    if (c == '\\') {
+      escaped += "\\e";
+    } else if (c == '-') {
+      escaped += "\\-";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string roff_details(std::string_view details) {
+  std::string page;
+  bool example = false;
+  for_each_line(details, [&](std::string_view line, bool is_example) {
+    if (is_example != example) page += is_example ? ".nf\n" : ".fi\n";
+    example = is_example;
+    page += line.empty() ? ".PP\n" : roff(line) + "\n";
+  });
+  return page + (example ? ".fi\n" : "");
+}
+
+std::string markdown_details(std::string_view details) {
+  std::string page;
+  bool example = false;
+  for_each_line(details, [&](std::string_view line, bool is_example) {
+    if (is_example != example) page += "```\n";
+    example = is_example;
+    page += fmt::format("{}\n", is_example ? line.substr(2) : line);
+  });
+  return page + (example ? "```\n" : "");
+}
+
+}  // namespace
+
+std::string help_overview(const Style& style) {
+  std::string help = fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n\n{}\n",
+                                 purpose, style.bold("Usage"), style.bold("Commands"));
+  for (const Command* command : commands()) {
+    help += fmt::format("  {:<12}{}\n", command->name, command->summary);
+  }
+  help += fmt::format("\n{}\n", style.bold("Exit status"));
+  for (const ExitCodeText& text : exit_code_texts) {
+    help += fmt::format("  {:<5}{}\n", static_cast<int>(text.code), text.meaning);
+  }
+  return help + "\nassay COMMAND --help says more about one command, assay man everything.\n";
+}
+
+std::string help_of(const Command& command, const Style& style) {
+  std::string help =
+      fmt::format("{}\n\n{}\n  {}\n\n", command.summary, style.bold("Usage"), usage_of(command));
+  if (!command.details.empty()) help += fmt::format("{}\n", command.details);
+  help += fmt::format("{}\n", style.bold("Options"));
+  std::size_t width = 0;
+  for (const Option& option : all_options(command)) {
+    width = std::max(width, signature(option).size());
+  }
+  for (const Option& option : all_options(command)) {
+    help += fmt::format("  {:<{}}  {}\n", signature(option), width, option.help);
+  }
+  return help;
+}
+
+std::string man_page() {
+  std::string page = fmt::format(".TH ASSAY 1 \"\" \"assay {}\" \"User Commands\"\n", version());
+  page += ".SH NAME\nassay \\- find out what a machine's accelerators and CPUs deliver\n";
+  page += ".SH SYNOPSIS\n.B assay\n.I COMMAND\n[ARGUMENT]... [OPTION]...\n";
+  page += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(purpose));
+  for (const Command* command : commands()) {
+    page += fmt::format(".SS \"{}\"\n{}.\n.PP\n", roff(usage_of(*command)), roff(command->summary));
+    page += roff_details(command->details);
+    for (const Option& option : command->options) {
+      page += fmt::format(".TP\n.B {}\n{}\n", roff(signature(option)), roff(option.help));
+    }
+  }
+  page += ".SH OPTIONS\nEvery command takes these.\n";
+  for (const Option& option : common_options()) {
+    page += fmt::format(".TP\n.B {}\n{}\n", roff(signature(option)), roff(option.help));
+  }
+  page += ".SH EXIT STATUS\n";
+  for (const ExitCodeText& text : exit_code_texts) {
+    page += fmt::format(".TP\n.B {}\n{}\n", static_cast<int>(text.code), roff(text.meaning));
+  }
+  page += ".SH ENVIRONMENT\n";
+  for (const EnvironmentText& text : environment_texts) {
+    page += fmt::format(".TP\n.B {}\n{}\n", text.name, roff(text.meaning));
+  }
+  return page;
+}
+
+std::string markdown_manual() {
+  std::string page = fmt::format("# Command line\n\n{}\n", purpose);
+  page += "\nThis page is `assay man --markdown`.\n";
+  for (const Command* command : commands()) {
+    page += fmt::format("\n## {}\n\n{}.\n\n```\n{}\n```\n\n", command->name, command->summary,
+                        usage_of(*command));
+    page += markdown_details(command->details);
+    if (command->options.empty()) continue;
+    page += "\n| option | |\n|---|---|\n";
+    for (const Option& option : command->options) {
+      page += fmt::format("| `{}` | {} |\n", signature(option), option.help);
+    }
+  }
+  page += "\n## Options of every command\n\n| option | |\n|---|---|\n";
+  for (const Option& option : common_options()) {
+    page += fmt::format("| `{}` | {} |\n", signature(option), option.help);
+  }
+  page += "\n## Exit status\n\n| status | |\n|---|---|\n";
+  for (const ExitCodeText& text : exit_code_texts) {
+    page += fmt::format("| {} | {} |\n", static_cast<int>(text.code), text.meaning);
+  }
+  page += "\n## Environment\n\n| variable | |\n|---|---|\n";
+  for (const EnvironmentText& text : environment_texts) {
+    page += fmt::format("| `{}` | {} |\n", text.name, text.meaning);
+  }
+  return page;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,102 @@
+#include "cli/parse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/suggest.h"
+
+namespace assay::cli {
+namespace {
+
+Error wrong(std::string message) {
+  return {ErrorKind::usage, std::move(message)};
+}
+
+Error unknown_option(const Command& command, const std::vector<Option>& options,
+                     const std::string& name) {
+  std::vector<std::string> names;
+  for (const Option& option : options) names.emplace_back(option.name);
+  return wrong(fmt::format("{} has no option {}{}; its options: {}", command.name, name,
+                           did_you_mean(name, names), join(names)));
+}
+
+Error unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  return wrong(fmt::format("unknown command \"{}\"{}; commands: {}", word,
+                           did_you_mean(word, names), join(names)));
+}
+
+/// "--name value", "--name=value", "--flag"; after "--" everything is positional.
+Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), common_options().begin(), common_options().end());
+  Arguments arguments;
+  bool only_positionals = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string word = words[i] == "-h" ? "--help" : words[i];
+    if (only_positionals || word.size() < 2 || word.front() != '-') {
+      arguments.positionals.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      only_positionals = true;
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto option = std::find_if(options.begin(), options.end(),
+                                     [&](const Option& known) { return known.name == name; });
+    if (option == options.end()) return unknown_option(command, options, name);
+    if (arguments.has(name)) return wrong(fmt::format("{} is given twice", name));
+    std::string value = "1";
+    if (option->value.empty()) {
+      if (equals != std::string::npos) return wrong(fmt::format("{} takes no value", name));
+    } else if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (i + 1 < words.size()) {
+      value = words[++i];
+    } else {
+      value.clear();
+    }
+    if (value.empty()) {
+      return wrong(fmt::format("{} needs a value: {} {}", name, name, option->value));
+    }
+    arguments.options[name] = std::move(value);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Result<Parsed> parse(const std::vector<std::string>& words) {
+  Parsed parsed;
+  const std::string first = words.empty() ? "--help" : words.front();
+  if (first == "--help" || first == "-h") {
+    parsed.arguments.options["--help"] = "1";
+    return parsed;
+  }
+  if (first == "--version" || first == "-V") {
+    parsed.arguments.options["--version"] = "1";
+    return parsed;
+  }
+  if (first.starts_with('-')) {
+    return wrong(
+        fmt::format("\"{}\" comes before the command; only --help and --version go there", first));
+  }
+  parsed.command = find_command(first);
+  if (parsed.command == nullptr) return unknown_command(first);
+  parsed.arguments = TRY(split(*parsed.command, {words.begin() + 1, words.end()}));
+  if (parsed.arguments.has("--help")) return parsed;
+  const std::size_t count = parsed.arguments.positionals.size();
+  if (count < parsed.command->least_positionals || count > parsed.command->most_positionals) {
+    return wrong(fmt::format(
+        "usage: assay {} {}; see assay {} --help", parsed.command->name,
+        parsed.command->positionals.empty() ? "takes no arguments" : parsed.command->positionals,
+        parsed.command->name));
+  }
+  return parsed;
+}
+
+}  // namespace assay::cli

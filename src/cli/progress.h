@@ -1,0 +1,26 @@
+// How far a run is. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+struct Progress {
+  std::size_t done = 0;
+  std::size_t total = 0;
+  double elapsed_seconds = 0;
+  std::optional<double> budget_seconds;
+  std::string label;  ///< the cell being measured
+};
+
+/// What the cells done so far took on average, for those left; never more than the budget leaves.
+double seconds_left(const Progress& progress);
+
+/// "[#####-----]  12/24  0:21 left  memory op=triad size=1GiB", no longer than `width`.
+std::string progress_line(const Progress& progress, std::size_t width, const Style& style);
+
+}  // namespace assay::cli

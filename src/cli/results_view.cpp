@@ -1,0 +1,193 @@
+#include "cli/results_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/table.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+using Pointers = std::vector<const Record*>;
+
+struct Shown {
+  double factor;
+  std::string unit;
+};
+
+Shown unit_for(const Value& value) {
+  switch (value.quantity) {
+    case Quantity::bandwidth:
+      return {1e9, "GB/s"};
+    case Quantity::flop_rate: {
+      const Scale scale = scale_for(value.median);
+      return {scale.factor, fmt::format("{}FLOP/s", scale.prefix)};
+    }
+    case Quantity::latency:
+      break;
+  }
+  const Scale scale = value.median >= 1 ? Scale{} : scale_for(value.median);
+  return {scale.factor, fmt::format("{}s", scale.prefix)};
+}
+
+std::string styled_status(RecordStatus status, const Style& style) {
+  const std::string_view name = name_of(status);
+  switch (status) {
+    case RecordStatus::passed:
+      return style.green(name);
+    case RecordStatus::failed:
+    case RecordStatus::error:
+      return style.red(name);
+    default:
+      return style.yellow(name);
+  }
+}
+
+/// Records of each benchmark in the order of their first appearance.
+std::vector<Pointers> by_benchmark(std::span<const Record> records) {
+  std::vector<Pointers> groups;
+  for (const Record& record : records) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Pointers& pointers) {
+      return pointers.front()->cell.benchmark() == record.cell.benchmark();
+    });
+    if (group == groups.end()) {
+      groups.push_back({&record});
+    } else {
+      group->push_back(&record);
+    }
+  }
+  return groups;
+}
+
+bool varies(const Pointers& group, std::string_view axis) {
+  return std::any_of(group.begin(), group.end(), [&](const Record* record) {
+    return record->cell.text(axis) != group.front()->cell.text(axis);
+  });
+}
+
+std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
+  std::string heading = style.bold(group.front()->cell.benchmark());
+  std::vector<Column> columns;
+  std::vector<std::string> axes;
+  for (const auto& [axis, value] : group.front()->cell.values()) {
+    if (varies(group, axis)) {
+      const bool size = !value.empty() && value.front() >= '0' && value.front() <= '9';
+      columns.push_back({axis, size ? Column::Align::right : Column::Align::left, 0});
+      axes.push_back(axis);
+    } else {
+      heading += fmt::format(" {}={}", axis, value);
+    }
+  }
+  columns.push_back({"value", Column::Align::right, 0});
+  columns.push_back({"95% interval", Column::Align::left, 3});
+  columns.push_back({"of roofline", Column::Align::right, 4});
+  columns.push_back({"n", Column::Align::right, 1});
+  columns.push_back({"throttled", Column::Align::right, 2});
+  columns.push_back({"status", Column::Align::left, 5});
+  Table table(std::move(columns));
+  for (const Record* record : group) {
+    std::vector<std::string> row;
+    for (const std::string& axis : axes) row.emplace_back(record->cell.text(axis));
+    const auto& value = record->value;
+    row.push_back(value ? style.bold(format_value(*value)) : style.dim("-"));
+    const std::size_t n = record->seconds ? record->seconds->n : 0;
+    row.push_back(value ? format_interval(*value, n) : "");
+    row.push_back(value && value->share ? fmt::format("{:.1f}%", *value->share * 100) : "");
+    row.push_back(n > 0 ? fmt::format("{}", n) : "");
+    std::size_t throttled = 0;
+    if (record->samples) {
+      for (const Sample& sample : record->samples->samples) throttled += sample.throttled ? 1 : 0;
+    }
+    row.push_back(throttled > 0 ? style.yellow(fmt::format("{}", throttled)) : "");
+    row.push_back(styled_status(record->status, style));
+    table.add(std::move(row));
+  }
+  return heading + "\n" + table.render(width, style);
+}
+
+/// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
+std::string reasons_text(std::span<const Record> records, std::size_t width, const Style& style) {
+  std::vector<Pointers> groups;
+  for (const Record& record : records) {
+    if (record.reason.empty()) continue;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Pointers& pointers) {
+      return pointers.front()->status == record.status && pointers.front()->reason == record.reason;
+    });
+    if (group == groups.end()) {
+      groups.push_back({&record});
+    } else {
+      group->push_back(&record);
+    }
+  }
+  std::string text;
+  for (const Pointers& group : groups) {
+    const Record& first = *group.front();
+    const std::string cells = group.size() == 1
+                                  ? first.cell.id()
+                                  : fmt::format("{} cells, e.g. {}", group.size(), first.cell.id());
+    text += fmt::format("{}: {}\n  {}\n", styled_status(first.status, style),
+                        width > 16 ? shorten(cells, width - 14) : cells, first.reason);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_value(const Value& value) {
+  const Shown shown = unit_for(value);
+  return fmt::format("{} {}", format_significant(value.median / shown.factor), shown.unit);
+}
+
+std::string format_interval(const Value& value, std::size_t n) {
+  constexpr std::size_t least = 6;  // 1 - 2 / 2^6 = 0.969 is the first coverage above 0.95
+  if (n < least) return "too few samples";
+  const Shown shown = unit_for(value);
+  return fmt::format("[{}, {}]", format_significant(value.interval95.low / shown.factor),
+                     format_significant(value.interval95.high / shown.factor));
+}
+
+std::string outcome_text(const Record& record, const Style& style) {
+  if (!record.value) {
+    return fmt::format("{}: {}", styled_status(record.status, style), record.reason);
+  }
+  const std::size_t n = record.seconds ? record.seconds->n : 0;
+  std::string text = fmt::format("{} {}", style.bold(format_value(*record.value)),
+                                 format_interval(*record.value, n));
+  if (record.value->share) text += fmt::format(" {:.1f}% of roofline", *record.value->share * 100);
+  return text;
+}
+
+std::string results_text(std::span<const Record> records, std::size_t width, const Style& style) {
+  std::string text;
+  for (const Pointers& group : by_benchmark(records)) {
+    text += group_text(group, width, style) + "\n";
+  }
+  const std::string reasons = reasons_text(records, width, style);
+  return reasons.empty() ? text : text + reasons + "\n";
+}
+
+std::string counts_text(std::span<const Record> records) {
+  std::string text = fmt::format("{} cell{}", records.size(), records.size() == 1 ? "" : "s");
+  const char* separator = ": ";
+  for (const RecordStatus status : {RecordStatus::passed, RecordStatus::failed, RecordStatus::error,
+                                    RecordStatus::unsupported, RecordStatus::interrupted}) {
+    const auto count = std::count_if(records.begin(), records.end(),
+                                     [&](const Record& record) { return record.status == status; });
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", separator, count, name_of(status));
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string device_text(const DeviceFacts& facts) {
+  std::string text = fmt::format("{}:{} {}", facts.backend, facts.ordinal, facts.name);
+  if (!facts.arch.empty()) text += ", " + facts.arch;
+  if (!facts.partition.empty()) text += ", " + facts.partition;
+  return text;
+}
+
+}  // namespace assay::cli

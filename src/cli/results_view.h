@@ -1,0 +1,31 @@
+// Records as people read them: a table per benchmark, and why cells have no value. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "store/record.h"
+
+namespace assay::cli {
+
+/// "812.3 GB/s"; bandwidths always in GB/s, so that a column compares at a glance.
+std::string format_value(const Value& value);
+/// "[811.9, 812.8]" in the value's own unit; "too few samples" where `n` of them cannot give an
+/// interval of the median that holds 95% of the time.
+std::string format_interval(const Value& value, std::size_t n);
+/// One line for a finished cell: value and interval, or status and reason.
+std::string outcome_text(const Record& record, const Style& style);
+
+/// One table per benchmark, axes that never change in its heading; then the reasons of cells
+/// without a value, cells with the same reason together.
+std::string results_text(std::span<const Record> records, std::size_t width, const Style& style);
+
+/// "24 cells: 20 passed, 1 failed, 3 unsupported"
+std::string counts_text(std::span<const Record> records);
+
+/// "cuda:0 NVIDIA H200, sm_90"
+std::string device_text(const DeviceFacts& facts);
+
+}  // namespace assay::cli

@@ -1,0 +1,182 @@
+// assay run: measures a suite or a benchmark on one device and stores the records.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/plan.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/results_view.h"
+#include "cli/run_view.h"
+#include "core/units.h"
+#include "system/fingerprint.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* default_folder = "assay-results";
+
+struct Request {
+  Plan plan;
+  std::string device;
+  std::string folder;
+  RunOptions options;
+  bool json = false;
+};
+
+Error about(std::string_view option, const Error& error) {
+  return {error.kind, fmt::format("{}: {}", option, error.message)};
+}
+
+Result<Request> read_request(const Arguments& arguments) {
+  Request request;
+  std::vector<AxisSetting> settings;
+  for (std::size_t i = 1; i < arguments.positionals.size(); ++i) {
+    settings.push_back(TRY(parse_axis_setting(arguments.positionals[i])));
+  }
+  request.plan = TRY(make_plan(arguments.positionals.front(), settings));
+  request.device = arguments.get("--device");
+  request.folder = arguments.get("--out", default_folder);
+  request.json = arguments.has("--json");
+  request.options.budget_seconds = request.plan.budget_seconds;
+  if (arguments.has("--budget")) {
+    const auto budget = parse_duration(arguments.get("--budget"));
+    if (!budget.ok()) return about("--budget", budget.error());
+    request.options.budget_seconds = *budget;
+  }
+  const auto seed = parse_integer(arguments.get("--seed", "1"));
+  if (!seed.ok()) return about("--seed", seed.error());
+  request.options.seed = *seed;
+  return request;
+}
+
+void print_cells(const Request& request, Terminal& terminal) {
+  for (const Cell& cell : request.plan.cells) {
+    if (!request.json) {
+      terminal.print(cell.id() + "\n");
+      continue;
+    }
+    nlohmann::ordered_json axes = nlohmann::ordered_json::object();
+    for (const auto& [axis, value] : cell.values()) axes[axis] = value;
+    const nlohmann::ordered_json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
+    terminal.print(json.dump() + "\n");
+  }
+}
+
+int status_of(const std::vector<Record>& records, bool interrupted) {
+  const auto any = [&](RecordStatus status) {
+    return std::any_of(records.begin(), records.end(),
+                       [&](const Record& record) { return record.status == status; });
+  };
+  if (interrupted) return exit_interrupted;
+  if (any(RecordStatus::failed)) return exit_verification;
+  if (!any(RecordStatus::passed)) return exit_nothing_ran;
+  return any(RecordStatus::error) ? exit_cell_error : exit_ok;
+}
+
+/// Tables, findings, and where it all is: on standard output unless that carries JSON.
+void print_results(const Request& request, const RunView& view, const RunOutcome& outcome,
+                   Terminal& terminal) {
+  const Style style = request.json ? terminal.error_style() : terminal.out_style();
+  const auto width =
+      static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
+  std::string text = "\n" + results_text(view.records(), width, style);
+  for (const Finding& finding : outcome.findings) text += finding.text + "\n";
+  if (!outcome.findings.empty()) text += "\n";
+  text += fmt::format(
+      "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
+      outcome.interrupted ? fmt::format("; stopped, {} not measured",
+                                        request.plan.cells.size() - view.records().size())
+                          : "");
+  text += fmt::format("stored in {} as run {}\n", request.folder, request.options.run);
+  if (request.json) {
+    terminal.note(text);
+  } else {
+    terminal.print(text);
+  }
+}
+
+int measure(Request& request, Terminal& terminal) {
+  auto backends = make_backends();
+  const auto device = open_device(backends, request.device);
+  if (!device.ok()) return report(terminal, device.error());
+  auto store = Store::open(request.folder);
+  if (!store.ok()) {
+    terminal.complain(about("--out", store.error()).message);
+    return exit_io;
+  }
+  const auto fingerprint = store->append_fingerprint(take_fingerprint(backends));
+  if (!fingerprint.ok()) {
+    terminal.complain(about("--out", fingerprint.error()).message);
+    return exit_io;
+  }
+  request.options.run = new_run_id();
+  request.options.fingerprint = *fingerprint;
+  catch_interrupts();
+  terminal.note(fmt::format("{}: {} cells on {}\n", request.plan.name, request.plan.cells.size(),
+                            device_text((*device)->facts())));
+  RunView view(terminal, *store, request.plan.cells.size(), request.options.budget_seconds,
+               request.json);
+  const auto outcome = run_cells(request.plan.cells, **device, request.options, view);
+  view.clear();
+  print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, terminal);
+  if (!outcome.ok()) {
+    terminal.complain(outcome.error().message);
+    const ErrorKind kind = outcome.error().kind;  // only the store reports these two
+    return kind == ErrorKind::exhausted || kind == ErrorKind::usage ? exit_io : exit_nothing_ran;
+  }
+  return status_of(view.records(), outcome->interrupted);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  auto request = read_request(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  if (arguments.has("--dry-run")) {
+    print_cells(*request, terminal);
+    return exit_ok;
+  }
+  return measure(*request, terminal);
+}
+
+const Command command = {
+    .name = "run",
+    .summary = "Measure a suite or a benchmark, verify every result, store the records",
+    .positionals = "SUITE|BENCHMARK [AXIS=VALUE[,VALUE...]]...",
+    .least_positionals = 1,
+    .most_positionals = 64,
+    .details =
+        "SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an "
+        "axis;\n"
+        "sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or "
+        "FIRST..LAST+STEP,\n"
+        "and all means every choice. Where a suite and a benchmark share a name, the suite runs.\n"
+        "\n"
+        "Results go to standard output, progress to standard error. A cell has a value only if "
+        "its\n"
+        "result was verified. Ctrl-C ends the run in good order, a second one at once; records "
+        "already\n"
+        "stored survive both, and a kill too.\n"
+        "\n"
+        "  assay run quick\n"
+        "  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0\n"
+        "  assay run copy direction=h2d,d2h memory=pinned --json | jq .value\n"
+        "\n",
+    .options =
+        {
+            {"--device", "NAME",
+             "device to measure, e.g. cuda:0, hip:1, cpu; default: the best one", "cpu cuda hip"},
+            {"--out", "DIR", "folder of the store; created if need be; default ./assay-results",
+             "folder"},
+            {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
+            {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
+             ""},
+            {"--dry-run", "", "print the cells and measure nothing", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

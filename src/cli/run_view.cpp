@@ -1,0 +1,83 @@
+#include "cli/run_view.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/interrupt.h"
+#include "cli/results_view.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::chrono::milliseconds redraw_interval{100};
+constexpr const char* erase_line = "\r\x1b[K";
+
+}  // namespace
+
+RunView::RunView(Terminal& terminal, Store& store, std::size_t cells,
+                 std::optional<double> budget_seconds, bool json)
+    : terminal_(terminal), store_(store), json_(json) {
+  progress_.total = cells;
+  progress_.budget_seconds = budget_seconds;
+}
+
+double RunView::elapsed_seconds() const {
+  return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+void RunView::draw() {
+  if (!terminal_.interactive()) return;
+  progress_.elapsed_seconds = elapsed_seconds();
+  const auto width = static_cast<std::size_t>(terminal_.error_width());
+  // One column less than there is: some terminals wrap when the last one is written.
+  terminal_.note(erase_line + progress_line(progress_, width - 1, terminal_.error_style()));
+  drawn_ = Clock::now();
+}
+
+void RunView::clear() {
+  if (terminal_.interactive()) terminal_.note(erase_line);
+}
+
+void RunView::starting(std::size_t index, const Cell& cell) {
+  progress_.done = index;
+  progress_.label = cell.id();
+  draw();
+}
+
+Status RunView::finished(std::size_t index, Record record) {
+  TRY(store_.append(record));
+  progress_.done = index + 1;
+  if (!terminal_.interactive()) {
+    terminal_.note(fmt::format("[{}/{}] {}: {}\n", progress_.done, progress_.total,
+                               record.cell.id(), outcome_text(record, terminal_.error_style())));
+  }
+  if (json_) {
+    terminal_.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal_.flush();
+  }
+  draw();
+  // A sweep may hold thousands of cells; what the table needs of the samples is a few flags.
+  if (record.samples) {
+    for (Sample& sample : record.samples->samples) sample.clock_hz.reset();
+    std::erase_if(record.samples->samples, [](const Sample& sample) { return !sample.throttled; });
+  }
+  records_.push_back(std::move(record));
+  return {};
+}
+
+bool RunView::stop_requested() {
+  if (interrupt_requested()) {
+    if (!announced_stop_) {
+      clear();
+      terminal_.note("stopping; what was measured is stored (again to stop at once)\n");
+      announced_stop_ = true;
+    }
+    return true;
+  }
+  if (terminal_.output_failed()) return true;
+  if (terminal_.interactive() && Clock::now() - drawn_ >= redraw_interval) draw();
+  return false;
+}
+
+}  // namespace assay::cli

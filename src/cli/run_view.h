@@ -1,0 +1,47 @@
+// What `assay run` shows while it measures, and where its records go.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "measure/runner.h"
+#include "store/store.h"
+
+namespace assay::cli {
+
+/// Stores every record, then shows it: on a terminal a progress bar, elsewhere a line per cell on
+/// standard error, and with --json the record as a line on standard output.
+class RunView final : public RunObserver {
+ public:
+  RunView(Terminal& terminal, Store& store, std::size_t cells, std::optional<double> budget_seconds,
+          bool json);
+
+  void starting(std::size_t index, const Cell& cell) override;
+  Status finished(std::size_t index, Record record) override;
+  /// SIGINT, SIGTERM, or nobody reads standard output any more.
+  bool stop_requested() override;
+
+  /// Takes the progress bar off the screen.
+  void clear();
+  /// Without their raw samples, which only the store keeps.
+  const std::vector<Record>& records() const { return records_; }
+  double elapsed_seconds() const;
+
+ private:
+  void draw();
+
+  using Clock = std::chrono::steady_clock;
+  Terminal& terminal_;
+  Store& store_;
+  bool json_;
+  Progress progress_;
+  std::vector<Record> records_;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point drawn_;
+  bool announced_stop_ = false;
+};
+
+}  // namespace assay::cli

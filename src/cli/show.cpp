@@ -1,0 +1,129 @@
+// assay show: results of a store as tables or JSON lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/benchmark.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/results_view.h"
+#include "store/store.h"
+
+namespace assay::cli {
+namespace {
+
+struct Filter {
+  std::string benchmark;
+  std::string run;  ///< id, or "last", or empty: all
+  std::vector<AxisSetting> settings;
+};
+
+/// Values as the record's benchmark spells them, so that size=1024KiB finds 1MiB; a benchmark that
+/// this assay does not have is compared by text.
+Result<bool> matches(const AxisSetting& setting, const Cell& cell) {
+  const std::string_view value = cell.text(setting.axis);
+  if (value.empty()) return false;
+  if (const Benchmark* benchmark = find_benchmark(cell.benchmark())) {
+    for (const Axis& axis : benchmark->axes()) {
+      if (axis.name != setting.axis) continue;
+      const auto wanted = TRY(expand(axis, setting.values));
+      return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+    }
+  }
+  return fmt::format(",{},", setting.values).find(fmt::format(",{},", value)) != std::string::npos;
+}
+
+Result<std::vector<Record>> select(std::vector<Record> records, Filter filter) {
+  if (filter.run == "last" && !records.empty()) filter.run = records.back().run;
+  std::vector<Record> selected;
+  for (Record& record : records) {
+    bool keep = (filter.benchmark.empty() || record.cell.benchmark() == filter.benchmark) &&
+                (filter.run.empty() || record.run == filter.run);
+    for (const AxisSetting& setting : filter.settings) {
+      if (keep) keep = TRY(matches(setting, record.cell));
+    }
+    if (keep) selected.push_back(std::move(record));
+  }
+  return selected;
+}
+
+/// A heading and tables for each run, in the order in which the runs began to write.
+std::string text_of(const std::vector<Record>& records, const Terminal& terminal) {
+  const Style style = terminal.out_style();
+  std::vector<std::string> runs;
+  for (const Record& record : records) {
+    if (std::find(runs.begin(), runs.end(), record.run) == runs.end()) runs.push_back(record.run);
+  }
+  std::string text;
+  for (const std::string& run : runs) {
+    std::vector<Record> of_run;
+    std::copy_if(records.begin(), records.end(), std::back_inserter(of_run),
+                 [&](const Record& record) { return record.run == run; });
+    text += fmt::format("{} on {}, environment {}\n\n", style.bold("run " + run),
+                        device_text(of_run.front().device), of_run.front().fingerprint);
+    text += results_text(of_run, static_cast<std::size_t>(terminal.width()), style);
+  }
+  return text + counts_text(records) + "\n";
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  std::string path = "assay-results";
+  Filter filter{arguments.get("--benchmark"), arguments.get("--run"), {}};
+  bool path_given = false;
+  for (const std::string& word : arguments.positionals) {
+    const auto setting = parse_axis_setting(word);
+    if (setting.ok() && word.find('/') == std::string::npos) {
+      filter.settings.push_back(*setting);
+    } else if (path_given) {
+      return report(terminal,
+                    {ErrorKind::usage, fmt::format("two stores given: {} and {}", path, word)});
+    } else {
+      path = word;
+      path_given = true;
+    }
+  }
+  auto stored = read_records(path);
+  if (!stored.ok()) {
+    terminal.complain(stored.error().message + "; give the folder that `assay run --out` wrote");
+    return exit_io;
+  }
+  for (const std::string& problem : stored->problems) terminal.complain(problem);
+  const auto records = select(std::move(stored->records), filter);
+  if (!records.ok()) return report(terminal, records.error());
+  if (!arguments.has("--json")) {
+    terminal.print(text_of(*records, terminal));
+    return exit_ok;
+  }
+  for (const Record& record : *records) {
+    terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "show",
+    .summary = "Show stored results",
+    .positionals = "[STORE] [AXIS=VALUE[,VALUE...]]...",
+    .most_positionals = 64,
+    .details =
+        "STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one "
+        ".jsonl\n"
+        "file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are\n"
+        "named on standard error and left out.\n"
+        "\n"
+        "  assay show --run last\n"
+        "  assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2\n"
+        "\n",
+    .options =
+        {
+            {"--benchmark", "NAME", "only this benchmark", ""},
+            {"--run", "ID", "only this run; last: the one that wrote last", "last"},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

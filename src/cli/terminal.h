@@ -1,0 +1,68 @@
+// Where output goes and what it may look like: the only code that writes to standard output and
+// standard error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace assay::cli {
+
+enum class ColorChoice { automatic, always, never };
+
+/// Error: usage, naming what is allowed.
+Result<ColorChoice> parse_color(std::string_view text);
+
+/// Text in one of the few styles used; plain when colour is off.
+class Style {
+ public:
+  explicit Style(bool enabled) : enabled_(enabled) {}
+  bool enabled() const { return enabled_; }
+  std::string bold(std::string_view text) const { return wrap("1", text); }
+  std::string dim(std::string_view text) const { return wrap("2", text); }
+  std::string red(std::string_view text) const { return wrap("31", text); }
+  std::string green(std::string_view text) const { return wrap("32", text); }
+  std::string yellow(std::string_view text) const { return wrap("33", text); }
+
+ private:
+  std::string wrap(const char* code, std::string_view text) const;
+  bool enabled_;
+};
+
+class Terminal {
+ public:
+  explicit Terminal(ColorChoice color = ColorChoice::automatic);
+
+  /// To standard output. Failures are remembered, not reported here.
+  void print(std::string_view text);
+  /// To standard error.
+  void note(std::string_view text);
+  /// "assay: message" to standard error.
+  void complain(std::string_view message);
+  /// Writes out what print() buffered.
+  void flush();
+
+  /// Standard output could not be written; broken_pipe() if merely nobody reads it any more.
+  bool output_failed() const { return output_error_ != 0; }
+  bool broken_pipe() const;
+  /// Why, in the system's words.
+  std::string output_problem() const;
+
+  Style out_style() const { return Style(out_color_); }
+  Style error_style() const { return Style(error_color_); }
+  /// Whether standard error is a terminal that understands a line being rewritten.
+  bool interactive() const { return interactive_; }
+  /// Columns of standard output's terminal; 0 if it is none and lines may be any length.
+  int width() const;
+  /// Columns of standard error's terminal, 80 if unknown.
+  int error_width() const;
+
+ private:
+  bool out_color_ = false;
+  bool error_color_ = false;
+  bool interactive_ = false;
+  int output_error_ = 0;
+};
+
+}  // namespace assay::cli
