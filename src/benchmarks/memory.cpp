@@ -88,7 +88,7 @@ class MemoryCase final : public Case {
 
   Status enqueue(Stream& stream) override {
     return launch(stream, *kernel_, shape_, output_.data(), input(a_), input(b_), elements_,
-                  static_cast<int>(geometry_.streaming));
+                  static_cast<int>(geometry_.hints));
   }
 
   Result<Verification> verify(Stream& stream) override {

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "statistics/summary.h"
 
@@ -17,6 +19,7 @@ namespace {
 constexpr std::size_t finalists = 6;
 constexpr int screening_rounds = 3;
 constexpr int final_rounds = 15;
+constexpr std::array<std::string_view, 4> hint_names = {"none", "stores", "loads", "both"};
 
 bool is_gpu(const DeviceFacts& facts) { return facts.max_threads_per_block > 1; }
 
@@ -60,7 +63,7 @@ std::string describe(const MemoryGeometry& geometry) {
                                : std::to_string(geometry.blocks_per_multiprocessor) + "/mp";
   return "block=" + std::to_string(geometry.block) + " unroll=" + std::to_string(geometry.unroll) +
          " pack=" + std::to_string(geometry.pack_bytes) + " grid=" + grid +
-         " streaming=" + (geometry.streaming ? "1" : "0");
+         " hints=" + std::string(hint_names[geometry.hints & 3]);
 }
 
 ProgramSource program_source(const MemoryGeometry& geometry) {
@@ -85,18 +88,18 @@ LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& fact
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts) {
   std::vector<MemoryGeometry> candidates;
   if (!is_gpu(facts)) {
-    for (const bool streaming : {false, true}) candidates.push_back({1, 4, 16, 1, streaming});
+    for (const unsigned hints : {0u, 1u}) candidates.push_back({1, 4, 16, 1, hints});
     return candidates;
   }
   for (const unsigned unroll : {1u, 2u, 4u, 8u}) {
-    for (const unsigned block : {256u, 512u, 1024u}) {
-      for (const unsigned blocks_per_multiprocessor : {0u, 2u, 4u, 8u}) {
+    for (const unsigned block : {128u, 256u, 512u, 1024u}) {
+      for (const unsigned blocks_per_multiprocessor : {0u, 2u, 8u}) {
         if (block * blocks_per_multiprocessor >
             static_cast<unsigned>(facts.max_threads_per_multiprocessor) * 2) {
           continue;
         }
-        for (const bool streaming : {false, true}) {
-          candidates.push_back({block, unroll, 16, blocks_per_multiprocessor, streaming});
+        for (const unsigned hints : {0u, 1u, 2u, 3u}) {
+          candidates.push_back({block, unroll, 16, blocks_per_multiprocessor, hints});
         }
       }
     }
@@ -128,15 +131,13 @@ std::vector<MemoryGeometry> GeometryCache::find(const std::string& key) const {
   // One entry a line, the key last because it may hold spaces; a later line overrides.
   for (std::string line; std::getline(file, line);) {
     MemoryGeometry geometry;
-    unsigned streaming = 0;
     int key_at = 0;
     if (std::sscanf(line.c_str(), "%u %u %u %u %u %n", &geometry.block, &geometry.unroll,
-                    &geometry.pack_bytes, &geometry.blocks_per_multiprocessor, &streaming,
+                    &geometry.pack_bytes, &geometry.blocks_per_multiprocessor, &geometry.hints,
                     &key_at) < 5 ||
         key_at == 0 || line.substr(static_cast<std::size_t>(key_at)) != key) {
       continue;
     }
-    geometry.streaming = streaming != 0;
     found = {geometry};
   }
   return found;
@@ -149,7 +150,7 @@ void GeometryCache::keep(const std::string& key, const MemoryGeometry& geometry)
   const std::string line = std::to_string(geometry.block) + " " + std::to_string(geometry.unroll) +
                            " " + std::to_string(geometry.pack_bytes) + " " +
                            std::to_string(geometry.blocks_per_multiprocessor) + " " +
-                           (geometry.streaming ? "1" : "0") + " " + key + "\n";
+                           std::to_string(geometry.hints) + " " + key + "\n";
   // One write() in append mode: concurrent runs cannot mix their lines.
   const int file = open((folder_ + "/memory-geometry").c_str(),
                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

@@ -1,4 +1,4 @@
-// The launch geometry of the memory kernels: block size, loads in flight, grid, streaming stores.
+// The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints.
 // What is fastest differs by device, operation and size, so it is searched once and kept.
 #pragma once
 
@@ -17,12 +17,12 @@ struct MemoryGeometry {
   unsigned unroll = 4;                     ///< packs in flight per thread
   unsigned pack_bytes = 16;                ///< one load of one thread
   unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  bool streaming = false;                  ///< stores past the caches
+  unsigned hints = 0;                      ///< 1: stream the stores past the caches, 2: the loads
 
   bool operator==(const MemoryGeometry&) const = default;
 };
 
-/// "block=256 unroll=4 pack=16 grid=all streaming=0"
+/// "block=256 unroll=4 pack=16 grid=all hints=stores"
 std::string describe(const MemoryGeometry& geometry);
 
 /// The macros that compile src/kernels/memory.cu for this geometry.

@@ -31,8 +31,13 @@ DEVICE u32 expected_value(u64 i, int operation) {
 template <typename T>
 using NativePack = Pack<T, (PACK_BYTES > sizeof(T) ? PACK_BYTES / sizeof(T) : 1)>;
 
+template <bool Streaming, typename P>
+DEVICE P load(const P* from) {
+  return Streaming ? load_streaming(from) : *from;
+}
+
 /// out[i] = compute(a[i], b[i]) over whole packs, UNROLL loads in flight; then the tail.
-template <int Inputs, bool Streaming, typename T, typename Compute>
+template <int Inputs, bool StreamingLoads, bool StreamingStores, typename T, typename Compute>
 DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
   using P = NativePack<T>;
   constexpr u64 width = sizeof(P) / sizeof(T);
@@ -47,13 +52,13 @@ DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
     if ((tile + 1) * per_tile <= packs) {
       UNROLL_LOOP
       for (int u = 0; u < UNROLL; ++u) {
-        if (Inputs > 0) x[u] = pa[first + u * threads];
-        if (Inputs > 1) y[u] = pb[first + u * threads];
+        if (Inputs > 0) x[u] = load<StreamingLoads>(pa + first + u * threads);
+        if (Inputs > 1) y[u] = load<StreamingLoads>(pb + first + u * threads);
       }
       UNROLL_LOOP
       for (int u = 0; u < UNROLL; ++u) {
         const P result = compute(x[u], y[u]);
-        if (Streaming) {
+        if (StreamingStores) {
           store_streaming(po + first + u * threads, result);
         } else {
           po[first + u * threads] = result;
@@ -63,7 +68,7 @@ DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
       for (u64 i = first; i < packs; i += threads) po[i] = compute(pa[i], Inputs > 1 ? pb[i] : pa[i]);
     }
   }
-  if (Streaming) streaming_fence();
+  if (StreamingStores) streaming_fence();
   if (block_index() == 0) {
     for (u64 i = packs * width + thread_index(); i < n; i += threads) {
       using One = Pack<T, 1>;
@@ -104,7 +109,7 @@ struct Write {
 };
 
 /// One partial sum per block of a[i] (Inputs 1) or a[i] * b[i] (Inputs 2).
-template <int Inputs, typename T>
+template <int Inputs, bool StreamingLoads, typename T>
 DEVICE void reduce(T* partial, const T* a, const T* b, u64 n) {
   using P = NativePack<T>;
   constexpr int width = sizeof(P) / sizeof(T);
@@ -120,8 +125,8 @@ DEVICE void reduce(T* partial, const T* a, const T* b, u64 n) {
     if ((tile + 1) * per_tile <= packs) {
       UNROLL_LOOP
       for (int u = 0; u < UNROLL; ++u) {
-        const P x = pa[first + u * threads];
-        sums[u] = sums[u] + (Inputs > 1 ? x * pb[first + u * threads] : x);
+        const P x = load<StreamingLoads>(pa + first + u * threads);
+        sums[u] = sums[u] + (Inputs > 1 ? x * load<StreamingLoads>(pb + first + u * threads) : x);
       }
     } else {
       for (u64 i = first; i < packs; i += threads) {
@@ -142,14 +147,24 @@ DEVICE void reduce(T* partial, const T* a, const T* b, u64 n) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
-/// Streaming stores pay off for outputs larger than the cache; the host decides.
+/// `hints`: bit 0 streams the stores, bit 1 the loads. What pays off depends on device and size; the
+/// host searches it.
 template <int Inputs, typename T, typename Compute>
-DEVICE void run(T* out, const T* a, const T* b, u64 n, int streaming, Compute compute) {
-  if (streaming) {
-    transform<Inputs, true>(out, a, b, n, compute);
-  } else {
-    transform<Inputs, false>(out, a, b, n, compute);
+DEVICE void run(T* out, const T* a, const T* b, u64 n, int hints, Compute compute) {
+  if constexpr (has_streaming_loads) {
+    if (hints == 3) return transform<Inputs, true, true>(out, a, b, n, compute);
+    if (hints == 2) return transform<Inputs, true, false>(out, a, b, n, compute);
   }
+  if (hints & 1) return transform<Inputs, false, true>(out, a, b, n, compute);
+  transform<Inputs, false, false>(out, a, b, n, compute);
+}
+
+template <int Inputs, typename T>
+DEVICE void run_reduction(T* partial, const T* a, const T* b, u64 n, int hints) {
+  if constexpr (has_streaming_loads) {
+    if (hints & 2) return reduce<Inputs, true>(partial, a, b, n);
+  }
+  reduce<Inputs, false>(partial, a, b, n);
 }
 
 template <typename T>
@@ -190,26 +205,26 @@ DEVICE void check(u64* found, const T* out, u64 n, int operation) {
 
 /// out: n elements; a, b: n elements each, ignored by operations with fewer inputs but never null.
 #define MEMORY_KERNELS(T, suffix)                                                                 \
-  KERNEL(copy_##suffix, T* out, const T* a, const T* b, u64 n, int streaming) {                   \
-    run<1>(out, a, b, n, streaming, Copy{});                                                      \
+  KERNEL(copy_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                   \
+    run<1>(out, a, b, n, hints, Copy{});                                                      \
   }                                                                                               \
-  KERNEL(mul_##suffix, T* out, const T* a, const T* b, u64 n, int streaming) {                    \
-    run<1>(out, a, b, n, streaming, Mul<T>{});                                                    \
+  KERNEL(mul_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                    \
+    run<1>(out, a, b, n, hints, Mul<T>{});                                                    \
   }                                                                                               \
-  KERNEL(add_##suffix, T* out, const T* a, const T* b, u64 n, int streaming) {                    \
-    run<2>(out, a, b, n, streaming, Add{});                                                       \
+  KERNEL(add_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                    \
+    run<2>(out, a, b, n, hints, Add{});                                                       \
   }                                                                                               \
-  KERNEL(triad_##suffix, T* out, const T* a, const T* b, u64 n, int streaming) {                  \
-    run<2>(out, a, b, n, streaming, Triad<T>{});                                                  \
+  KERNEL(triad_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                  \
+    run<2>(out, a, b, n, hints, Triad<T>{});                                                  \
   }                                                                                               \
-  KERNEL(write_##suffix, T* out, const T* a, const T* b, u64 n, int streaming) {                  \
-    run<0>(out, a, b, n, streaming, Write<T>{});                                                  \
+  KERNEL(write_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                  \
+    run<0>(out, a, b, n, hints, Write<T>{});                                                  \
   }                                                                                               \
-  KERNEL(dot_##suffix, T* partial, const T* a, const T* b, u64 n, int) {                          \
-    reduce<2>(partial, a, b, n);                                                                  \
+  KERNEL(dot_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) {                    \
+    run_reduction<2>(partial, a, b, n, hints);                                                                  \
   }                                                                                               \
-  KERNEL(read_##suffix, T* partial, const T* a, const T* b, u64 n, int) {                         \
-    reduce<1>(partial, a, b, n);                                                                  \
+  KERNEL(read_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) {                   \
+    run_reduction<1>(partial, a, b, n, hints);                                                                  \
   }                                                                                               \
   KERNEL(initialize_##suffix, T* x, u64 n, u32 which) { initialize(x, n, which); }                \
   KERNEL(check_##suffix, u64* found, const T* out, u64 n, int operation) {                        \

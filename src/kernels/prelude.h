@@ -209,6 +209,34 @@ DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #endif
 }
 
+/// Whether load_streaming() is more than a plain load.
+#if defined(ON_CPU)
+constexpr bool has_streaming_loads = false;
+#else
+constexpr bool has_streaming_loads = true;
+#endif
+
+/// Loads without keeping the line in the caches where the hardware can.
+template <typename T, int N>
+DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
+#if defined(ON_CUDA)
+  if (sizeof(Pack<T, N>) % 16 != 0) return *from;
+  Pack<T, N> pack;
+  UNROLL_LOOP
+  for (unsigned i = 0; i < sizeof(pack) / 16; ++i) {
+    reinterpret_cast<float4*>(&pack)[i] = __ldcs(reinterpret_cast<const float4*>(from) + i);
+  }
+  return pack;
+#elif defined(ON_HIP)
+  Pack<T, N> pack;
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) pack.v[i] = __builtin_nontemporal_load(&from->v[i]);
+  return pack;
+#else
+  return *from;
+#endif
+}
+
 /// Makes streaming stores of this thread visible before what follows.
 DEVICE void streaming_fence() {
 #if defined(ON_CPU) && defined(__x86_64__)

@@ -70,11 +70,11 @@ class MemoryKernels : public testing::TestWithParam<std::string> {
         ASSERT_EQ(b.as<T>()[i], input_value(i, 1));
       }
       for (const std::string operation : {"copy", "mul", "add", "triad", "write"}) {
-        for (const int streaming : {0, 1}) {
+        for (const int hints : {0, 1, 2, 3}) {
           // Guard elements behind the output show a write past its end.
           Buffer out = std::move(device_->allocate((n + 64) * sizeof(T), MemoryKind::device)).value();
           std::fill_n(out.as<T>(), n + 64, T{-1});
-          run(operation + "_" + suffix, out.as<T>(), a.as<T>(), b.as<T>(), n, streaming);
+          run(operation + "_" + suffix, out.as<T>(), a.as<T>(), b.as<T>(), n, hints);
           for (Size i = 0; i < n; ++i) {
             ASSERT_EQ(out.as<T>()[i], expected(operation, i)) << operation << " n=" << n << " i=" << i;
           }

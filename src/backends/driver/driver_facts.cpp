@@ -49,6 +49,7 @@ DeviceFacts read_facts(Dialect& dialect, int ordinal) {
   if (const int khz = attribute(numbers.memory_clock_khz)) facts.memory_clock_hz = 1e3 * khz;
   if (const int bits = attribute(numbers.memory_bus_bits)) facts.memory_bus_bits = bits;
   facts.ecc = attribute(numbers.ecc) != 0;
+  facts.cycle_counter = true;  // clock64() and s_memtime
   facts.last_level_cache_bytes = attribute(numbers.l2_bytes);
   dialect.complete(facts, device);
   if (facts.name.empty()) facts.name = facts.arch;

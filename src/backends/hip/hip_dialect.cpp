@@ -100,6 +100,12 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
   facts.arch = arch_of(device);
   facts.last_level_cache_bytes =
       std::max(facts.last_level_cache_bytes, memory_side_cache_bytes(facts.arch));
+  // hipDeviceAttributeWallClockRate, from ROCm 5.4 on; before, s_memrealtime's 100 MHz of CDNA.
+  constexpr int wall_clock_rate_khz = 10017;
+  int khz = 0;
+  const bool known =
+      api_.device_attribute(&khz, wall_clock_rate_khz, device) == driver::code::success && khz > 0;
+  facts.tick_hz = known ? 1e3 * khz : 1e8;
   const AmdgpuFacts system = read_amdgpu_facts("/", facts.pci);
   facts.partition = system.partition;
   // 16 characters, not bytes: the digits of the kernel's unique_id, where the device has one.
