@@ -1,0 +1,38 @@
+// Finding the fastest of several ways to do the same work, on the device itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "device/device.h"
+
+namespace assay {
+
+/// Queues the work once, one way.
+using Contender = std::function<Status(Stream&)>;
+
+struct TuningLimits {
+  int screening_rounds = 3;
+  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
+  std::size_t most_finalists = 8;
+  int final_rounds = 11;
+  double final_seconds = 0.01;   ///< work queued for one final measurement, at least one run
+  double time_box_seconds = 20;  ///< screening ends early, with at least one round
+};
+
+struct TuningResult {
+  std::size_t fastest = 0;  ///< index into the contenders
+  double seconds = 0;       ///< its median
+  std::size_t tried = 0;    ///< contenders that ran at all
+};
+
+/// Each contender runs once untimed, then once per screening round; those near the best meet again
+/// in rounds of longer, back-to-back runs, and the lowest median wins. Rounds alternate direction,
+/// so that a drifting clock meets all alike. Error: the last contender's, if none runs.
+Result<TuningResult> find_fastest(Device& device, Stream& stream,
+                                  const std::vector<Contender>& contenders,
+                                  const TuningLimits& limits = {});
+
+}  // namespace assay
