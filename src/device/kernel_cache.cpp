@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 
 #include "core/hash.h"
+#include "core/read_file.h"
 #include "device/cache_folder.h"
 
 namespace assay {
@@ -31,13 +31,11 @@ KernelCache KernelCache::of_user() {
 
 std::optional<std::string> KernelCache::load(std::string_view key) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(folder_ / key, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::optional<std::string> text = read_file(folder_ / key);
   const std::size_t header_bytes = header_of("").size();
-  if (text.size() <= header_bytes) return std::nullopt;
-  const std::string_view code = std::string_view(text).substr(header_bytes);
-  if (text.compare(0, header_bytes, header_of(code)) != 0) return std::nullopt;
+  if (!text || text->size() <= header_bytes) return std::nullopt;
+  const std::string_view code = std::string_view(*text).substr(header_bytes);
+  if (text->compare(0, header_bytes, header_of(code)) != 0) return std::nullopt;
   return std::string(code);
 }
 

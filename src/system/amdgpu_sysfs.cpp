@@ -4,12 +4,10 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
-#include <vector>
 
+#include "core/read_file.h"
 #include "system/fact_source.h"
 
 namespace assay {
@@ -72,8 +70,7 @@ struct MetricsClocks {
 
 MetricsClocks read_metrics(const fs::path& device) {
   MetricsClocks clocks;
-  std::ifstream file(device / "gpu_metrics", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string bytes = read_file(device / "gpu_metrics").value_or("");
   if (bytes.size() < 4) return clocks;
   const auto at = [&](std::size_t offset) -> std::optional<double> {
     std::uint16_t value = 0;

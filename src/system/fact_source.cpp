@@ -1,8 +1,8 @@
 #include "system/fact_source.h"
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
+
+#include "core/read_file.h"
 
 namespace assay {
 namespace {
@@ -17,9 +17,8 @@ std::string_view trim(std::string_view text) {
 }  // namespace
 
 std::optional<std::string> read_fact(const std::filesystem::path& root, std::string_view path) {
-  std::ifstream file(root / path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::string_view trimmed = trim(text);
+  const std::optional<std::string> text = read_file(root / path);
+  const std::string_view trimmed = text ? trim(*text) : std::string_view();
   if (trimmed.empty()) return std::nullopt;
   return std::string(trimmed);
 }

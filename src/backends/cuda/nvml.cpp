@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "backends/cuda/cuda_libraries.h"
 #include "backends/driver/bind.h"
@@ -29,13 +30,14 @@ std::string throttle_words(unsigned long long bits) {
       {0x40, "hw_thermal_slowdown"},
       {0x80, "hw_power_brake_slowdown"},
       {0x100, "display_clock_setting"}};
-  std::string text;
+  std::vector<std::string> found;
+  unsigned long long unknown = bits & ~0x1ull;  // bit 0: idle
   for (const auto& [bit, word] : words) {
-    if ((bits & bit) == 0) continue;
-    if (!text.empty()) text += ',';
-    text += word;
+    if ((bits & bit) != 0) found.emplace_back(word);
+    unknown &= ~bit;
   }
-  return text;
+  if (unknown != 0) found.push_back(fmt::format("{:#x}", unknown));
+  return fmt::format("{}", fmt::join(found, ","));
 }
 
 Result<std::unique_ptr<Nvml>> Nvml::open() {

@@ -1,0 +1,41 @@
+// Whether a prototype of ours can stand for a vendor's: the same number of parameters, and each of
+// the same size and kind, so that every value travels in the same register or stack slot.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace assay::abi {
+
+enum class Kind { integer, pointer, floating, other };
+
+template <typename T>
+constexpr Kind kind_of = std::is_pointer_v<T>                         ? Kind::pointer
+                         : std::is_integral_v<T> || std::is_enum_v<T> ? Kind::integer
+                         : std::is_floating_point_v<T>                ? Kind::floating
+                                                                      : Kind::other;
+
+/// CUDA types device addresses as unsigned long long, where we and HIP have pointers; both travel
+/// alike. (size_t is unsigned long: a size in the place of an address is still found.)
+template <typename Ours, typename Theirs>
+constexpr bool same_value = sizeof(Ours) == sizeof(Theirs) &&
+                            ((kind_of<Ours> == kind_of<Theirs> && kind_of<Ours> != Kind::other) ||
+                             (std::is_pointer_v<Ours> &&
+                              std::is_same_v<Theirs, unsigned long long>));
+
+template <typename Ours, typename Theirs>
+struct Match : std::false_type {};
+
+template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
+requires(sizeof...(Ours) ==
+         sizeof...(Theirs)) struct Match<OurResult (*)(Ours...), TheirResult (*)(Theirs...)>
+    : std::bool_constant<same_value<OurResult, TheirResult> &&
+                         (same_value<Ours, Theirs> && ... && true)> {
+};
+
+}  // namespace assay::abi
+
+/// For the lists F(member, symbol) of a table `Api`: one expectation per function.
+#define ASSAY_EXPECT_MATCH(Api, member, symbol)                                       \
+  EXPECT_TRUE((::assay::abi::Match<decltype(Api::member), decltype(&symbol)>::value)) \
+      << #member " does not have the shape of " #symbol;

@@ -1,0 +1,71 @@
+// Our prototypes and numbers against the CUDA toolkit's cuda.h and nvrtc.h.
+#include <gtest/gtest.h>
+
+#include "abi/abi_match.h"
+#include "backends/cuda/cuda_functions.h"
+
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#include <cuda.h>
+#include <nvrtc.h>
+
+namespace assay {
+namespace {
+
+#define DRIVER(member, symbol) ASSAY_EXPECT_MATCH(driver::DriverApi, member, symbol)
+#define ONLY(member, symbol) ASSAY_EXPECT_MATCH(cuda::CudaApi, member, symbol)
+#define RTC(member, symbol) ASSAY_EXPECT_MATCH(RtcApi, member, symbol)
+
+TEST(CudaHeader, Prototypes){ASSAY_CUDA_DRIVER(DRIVER) ASSAY_CUDA_ONLY(ONLY) ASSAY_NVRTC(RTC)}
+
+TEST(CudaHeader, CommonValues) {
+  EXPECT_EQ(driver::code::success, CUDA_SUCCESS);
+  EXPECT_EQ(driver::code::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver::code::no_device, CUDA_ERROR_NO_DEVICE);
+  EXPECT_EQ(driver::code::invalid_device, CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(driver::code::no_binary_for_device, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(driver::code::not_ready, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(driver::code::peer_access_already_enabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+  EXPECT_EQ(driver::code::not_supported, CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver::stream_non_blocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
+  EXPECT_EQ(driver::event_default, static_cast<unsigned>(CU_EVENT_DEFAULT));
+  EXPECT_EQ(driver::host_portable, static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE));
+  EXPECT_EQ(driver::host_mapped, static_cast<unsigned>(CU_MEMHOSTALLOC_DEVICEMAP));
+  EXPECT_EQ(driver::capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_EQ(driver::function_attribute::max_threads_per_block,
+            CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  EXPECT_EQ(driver::function_attribute::shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  EXPECT_EQ(driver::function_attribute::local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  EXPECT_EQ(driver::function_attribute::registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  EXPECT_EQ(cuda::function_attribute_max_dynamic_shared_bytes,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(sizeof(CUuuid), 16u);
+  EXPECT_EQ(NVRTC_SUCCESS, 0);
+}
+
+TEST(CudaHeader, DeviceAttributes) {
+  constexpr driver::AttributeNumbers ours = cuda::attribute_numbers;
+  EXPECT_EQ(ours.ecc, CU_DEVICE_ATTRIBUTE_ECC_ENABLED);
+  EXPECT_EQ(ours.clock_khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  EXPECT_EQ(ours.memory_clock_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  EXPECT_EQ(ours.memory_bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  EXPECT_EQ(ours.l2_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  EXPECT_EQ(ours.multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  EXPECT_EQ(ours.wave_size, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  EXPECT_EQ(ours.max_threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  EXPECT_EQ(ours.max_threads_per_multiprocessor,
+            CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  EXPECT_EQ(ours.shared_bytes_per_block, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  EXPECT_EQ(ours.shared_bytes_per_block_optin,
+            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  EXPECT_EQ(cuda::attribute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  EXPECT_EQ(cuda::attribute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+}  // namespace
+}  // namespace assay
+
+#else
+TEST(CudaHeader, Prototypes) {
+  GTEST_SKIP() << "no cuda.h and nvrtc.h (CUDA toolkit) here";
+}
+#endif

@@ -1,0 +1,315 @@
+// The whole HIP backend, executed on the mock runtime in the layouts of ROCm 5 and 6.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "mock_machine.h"
+
+#ifdef MOCK_HIP
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int hip_out_of_memory = 2, hip_no_device = 100, hip_launch_failure = 719;
+
+class HipMock : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    backend_ = machine_.backend();
+    auto device = backend_->open(0);
+    ASSERT_TRUE(device) << device.error().message;
+    device_ = std::move(*device);
+    auto stream = device_->create_stream();
+    ASSERT_TRUE(stream) << stream.error().message;
+    stream_ = std::move(*stream);
+  }
+  void TearDown() override {
+    stream_.reset();
+    device_.reset();
+    EXPECT_EQ(machine_.live_objects(), 0) << "something was not released";
+  }
+
+  Buffer allocate(std::size_t bytes, MemoryKind kind = MemoryKind::device) {
+    auto buffer = device_->allocate(bytes, kind);
+    EXPECT_TRUE(buffer) << buffer.error().message;
+    return buffer ? std::move(*buffer) : Buffer();
+  }
+
+  const TemporaryFolder cache_;
+  MockMachine machine_{MOCK_HIP + GetParam(), cache_.path()};
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_P(HipMock, Facts) {
+  EXPECT_EQ(backend_->score(), 100);
+  EXPECT_EQ(backend_->absence(), "");
+  const std::vector<DeviceFacts> all = backend_->devices();
+  ASSERT_EQ(all.size(), 2u);
+  const DeviceFacts& facts = device_->facts();
+  EXPECT_EQ(facts.backend, "hip");
+  EXPECT_EQ(facts.name, "Mock Instinct 0");
+  EXPECT_EQ(facts.arch, "gfx942:sramecc+:xnack-");
+  EXPECT_EQ(facts.pci, "0000:f0:00.0");
+  EXPECT_EQ(facts.uuid, "GPU-5d1a2b3c4d5e6f70");
+  EXPECT_EQ(facts.memory_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(facts.last_level_cache_bytes, std::uint64_t{256} << 20);  // the MALL, not 4 MiB
+  EXPECT_EQ(facts.multiprocessors, 304);
+  EXPECT_EQ(facts.wave_size, 64);
+  EXPECT_EQ(facts.max_threads_per_block, 1024);
+  EXPECT_EQ(facts.max_threads_per_multiprocessor, 2048);
+  EXPECT_EQ(facts.shared_bytes_per_block, 65536u);
+  EXPECT_DOUBLE_EQ(facts.clock_hz, 2.1e9);
+  EXPECT_DOUBLE_EQ(facts.memory_clock_hz.value_or(0), 1.3e9);
+  EXPECT_EQ(facts.memory_bus_bits, 8192);
+  EXPECT_TRUE(facts.ecc);
+  EXPECT_EQ(all[1].ordinal, 1);
+  EXPECT_EQ(all[1].pci, "0000:f1:00.0");
+  EXPECT_EQ(all[1].uuid, "");  // "XX" is no identity
+}
+
+TEST_P(HipMock, Libraries) {
+  const std::vector<LibraryFact> libraries = backend_->libraries();
+  ASSERT_EQ(libraries.size(), 2u);
+  EXPECT_EQ(libraries[0].role, "runtime");
+  EXPECT_THAT(libraries[0].path, HasSubstr("libamdhip64.so"));
+  EXPECT_EQ(libraries[0].version, GetParam() + ".2.345");
+  EXPECT_EQ(libraries[1].role, "rtc");
+  EXPECT_EQ(libraries[1].path, libraries[0].path);
+  EXPECT_EQ(libraries[1].version, GetParam() + ".2");
+}
+
+TEST_P(HipMock, CopiesAndFills) {
+  std::vector<std::uint32_t> values(1000);
+  std::iota(values.begin(), values.end(), 7);
+  const std::size_t bytes = values.size() * sizeof(values[0]);
+  const Buffer device = allocate(bytes), second = allocate(bytes);
+  const Buffer pinned = allocate(bytes, MemoryKind::pinned);
+  const Buffer pageable = allocate(bytes, MemoryKind::pageable);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pageable.data()) % 256, 0u);
+  EXPECT_TRUE(stream_->copy(device.data(), values.data(), bytes));
+  EXPECT_TRUE(stream_->copy(second.data(), device.data(), bytes));
+  EXPECT_TRUE(stream_->copy(pinned.data(), second.data(), bytes));
+  EXPECT_TRUE(stream_->copy(pageable.data(), pinned.data(), bytes));
+  EXPECT_TRUE(stream_->synchronize());
+  EXPECT_EQ(std::memcmp(pageable.data(), values.data(), bytes), 0);
+  EXPECT_TRUE(stream_->fill(device.data(), 0x5a, bytes));
+  EXPECT_TRUE(stream_->copy(pinned.data(), device.data(), bytes));
+  EXPECT_EQ(pinned.as<std::uint8_t>()[bytes - 1], 0x5a);
+  EXPECT_EQ(allocate(0).data(), nullptr);
+}
+
+TEST_P(HipMock, OutOfMemoryNamesAskedAndFree) {
+  const Buffer half = allocate(std::size_t{512} << 20);
+  const auto more = device_->allocate(std::size_t{513} << 20, MemoryKind::device);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(more.error().message,
+            "hip:0: out of device memory: asked for 537919488 bytes, 536870912 free");
+  machine_.fail_next("hipHostMalloc", hip_out_of_memory);
+  const auto pinned = device_->allocate(4096, MemoryKind::pinned);
+  ASSERT_FALSE(pinned);
+  EXPECT_EQ(pinned.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(pinned.error().message, HasSubstr("pinned host memory: asked for 4096 bytes"));
+  const auto memory = device_->memory_free_and_total();
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(memory->first, std::uint64_t{512} << 20);
+  EXPECT_EQ(memory->second, std::uint64_t{1} << 30);
+}
+
+TEST_P(HipMock, StreamPriorities) {
+  EXPECT_EQ(machine_.last_priority(), 0);
+  for (const auto& [priority, number] : {std::pair{StreamPriority::low, 1},
+                                         {StreamPriority::normal, 0},
+                                         {StreamPriority::high, -1}}) {
+    EXPECT_TRUE(device_->create_stream(priority));
+    EXPECT_EQ(machine_.last_priority(), number);
+  }
+  EXPECT_NE(stream_->native_handle(), nullptr);
+}
+
+TEST_P(HipMock, Events) {
+  const auto start = std::move(device_->create_event()).value();
+  const auto end = std::move(device_->create_event()).value();
+  EXPECT_EQ(start->done().value(), false);
+  EXPECT_FALSE(end->seconds_since(*start));
+  EXPECT_TRUE(stream_->record(*start));
+  EXPECT_TRUE(stream_->wait(*start));
+  EXPECT_TRUE(stream_->record(*end));
+  EXPECT_TRUE(end->synchronize());
+  EXPECT_EQ(end->done().value(), true);
+  const auto seconds = end->seconds_since(*start);
+  ASSERT_TRUE(seconds);
+  EXPECT_GE(*seconds, 0);
+  EXPECT_LT(*seconds, 1);
+}
+
+/// c[i] = 2 for every element, by the kernel that fills, launched on a stream or from a graph.
+class HipMockKernels : public HipMock {
+ protected:
+  void SetUp() override {
+    HipMock::SetUp();
+    auto program = device_->build({"memory", {{"UNROLL", "2"}}});
+    ASSERT_TRUE(program) << program.error().message;
+    program_ = std::move(*program);
+  }
+  void TearDown() override {
+    program_.reset();
+    HipMock::TearDown();
+  }
+  std::unique_ptr<Program> program_;
+};
+
+TEST_P(HipMockKernels, LaunchesWithItsArguments) {
+  const auto kernel = program_->kernel("initialize_f32");
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  EXPECT_EQ(*program_->kernel("initialize_f32"), *kernel);
+  const std::uint64_t n = 1003;
+  const Buffer x = allocate(n * sizeof(float));
+  ASSERT_TRUE(stream_->fill(x.data(), 0xff, x.bytes()));
+  const Status status =
+      launch(*stream_, **kernel, {{3}, {256}}, x.as<float>(), n, std::uint32_t{1});
+  ASSERT_TRUE(status) << status.error().message;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const float value = x.as<float>()[i];
+    ASSERT_TRUE(value >= 0 && value < 1024 && value == static_cast<int>(value)) << i;
+  }
+}
+
+TEST_P(HipMockKernels, MissingKernelsAndBadLaunchesAreNamed) {
+  const auto missing = program_->kernel("no_such_kernel");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message,
+            "hip:0: looking for kernel no_such_kernel in memory.cu: hipErrorNotFound");
+  Kernel& kernel = *program_->kernel("initialize_f32").value();
+  const Status too_big = launch(*stream_, kernel, {{1}, {2048}}, nullptr, std::uint64_t{0}, 0u);
+  ASSERT_FALSE(too_big);
+  EXPECT_EQ(too_big.error().message,
+            "hip:0: launching initialize_f32 with grid 1x1x1, block 2048x1x1, 0 bytes of dynamic "
+            "shared memory: hipErrorInvalidValue");
+  machine_.fail_next("hipModuleLaunchKernel", hip_launch_failure);
+  EXPECT_FALSE(launch(*stream_, kernel, {{1}, {64}}, nullptr, std::uint64_t{0}, 0u));
+  const auto unknown = device_->build({"no_such_file", {}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message, "no kernel file no_such_file.cu is built in");
+}
+
+TEST_P(HipMockKernels, GraphsReplayWhatWasCaptured) {
+  const Buffer counter = allocate(64), copy = allocate(64);
+  Kernel& kernel = *program_->kernel("write_f32").value();
+  ASSERT_TRUE(stream_->fill(counter.data(), 0, 64));
+  ASSERT_TRUE(stream_->begin_capture());
+  float* const data = counter.as<float>();
+  ASSERT_TRUE(launch(*stream_, kernel, {{1}, {64}}, data, data, data, std::uint64_t{16}, 0));
+  ASSERT_TRUE(stream_->copy(copy.data(), counter.data(), 64));
+  auto graph = stream_->end_capture();
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(data[3], 0.0f) << "captured work must not run";
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stream_->fill(copy.data(), 0, 64));
+    ASSERT_TRUE(stream_->launch(**graph));
+    EXPECT_EQ(copy.as<float>()[15], 3.0f);
+  }
+  EXPECT_FALSE(stream_->end_capture());
+}
+
+TEST_P(HipMockKernels, ResourcesAndOccupancy) {
+  Kernel& kernel = *program_->kernel("dot_f64").value();
+  const auto resources = kernel.resources();
+  ASSERT_TRUE(resources);
+  EXPECT_EQ(resources->registers, 48);
+  EXPECT_EQ(resources->static_shared_bytes, 4096);
+  EXPECT_EQ(resources->local_bytes, 16);
+  EXPECT_EQ(resources->max_threads_per_block, 1024);
+  EXPECT_EQ(kernel.blocks_per_multiprocessor(256, 0).value(), 8);
+  EXPECT_EQ(kernel.blocks_per_multiprocessor(256, 32768).value(), 2);
+  EXPECT_FALSE(kernel.blocks_per_multiprocessor(0, 0));
+  EXPECT_TRUE(kernel.allow_dynamic_shared(61440));
+  const Status too_much = kernel.allow_dynamic_shared(61441);
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(too_much.error().message,
+            "hip:0: dot_f64 asks for 65537 bytes of shared memory per block (4096 of them "
+            "static); the device has 65536");
+}
+
+TEST_P(HipMockKernels, TheSecondBuildComesFromTheCache) {
+  const auto entries = [&] {
+    return std::distance(std::filesystem::directory_iterator(cache_.path() / "assay/kernels"),
+                         std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(entries(), 1);
+  // A compiler that must fail proves that none is asked.
+  const std::filesystem::path entry =
+      std::filesystem::directory_iterator(cache_.path() / "assay/kernels")->path();
+  const auto written = std::filesystem::last_write_time(entry);
+  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "2"}}}));
+  EXPECT_EQ(entries(), 1);
+  EXPECT_EQ(std::filesystem::last_write_time(entry), written);
+  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "8"}}}));
+  EXPECT_EQ(entries(), 2);
+  // Code the driver refuses is compiled again and replaced.
+  machine_.fail_next("hipModuleLoadData", 200);
+  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "2"}}}));
+  EXPECT_NE(std::filesystem::last_write_time(entry), written);
+}
+
+TEST_P(HipMock, PeerCopies) {
+  auto second = backend_->open(1);
+  ASSERT_TRUE(second);
+  const Buffer there = std::move((*second)->allocate(256, MemoryKind::device)).value();
+  const Buffer here = allocate(256);
+  EXPECT_TRUE(device_->enable_peer_access(1));
+  EXPECT_TRUE(device_->enable_peer_access(1)) << "twice is no error";
+  EXPECT_TRUE((*second)->enable_peer_access(0));
+  std::memset(there.data(), 9, 256);
+  const Status copied = stream_->copy_from_peer(here.data(), 1, there.data(), 256);
+  EXPECT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(here.as<std::uint8_t>()[255], 9);
+  EXPECT_FALSE(stream_->copy_from_peer(here.data(), 0, there.data(), 256));
+  const Status none = device_->enable_peer_access(0);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "hip:0 and hip:0 cannot reach each other's memory");
+}
+
+TEST_P(HipMock, EachDeviceIsCurrentForItsOwnCalls) {
+  auto second = backend_->open(1);
+  ASSERT_TRUE(second);
+  const Buffer there = std::move((*second)->allocate(1 << 20, MemoryKind::device)).value();
+  EXPECT_EQ(device_->memory_free_and_total()->first, std::uint64_t{1} << 30);
+  EXPECT_EQ((*second)->memory_free_and_total()->first, (std::uint64_t{1} << 30) - (1 << 20));
+  EXPECT_TRUE(device_->make_current());
+  const Buffer here = allocate(1 << 20);
+  EXPECT_EQ((*second)->memory_free_and_total()->first, (std::uint64_t{1} << 30) - (1 << 20));
+}
+
+TEST_P(HipMock, OpeningWhatIsNotThere) {
+  const auto third = backend_->open(2);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().kind, ErrorKind::usage);
+  EXPECT_EQ(third.error().message, "hip has 2 devices, numbered from 0: there is no 2");
+  machine_.set_device_count(0);
+  const auto empty = machine_.backend();
+  EXPECT_EQ(empty->score(), 0);
+  EXPECT_THAT(empty->absence(), HasSubstr("but no device: hipErrorNoDevice"));
+  machine_.set_device_count(2);
+  machine_.fail_next("hipInit", hip_no_device);
+  EXPECT_THAT(machine_.backend()->absence(), HasSubstr("hipErrorNoDevice"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rocm, HipMock, testing::Values("5", "6"));
+INSTANTIATE_TEST_SUITE_P(Rocm, HipMockKernels, testing::Values("5", "6"));
+
+}  // namespace
+}  // namespace assay
+
+#else
+TEST(HipMock, Facts) {
+  GTEST_SKIP() << "no HIP headers (Debian: libamdhip64-dev) to build the mock";
+}
+#endif

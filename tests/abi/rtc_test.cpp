@@ -1,0 +1,118 @@
+// The real run-time compilers, which work without a GPU: NVRTC in this process, hipRTC in a child.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/cuda_libraries.h"
+#include "backends/hip/hip_libraries.h"
+#include "core/embedded.h"
+#include "device/kernel_source.h"
+#include "device/rtc_compiler.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Every kernel file, as a request to compile it for `arch`.
+std::vector<CompileRequest> requests(const std::string& library, const std::string& vendor,
+                                     const std::string& arch) {
+  std::vector<CompileRequest> all;
+  for (const EmbeddedFile& file : embedded_kernels()) {
+    if (!file.name.ends_with(".cu")) continue;
+    const auto source = complete_source(file.name.substr(0, file.name.size() - 3));
+    all.push_back({library,
+                   vendor,
+                   std::string(file.name),
+                   source.value(),
+                   {"--gpu-architecture=" + arch, "-std=c++17"}});
+  }
+  return all;
+}
+
+/// An ELF file for machine 224 (AMDGPU), or a bundle of such files.
+bool is_amd_code(const std::string& code) {
+  if (code.starts_with("__CLANG_OFFLOAD_BUNDLE__")) return true;
+  return code.starts_with("\177ELF") && code.size() > 20 && code[18] == '\xe0' && code[19] == 0;
+}
+
+TEST(Nvrtc, CompilesEveryKernelForHopper) {
+  const auto library = SharedLibrary::open(cuda::nvrtc_candidates(13000));
+  if (!library) GTEST_SKIP() << library.error().message;
+  for (const CompileRequest& request : requests(library->path(), "cuda", "sm_90")) {
+    const auto code = rtc_compile(request);
+    ASSERT_TRUE(code) << code.error().message;
+    EXPECT_EQ(code->substr(0, 4), "\177ELF") << request.name;
+  }
+}
+
+TEST(Nvrtc, ErrorsCarryTheCompilersLog) {
+  const auto library = SharedLibrary::open(cuda::nvrtc_candidates(13000));
+  if (!library) GTEST_SKIP() << library.error().message;
+  const auto code = rtc_compile({library->path(),
+                                 "cuda",
+                                 "wrong.cu",
+                                 "int a;\nnonsense here;\n",
+                                 {"--gpu-architecture=sm_90"}});
+  ASSERT_FALSE(code);
+  EXPECT_THAT(code.error().message, HasSubstr("NVRTC could not compile wrong.cu"));
+  EXPECT_THAT(code.error().message, HasSubstr("wrong.cu(2): error"));
+  const auto arch =
+      rtc_compile({library->path(), "cuda", "empty.cu", "", {"--gpu-architecture=sm_1"}});
+  ASSERT_FALSE(arch);
+  EXPECT_THAT(arch.error().message, HasSubstr("sm_1"));
+}
+
+TEST(Nvrtc, TheDriversOwnVersionComesFirst) {
+  using testing::ElementsAre;
+  EXPECT_THAT(cuda::nvrtc_candidates(12040).names,
+              ElementsAre("libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.13"));
+  EXPECT_THAT(cuda::nvrtc_candidates(13000).names,
+              ElementsAre("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"));
+  EXPECT_THAT(cuda::nvrtc_candidates(11040).names,
+              ElementsAre("libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"));
+  EXPECT_EQ(cuda::nvrtc_candidates(14010).names[0], "libnvrtc.so.14");
+}
+
+class RealHipRtc : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto runtime = SharedLibrary::open(hip::runtime_candidates());
+    if (!runtime) GTEST_SKIP() << runtime.error().message;
+    const auto library = hip::open_rtc(*runtime);
+    if (!library) GTEST_SKIP() << library.error().message;
+    path_ = library->path();
+    RtcApi api{};
+    ASSERT_TRUE(find_rtc_vendor("hip")->bind(*library, api));
+    int minor = 0;
+    ASSERT_EQ(api.version(&major_, &minor), 0);
+  }
+
+  std::string path_;
+  int major_ = 0;
+};
+
+TEST_F(RealHipRtc, CompilesEveryKernelForCdna2) {
+  for (const char* arch : {"gfx90a", "gfx90a:sramecc+:xnack-"}) {
+    for (const CompileRequest& request : requests(path_, "hip", arch)) {
+      const auto code = compile_in_child(request);
+      ASSERT_TRUE(code) << code.error().message;
+      EXPECT_TRUE(is_amd_code(*code)) << request.name;
+    }
+  }
+}
+
+/// Debian's release of ROCm 5 aborts on it; newer ones know it.
+TEST_F(RealHipRtc, AnUnknownArchitectureIsOneLineAndNoCrash) {
+  for (const CompileRequest& request : requests(path_, "hip", "gfx942")) {
+    const auto code = compile_in_child(request);
+    if (code.ok()) continue;
+    EXPECT_EQ(code.error().kind, ErrorKind::failed);
+    EXPECT_THAT(code.error().message, HasSubstr("compiling " + request.name));
+    EXPECT_THAT(code.error().message, HasSubstr("gfx942"));
+    EXPECT_THAT(code.error().message, Not(HasSubstr("\n")));
+  }
+}
+
+}  // namespace
+}  // namespace assay

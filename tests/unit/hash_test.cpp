@@ -1,0 +1,42 @@
+// SHA-256 against the examples of FIPS 180-4 and values of sha256sum.
+#include "core/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace assay {
+namespace {
+
+TEST(Hash, KnownDigests) {
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256_hex(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Hash, PiecesGiveTheSameAsTheWhole) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);
+  for (std::size_t piece = 1; piece < 130; ++piece) {
+    Sha256 whole, pieces;
+    whole.update(text);
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+      pieces.update(std::string_view(text).substr(at, piece));
+    }
+    EXPECT_EQ(whole.finish(), pieces.finish()) << "pieces of " << piece;
+  }
+}
+
+TEST(Hash, PartsAreKeptApart) {
+  const std::vector<std::string> a = {"ab", "c"}, b = {"a", "bc"}, c = {"abc"}, d = {"ab", "c", ""};
+  EXPECT_EQ(hash_of_parts(a), hash_of_parts(a));
+  EXPECT_NE(hash_of_parts(a), hash_of_parts(b));
+  EXPECT_NE(hash_of_parts(a), hash_of_parts(c));
+  EXPECT_NE(hash_of_parts(a), hash_of_parts(d));
+}
+
+}  // namespace
+}  // namespace assay
