@@ -127,10 +127,9 @@ class MemoryCase final : public Case {
   Status choose_geometry(Stream& stream) {
     const DeviceFacts& facts = device_.facts();
     const GeometryCache cache(cache_folder());
-    const std::string level = is_dram(facts, bytes_) ? "dram" : format_size(bytes_);
     const std::string key = facts.uuid + " " + facts.name + " " + facts.arch + " " +
                             std::to_string(facts.multiprocessors) + " " +
-                            std::string(operation_.name) + " " + suffix() + " " + level;
+                            std::string(operation_.name) + " " + suffix() + " " + format_size(bytes_);
     if (const auto known = cache.find(key); !known.empty()) return use(known.front());
     std::unique_ptr<Event> start = TRY(device_.create_event());
     std::unique_ptr<Event> stop = TRY(device_.create_event());

@@ -49,8 +49,9 @@ class Tuner {
     return trials;
   }
 
-  /// Seconds of one run, `repetitions` of them queued together.
-  Result<double> time(std::size_t contender, int repetitions) {
+  /// Seconds of one run, `repetitions` of them queued together behind `settling` untimed ones.
+  Result<double> time(std::size_t contender, int repetitions, int settling) {
+    for (int i = 0; i < settling; ++i) TRY(contenders_[contender](stream_));
     TRY(stream_.record(*start_));
     for (int i = 0; i < repetitions; ++i) TRY(contenders_[contender](stream_));
     TRY(stream_.record(*stop_));
@@ -58,10 +59,10 @@ class Tuner {
     return TRY(stop_->seconds_since(*start_)) / repetitions;
   }
 
-  Status run_round(std::vector<Trial>& trials, int round, int repetitions) {
+  Status run_round(std::vector<Trial>& trials, int round, int repetitions, int settling) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
       Trial& trial = trials[round % 2 == 0 ? i : trials.size() - 1 - i];
-      trial.seconds.push_back(TRY(time(trial.index, repetitions)));
+      trial.seconds.push_back(TRY(time(trial.index, repetitions, settling)));
     }
     return {};
   }
@@ -87,7 +88,7 @@ Result<TuningResult> find_fastest(Device& device, Stream& stream,
   for (int round = 0; round < limits.screening_rounds; ++round) {
     const double spent = std::chrono::duration<double>(Clock::now() - began).count();
     if (round > 0 && spent > limits.time_box_seconds) break;
-    TRY(tuner.run_round(trials, round, 1));
+    TRY(tuner.run_round(trials, round, 1, 0));
   }
   std::sort(trials.begin(), trials.end(),
             [](const Trial& a, const Trial& b) { return a.best() < b.best(); });
@@ -103,7 +104,7 @@ Result<TuningResult> find_fastest(Device& device, Stream& stream,
     // The screening chose them: fresh numbers decide.
     for (Trial& trial : trials) trial.seconds.clear();
     for (int round = 0; round < limits.final_rounds; ++round) {
-      TRY(tuner.run_round(trials, round, repetitions));
+      TRY(tuner.run_round(trials, round, repetitions, repetitions));
     }
   }
   const auto winner =

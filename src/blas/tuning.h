@@ -16,9 +16,9 @@ using Contender = std::function<Status(Stream&)>;
 struct TuningLimits {
   int screening_rounds = 3;
   double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
-  std::size_t most_finalists = 8;
-  int final_rounds = 11;
-  double final_seconds = 0.01;   ///< work queued for one final measurement, at least one run
+  std::size_t most_finalists = 5;
+  int final_rounds = 5;
+  double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
   double time_box_seconds = 20;  ///< screening ends early, with at least one round
 };
 
@@ -29,7 +29,8 @@ struct TuningResult {
 };
 
 /// Each contender runs once untimed, then once per screening round; those near the best meet again
-/// in rounds of longer, back-to-back runs, and the lowest median wins. Rounds alternate direction,
+/// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each meets
+/// the clock its own power draw leaves it; the lowest median wins. Rounds alternate direction,
 /// so that a drifting clock meets all alike. Error: the last contender's, if none runs.
 Result<TuningResult> find_fastest(Device& device, Stream& stream,
                                   const std::vector<Contender>& contenders,

@@ -1,6 +1,7 @@
 #include "measure/sampler.h"
 
 #include <chrono>
+#include <utility>
 
 #include "measure/clock_probe.h"
 #include "measure/gate.h"
@@ -54,11 +55,13 @@ class DeviceSampler final : public Sampler {
  private:
   Status warm_up(Case& work, const SamplingLimits& limits,
                  const std::function<bool()>& stop_requested, SampleSet& set) {
-    WarmupRule rule(limits);
+    WarmupRule rule(limits, work.limit() == Limit::compute ? limits.settling_seconds : 0);
+    const bool gated = std::exchange(set.gated, false);
     const auto begin = Clock::now();
     for (std::optional<StopReason> stop; !stop;) {
       const Sample sample = TRY(take_one(work, set));
       ++set.warmup_launches;
+      set.gated = gated;  // the first launch may load code, which waits for an idle device
       stop = stop_requested() ? StopReason::interrupted
                               : rule.after(sample.seconds, seconds_since(begin));
       if (stop) set.warmup_stop = *stop;

@@ -26,16 +26,20 @@ class StoppingRule {
   std::vector<double> seconds_;
 };
 
-/// Warm when two consecutive windows of 10 samples have medians within 0.5% of each other.
+/// Warm when two consecutive windows of at least 10 samples and `window_seconds` of wall time have
+/// medians within 0.5% of each other.
 class WarmupRule {
  public:
-  explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
+  WarmupRule(const SamplingLimits& limits, double window_seconds)
+      : limits_(limits), window_seconds_(window_seconds) {}
 
   /// After each warm-up launch: why to stop, if it is time to. At least 3 launches are asked for.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
   SamplingLimits limits_;
+  double window_seconds_;
+  double window_began_ = 0;
   std::vector<double> window_;
   std::optional<double> previous_median_;
   std::size_t launches_ = 0;

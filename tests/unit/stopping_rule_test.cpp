@@ -53,15 +53,26 @@ TEST(StoppingRule, TimeBoxAndSampleLimit) {
 }
 
 TEST(WarmupRule, WarmAfterTwoAgreeingWindows) {
-  WarmupRule rule({});
+  WarmupRule rule({}, 0);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(2.0, 0), std::nullopt);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt);
   for (int i = 0; i < 9; ++i) EXPECT_EQ(rule.after(1.004, 0), std::nullopt);
   EXPECT_EQ(rule.after(1.004, 0), StopReason::warm);
 }
 
+TEST(WarmupRule, WindowsLastAsLongAsAsked) {
+  WarmupRule rule({}, 0.2);
+  // A clock that falls under a power cap: fast for 0.1 s, slow from then on, 1 ms a sample.
+  int launches = 0;
+  std::optional<StopReason> stop;
+  for (; !stop; ++launches) stop = rule.after(launches < 100 ? 1.0 : 1.2, launches * 1e-3);
+  EXPECT_EQ(stop, StopReason::warm);
+  EXPECT_GE(launches, 400);
+  EXPECT_LE(launches, 700);
+}
+
 TEST(WarmupRule, AtLeastThreeLaunchesEvenWhenTimeIsUp) {
-  WarmupRule rule({});
+  WarmupRule rule({}, 0);
   EXPECT_EQ(rule.after(1.0, 5), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 6), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 7), StopReason::time_box);
