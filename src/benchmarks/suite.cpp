@@ -47,7 +47,7 @@ class Reader {
   }
 
  private:
-  static int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+  static int line_of(const YAML::Node& node) { return std::max(1, node.Mark().line + 1); }
   Error wrong(const YAML::Node& node, std::string_view message) const {
     return at_line(file_, line_of(node), message);
   }

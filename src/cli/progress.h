@@ -13,8 +13,8 @@ struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
   double elapsed_seconds = 0;
-  std::optional<double> budget_seconds;
-  std::string label;  ///< the cell being measured
+  std::optional<double> budget_seconds = {};
+  std::string label = {};  ///< the cell being measured
 };
 
 /// What the cells done so far took on average, for those left; never more than the budget leaves.

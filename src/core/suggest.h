@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// Levenshtein distance: single-character insertions, deletions and substitutions.
+/// Levenshtein distance with swaps: single-character insertions, deletions, substitutions, and
+/// exchanges of neighbours, each counting one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// "; did you mean \"size\"?" for the nearest of `names` if it is near enough to be a slip of the

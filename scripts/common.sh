@@ -1,0 +1,115 @@
+# Shared by ./run, ./test and .ci/run: installs what is missing, builds. Sourced from the repository's
+# root with `set -euo pipefail` on.
+
+# What building and running needs; names are the same on Debian 12 and Ubuntu 24.04.
+build_packages="g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev"
+# Matrix products on the CPU; the package carries oneDNN's major version in its name.
+blas_packages="libdnnl2|libdnnl3"
+test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
+  libamdhip64-5 libdnnl-dev"
+ci_packages="git clang-19 lld-19 clang-tidy clang-format"
+
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+
+is_installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Of "a|b|c" the first that is installed, or else the first that apt knows, or else the first.
+choose_package() {
+  local name
+  for name in ${1//|/ }; do
+    if is_installed "$name"; then echo "$name"; return; fi
+  done
+  for name in ${1//|/ }; do
+    if apt-cache show "$name" >/dev/null 2>&1; then echo "$name"; return; fi
+  done
+  echo "${1%%|*}"
+}
+
+any_installed() {
+  local name
+  for name in ${1//|/ }; do
+    if is_installed "$name"; then return 0; fi
+  done
+  return 1
+}
+
+# need PACKAGE...: installs those that are missing; touches the package manager only for them.
+need() {
+  command -v dpkg-query >/dev/null ||
+    fail "needs Debian 12 or Ubuntu 24.04; on another system install a C++20 compiler, CMake 3.25," \
+         "Ninja, fmt, nlohmann-json and yaml-cpp, then: cmake -G Ninja -S . -B build && ninja -C build"
+  local wanted missing=() as_root=()
+  for wanted in "$@"; do
+    any_installed "$wanted" || missing+=("$wanted")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null ||
+      fail "these packages are missing, and without root or sudo they cannot be installed: ${missing[*]}"
+    as_root=(sudo)
+  fi
+  echo "installing: ${missing[*]}" >&2
+  local log
+  log=$(mktemp)
+  if ! install_packages >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install the packages above; install them by hand and start again:" \
+         "${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+# Called by need(), which sets `missing` and `as_root`.
+install_packages() {
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y) wanted names=()
+  "${apt[@]}" update || return 1
+  for wanted in "${missing[@]}"; do names+=("$(choose_package "$wanted")"); done
+  "${apt[@]}" install --no-install-recommends "${names[@]}"
+}
+
+# build FOLDER TARGET [CMAKE-OPTION...]: what it prints appears only if it fails.
+build() {
+  local folder=$1 target=$2 log=$1/build.log
+  shift 2
+  mkdir -p "$folder"
+  if ! { configure "$folder" "$@" && ninja -C "$folder" "$target"; } >"$log" 2>&1; then
+    grep -E -A 12 'error|Error|FAILED' "$log" | head -n 60 >&2 || true
+    fail "the build failed; all of it: $log"
+  fi
+}
+
+# Later builds keep the options of the first unless new ones are given; ninja notices new files.
+configure() {
+  local folder=$1
+  shift
+  if [ $# -gt 0 ] || [ ! -f "$folder/build.ninja" ]; then cmake -G Ninja -S . -B "$folder" "$@"; fi
+}
+
+# run_tests FOLDER [PATTERN]: all tests of a build. The last line counts them; status 1 if one failed.
+run_tests() {
+  local folder=$1 report=$1/tests.xml status=0
+  rm -f "$report"
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error --output-junit tests.xml \
+    -j "$(nproc)" ${2:+-R "$2"} >"$folder/tests.log" 2>&1 || status=$?
+  sed -n '/tests passed/,$p' "$folder/tests.log"
+  if [ "$status" -ne 0 ]; then grep -vE '^ *[0-9]+/[0-9]+ .*Passed|^ +Start ' "$folder/tests.log" >&2; fi
+  [ -s "$report" ] || fail "the tests did not run; see $folder/tests.log"
+  local all failed skipped
+  all=$(attribute tests) failed=$(attribute failures) skipped=$(attribute skipped)
+  # Why tests were skipped, in their own words, each reason once.
+  sed -n 's/^.*: Skipped: *//p; /^.*: Skipped$/{n;p;}' "$report" | sort | uniq -c
+  echo "$((all - failed - skipped)) passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
+  return $((failed > 0))
+}
+
+# attribute NAME: of the junit report's first testsuite.
+attribute() {
+  sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p;/^<testsuite/,/>/s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$report" |
+    head -n 1
+}

@@ -1,0 +1,99 @@
+#include "store/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "test_record.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Record, EveryFieldSurvivesTheRoundTrip) {
+  const Json json = to_json(passed_record());
+  const auto read = record_from_json(Json::parse(json.dump()));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(to_json(*read).dump(), json.dump());
+  EXPECT_EQ(read->cell, passed_record().cell);
+  EXPECT_EQ(read->samples->samples[0].clock_hz, 1.9e9);
+  EXPECT_FALSE(read->samples->samples[1].clock_hz.has_value());
+  EXPECT_TRUE(read->samples->samples[1].throttled);
+  EXPECT_EQ(read->value->roof->source, "datasheet");
+  EXPECT_EQ(read->device.memory_bus_bits, 5120);
+}
+
+TEST(Record, MissingIsMissingAndNeverZero) {
+  const Json json = to_json(unsupported_record("1TiB", "too large"));
+  for (const char* key : {"value", "work", "samples", "seconds", "verification"}) {
+    EXPECT_FALSE(json.contains(key)) << key;
+  }
+  EXPECT_FALSE(json["device"].contains("memory_bytes"));
+  EXPECT_FALSE(json["device"].contains("pci"));
+  const auto read = record_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->reason, "too large");
+  EXPECT_FALSE(read->work.has_value());
+}
+
+TEST(Record, ValuesAreInSiUnits) {
+  const Json json = to_json(passed_record("1GiB", 1e-3));
+  EXPECT_EQ(json["value"]["unit"], "bytes/s");
+  EXPECT_DOUBLE_EQ(json["value"]["median"].get<double>(), 3e12);
+  EXPECT_DOUBLE_EQ(json["samples"]["seconds"][0].get<double>(), 1e-3);
+}
+
+TEST(Record, AWrongResultMayBeNotANumber) {
+  Record record = unsupported_record("1MiB", "wrong");
+  record.status = RecordStatus::failed;
+  record.verification = Verification{false, "every element", std::nan(""), 1e-6, "c[0] is nan"};
+  const Json json = Json::parse(to_json(record).dump());
+  EXPECT_TRUE(json["verification"]["error"].is_null());
+  const auto read = record_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(std::isnan(read->verification->error));
+}
+
+/// The error of a good record after `change`.
+std::string error_after(const std::function<void(Json&)>& change) {
+  Json json = to_json(passed_record());
+  change(json);
+  const auto read = record_from_json(json);
+  return read.ok() ? "accepted" : read.error().message;
+}
+
+TEST(Record, NothingIsTrusted) {
+  EXPECT_EQ(error_after([](Json& j) { j = Json::array(); }), "not a JSON object");
+  EXPECT_EQ(error_after([](Json& j) { j.erase("run"); }), "field run is missing");
+  EXPECT_EQ(error_after([](Json& j) { j["schema"] = 2; }),
+            "field schema is not 1, the only version this assay reads");
+  EXPECT_EQ(error_after([](Json& j) { j["axes"]["size"] = 5; }),
+            "field axes \"size\" must be text");
+  EXPECT_EQ(error_after([](Json& j) { j["status"] = "great"; }),
+            "field status must be one of passed, failed, error, unsupported, interrupted");
+  EXPECT_EQ(error_after([](Json& j) { j.erase("value"); }),
+            "field value must be there exactly if status is passed");
+  EXPECT_EQ(error_after([](Json& j) { j["status"] = "failed"; }),
+            "field value must be there exactly if status is passed");
+  EXPECT_EQ(error_after([](Json& j) { j["value"]["interval95"] = {1}; }),
+            "field value.interval95 must be two numbers");
+  EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"].push_back(1); }),
+            "field samples.clock_hz must be an array as long as seconds");
+  EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"][0] = "1"; }),
+            "field samples.seconds holds something not a number");
+  EXPECT_EQ(error_after([](Json& j) { j["samples"]["warmup_launches"] = -1; }),
+            "field samples.warmup_launches must be a whole number, not negative");
+  EXPECT_EQ(error_after([](Json& j) { j["work"]["math"] = "f31"; }),
+            "field work.math is not a data type");
+  EXPECT_EQ(error_after([](Json& j) { j["device"] = 1; }), "field device must be an object");
+  EXPECT_EQ(error_after([](Json& j) { j["device"]["ordinal"] = 1e12; }),
+            "field device.ordinal must be a whole number, not negative");
+  EXPECT_EQ(error_after([](Json& j) { j["device"]["ordinal"] = 99999999999; }),
+            "field device.ordinal is too large");
+}
+
+}  // namespace
+}  // namespace assay

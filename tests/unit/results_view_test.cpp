@@ -1,0 +1,57 @@
+#include "cli/results_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test_record.h"
+
+namespace assay::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Style plain(false);
+
+TEST(ResultsView, UnitsSuitTheQuantity) {
+  EXPECT_EQ(format_value({Quantity::bandwidth, 4.2134e12, {}, {}, {}}), "4213 GB/s");
+  EXPECT_EQ(format_value({Quantity::bandwidth, 5.1e6, {}, {}, {}}), "0.005100 GB/s");
+  EXPECT_EQ(format_value({Quantity::flop_rate, 7.012e14, {}, {}, {}}), "701.2 TFLOP/s");
+  EXPECT_EQ(format_value({Quantity::latency, 2.31e-6, {}, {}, {}}), "2.310 us");
+  EXPECT_EQ(format_interval({Quantity::latency, 2.31e-6, {2.3e-6, 2.32e-6}, {}, {}}, 30),
+            "[2.300, 2.320]");
+  EXPECT_EQ(format_interval({Quantity::latency, 2.31e-6, {2.3e-6, 2.32e-6}, {}, {}}, 5),
+            "too few samples");
+}
+
+TEST(ResultsView, ATablePerBenchmarkWithConstantAxesInItsHeading) {
+  const std::vector<Record> records = {passed_record("1MiB"), passed_record("1GiB", 2e-3)};
+  EXPECT_EQ(results_text(records, 0, plain),
+            "memory op=triad\n"
+            "  size      value  95% interval  of roofline   n  throttled  status\n"
+            "  1MiB  3000 GB/s  [2970, 3030]        62.5%  30          1  passed\n"
+            "  1GiB  1500 GB/s  [1485, 1515]        31.2%  30          1  passed\n"
+            "\n");
+}
+
+TEST(ResultsView, CellsWithoutAValueSayWhySameReasonsTogether) {
+  const std::vector<Record> records = {passed_record("1MiB"),
+                                       unsupported_record("1TiB", "too large"),
+                                       unsupported_record("2TiB", "too large")};
+  const std::string text = results_text(records, 0, plain);
+  EXPECT_THAT(text, HasSubstr("  1TiB          -"));
+  EXPECT_THAT(text,
+              HasSubstr("unsupported: 2 cells, e.g. memory op=triad size=1TiB\n  too large\n"));
+  EXPECT_EQ(counts_text(records), "3 cells: 1 passed, 2 unsupported");
+  EXPECT_EQ(outcome_text(records[1], plain), "unsupported: too large");
+  EXPECT_EQ(outcome_text(records[0], plain), "3000 GB/s [2970, 3030] 62.5% of roofline");
+}
+
+TEST(ResultsView, NoColourUnlessAskedFor) {
+  const std::vector<Record> records = {passed_record("1MiB"), unsupported_record("1TiB", "x")};
+  EXPECT_THAT(results_text(records, 0, plain), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(results_text(records, 0, Style(true)), HasSubstr("\x1b[33munsupported\x1b[0m"));
+}
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,171 @@
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "temporary_folder.h"
+#include "test_record.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void append_raw(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary | std::ios::app) << text;
+}
+
+std::vector<std::string> sizes(const StoredRecords& stored) {
+  std::vector<std::string> sizes;
+  for (const Record& record : stored.records) sizes.emplace_back(record.cell.text("size"));
+  return sizes;
+}
+
+TEST(Store, WhatIsAppendedIsReadBackInOrder) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a" / "b";  // created if need be
+  auto store = Store::open(path);
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  ASSERT_TRUE(store->append(unsupported_record("1TiB", "too large")).ok());
+  const auto stored = read_records(path);
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "1TiB"));
+  EXPECT_THAT(stored->problems, IsEmpty());
+  EXPECT_EQ(read_records(path / "records.jsonl")->records.size(), 2u);
+}
+
+TEST(Store, ATornLastLineIsIgnoredByReadersAndCutByWriters) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "records.jsonl";
+  { ASSERT_TRUE(Store::open(folder.path())->append(passed_record("1MiB")).ok()); }
+  const std::string whole = contents(file);
+  append_raw(file, whole.substr(0, whole.size() / 2));
+  auto stored = read_records(folder.path());
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(stored->records.size(), 1u);
+  EXPECT_THAT(stored->problems, ElementsAre("records.jsonl:2: torn last line, ignored"));
+  ASSERT_TRUE(Store::open(folder.path())->append(passed_record("2MiB")).ok());
+  stored = read_records(folder.path());
+  EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB"));
+  EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+TEST(Store, AFileThatIsOneLongTornLineBecomesEmpty) {
+  const TemporaryFolder folder;
+  append_raw(folder.path() / "records.jsonl", std::string(200000, 'x'));
+  ASSERT_TRUE(Store::open(folder.path())->append(passed_record("1MiB")).ok());
+  EXPECT_THAT(sizes(*read_records(folder.path())), ElementsAre("1MiB"));
+}
+
+TEST(Store, DamagedLinesAreNamedAndTheRestIsRead) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  append_raw(folder.path() / "records.jsonl", "{\"schema\":\n\n{\"schema\":1}\n");
+  ASSERT_TRUE(store->append(passed_record("2MiB")).ok());
+  const auto stored = read_records(folder.path());
+  EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB"));
+  EXPECT_THAT(stored->problems, ElementsAre("records.jsonl:2: not JSON, ignored",
+                                            "records.jsonl:4: field run is missing, ignored"));
+}
+
+TEST(Store, TwoWritersAtOnceMixNoLines) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& size) {
+    auto store = Store::open(folder.path());
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(store->append(passed_record(size)).ok());
+  };
+  std::thread first(write, "1MiB"), second(write, "2MiB");
+  first.join();
+  second.join();
+  const auto stored = read_records(folder.path());
+  EXPECT_EQ(stored->records.size(), 100u);
+  EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+TEST(Store, FingerprintsAreStoredOnce) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  const Json first = {{"cpu", "a"}, {"kernel", "6.1"}};
+  const Json reordered = {{"kernel", "6.1"}, {"cpu", "a"}};
+  const auto id = store->append_fingerprint(first);
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(*id, fingerprint_id(first));
+  EXPECT_EQ(*store->append_fingerprint(reordered), *id);
+  EXPECT_NE(*store->append_fingerprint({{"cpu", "b"}}), *id);
+  const std::string text = contents(folder.path() / "fingerprints.jsonl");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  const Json line = Json::parse(text.substr(0, text.find('\n')));
+  EXPECT_EQ(line["id"], *id);
+  EXPECT_EQ(line["fingerprint"], first);
+}
+
+TEST(Store, FingerprintIdIsTheHashOfSortedCompactJson) {
+  // echo -n '{"a":1,"b":2}' | sha256sum
+  EXPECT_EQ(fingerprint_id({{"b", 2}, {"a", 1}}), "43258cff783fe703");
+}
+
+TEST(Store, TextThatIsNotUtf8DoesNotStopARecord) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  Record record = passed_record("1MiB");
+  record.device.name = "GPU \xff";
+  ASSERT_TRUE(store->append(record).ok());
+  EXPECT_EQ(read_records(folder.path())->records.size(), 1u);
+}
+
+TEST(Store, FoldersThatCannotBeUsedSayWhy) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  EXPECT_THAT(Store::open(folder.path() / "file").error().message,
+              HasSubstr("cannot create the folder"));
+  EXPECT_THAT(Store::open(folder.path() / "file" / "below").error().message,
+              HasSubstr("Not a directory"));
+  std::filesystem::create_directories(folder.path() / "taken" / "records.jsonl");
+  EXPECT_THAT(Store::open(folder.path() / "taken").error().message, HasSubstr("Is a directory"));
+  EXPECT_THAT(read_records(folder.path() / "none").error().message,
+              HasSubstr("No such file or directory"));
+  EXPECT_EQ(Store::open("/proc/assay").error().kind, ErrorKind::usage);
+}
+
+TEST(Store, AFullDiskIsExhaustedAndLosesNothingStored) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  const std::string before = contents(folder.path() / "records.jsonl");
+  const pid_t child = fork();  // a limit of its own, which fails writes as a full disk does
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {before.size() + 100, before.size() + 100};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const Status status = store->append(passed_record("2MiB"));
+    _exit(!status.ok() && status.error().kind == ErrorKind::exhausted ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents(folder.path() / "records.jsonl"), before);  // the part written is taken back
+  ASSERT_TRUE(store->append(passed_record("4MiB")).ok());
+  EXPECT_THAT(sizes(*read_records(folder.path())), ElementsAre("1MiB", "4MiB"));
+}
+
+}  // namespace
+}  // namespace assay
