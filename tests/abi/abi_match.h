@@ -16,12 +16,14 @@ constexpr Kind kind_of = std::is_pointer_v<T>                         ? Kind::po
                                                                       : Kind::other;
 
 /// CUDA types device addresses as unsigned long long, where we and HIP have pointers; both travel
-/// alike. (size_t is unsigned long: a size in the place of an address is still found.)
+/// alike. Sizes are size_t, which is unsigned long: 8-byte integers must be of the same type, so a
+/// size in the place of an address is found.
 template <typename Ours, typename Theirs>
-constexpr bool same_value = sizeof(Ours) == sizeof(Theirs) &&
-                            ((kind_of<Ours> == kind_of<Theirs> && kind_of<Ours> != Kind::other) ||
-                             (std::is_pointer_v<Ours> &&
-                              std::is_same_v<Theirs, unsigned long long>));
+constexpr bool same_value =
+    sizeof(Ours) == sizeof(Theirs) &&
+    ((kind_of<Ours> == kind_of<Theirs> && kind_of<Ours> != Kind::other &&
+      (std::is_same_v<Ours, Theirs> || kind_of<Ours> != Kind::integer || sizeof(Ours) < 8)) ||
+     (std::is_pointer_v<Ours> && std::is_same_v<Theirs, unsigned long long>));
 
 template <typename Ours, typename Theirs>
 struct Match : std::false_type {};

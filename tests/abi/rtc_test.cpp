@@ -1,6 +1,9 @@
 // The real run-time compilers, which work without a GPU: NVRTC in this process, hipRTC in a child.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "backends/cuda/cuda_libraries.h"
 #include "backends/hip/hip_libraries.h"
@@ -72,6 +75,21 @@ TEST(Nvrtc, TheDriversOwnVersionComesFirst) {
   EXPECT_THAT(cuda::nvrtc_candidates(11040).names,
               ElementsAre("libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"));
   EXPECT_EQ(cuda::nvrtc_candidates(14010).names[0], "libnvrtc.so.14");
+}
+
+TEST(Nvrtc, ItsBuiltinsAreLoadedFromItsOwnFolder) {
+  const auto library = SharedLibrary::open(cuda::nvrtc_candidates(13000));
+  if (!library) GTEST_SKIP() << library.error().message;
+  RtcApi api{};
+  ASSERT_TRUE(find_rtc_vendor("cuda")->bind(*library, api));
+  int major = 0, minor = 0;
+  ASSERT_EQ(api.version(&major, &minor), 0);
+  cuda::preload_nvrtc_builtins(library->path(), major, minor);
+  const std::string folder = std::filesystem::path(library->path()).parent_path();
+  const std::string builtins =
+      folder + "/libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor);
+  if (!std::filesystem::exists(builtins)) GTEST_SKIP() << "no " << builtins;
+  EXPECT_NE(::dlopen(builtins.c_str(), RTLD_LAZY | RTLD_NOLOAD), nullptr);
 }
 
 class RealHipRtc : public testing::Test {

@@ -187,6 +187,7 @@ Result<driver::RtcTool> CudaDialect::rtc() {
   TRY(bind_nvrtc(library, api));
   int major = 0, minor = 0;
   api.version(&major, &minor);
+  preload_nvrtc_builtins(library.path(), major, minor);
   rtc_ = driver::RtcTool{library.path(), fmt::format("{}.{}", major, minor),
                          file_identity(library.path())};
   return *rtc_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "device/library_search.h"
 
@@ -58,6 +59,13 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
   }
   apply_override(candidates, "ASSAY_NVRTC_LIBRARY");
   return candidates;
+}
+
+void preload_nvrtc_builtins(const std::string& nvrtc_path, int major, int minor) {
+  const std::string folder = std::filesystem::path(nvrtc_path).parent_path();
+  const std::string name = fmt::format("{}/libnvrtc-builtins.so.{}.{}", folder, major, minor);
+  // Where it is missing, NVRTC's own search may still succeed, and its error says what is wrong.
+  static_cast<void>(SharedLibrary::open({"NVRTC builtins", {name}, {""}, ""}));
 }
 
 }  // namespace assay::cuda
