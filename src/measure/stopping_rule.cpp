@@ -16,7 +16,7 @@ constexpr std::size_t least_warmup_launches = 3;
 
 std::optional<StopReason> StoppingRule::after(double sample_seconds, double elapsed_seconds) {
   seconds_.push_back(sample_seconds);
-  if (seconds_.size() >= next_look_) {
+  if (seconds_.size() >= next_look_ && elapsed_seconds >= least_seconds_) {
     next_look_ = std::max(seconds_.size() + 1, seconds_.size() + seconds_.size() / 10);
     const Summary summary = summarize(seconds_);
     const double half_width = (summary.interval95.high - summary.interval95.low) / 2;

@@ -15,13 +15,16 @@ namespace assay {
 /// only after 10% more samples than at its last look, since each look is another chance to stop early.
 class StoppingRule {
  public:
-  explicit StoppingRule(const SamplingLimits& limits) : limits_(limits), next_look_(limits.least_samples) {}
+  /// Does not stop on precision before `least_seconds` of wall time.
+  StoppingRule(const SamplingLimits& limits, double least_seconds)
+      : limits_(limits), least_seconds_(least_seconds), next_look_(limits.least_samples) {}
 
   /// After each sample: why to stop, if it is time to. `elapsed` is the wall time spent sampling.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
   SamplingLimits limits_;
+  double least_seconds_;
   std::size_t next_look_;
   std::vector<double> seconds_;
 };

@@ -8,13 +8,13 @@ namespace assay {
 namespace {
 
 TEST(StoppingRule, StopsOnPrecisionAtTheEarliestLook) {
-  StoppingRule rule({});
+  StoppingRule rule({}, 0);
   for (int i = 0; i < 29; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt) << i;
   EXPECT_EQ(rule.after(1.0, 0), StopReason::precision);
 }
 
 TEST(StoppingRule, NoisySamplesNeedMore) {
-  StoppingRule rule({});
+  StoppingRule rule({}, 0);
   Random random(1);
   std::size_t n = 0;
   std::optional<StopReason> stop;
@@ -30,7 +30,7 @@ TEST(StoppingRule, NoisySamplesNeedMore) {
 
 TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
   const auto count = [](double rho) {
-    StoppingRule rule({});
+    StoppingRule rule({}, 0);
     Random random(7);
     double noise = 0;
     for (std::size_t n = 1;; ++n) {
@@ -41,13 +41,19 @@ TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
   EXPECT_GT(count(0.8), 2 * count(0));
 }
 
+TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
+  StoppingRule rule({}, 0.5);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(rule.after(1.0, 0.4), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 0.6), StopReason::precision);
+}
+
 TEST(StoppingRule, TimeBoxAndSampleLimit) {
   SamplingLimits limits;
   limits.most_samples = 40;
   Random random(1);
-  StoppingRule timed(limits);
+  StoppingRule timed(limits, 0);
   EXPECT_EQ(timed.after(random.uniform(), 2.5), StopReason::time_box);
-  StoppingRule counted(limits);
+  StoppingRule counted(limits, 0);
   for (int i = 0; i < 39; ++i) EXPECT_EQ(counted.after(random.uniform(), 0), std::nullopt);
   EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
 }
