@@ -92,27 +92,43 @@ DEVICE T encode(float x) {
   return T::encode(x);
 }
 template <>
-DEVICE double encode<double>(float x) { return x; }
+DEVICE double encode<double>(float x) {
+  return x;
+}
 template <>
-DEVICE float encode<float>(float x) { return x; }
+DEVICE float encode<float>(float x) {
+  return x;
+}
 template <>
 DEVICE i8 encode<i8>(float x) {
   const float bounded = x < -127.0f ? -127.0f : x > 127.0f ? 127.0f : x;
   return static_cast<i8>(bounded < 0 ? bounded - 0.5f : bounded + 0.5f);
 }
 template <>
-DEVICE i32 encode<i32>(float x) { return static_cast<i32>(x); }
+DEVICE i32 encode<i32>(float x) {
+  return static_cast<i32>(x);
+}
 
 template <typename T>
-DEVICE double decode(T x) { return x.decode(); }
+DEVICE double decode(T x) {
+  return x.decode();
+}
 template <>
-DEVICE double decode(double x) { return x; }
+DEVICE double decode(double x) {
+  return x;
+}
 template <>
-DEVICE double decode(float x) { return x; }
+DEVICE double decode(float x) {
+  return x;
+}
 template <>
-DEVICE double decode(i8 x) { return x; }
+DEVICE double decode(i8 x) {
+  return x;
+}
 template <>
-DEVICE double decode(i32 x) { return x; }
+DEVICE double decode(i32 x) {
+  return x;
+}
 
 /// The order of assay::DataType (src/core/data_type.h).
 enum ElementType { F64, F32, TF32, F16_, BF16, E4M3, E5M2, E4M3_FNUZ, E5M2_FNUZ, I8, I32 };
@@ -125,16 +141,26 @@ DEVICE double decode_at(const void* x, u64 i) {
 /// Element `i` of an array whose type is known at run time only.
 DEVICE double element_at(const void* x, int type, u64 i) {
   switch (type) {
-    case F64: return decode_at<double>(x, i);
-    case F16_: return decode_at<F16>(x, i);
-    case BF16: return decode_at<Bf16>(x, i);
-    case E4M3: return decode_at<E4m3>(x, i);
-    case E5M2: return decode_at<E5m2>(x, i);
-    case E4M3_FNUZ: return decode_at<E4m3Fnuz>(x, i);
-    case E5M2_FNUZ: return decode_at<E5m2Fnuz>(x, i);
-    case I8: return decode_at<i8>(x, i);
-    case I32: return decode_at<i32>(x, i);
-    default: return decode_at<float>(x, i);
+    case F64:
+      return decode_at<double>(x, i);
+    case F16_:
+      return decode_at<F16>(x, i);
+    case BF16:
+      return decode_at<Bf16>(x, i);
+    case E4M3:
+      return decode_at<E4m3>(x, i);
+    case E5M2:
+      return decode_at<E5m2>(x, i);
+    case E4M3_FNUZ:
+      return decode_at<E4m3Fnuz>(x, i);
+    case E5M2_FNUZ:
+      return decode_at<E5m2Fnuz>(x, i);
+    case I8:
+      return decode_at<i8>(x, i);
+    case I32:
+      return decode_at<i32>(x, i);
+    default:
+      return decode_at<float>(x, i);
   }
 }
 

@@ -53,8 +53,7 @@ struct Fill {
   int pattern;
   float scale;
   DEVICE void operator()(u64 row, u64 column) const {
-    x[row * ld + column] =
-        encode<T>(pattern_value(row * columns + column, seed, pattern) * scale);
+    x[row * ld + column] = encode<T>(pattern_value(row * columns + column, seed, pattern) * scale);
   }
 };
 
@@ -142,9 +141,9 @@ struct Line {
 }  // namespace
 
 /// x: rows of `columns` elements, `ld` apart; what lies between is left alone.
-#define FILL_KERNEL(T, suffix)                                                               \
+#define FILL_KERNEL(T, suffix)                                                                     \
   KERNEL(fill_##suffix, T* x, u64 rows, u64 columns, u64 ld, u64 seed, int pattern, float scale) { \
-    fill(x, rows, columns, ld, seed, pattern, scale);                                        \
+    fill(x, rows, columns, ld, seed, pattern, scale);                                              \
   }
 FILL_KERNEL(double, f64)
 FILL_KERNEL(float, f32)
@@ -158,24 +157,24 @@ FILL_KERNEL(i8, i8)
 
 /// found[2 * block]: elements that still hold `poison`, or lie in the padding and do not;
 /// found[2 * block + 1]: the first such index (rows * ld if none). By element size in bytes.
-#define UNWRITTEN_KERNEL(Word, suffix)                                                          \
-  KERNEL(count_unwritten_##suffix, u64* found, const Word* d, u64 rows, u64 columns, u64 ld,    \
-         u64 poison) {                                                                          \
-    count_unwritten(found, d, rows, columns, ld, poison);                                       \
+#define UNWRITTEN_KERNEL(Word, suffix)                                                       \
+  KERNEL(count_unwritten_##suffix, u64* found, const Word* d, u64 rows, u64 columns, u64 ld, \
+         u64 poison) {                                                                       \
+    count_unwritten(found, d, rows, columns, ld, poison);                                    \
   }
 UNWRITTEN_KERNEL(u8, 1)
 UNWRITTEN_KERNEL(u16, 2)
 UNWRITTEN_KERNEL(u32, 4)
 UNWRITTEN_KERNEL(u64, 8)
 
-/// For sample i at where[3 i ...] = batch, row, column: out[2 i] = sum over k of A[row,k] B[k,column]
-/// and out[2 i + 1] the sum of the products' squares. Strides in elements.
+/// For sample i at where[3 i ...] = batch, row, column: out[2 i] = sum over k of A[row,k]
+/// B[k,column] and out[2 i + 1] the sum of the products' squares. Strides in elements.
 KERNEL(sample_products, double* out, const u64* where, u64 samples, const void* a, int type_a,
        u64 row_a, u64 inner_a, u64 batch_a, const void* b, int type_b, u64 column_b, u64 inner_b,
        u64 batch_b, u64 k) {
-  sum_terms(out, samples, k,
-            Product{where, a, b, type_a, type_b, row_a, inner_a, batch_a, column_b, inner_b,
-                    batch_b});
+  sum_terms(
+      out, samples, k,
+      Product{where, a, b, type_a, type_b, row_a, inner_a, batch_a, column_b, inner_b, batch_b});
 }
 
 /// out[i] = element (row, column) of matrix `batch`, with where as above.
@@ -190,7 +189,8 @@ KERNEL(gather_elements, double* out, const u64* where, u64 samples, const void* 
   }
 }
 
-/// out[2 i] = sum over j < count of x[i * line_stride + j * stride], out[2 i + 1] the sum of squares.
+/// out[2 i] = sum over j < count of x[i * line_stride + j * stride], out[2 i + 1] the sum of
+/// squares.
 KERNEL(sum_lines, double* out, const void* x, int type, u64 lines, u64 line_stride, u64 count,
        u64 stride) {
   sum_terms(out, lines, count, Line{x, type, line_stride, stride});

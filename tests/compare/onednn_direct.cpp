@@ -1,6 +1,6 @@
-// One matrix product through oneDNN's own C++ interface, plain row-major matrices with random normal
-// values, for comparison with `assay run gemm layout=NN` in the same run. Built by scripts/compare-cpu.
-// Usage: onednn_direct M N K f32|bf16|i8 [SECONDS]; prints the median FLOP/s.
+// One matrix product through oneDNN's own C++ interface, plain row-major matrices with random
+// normal values, for comparison with `assay run gemm layout=NN` in the same run. Built by
+// scripts/compare-cpu. Usage: onednn_direct M N K f32|bf16|i8 [SECONDS]; prints the median FLOP/s.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,8 +28,8 @@ void fill_normal(memory& matrix, memory::data_type type, std::size_t count, unsi
       std::memcpy(&bits, &value, sizeof(bits));
       static_cast<unsigned short*>(data)[i] = static_cast<unsigned short>((bits + 0x8000) >> 16);
     } else {
-      static_cast<signed char*>(data)[i] = static_cast<signed char>(
-          std::clamp(value * 32, -127.0f, 127.0f));
+      static_cast<signed char*>(data)[i] =
+          static_cast<signed char>(std::clamp(value * 32, -127.0f, 127.0f));
     }
   }
 }
