@@ -68,8 +68,24 @@ bool varies(const Pointers& group, std::string_view axis) {
   });
 }
 
+/// "memory dtype=f64 cache=hot", continued on indented lines where it is too long.
+std::string heading(const std::string& name, const std::vector<std::string>& constants,
+                    std::size_t width, const Style& style) {
+  std::string text = style.bold(name);
+  std::size_t column = name.size();
+  for (const std::string& constant : constants) {
+    if (column + 1 + constant.size() > width) {
+      text += "\n ";
+      column = 1;
+    }
+    text += " " + constant;
+    column += 1 + constant.size();
+  }
+  return text + "\n";
+}
+
 std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
-  std::string heading = style.bold(group.front()->cell.benchmark());
+  std::vector<std::string> constants;
   std::vector<Column> columns;
   std::vector<std::string> axes;
   for (const auto& [axis, value] : group.front()->cell.values()) {
@@ -78,7 +94,7 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
       columns.push_back({axis, size ? Column::Align::right : Column::Align::left, 0});
       axes.push_back(axis);
     } else {
-      heading += fmt::format(" {}={}", axis, value);
+      constants.push_back(fmt::format("{}={}", axis, value));
     }
   }
   columns.push_back({"value", Column::Align::right, 0});
@@ -105,7 +121,8 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
   }
-  return heading + "\n" + table.render(width, style);
+  const std::string& name = group.front()->cell.benchmark();
+  return heading(name, constants, width == 0 ? 100 : width, style) + table.render(width, style);
 }
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"

@@ -96,7 +96,9 @@ class Runner {
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
-    const SamplingLimits limits = limits_within(options_.limits, seconds - prepared.count());
+    // A costly preparation must not leave a cell without samples: the other cells pay for it.
+    const double left = std::max(seconds - prepared.count(), seconds / 2);
+    const SamplingLimits limits = limits_within(options_.limits, left);
     record.samples =
         TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
     record.notes = work->notes();  // a case may learn while it runs

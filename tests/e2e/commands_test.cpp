@@ -1,0 +1,102 @@
+// Commands that measure nothing, and the binary itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+TEST(Devices, EveryBackendIsThereOrSaysWhyNot) {
+  const Outcome outcome = assay_run({"devices", "--json"});
+  EXPECT_EQ(outcome.status, 0);
+  std::vector<std::string> names;
+  for (const Json& backend : Json::parse(outcome.out)) {
+    names.push_back(backend["backend"]);
+    if (backend["score"] == 0) {
+      EXPECT_GT(backend["absent"].get<std::string>().size(), 10u);
+    } else {
+      EXPECT_FALSE(backend["devices"].empty());
+    }
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"cpu", "cuda", "fake", "hip"}));
+  EXPECT_THAT(assay_run({"devices"}).out, HasSubstr("cpu:0 "));
+}
+
+TEST(List, BenchmarksAxesAndSuites) {
+  const Json list = Json::parse(assay_run({"list", "--json"}).out);
+  EXPECT_GE(list["benchmarks"].size(), 4u);
+  EXPECT_GE(list["suites"].size(), 5u);
+  for (const Json& benchmark : list["benchmarks"]) {
+    EXPECT_FALSE(benchmark["axes"].empty()) << benchmark["name"];
+  }
+  EXPECT_THAT(assay_run({"list"}).out, HasSubstr("quick"));
+}
+
+TEST(Help, EveryCommandHasIt) {
+  EXPECT_THAT(assay_run({}).out, HasSubstr("Exit status"));
+  for (const char* command : {"devices", "list", "run", "show", "schema", "man", "completion"}) {
+    const Outcome outcome = assay_run({command, "--help"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.out, HasSubstr("assay " + std::string(command)));
+  }
+  EXPECT_THAT(assay_run({"--version"}).out, StartsWith("assay 0."));
+}
+
+TEST(Schema, IsTheOneInDocs) {
+  EXPECT_EQ(assay_run({"schema"}).out, Process::read(ASSAY_SOURCE_DIR "/docs/record.schema.json"));
+}
+
+TEST(Completion, ShellsAcceptTheScripts) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const TemporaryFolder folder;
+    const Outcome script = assay_run({"completion", shell});
+    EXPECT_THAT(script.out, HasSubstr("quick"));
+    const std::string path = folder.write("script", script.out);
+    if (std::system(("command -v " + std::string(shell) + " >/dev/null").c_str()) != 0) continue;
+    EXPECT_EQ(std::system((std::string(shell) + " -n " + path).c_str()), 0) << shell;
+  }
+}
+
+TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("script", assay_run({"completion", "bash"}).out);
+  const auto complete = [&](const std::string& words, int index) {
+    return Process({"-c", "compopt() { :; }; . " + path + "; COMP_WORDS=(" + words +
+                              "); COMP_CWORD=" + std::to_string(index) +
+                              "; _assay; echo \"${COMPREPLY[*]}\""},
+                   {}, "", "/bin/bash")
+        .wait()
+        .out;
+  };
+  EXPECT_EQ(complete("assay de", 1), "devices\n");
+  EXPECT_EQ(complete("assay run --bud", 2), "--budget\n");
+  EXPECT_EQ(complete("assay run memory si", 3), "size=\n");
+  EXPECT_EQ(complete("assay run --color ne", 3), "never\n");
+}
+
+TEST(Binary, NeedsOnlyTheCLibrary) {
+  if (std::string(ASSAY_BINARY).find("san") != std::string::npos) {
+    GTEST_SKIP() << "a sanitizer build needs its own libraries";
+  }
+  const Outcome outcome = Process({ASSAY_BINARY}, {}, "", "/usr/bin/ldd").wait();
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::istringstream stream(outcome.out);
+  for (std::string line; std::getline(stream, line);) {
+    const std::string name = line.substr(line.find_first_not_of(" \t"));
+    EXPECT_TRUE(name.starts_with("libc.so.6 ") || name.starts_with("libm.so.6 ") ||
+                name.starts_with("libdl.so.2 ") || name.starts_with("libpthread.so.0 ") ||
+                name.starts_with("librt.so.1 ") || name.starts_with("linux-vdso.so.1 ") ||
+                name.find("ld-linux") != std::string::npos)
+        << line;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,97 @@
+// Bad input of every kind: one line that names the option and what is allowed, and the exit status.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  std::string message;  ///< what the one line holds
+  int status;
+};
+
+class BadInput : public testing::TestWithParam<Mistake> {};
+
+TEST_P(BadInput, OneLineAndStatus) {
+  const Outcome outcome = assay_run(GetParam().arguments);
+  EXPECT_EQ(outcome.status, GetParam().status);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, StartsWith("assay: "));
+  EXPECT_THAT(outcome.err, HasSubstr(GetParam().message));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cli, BadInput,
+    testing::Values(
+        Mistake{{"mesure"}, "unknown command \"mesure\"", 2},
+        Mistake{{"run"}, "usage: assay run", 2},
+        Mistake{{"run", "quikc"}, "did you mean \"quick\"?; suites: ", 2},
+        Mistake{{"run", "memory", "sise=1GiB"}, "did you mean \"size\"?; its axes: ", 2},
+        Mistake{{"run", "memory", "size=1GB"}, "axis size: \"1GB\" is not allowed; allowed: ", 2},
+        Mistake{{"run", "memory", "size"}, "bad axis setting \"size\": write axis=value", 2},
+        Mistake{{"run", "memory", "op=tirad"}, "did you mean \"triad\"?; allowed: copy, mul", 2},
+        Mistake{{"run", "memory", "size=1MiB..1GiB"}, "a sweep without a step", 2},
+        Mistake{{"run", "quick", "--bugdet", "1s"}, "did you mean \"--budget\"?", 2},
+        Mistake{{"run", "quick", "--budget", "soon"}, "--budget: bad duration \"soon\"", 2},
+        Mistake{{"run", "quick", "--seed", "x"}, "--seed: bad number \"x\"", 2},
+        Mistake{{"run", "quick", "--device", "gpu"}, "device \"gpu\": no backend \"gpu\"", 2},
+        Mistake{{"run", "quick", "--device", "fake:9"}, "fake has 1 device; there is ", 2},
+        Mistake{{"run", "quick", "--color", "pink"}, "allowed: auto, always, never", 2},
+        Mistake{{"run", "/none/s.yaml"}, "cannot read the suite /none/s.yaml: No such file", 2},
+        Mistake{{"run", "quick", "--device", "fake", "--out", "/proc/x"},
+                "--out: cannot create the folder /proc/x",
+                5},
+        Mistake{{"run", "quick", "--device", "fake", "--out", "/dev/null"},
+                "--out: cannot create the folder /dev/null",
+                5},
+        Mistake{{"show", "/none"}, "cannot read results from /none", 5},
+        Mistake{{"completion", "tcsh"}, "allowed: bash, zsh, fish", 2}));
+
+TEST(BadSuite, FileAndLine) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "name: s\ndescription: d\ncells:\n  - benchmark: memory\n"
+                                 "    axes: {op: copi}\n");
+  const Outcome outcome = assay_run({"run", file});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err,
+            "assay: " + file.string() +
+                ":5: axis op: \"copi\" is not allowed; did you mean \"copy\"?; allowed: "
+                "copy, mul, add, triad, dot, read, write\n");
+  folder.write("s.yaml", "name: [s\n");
+  EXPECT_THAT(assay_run({"run", file}).err, HasSubstr("s.yaml:2: "));
+}
+
+TEST(BadDevice, AbsentBackendsSayWhy) {
+  const Outcome outcome = assay_run({"run", "quick", "--device", "cuda"});
+  if (outcome.status == 0) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("device \"cuda\": cuda is absent: "));
+}
+
+TEST(Folder, Unwritable) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read);
+  const Outcome outcome =
+      assay_run({"run", "launch", "--device", "fake", "--out", folder.path() / "store"});
+  EXPECT_EQ(outcome.status, 5);
+  EXPECT_THAT(outcome.err, HasSubstr("Permission denied"));
+}
+
+TEST(Output, FullDeviceIsAnError) {
+  const Outcome outcome = assay_run({"list"}, {}, "/dev/full");
+  EXPECT_EQ(outcome.status, 5);
+  EXPECT_THAT(outcome.err, EndsWith("cannot write to standard output: No space left on device\n"));
+}
+
+}  // namespace
+}  // namespace assay

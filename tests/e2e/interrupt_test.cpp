@@ -1,0 +1,81 @@
+// Signals in the middle of a run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// A run that would take minutes; `store` keeps its records.
+std::vector<std::string> long_run(const std::string& store) {
+  return {"run",      "memory", "op=all", "dtype=f64", "size=1MiB..16MiB*2",
+          "--device", "fake",   "--out",  store};
+}
+const Process::Environment slow = {{"ASSAY_FAKE", "noise=0.3,sleep=0.002"}};
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+class Interrupt : public testing::TestWithParam<int> {};
+
+TEST_P(Interrupt, ClosesTheStoreAndPrintsWhatWasMeasured) {
+  const TemporaryFolder folder;
+  Process process(long_run(folder.path()), slow);
+  ASSERT_TRUE(process.wait_for_error_text("[1/35]"));
+  process.signal(GetParam());
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("stopping; what was measured is stored"));
+  EXPECT_THAT(outcome.out, HasSubstr("GB/s"));
+  EXPECT_THAT(outcome.out, HasSubstr("; stopped, "));
+  const std::string records = Process::read(folder.path() / "records.jsonl");
+  ASSERT_FALSE(records.empty());
+  EXPECT_EQ(records.back(), '\n');
+  EXPECT_GE(lines(records), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM));
+
+TEST(Interrupt, TheSecondOneEndsAtOnce) {
+  const TemporaryFolder folder;
+  // One launch sleeps for a minute, so that the first signal cannot be obeyed yet.
+  Process process(long_run(folder.path()), {{"ASSAY_FAKE", "sleep=60"}});
+  ASSERT_TRUE(process.wait_for_error_text("memory: 35 cells"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const auto begin = std::chrono::steady_clock::now();
+  process.signal(SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().status, 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(Kill, LosesAtMostTheCellInProgressAndTheNextRunAppends) {
+  const TemporaryFolder folder;
+  std::size_t whole = 0;
+  {
+    Process process(long_run(folder.path()), slow);
+    ASSERT_TRUE(process.wait_for_error_text("[2/35]"));
+    process.signal(SIGKILL);
+    EXPECT_EQ(process.wait().status, 128 + SIGKILL);
+    whole = lines(Process::read(folder.path() / "records.jsonl"));
+    EXPECT_GE(whole, 2u);
+  }
+  // As if the kill had come in the middle of a write.
+  std::ofstream(folder.path() / "records.jsonl", std::ios::app) << "{\"schema\":1,\"run\":\"2026";
+  const Outcome next = assay_run({"run", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot",
+                                  "--device", "fake", "--out", folder.path()});
+  EXPECT_EQ(next.status, 0) << next.err;
+  const Outcome shown = assay_run({"show", folder.path(), "--json"});
+  EXPECT_EQ(lines(shown.out), whole + 1);
+  EXPECT_EQ(shown.err, "");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,115 @@
+// The assay binary as a child process: its output, its exit status, and signals to it.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "temporary_folder.h"
+
+namespace assay {
+
+struct Outcome {
+  int status = -1;  ///< exit status, or 128 + the signal that ended it
+  std::string out, err;
+};
+
+class Process {
+ public:
+  using Environment = std::map<std::string, std::string>;
+
+  /// Runs in a folder of its own, with the fake backend scripted by ASSAY_FAKE unless `environment`
+  /// says otherwise. `out` may name a file for standard output, e.g. /dev/full.
+  explicit Process(const std::vector<std::string>& arguments, Environment environment = {},
+                   const std::string& out = "", const std::string& program = ASSAY_BINARY) {
+    environment.try_emplace("ASSAY_FAKE", "");
+    environment.try_emplace("PATH", std::getenv("PATH"));
+    environment.try_emplace("HOME", folder_.path());
+    environment.try_emplace("XDG_CACHE_HOME", folder_.path() / "cache");
+    for (const char* inherited : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+      if (const char* value = std::getenv(inherited)) environment.try_emplace(inherited, value);
+    }
+    std::vector<std::string> words = {program};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv, envp;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::vector<std::string> pairs;
+    for (const auto& [name, value] : environment) pairs.push_back(name + "=" + value);
+    for (std::string& pair : pairs) envp.push_back(pair.data());
+    envp.push_back(nullptr);
+    out_ = out.empty() ? (folder_.path() / "out").string() : out;
+    err_ = folder_.path() / "err";
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, folder_.path().c_str());
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, out_.c_str(), O_WRONLY | O_CREAT, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
+    if (posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, argv.data(), envp.data()) != 0) {
+      pid_ = -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  ~Process() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  Outcome wait() {
+    int status = 0;
+    if (pid_ > 0) ::waitpid(pid_, &status, 0);
+    const bool started = pid_ > 0;
+    pid_ = -1;
+    return {!started            ? -1
+            : WIFEXITED(status) ? WEXITSTATUS(status)
+                                : 128 + WTERMSIG(status),
+            read(out_), read(err_)};
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+
+  /// Waits until standard error holds `text`; false after 60 s.
+  bool wait_for_error_text(std::string_view text) const {
+    for (int i = 0; i < 6000; ++i) {
+      if (read(err_).find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  const std::filesystem::path& folder() const { return folder_.path(); }
+
+  static std::string read(const std::filesystem::path& path) {
+    if (!std::filesystem::is_regular_file(path)) return {};
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::string out_, err_;
+  pid_t pid_ = -1;
+};
+
+/// `assay ARGUMENTS...` to its end.
+inline Outcome assay_run(const std::vector<std::string>& arguments,
+                         Process::Environment environment = {}, const std::string& out = "") {
+  return Process(arguments, std::move(environment), out).wait();
+}
+
+}  // namespace assay
