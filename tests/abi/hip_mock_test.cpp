@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "mock_machine.h"
 
@@ -286,6 +287,27 @@ TEST_P(HipMock, EachDeviceIsCurrentForItsOwnCalls) {
   EXPECT_TRUE(device_->make_current());
   const Buffer here = allocate(1 << 20);
   EXPECT_EQ((*second)->memory_free_and_total()->first, (std::uint64_t{1} << 30) - (1 << 20));
+}
+
+TEST_P(HipMock, StreamsAreDrivenFromTheirOwnThreads) {
+  constexpr std::size_t bytes = 4096;
+  const auto drive = [&](Stream& stream, Event& event, void* data, std::uint8_t value) {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(stream.fill(data, value, bytes));
+      EXPECT_TRUE(stream.record(event));
+      EXPECT_TRUE(event.synchronize());
+    }
+  };
+  const auto other = std::move(device_->create_stream()).value();
+  const auto first = std::move(device_->create_event()).value();
+  const auto second = std::move(device_->create_event()).value();
+  const Buffer a = allocate(bytes), b = allocate(bytes);
+  {
+    const std::jthread one([&] { drive(*stream_, *first, a.data(), 1); });
+    const std::jthread two([&] { drive(*other, *second, b.data(), 2); });
+  }
+  EXPECT_EQ(a.as<std::uint8_t>()[bytes - 1], 1);
+  EXPECT_EQ(b.as<std::uint8_t>()[bytes - 1], 2);
 }
 
 TEST_P(HipMock, OpeningWhatIsNotThere) {
