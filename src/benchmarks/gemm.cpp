@@ -40,6 +40,9 @@ class GemmCase final : public Case {
     for (const OperandSet& set : matrices_.sets()) {
       TRY(chosen().plan->pack(stream, set.b.data()));
     }
+    // Libraries load kernels at their first use, which must not happen while the device is held.
+    TRY(enqueue(stream));
+    next_ = 0;
     return stream.synchronize();
   }
 
