@@ -55,7 +55,7 @@ class DeviceSampler final : public Sampler {
  private:
   Status warm_up(Case& work, const SamplingLimits& limits,
                  const std::function<bool()>& stop_requested, SampleSet& set) {
-    WarmupRule rule(limits, work.limit() == Limit::compute ? limits.settling_seconds : 0);
+    WarmupRule rule(limits);
     const bool gated = std::exchange(set.gated, false);
     const auto begin = Clock::now();
     for (std::optional<StopReason> stop; !stop;) {

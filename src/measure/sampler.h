@@ -19,9 +19,9 @@ struct SamplingLimits {
   double precision = 0.005;       ///< stop when the median's 95% half-width is this share of it
   double time_box_seconds = 2.0;  ///< for the samples, warm-up excluded
   double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
-  /// Compute-bound work runs into the power cap, under which the clock settles only after about 0.1 s
-  /// of load: its warm-up windows and its sampling last at least this long.
+  /// Least wall time of a warm-up window: memory and clocks take some 0.1 s of load to settle.
   double settling_seconds = 0.2;
+  /// Least wall time of sampling compute-bound work, which meets the power cap.
   double sustained_seconds = 0.5;
 };
 

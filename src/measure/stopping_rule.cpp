@@ -30,7 +30,8 @@ std::optional<StopReason> StoppingRule::after(double sample_seconds, double elap
 std::optional<StopReason> WarmupRule::after(double sample_seconds, double elapsed_seconds) {
   ++launches_;
   window_.push_back(sample_seconds);
-  if (window_.size() >= window_size && elapsed_seconds - window_began_ >= window_seconds_) {
+  if (window_.size() >= window_size &&
+      elapsed_seconds - window_began_ >= limits_.settling_seconds) {
     window_began_ = elapsed_seconds;
     std::sort(window_.begin(), window_.end());
     const double median = quantile(window_, 0.5);

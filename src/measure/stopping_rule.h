@@ -29,19 +29,17 @@ class StoppingRule {
   std::vector<double> seconds_;
 };
 
-/// Warm when two consecutive windows of at least 10 samples and `window_seconds` of wall time have
+/// Warm when two consecutive windows of at least 10 samples and `settling_seconds` of wall time have
 /// medians within 0.5% of each other.
 class WarmupRule {
  public:
-  WarmupRule(const SamplingLimits& limits, double window_seconds)
-      : limits_(limits), window_seconds_(window_seconds) {}
+  explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
 
   /// After each warm-up launch: why to stop, if it is time to. At least 3 launches are asked for.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
   SamplingLimits limits_;
-  double window_seconds_;
   double window_began_ = 0;
   std::vector<double> window_;
   std::optional<double> previous_median_;

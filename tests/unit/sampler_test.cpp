@@ -46,7 +46,14 @@ std::vector<double> seconds_of(const SampleSet& set) {
   return seconds;
 }
 
-SampleSet take_on(Device& device, Case& work, const SamplingLimits& limits = {}) {
+/// Virtual time needs no settling.
+SamplingLimits quick_limits() {
+  SamplingLimits limits;
+  limits.settling_seconds = 0;
+  return limits;
+}
+
+SampleSet take_on(Device& device, Case& work, const SamplingLimits& limits = quick_limits()) {
   auto sampler = std::move(Sampler::create(device)).value();
   auto set = sampler->take(work, limits, never);
   EXPECT_TRUE(set) << set.error().message;
@@ -80,7 +87,7 @@ TEST(Sampler, StopsOnPrecisionUnderNoise) {
 TEST(Sampler, KeepsAndCountsThrottledSamples) {
   auto device = open_fake_device("noise=0.0001,throttle=0.25,seed=3");
   LaunchingCase work(*device, 1);
-  SamplingLimits limits;
+  SamplingLimits limits = quick_limits();
   limits.precision = 0;
   limits.most_samples = 400;
   const SampleSet set = take_on(*device, work, limits);
@@ -98,7 +105,7 @@ TEST(Sampler, KeepsAndCountsThrottledSamples) {
 TEST(Sampler, DriftShowsInTheSamplesAndIsNotDropped) {
   auto device = open_fake_device("noise=0,drift=5,launch=0.001");
   LaunchingCase work(*device, 1);
-  SamplingLimits limits;
+  SamplingLimits limits = quick_limits();
   limits.warmup_seconds = 0;  // it would wait for the drift to end
   limits.most_samples = 100;
   limits.precision = 0;
@@ -111,7 +118,7 @@ TEST(Sampler, AFailingLaunchIsAnErrorAndNamesItself) {
   auto device = open_fake_device("fail_at=25");
   LaunchingCase work(*device, 1);
   auto sampler = std::move(Sampler::create(*device)).value();
-  const auto set = sampler->take(work, {}, never);
+  const auto set = sampler->take(work, quick_limits(), never);
   ASSERT_FALSE(set);
   EXPECT_THAT(set.error().message, testing::HasSubstr("launch 25"));
 }
@@ -120,7 +127,7 @@ TEST(Sampler, InterruptionKeepsWhatWasTaken) {
   auto device = open_fake_device("noise=0.0001");
   LaunchingCase work(*device, 1);
   auto sampler = std::move(Sampler::create(*device)).value();
-  SamplingLimits limits;
+  SamplingLimits limits = quick_limits();
   limits.precision = 0;
   const auto set = sampler->take(work, limits, [&] { return work.enqueued >= 100; });
   ASSERT_TRUE(set);
@@ -134,7 +141,7 @@ TEST(Sampler, WorksOnTheCpuBackendColdAndHot) {
   for (const CacheState cache : {CacheState::hot, CacheState::cold}) {
     LaunchingCase work(*device, 1);
     work.cache = cache;
-    SamplingLimits limits;
+    SamplingLimits limits = quick_limits();
     limits.most_samples = 40;
     const SampleSet set = take_on(*device, work, limits);
     EXPECT_EQ(set.cache_state, cache);

@@ -58,8 +58,14 @@ TEST(StoppingRule, TimeBoxAndSampleLimit) {
   EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
 }
 
+SamplingLimits unsettled() {
+  SamplingLimits limits;
+  limits.settling_seconds = 0;
+  return limits;
+}
+
 TEST(WarmupRule, WarmAfterTwoAgreeingWindows) {
-  WarmupRule rule({}, 0);
+  WarmupRule rule(unsettled());
   for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(2.0, 0), std::nullopt);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt);
   for (int i = 0; i < 9; ++i) EXPECT_EQ(rule.after(1.004, 0), std::nullopt);
@@ -67,7 +73,7 @@ TEST(WarmupRule, WarmAfterTwoAgreeingWindows) {
 }
 
 TEST(WarmupRule, WindowsLastAsLongAsAsked) {
-  WarmupRule rule({}, 0.2);
+  WarmupRule rule({});
   // A clock that falls under a power cap: fast for 0.1 s, slow from then on, 1 ms a sample.
   int launches = 0;
   std::optional<StopReason> stop;
@@ -78,7 +84,7 @@ TEST(WarmupRule, WindowsLastAsLongAsAsked) {
 }
 
 TEST(WarmupRule, AtLeastThreeLaunchesEvenWhenTimeIsUp) {
-  WarmupRule rule({}, 0);
+  WarmupRule rule(unsettled());
   EXPECT_EQ(rule.after(1.0, 5), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 6), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 7), StopReason::time_box);
