@@ -18,12 +18,9 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Of "a|b|c" the first that is installed, or else the first that apt knows, or else the first.
+# Of "a|b|c", none of which is installed, the first that apt knows.
 choose_package() {
   local name
-  for name in ${1//|/ }; do
-    if is_installed "$name"; then echo "$name"; return; fi
-  done
   for name in ${1//|/ }; do
     if apt-cache show "$name" >/dev/null 2>&1; then echo "$name"; return; fi
   done
@@ -50,17 +47,18 @@ need() {
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null ||
-      fail "these packages are missing, and without root or sudo they cannot be installed: ${missing[*]}"
+      fail "these packages are missing, and without root or sudo they cannot be installed:" \
+           "${missing[*]//|/ or }"
     as_root=(sudo)
   fi
-  echo "installing: ${missing[*]}" >&2
+  echo "installing: ${missing[*]//|/ or }" >&2
   local log
   log=$(mktemp)
   if ! install_packages >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     rm -f "$log"
-    fail "apt-get could not install the packages above; install them by hand and start again:" \
-         "${missing[*]}"
+    fail "apt-get could not install what is missing (its last lines are above; is there a network?);" \
+         "install it by hand and start again: ${missing[*]//|/ or }"
   fi
   rm -f "$log"
 }

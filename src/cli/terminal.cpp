@@ -41,7 +41,7 @@ Result<ColorChoice> parse_color(std::string_view text) {
 }
 
 std::string Style::wrap(const char* code, std::string_view text) const {
-  if (!enabled_) return std::string(text);
+  if (!enabled_ || text.empty()) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 

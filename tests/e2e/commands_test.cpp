@@ -81,10 +81,22 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay run --color ne", 3), "never\n");
 }
 
+bool is_sanitized() {
+  return assay_run({"--version"}).out.find("-fsanitize") != std::string::npos;
+}
+
+TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {
+  if (is_sanitized()) GTEST_SKIP() << "shown by the ordinary build";
+  const std::filesystem::path binary = ASSAY_BINARY;
+  const Outcome outcome = Process({ASSAY_SOURCE_DIR "/tests/e2e/one_file_one_folder.sh",
+                                   ASSAY_SOURCE_DIR, binary.parent_path()},
+                                  {}, "", "/bin/bash")
+                              .wait();
+  EXPECT_EQ(outcome.out, "all found\n") << outcome.err;
+}
+
 TEST(Binary, NeedsOnlyTheCLibrary) {
-  if (std::string(ASSAY_BINARY).find("san") != std::string::npos) {
-    GTEST_SKIP() << "a sanitizer build needs its own libraries";
-  }
+  if (is_sanitized()) GTEST_SKIP() << "a sanitizer build needs its own libraries";
   const Outcome outcome = Process({ASSAY_BINARY}, {}, "", "/usr/bin/ldd").wait();
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::istringstream stream(outcome.out);

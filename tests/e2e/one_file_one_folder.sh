@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Adds one benchmark file, one backend folder and one suite to a copy of the tree and shows that the
+# binary has them, without any list being edited. To be quick it links the objects of an existing
+# build. Usage: one_file_one_folder.sh SOURCE_DIR BUILD_DIR
+set -euo pipefail
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir "$work/tree"
+cd "$source"
+cp -r src suites docs cmake CMakeLists.txt "$work/tree"
+cd "$work/tree"
+
+cat >src/benchmarks/newcomer.cpp <<'CPP'
+#include "benchmarks/benchmark.h"
+
+namespace assay {
+namespace {
+
+class Newcomer final : public Benchmark {
+ public:
+  std::string_view name() const override { return "newcomer"; }
+  std::string_view summary() const override { return "one file"; }
+  const std::vector<Axis>& axes() const override {
+    static const std::vector<Axis> axes = {
+        {.name = "flavour", .description = "", .defaults = {"sweet"}, .choices = {"sweet", "sour"}}};
+    return axes;
+  }
+  std::optional<std::string> unsupported(const Cell&, const Device&) const override {
+    return "only shows that it is found";
+  }
+  Result<std::unique_ptr<Case>> prepare(const Cell&, PrepareContext) const override {
+    return Error{ErrorKind::failed, "never called"};
+  }
+};
+
+const Newcomer benchmark;
+const Registry<const Benchmark*>::Add registered{&benchmark};
+
+}  // namespace
+}  // namespace assay
+CPP
+mkdir src/backends/newfolder
+cat >src/backends/newfolder/backend.cpp <<'CPP'
+#include "device/backend.h"
+
+namespace assay {
+namespace {
+
+class NewFolder final : public Backend {
+ public:
+  std::string_view name() const override { return "newfolder"; }
+  int score() override { return 0; }
+  std::string absence() override { return "one folder"; }
+  std::vector<LibraryFact> libraries() override { return {}; }
+  std::vector<DeviceFacts> devices() override { return {}; }
+  Result<std::unique_ptr<Device>> open(int) override {
+    return Error{ErrorKind::unavailable, "one folder"};
+  }
+};
+
+const BackendRegistry::Add registered{
+    []() -> std::unique_ptr<Backend> { return std::make_unique<NewFolder>(); }};
+
+}  // namespace
+}  // namespace assay
+CPP
+cat >suites/newsuite.yaml <<'YAML'
+name: newsuite
+description: one suite
+cells:
+  - benchmark: newcomer
+    axes: {flavour: all}
+YAML
+
+# CMake finds the new files by their place; without the precompiled header, which takes longer to
+# build than these files need.
+cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
+  { cat cmake.log; exit 1; }
+new="CMakeFiles/assay_objects.dir/src/benchmarks/newcomer.cpp.o
+  CMakeFiles/assay_objects.dir/src/backends/newfolder/backend.cpp.o
+  CMakeFiles/assay_objects.dir/embedded_suites.cpp.o"
+ninja -C build $new >ninja.log || { cat ninja.log; exit 1; }
+for object in $new; do
+  ninja -C build -t query assay | grep -q "$object" || { echo "$object is not linked"; exit 1; }
+done
+
+# The binary of that build, its other objects taken from the existing one.
+cd build
+objects=$(ninja -t query assay | sed -n 's/^ *|* *\(.*\.o\)$/\1/p')
+linked=()
+for object in $objects; do
+  if [ -f "$object" ]; then linked+=("$object"); else linked+=("$build/$object"); fi
+done
+c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -pthread -ldl
+
+./assay list | grep -q '^newcomer  one file$'
+./assay list | grep -q '^newsuite  *2 .*one suite$'
+./assay devices | grep -A 1 '^newfolder absent$' | grep -q 'one folder'
+./assay run newsuite --dry-run | grep -q '^newcomer flavour=sour$'
+echo "all found"

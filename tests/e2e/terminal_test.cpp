@@ -1,0 +1,75 @@
+// The progress bar and colours, on a pseudo-terminal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/table.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Everything a short run shows on a terminal of so many columns.
+std::string screen(unsigned short columns, bool no_color = false) {
+  const TemporaryFolder folder;
+  const winsize size = {.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int master = -1;
+  const pid_t child = ::forkpty(&master, nullptr, nullptr, &size);
+  if (child == 0) {
+    ::setenv("TERM", "xterm", 1);
+    ::setenv("ASSAY_FAKE", "noise=0.01", 1);
+    no_color ? ::setenv("NO_COLOR", "1", 1) : ::unsetenv("NO_COLOR");
+    ::execl(ASSAY_BINARY, "assay", "run", "memory", "op=copy,triad", "dtype=f64", "size=1MiB",
+            "cache=hot", "--device", "fake", "--out", folder.path().c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string output;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(master, buffer, sizeof buffer)) > 0;) {
+    output.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::waitpid(child, nullptr, 0);
+  ::close(master);
+  return output;
+}
+
+TEST(Terminal, ABarThatIsGoneAtTheEnd) {
+  const std::string output = screen(100);
+  EXPECT_THAT(output, HasSubstr("\r\x1b[K"));
+  EXPECT_THAT(output, HasSubstr("[############------------]"));
+  EXPECT_THAT(output, HasSubstr("1/2  0:0"));
+  const std::string last = output.substr(output.rfind("\r\x1b[K"));
+  EXPECT_THAT(last, Not(HasSubstr(" left")));
+  EXPECT_THAT(last, HasSubstr("2 cells: 2 passed"));
+  EXPECT_THAT(last, HasSubstr("\x1b[32mpassed\x1b[0m"));
+}
+
+TEST(Terminal, NoColorIsHonoured) {
+  const std::string output = screen(100, true);
+  EXPECT_THAT(output, HasSubstr("\r\x1b[K"));  // moving the cursor is no colour
+  EXPECT_THAT(output, Not(HasSubstr("\x1b[32m")));
+  EXPECT_THAT(output, Not(HasSubstr("\x1b[1m")));
+}
+
+TEST(Terminal, NarrowOnesGetNoLongerLines) {
+  constexpr std::size_t columns = 40;
+  const std::string output = screen(columns);
+  const std::string last = output.substr(output.rfind("\r\x1b[K"));
+  EXPECT_THAT(last, Not(HasSubstr("interval")));
+  const std::size_t table = last.find("op");
+  const std::size_t end = last.find("2 cells");
+  ASSERT_NE(end, std::string::npos);
+  for (std::size_t at = table; at < end;) {
+    const std::size_t next = last.find('\n', at);
+    EXPECT_LE(cli::display_width(last.substr(at, next - 1 - at)), columns);  // without "\r"
+    at = next + 1;
+  }
+}
+
+}  // namespace
+}  // namespace assay
