@@ -1,6 +1,6 @@
 // What the sampler itself costs: host time per sample beyond the work, on the scripted device (pure
-// bookkeeping) and on the CPU backend (with its real streams, events and gate), and the price of the
-// statistics a stopping rule recomputes. Run: build/bench/bench_sampler
+// bookkeeping) and on the CPU backend (with its real streams, events and gate), and the price of
+// the statistics a stopping rule recomputes. Run: build/bench/bench_sampler
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -71,7 +71,8 @@ void stopping_rule_to(benchmark::State& state) {
   for (auto _ : state) {
     StoppingRule rule(limits, 0);
     Random random(1);
-    for (int i = 0; i < state.range(0); ++i) benchmark::DoNotOptimize(rule.after(random.uniform(), 0));
+    for (int i = 0; i < state.range(0); ++i)
+      benchmark::DoNotOptimize(rule.after(random.uniform(), 0));
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }

@@ -92,10 +92,10 @@ struct PrepareContext {
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
 struct Finding {
-  std::string name;   ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
-  double value = 0;   ///< SI units
-  std::string unit;   ///< "bytes", "s", "bytes/s"
-  std::string text;   ///< one line for people
+  std::string name;  ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
+  double value = 0;  ///< SI units
+  std::string unit;  ///< "bytes", "s", "bytes/s"
+  std::string text;  ///< one line for people
 };
 
 /// A cell's outcome as findings need it: median value in the cell's quantity.

@@ -67,7 +67,8 @@ class CopyCase final : public Case {
     if (direction_ == "both") return Limit::none;  // two directions share the host's memory
     return direction_ == "d2d" ? Limit::memory : Limit::host_link;
   }
-  // A copy of pageable memory holds the host until it is staged, so only the host's clock sees it all.
+  // A copy of pageable memory holds the host until it is staged, so only the host's clock sees it
+  // all.
   TimeSource time_source() const override {
     return pinned_ ? TimeSource::device_events : TimeSource::host_clock;
   }
@@ -185,8 +186,11 @@ class CopyBenchmark final : public Benchmark {
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
-        {"direction", "host to device, device to host, within the device, both ways at once",
-         Axis::Kind::choice, {"all"}, {"h2d", "d2h", "d2d", "both"}},
+        {"direction",
+         "host to device, device to host, within the device, both ways at once",
+         Axis::Kind::choice,
+         {"all"},
+         {"h2d", "d2h", "d2d", "both"}},
         {"memory", "kind of host memory", Axis::Kind::choice, {"all"}, {"pinned", "pageable"}},
         // The last default is the largest message of the point-to-point study assay replaces.
         {"size", "bytes of one copy", Axis::Kind::size, {"4KiB..1GiB*4", "2101346304"}, {}, 8},
@@ -198,7 +202,8 @@ class CopyBenchmark final : public Benchmark {
   }
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     if (cell.text("direction") == "both" && cell.text("memory") == "pageable") {
-      return "copies of pageable memory hold the host, so two cannot run at once; use memory=pinned";
+      return "copies of pageable memory hold the host, so two cannot run at once; use "
+             "memory=pinned";
     }
     if (cell.integer("size") % sizeof(std::uint64_t) != 0) {
       return "size must be a multiple of 8 bytes, the pattern's word";
@@ -228,8 +233,8 @@ class CopyBenchmark final : public Benchmark {
     std::vector<Finding> findings;
     for (const auto& [name, curve] : curves) {
       if (curve.size() < 3) continue;  // a plateau of one or two points is none
-      for (const auto& [share, key] : {std::pair{0.5, "half_plateau_bytes "},
-                                       std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
+      for (const auto& [share, key] :
+           {std::pair{0.5, "half_plateau_bytes "}, std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
         const double bytes = size_at_share(curve, share);
         findings.push_back({key + name, bytes, "bytes",
                             "copy " + name + ": " + std::to_string(static_cast<int>(share * 100)) +

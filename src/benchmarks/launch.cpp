@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr unsigned chain_length = 1000;  // kernels of back_to_back, nodes of graph_node
-constexpr int submit_burst = 20;         // launches per sample of submit: far below any queue's depth
+constexpr int submit_burst = 20;  // launches per sample of submit: far below any queue's depth
 
 class LaunchCase final : public Case {
  public:
@@ -133,10 +133,12 @@ class LaunchBenchmark final : public Benchmark {
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
         {"metric",
-         "latency: launch until the host sees it done; submit: the launch call alone; back_to_back: "
+         "latency: launch until the host sees it done; submit: the launch call alone; "
+         "back_to_back: "
          "time per kernel in a row of 1000; graph_node: the same in a replayed graph; event_gap: "
          "between two adjacent events",
-         Axis::Kind::choice, {"all"},
+         Axis::Kind::choice,
+         {"all"},
          {"latency", "submit", "back_to_back", "graph_node", "event_gap"}},
     };
     return axes;

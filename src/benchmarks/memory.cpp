@@ -18,9 +18,9 @@ namespace {
 
 struct Operation {
   std::string_view name;
-  int code;        // enum Operation in src/kernels/memory.cu
-  int inputs;      // arrays read
-  bool writes;     // an array written; otherwise one partial sum per block
+  int code;     // enum Operation in src/kernels/memory.cu
+  int inputs;   // arrays read
+  bool writes;  // an array written; otherwise one partial sum per block
 };
 constexpr std::array<Operation, 7> operations = {{
     {"copy", 0, 1, true},
@@ -37,7 +37,9 @@ const Operation& operation_of(const Cell& cell) {
                        [&](const Operation& o) { return o.name == cell.text("op"); });
 }
 
-int arrays_of(const Operation& operation) { return operation.inputs + (operation.writes ? 1 : 0); }
+int arrays_of(const Operation& operation) {
+  return operation.inputs + (operation.writes ? 1 : 0);
+}
 
 /// DRAM is claimed only where no array can stay in the last-level cache.
 bool is_dram(const DeviceFacts& facts, std::uint64_t array_bytes) {
@@ -57,7 +59,8 @@ class MemoryCase final : public Case {
     elements_ = bytes_ / size_of(type_);
     // Partial sums need one element per block; 64 Ki blocks is more than any candidate's persistent
     // grid, and grids over all tiles are sized by launch_shape().
-    const std::uint64_t output_bytes = operation_.writes ? bytes_ : partial_limit() * sizeof(double);
+    const std::uint64_t output_bytes =
+        operation_.writes ? bytes_ : partial_limit() * sizeof(double);
     output_ = TRY(device_.allocate(output_bytes, MemoryKind::device));
     if (operation_.inputs > 0) a_ = TRY(device_.allocate(bytes_, MemoryKind::device));
     if (operation_.inputs > 1) b_ = TRY(device_.allocate(bytes_, MemoryKind::device));
@@ -129,7 +132,8 @@ class MemoryCase final : public Case {
     const GeometryCache cache(cache_folder());
     const std::string key = facts.uuid + " " + facts.name + " " + facts.arch + " " +
                             std::to_string(facts.multiprocessors) + " " +
-                            std::string(operation_.name) + " " + suffix() + " " + format_size(bytes_);
+                            std::string(operation_.name) + " " + suffix() + " " +
+                            format_size(bytes_);
     if (const auto known = cache.find(key); !known.empty()) return use(known.front());
     std::unique_ptr<Event> start = TRY(device_.create_event());
     std::unique_ptr<Event> stop = TRY(device_.create_event());
@@ -148,7 +152,8 @@ class MemoryCase final : public Case {
 
   Result<Verification> verify_elements(Stream& stream) {
     const LaunchShape shape = filling_shape(device_.facts());
-    Buffer found = TRY(device_.allocate(2 * sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
+    Buffer found =
+        TRY(device_.allocate(2 * sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
     Kernel* check = TRY(program_->kernel("check_" + suffix()));
     TRY(launch(stream, *check, shape, found.data(), output_.data(), elements_, operation_.code));
     const auto counts = TRY(read_back<std::uint64_t>(stream, found.data(), 2 * shape.grid.x));
@@ -169,7 +174,8 @@ class MemoryCase final : public Case {
   Result<Verification> verify_sum(Stream& stream) {
     const double sum = TRY(partial_sum(stream));
     const LaunchShape shape = filling_shape(device_.facts());
-    Buffer partial = TRY(device_.allocate(sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
+    Buffer partial =
+        TRY(device_.allocate(sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
     Kernel* exact_sum = TRY(program_->kernel("exact_sum"));
     TRY(launch(stream, *exact_sum, shape, partial.data(), elements_, operation_.inputs));
     const auto exact = TRY(read_back<std::uint64_t>(stream, partial.data(), shape.grid.x));
@@ -226,11 +232,17 @@ class MemoryBenchmark final : public Benchmark {
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
-        {"op", "operation on the arrays", Axis::Kind::choice, {"all"},
+        {"op",
+         "operation on the arrays",
+         Axis::Kind::choice,
+         {"all"},
          {"copy", "mul", "add", "triad", "dot", "read", "write"}},
         {"dtype", "element type", Axis::Kind::choice, {"f32", "f64"}, {"f32", "f64"}},
         {"size", "bytes of one array", Axis::Kind::size, {"1MiB..8GiB*2"}, {}, 4096},
-        {"cache", "state of the caches before each sample", Axis::Kind::choice, {"hot"},
+        {"cache",
+         "state of the caches before each sample",
+         Axis::Kind::choice,
+         {"hot"},
          {"hot", "cold"}},
     };
     return axes;

@@ -21,7 +21,9 @@ constexpr int screening_rounds = 3;
 constexpr int final_rounds = 15;
 constexpr std::array<std::string_view, 4> hint_names = {"none", "stores", "loads", "both"};
 
-bool is_gpu(const DeviceFacts& facts) { return facts.max_threads_per_block > 1; }
+bool is_gpu(const DeviceFacts& facts) {
+  return facts.max_threads_per_block > 1;
+}
 
 double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -117,7 +119,8 @@ Result<MemoryGeometry> search_geometry(
     return error.value_or(Error{ErrorKind::failed, "memory: no launch geometry to try"});
   }
   if (trials.size() > finalists) trials.resize(finalists);
-  for (Trial& trial : trials) trial.seconds.clear();  // the screening chose them: fresh numbers decide
+  for (Trial& trial : trials)
+    trial.seconds.clear();  // the screening chose them: fresh numbers decide
   if (const std::optional<Error> failure = run_rounds(trials, final_rounds, seconds_of);
       trials.empty()) {
     return *failure;
@@ -152,8 +155,8 @@ void GeometryCache::keep(const std::string& key, const MemoryGeometry& geometry)
                            std::to_string(geometry.blocks_per_multiprocessor) + " " +
                            std::to_string(geometry.hints) + " " + key + "\n";
   // One write() in append mode: concurrent runs cannot mix their lines.
-  const int file = open((folder_ + "/memory-geometry").c_str(),
-                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int file =
+      open((folder_ + "/memory-geometry").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return;
   [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   close(file);

@@ -29,7 +29,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   explicit operator bool() const { return state_.index() == 0; }
@@ -75,11 +75,11 @@ using Status = Result<void>;
 
 /// Evaluates to the value of `expression`, or returns its error from the enclosing function:
 ///   Buffer buffer = TRY(device.allocate(bytes, MemoryKind::device));
-#define TRY(expression)                                     \
-  __extension__({                                           \
-    auto try_result = (expression);                         \
+#define TRY(expression)                                         \
+  __extension__({                                               \
+    auto try_result = (expression);                             \
     if (!try_result.ok()) return std::move(try_result).error(); \
-    std::move(try_result).value();                          \
+    std::move(try_result).value();                              \
   })
 
 }  // namespace assay

@@ -82,9 +82,9 @@ class Buffer {
 
 /// What the compiler gave one kernel.
 struct KernelResources {
-  int registers = 0;             ///< per thread; 0 where the notion does not apply
+  int registers = 0;  ///< per thread; 0 where the notion does not apply
   int static_shared_bytes = 0;
-  int local_bytes = 0;           ///< per thread; > 0 means spills or arrays in scratch memory
+  int local_bytes = 0;  ///< per thread; > 0 means spills or arrays in scratch memory
   int max_threads_per_block = 0;
 };
 

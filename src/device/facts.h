@@ -1,4 +1,5 @@
-// What a device is: everything a benchmark or a reader needs to know to choose sizes and judge rates.
+// What a device is: everything a benchmark or a reader needs to know to choose sizes and judge
+// rates.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +8,14 @@
 
 namespace assay {
 
-/// Filled by the backend when the device is opened; an unknown fact stays empty and is shown as such.
+/// Filled by the backend when the device is opened; an unknown fact stays empty and is shown as
+/// such.
 struct DeviceFacts {
   std::string backend;  ///< "cpu", "cuda", "hip", "fake"
   int ordinal = 0;
-  std::string name;       ///< marketing name as the driver gives it
-  std::string arch;       ///< "sm_90", "gfx942:sramecc+:xnack-", "x86-64-v4"
-  std::string pci;        ///< "0000:3b:00.0", lower case
+  std::string name;  ///< marketing name as the driver gives it
+  std::string arch;  ///< "sm_90", "gfx942:sramecc+:xnack-", "x86-64-v4"
+  std::string pci;   ///< "0000:3b:00.0", lower case
   std::string uuid;
   std::string partition;  ///< "SPX/NPS1", "MIG 1g.18gb"; empty: whole device or unknown
   std::uint64_t memory_bytes = 0;
@@ -24,8 +26,8 @@ struct DeviceFacts {
   int max_threads_per_multiprocessor = 1;
   std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may ask for, opt-in included
   double clock_hz = 0;                       ///< highest engine clock the driver names; 0 unknown
-  double tick_hz = 1e9;        ///< rate of wall_ticks() in kernels
-  bool cycle_counter = false;  ///< kernels can read the engine's cycle counter
+  double tick_hz = 1e9;                      ///< rate of wall_ticks() in kernels
+  bool cycle_counter = false;                ///< kernels can read the engine's cycle counter
   std::optional<double> memory_clock_hz;
   std::optional<int> memory_bus_bits;
   bool ecc = false;

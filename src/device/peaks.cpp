@@ -12,9 +12,9 @@ struct Peaks {
   std::string_view name_part;  // in the driver's device name
   std::string_view label;
   int multiprocessors;
-  double memory;               // bytes/s
+  double memory;                        // bytes/s
   double f64, f32, tf32, f16, fp8, i8;  // operations/s, matrix units where they are faster; 0: none
-  double host_link;            // bytes/s, one direction
+  double host_link;                     // bytes/s, one direction
 };
 constexpr double T = 1e12, G = 1e9;
 constexpr std::array<Peaks, 8> known = {{
@@ -66,17 +66,23 @@ PeakRate datasheet(const Peaks& peaks, const DeviceFacts& facts, double rate) {
 
 double rate_for(const Peaks& peaks, DataType math) {
   switch (math) {
-    case DataType::f64: return peaks.f64;
-    case DataType::f32: return peaks.f32;
-    case DataType::tf32: return peaks.tf32;
+    case DataType::f64:
+      return peaks.f64;
+    case DataType::f32:
+      return peaks.f32;
+    case DataType::tf32:
+      return peaks.tf32;
     case DataType::f16:
-    case DataType::bf16: return peaks.f16;
+    case DataType::bf16:
+      return peaks.f16;
     case DataType::e4m3:
     case DataType::e5m2:
     case DataType::e4m3_fnuz:
-    case DataType::e5m2_fnuz: return peaks.fp8;
+    case DataType::e5m2_fnuz:
+      return peaks.fp8;
     case DataType::i8:
-    case DataType::i32: return peaks.i8;
+    case DataType::i32:
+      return peaks.i8;
   }
   return 0;
 }

@@ -4,4 +4,6 @@
 KERNEL(empty, int) {}
 
 /// One thread of one block; launches on one stream run in order, so no atomic is needed.
-KERNEL(increment, u32* counter) { *counter += 1; }
+KERNEL(increment, u32* counter) {
+  *counter += 1;
+}

@@ -20,11 +20,16 @@ enum Operation { COPY, MUL, ADD, TRIAD, DOT, READ, WRITE };
 DEVICE u32 expected_value(u64 i, int operation) {
   const u32 a = input_value(i, 0), b = input_value(i, 1);
   switch (operation) {
-    case COPY: return a;
-    case MUL: return scalar * a;
-    case ADD: return a + b;
-    case TRIAD: return a + scalar * b;
-    default: return scalar;
+    case COPY:
+      return a;
+    case MUL:
+      return scalar * a;
+    case ADD:
+      return a + b;
+    case TRIAD:
+      return a + scalar * b;
+    default:
+      return scalar;
   }
 }
 
@@ -65,7 +70,8 @@ DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
         }
       }
     } else {
-      for (u64 i = first; i < packs; i += threads) po[i] = compute(pa[i], Inputs > 1 ? pb[i] : pa[i]);
+      for (u64 i = first; i < packs; i += threads)
+        po[i] = compute(pa[i], Inputs > 1 ? pb[i] : pa[i]);
     }
   }
   if (StreamingStores) streaming_fence();
@@ -80,7 +86,9 @@ DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
 
 struct Copy {
   template <typename P>
-  DEVICE P operator()(P a, P) const { return a; }
+  DEVICE P operator()(P a, P) const {
+    return a;
+  }
 };
 template <typename T>
 struct Mul {
@@ -91,7 +99,9 @@ struct Mul {
 };
 struct Add {
   template <typename P>
-  DEVICE P operator()(P a, P b) const { return a + b; }
+  DEVICE P operator()(P a, P b) const {
+    return a + b;
+  }
 };
 template <typename T>
 struct Triad {
@@ -147,8 +157,8 @@ DEVICE void reduce(T* partial, const T* a, const T* b, u64 n) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
-/// `hints`: bit 0 streams the stores, bit 1 the loads. What pays off depends on device and size; the
-/// host searches it.
+/// `hints`: bit 0 streams the stores, bit 1 the loads. What pays off depends on device and size;
+/// the host searches it.
 template <int Inputs, typename T, typename Compute>
 DEVICE void run(T* out, const T* a, const T* b, u64 n, int hints, Compute compute) {
   if constexpr (has_streaming_loads) {
@@ -204,31 +214,33 @@ DEVICE void check(u64* found, const T* out, u64 n, int operation) {
 }  // namespace
 
 /// out: n elements; a, b: n elements each, ignored by operations with fewer inputs but never null.
-#define MEMORY_KERNELS(T, suffix)                                                                 \
-  KERNEL(copy_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                   \
-    run<1>(out, a, b, n, hints, Copy{});                                                      \
-  }                                                                                               \
-  KERNEL(mul_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                    \
-    run<1>(out, a, b, n, hints, Mul<T>{});                                                    \
-  }                                                                                               \
-  KERNEL(add_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                    \
-    run<2>(out, a, b, n, hints, Add{});                                                       \
-  }                                                                                               \
-  KERNEL(triad_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                  \
-    run<2>(out, a, b, n, hints, Triad<T>{});                                                  \
-  }                                                                                               \
-  KERNEL(write_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {                  \
-    run<0>(out, a, b, n, hints, Write<T>{});                                                  \
-  }                                                                                               \
-  KERNEL(dot_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) {                    \
-    run_reduction<2>(partial, a, b, n, hints);                                                                  \
-  }                                                                                               \
-  KERNEL(read_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) {                   \
-    run_reduction<1>(partial, a, b, n, hints);                                                                  \
-  }                                                                                               \
-  KERNEL(initialize_##suffix, T* x, u64 n, u32 which) { initialize(x, n, which); }                \
-  KERNEL(check_##suffix, u64* found, const T* out, u64 n, int operation) {                        \
-    check(found, out, n, operation);                                                              \
+#define MEMORY_KERNELS(T, suffix)                                               \
+  KERNEL(copy_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {     \
+    run<1>(out, a, b, n, hints, Copy{});                                        \
+  }                                                                             \
+  KERNEL(mul_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {      \
+    run<1>(out, a, b, n, hints, Mul<T>{});                                      \
+  }                                                                             \
+  KERNEL(add_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {      \
+    run<2>(out, a, b, n, hints, Add{});                                         \
+  }                                                                             \
+  KERNEL(triad_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {    \
+    run<2>(out, a, b, n, hints, Triad<T>{});                                    \
+  }                                                                             \
+  KERNEL(write_##suffix, T* out, const T* a, const T* b, u64 n, int hints) {    \
+    run<0>(out, a, b, n, hints, Write<T>{});                                    \
+  }                                                                             \
+  KERNEL(dot_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) {  \
+    run_reduction<2>(partial, a, b, n, hints);                                  \
+  }                                                                             \
+  KERNEL(read_##suffix, T* partial, const T* a, const T* b, u64 n, int hints) { \
+    run_reduction<1>(partial, a, b, n, hints);                                  \
+  }                                                                             \
+  KERNEL(initialize_##suffix, T* x, u64 n, u32 which) {                         \
+    initialize(x, n, which);                                                    \
+  }                                                                             \
+  KERNEL(check_##suffix, u64* found, const T* out, u64 n, int operation) {      \
+    check(found, out, n, operation);                                            \
   }
 
 MEMORY_KERNELS(float, f32)

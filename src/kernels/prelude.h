@@ -41,12 +41,16 @@
 #define KERNEL_TEXT(x) #x
 #define KERNEL_VARIANT(x) KERNEL_TEXT(x)
 /// Defines and registers a kernel: KERNEL(name, parameters...) { body }
-#define KERNEL(name, ...)                                                                     \
-  static void name(__VA_ARGS__);                                                              \
-  static ::assay::cpu::KernelEntry name##_entry = {                                           \
-      __FILE_NAME__, #name, KERNEL_VARIANT(ASSAY_CPU_VARIANT), &Invoke<&name>::call,          \
-      Invoke<&name>::bytes, Invoke<&name>::count, nullptr};                                   \
-  static const ::assay::cpu::AddKernel name##_added(name##_entry);                            \
+#define KERNEL(name, ...)                                                             \
+  static void name(__VA_ARGS__);                                                      \
+  static ::assay::cpu::KernelEntry name##_entry = {__FILE_NAME__,                     \
+                                                   #name,                             \
+                                                   KERNEL_VARIANT(ASSAY_CPU_VARIANT), \
+                                                   &Invoke<&name>::call,              \
+                                                   Invoke<&name>::bytes,              \
+                                                   Invoke<&name>::count,              \
+                                                   nullptr};                          \
+  static const ::assay::cpu::AddKernel name##_added(name##_entry);                    \
   static void name(__VA_ARGS__)
 
 #else  // a GPU
@@ -83,17 +87,35 @@ using u64 = unsigned long long;
 // ---- Place in the grid ----
 
 #if defined(ON_CPU)
-DEVICE u32 thread_index() { return 0; }
-DEVICE u32 block_threads() { return 1; }
-DEVICE u32 block_index() { return ::assay::cpu::current_block.block_x; }
-DEVICE u32 block_index_y() { return ::assay::cpu::current_block.block_y; }
-DEVICE u32 grid_blocks() { return ::assay::cpu::current_block.grid_x; }
+DEVICE u32 thread_index() {
+  return 0;
+}
+DEVICE u32 block_threads() {
+  return 1;
+}
+DEVICE u32 block_index() {
+  return ::assay::cpu::current_block.block_x;
+}
+DEVICE u32 block_index_y() {
+  return ::assay::cpu::current_block.block_y;
+}
+DEVICE u32 grid_blocks() {
+  return ::assay::cpu::current_block.grid_x;
+}
 DEVICE void barrier() {}
 #elif defined(ON_HIP) && !defined(__HIPCC_RTC__)
-DEVICE u32 thread_index() { return __builtin_amdgcn_workitem_id_x(); }
-DEVICE u32 block_threads() { return __builtin_amdgcn_workgroup_size_x(); }
-DEVICE u32 block_index() { return __builtin_amdgcn_workgroup_id_x(); }
-DEVICE u32 block_index_y() { return __builtin_amdgcn_workgroup_id_y(); }
+DEVICE u32 thread_index() {
+  return __builtin_amdgcn_workitem_id_x();
+}
+DEVICE u32 block_threads() {
+  return __builtin_amdgcn_workgroup_size_x();
+}
+DEVICE u32 block_index() {
+  return __builtin_amdgcn_workgroup_id_x();
+}
+DEVICE u32 block_index_y() {
+  return __builtin_amdgcn_workgroup_id_y();
+}
 DEVICE u32 grid_blocks() {
   return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
 }
@@ -103,12 +125,24 @@ DEVICE void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 #else
-DEVICE u32 thread_index() { return threadIdx.x; }
-DEVICE u32 block_threads() { return blockDim.x; }
-DEVICE u32 block_index() { return blockIdx.x; }
-DEVICE u32 block_index_y() { return blockIdx.y; }
-DEVICE u32 grid_blocks() { return gridDim.x; }
-DEVICE void barrier() { __syncthreads(); }
+DEVICE u32 thread_index() {
+  return threadIdx.x;
+}
+DEVICE u32 block_threads() {
+  return blockDim.x;
+}
+DEVICE u32 block_index() {
+  return blockIdx.x;
+}
+DEVICE u32 block_index_y() {
+  return blockIdx.y;
+}
+DEVICE u32 grid_blocks() {
+  return gridDim.x;
+}
+DEVICE void barrier() {
+  __syncthreads();
+}
 #endif
 
 /// The tiles a block works on, out of `tiles`: interleaved on a GPU, so that neighbouring blocks
@@ -268,7 +302,7 @@ DEVICE u64 cycles() {
 #if defined(ON_CUDA)
   return clock64();
 #elif defined(ON_HIP)
-  return __builtin_readcyclecounter();  // s_memtime: the shader clock
+  return __builtin_readcyclecounter();   // s_memtime: the shader clock
 #else
   return wall_ticks();
 #endif
@@ -281,7 +315,8 @@ DEVICE u32 multiprocessor_index() {
   asm volatile("mov.u32 %0, %%smid;" : "=r"(index));
   return index;
 #elif defined(ON_HIP)
-  // HW_REG_HW_ID (4): CU id in bits 8-11, shader array 12, shader engine 13-15. XCC_ID (20) on gfx94x.
+  // HW_REG_HW_ID (4): CU id in bits 8-11, shader array 12, shader engine 13-15. XCC_ID (20) on
+  // gfx94x.
   u32 id = __builtin_amdgcn_s_getreg(4 | (8 << 6) | (7 << 11));
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
   id |= __builtin_amdgcn_s_getreg(20 | (0 << 6) | (3 << 11)) << 8;

@@ -23,7 +23,8 @@ Status ClockProbe::read(Stream& stream, int slot) {
 std::optional<double> ClockProbe::clock_hz() const {
   if (kernel_ == nullptr) return std::nullopt;
   const auto* reading = readings_.as<std::uint64_t>();
-  // No block may have run on multiprocessor 0; and a span under 2 us is mostly the probes themselves.
+  // No block may have run on multiprocessor 0; and a span under 2 us is mostly the probes
+  // themselves.
   if (reading[1] == 0 || reading[3] <= reading[1]) return std::nullopt;
   const double seconds = static_cast<double>(reading[3] - reading[1]) / tick_hz_;
   if (seconds < 2e-6 || reading[2] <= reading[0]) return std::nullopt;

@@ -1,5 +1,6 @@
-// The engine clock during a sample, from cycle counter and wall clock read on the device just before
-// and just after it. Works in containers and VMs where the driver's sensors are out of reach.
+// The engine clock during a sample, from cycle counter and wall clock read on the device just
+// before and just after it. Works in containers and VMs where the driver's sensors are out of
+// reach.
 #pragma once
 
 #include <cstdint>

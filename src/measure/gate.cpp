@@ -25,8 +25,12 @@ Status Gate::close(Stream& stream) {
   return launch(stream, *kernel_, {}, state_.as<std::uint32_t>(), ticks_);
 }
 
-void Gate::open() { word(state_, 0).store(1); }
+void Gate::open() {
+  word(state_, 0).store(1);
+}
 
-bool Gate::gave_up() const { return word(state_, 1).load() != 0; }
+bool Gate::gave_up() const {
+  return word(state_, 1).load() != 0;
+}
 
 }  // namespace assay

@@ -4,21 +4,30 @@ namespace assay {
 
 std::string_view name_of(StopReason reason) {
   switch (reason) {
-    case StopReason::precision: return "precision";
-    case StopReason::time_box: return "time_box";
-    case StopReason::sample_limit: return "sample_limit";
-    case StopReason::interrupted: return "interrupted";
-    case StopReason::warm: return "warm";
-    case StopReason::not_run: return "not_run";
+    case StopReason::precision:
+      return "precision";
+    case StopReason::time_box:
+      return "time_box";
+    case StopReason::sample_limit:
+      return "sample_limit";
+    case StopReason::interrupted:
+      return "interrupted";
+    case StopReason::warm:
+      return "warm";
+    case StopReason::not_run:
+      return "not_run";
   }
   return "";
 }
 
 std::string_view name_of(TimeSource source) {
   switch (source) {
-    case TimeSource::device_events: return "device_events";
-    case TimeSource::host_clock: return "host_clock";
-    case TimeSource::enqueue_only: return "enqueue_only";
+    case TimeSource::device_events:
+      return "device_events";
+    case TimeSource::host_clock:
+      return "host_clock";
+    case TimeSource::enqueue_only:
+      return "enqueue_only";
   }
   return "";
 }
@@ -29,9 +38,12 @@ std::string_view name_of(CacheState state) {
 
 std::string_view name_of(Quantity quantity) {
   switch (quantity) {
-    case Quantity::bandwidth: return "bandwidth";
-    case Quantity::flop_rate: return "flop_rate";
-    case Quantity::latency: return "latency";
+    case Quantity::bandwidth:
+      return "bandwidth";
+    case Quantity::flop_rate:
+      return "flop_rate";
+    case Quantity::latency:
+      return "latency";
   }
   return "";
 }

@@ -9,10 +9,17 @@ namespace assay {
 std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math) {
   std::optional<PeakRate> peak;
   switch (limit) {
-    case Limit::none: break;
-    case Limit::memory: peak = peak_memory_bandwidth(facts); break;
-    case Limit::compute: peak = peak_compute_rate(facts, math); break;
-    case Limit::host_link: peak = peak_host_link_bandwidth(facts); break;
+    case Limit::none:
+      break;
+    case Limit::memory:
+      peak = peak_memory_bandwidth(facts);
+      break;
+    case Limit::compute:
+      peak = peak_compute_rate(facts, math);
+      break;
+    case Limit::host_link:
+      peak = peak_host_link_bandwidth(facts);
+      break;
   }
   if (!peak) return std::nullopt;
   return Roof{peak->rate, peak->source};

@@ -12,9 +12,9 @@
 namespace assay {
 
 struct Sample {
-  double seconds = 0;               ///< of one repetition
-  std::optional<double> clock_hz;   ///< engine clock during the sample, where it can be measured
-  bool throttled = false;           ///< clock below 90% of the device's highest; kept and counted
+  double seconds = 0;              ///< of one repetition
+  std::optional<double> clock_hz;  ///< engine clock during the sample, where it can be measured
+  bool throttled = false;          ///< clock below 90% of the device's highest; kept and counted
 };
 
 /// Why sampling or warming up ended.

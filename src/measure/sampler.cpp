@@ -99,7 +99,8 @@ class DeviceSampler final : public Sampler {
     }
     sample.seconds /= work.work().repetitions;
     const double highest = device_.facts().clock_hz;
-    sample.throttled = sample.clock_hz && highest > 0 && *sample.clock_hz < throttle_share * highest;
+    sample.throttled =
+        sample.clock_hz && highest > 0 && *sample.clock_hz < throttle_share * highest;
     return sample;
   }
 

@@ -10,9 +10,10 @@
 
 namespace assay {
 
-/// Stops on precision, never on the value: when the 95% order-statistic interval of the median, with
-/// autocorrelation counted, has a half-width of at most `precision` of the median. The rule looks
-/// only after 10% more samples than at its last look, since each look is another chance to stop early.
+/// Stops on precision, never on the value: when the 95% order-statistic interval of the median,
+/// with autocorrelation counted, has a half-width of at most `precision` of the median. The rule
+/// looks only after 10% more samples than at its last look, since each look is another chance to
+/// stop early.
 class StoppingRule {
  public:
   /// Does not stop on precision before `least_seconds` of wall time.
@@ -29,8 +30,8 @@ class StoppingRule {
   std::vector<double> seconds_;
 };
 
-/// Warm when two consecutive windows of at least 10 samples and `settling_seconds` of wall time have
-/// medians within 0.5% of each other.
+/// Warm when two consecutive windows of at least 10 samples and `settling_seconds` of wall time
+/// have medians within 0.5% of each other.
 class WarmupRule {
  public:
   explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}

@@ -11,12 +11,14 @@ namespace {
 /// Largest k >= 0 with P(Bin(m, 1/2) < k) <= tail: how many order statistics may be cut off at each
 /// end of m values.
 std::size_t cut_off(std::size_t m, double tail) {
-  const double log_scale = std::lgamma(static_cast<double>(m) + 1) - static_cast<double>(m) * std::log(2.0);
+  const double log_scale =
+      std::lgamma(static_cast<double>(m) + 1) - static_cast<double>(m) * std::log(2.0);
   double below = 0;
   std::size_t k = 0;
   while (k <= m / 2) {
     const double kd = static_cast<double>(k);
-    below += std::exp(log_scale - std::lgamma(kd + 1) - std::lgamma(static_cast<double>(m) - kd + 1));
+    below +=
+        std::exp(log_scale - std::lgamma(kd + 1) - std::lgamma(static_cast<double>(m) - kd + 1));
     if (below > tail) break;
     ++k;
   }
@@ -35,7 +37,8 @@ double quantile(std::span<const double> sorted, double q) {
 
 double autocorrelation(std::span<const double> values) {
   if (values.size() < 3) return 0;
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   double variance = 0, covariance = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     variance += (values[i] - mean) * (values[i] - mean);
@@ -73,7 +76,8 @@ Summary summarize(std::span<const double> values) {
   summary.q3 = quantile(sorted, 0.75);
   summary.p95 = quantile(sorted, 0.95);
   summary.maximum = sorted.back();
-  summary.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
+  summary.mean =
+      std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
   summary.interval95 = median_interval(sorted, 0.95, summary.effective_n);
   return summary;
 }

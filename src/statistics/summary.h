@@ -22,8 +22,8 @@ double autocorrelation(std::span<const double> values);
 double effective_count(std::size_t n, double rho);
 
 /// Distribution-free interval of the median of non-empty `sorted` with at least the given coverage
-/// (0.95), from the binomial; `effective` <= sorted.size() widens it for dependent samples. With too
-/// few samples for the coverage the interval is the whole range.
+/// (0.95), from the binomial; `effective` <= sorted.size() widens it for dependent samples. With
+/// too few samples for the coverage the interval is the whole range.
 Interval median_interval(std::span<const double> sorted, double coverage, double effective);
 
 struct Summary {

@@ -1,5 +1,5 @@
-// The device interface on a real accelerator: whatever backend is the default here. Without one every
-// test skips and says so.
+// The device interface on a real accelerator: whatever backend is the default here. Without one
+// every test skips and says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -12,7 +12,8 @@ namespace assay {
 namespace {
 
 using Size = std::uint64_t;
-const std::vector<Size> awkward_sizes = {1, 2, 3, 7, 15, 16, 17, 63, 64, 65, 255, 257, 1000, 4099, 100003};
+const std::vector<Size> awkward_sizes = {1,  2,  3,   7,   15,   16,   17,    63,
+                                         64, 65, 255, 257, 1000, 4099, 100003};
 
 /// The formula of input_value in memory.cu, written again.
 double input_value(Size i, Size which) {
@@ -72,13 +73,16 @@ class MemoryKernels : public testing::TestWithParam<std::string> {
       for (const std::string operation : {"copy", "mul", "add", "triad", "write"}) {
         for (const int hints : {0, 1, 2, 3}) {
           // Guard elements behind the output show a write past its end.
-          Buffer out = std::move(device_->allocate((n + 64) * sizeof(T), MemoryKind::device)).value();
+          Buffer out =
+              std::move(device_->allocate((n + 64) * sizeof(T), MemoryKind::device)).value();
           std::fill_n(out.as<T>(), n + 64, T{-1});
           run(operation + "_" + suffix, out.as<T>(), a.as<T>(), b.as<T>(), n, hints);
           for (Size i = 0; i < n; ++i) {
-            ASSERT_EQ(out.as<T>()[i], expected(operation, i)) << operation << " n=" << n << " i=" << i;
+            ASSERT_EQ(out.as<T>()[i], expected(operation, i))
+                << operation << " n=" << n << " i=" << i;
           }
-          for (Size i = n; i < n + 64; ++i) ASSERT_EQ(out.as<T>()[i], -1) << operation << " n=" << n;
+          for (Size i = n; i < n + 64; ++i)
+            ASSERT_EQ(out.as<T>()[i], -1) << operation << " n=" << n;
         }
       }
     }
@@ -136,13 +140,15 @@ TEST_P(MemoryKernels, CheckFindsAPlantedWrongElement) {
   EXPECT_EQ(std::min({found[1], found[3], found[5]}), 70001u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, MemoryKernels,
+std::vector<std::string> variants() {
 #if defined(__x86_64__)
-                         testing::Values("x86_64_v2", "x86_64_v3", "x86_64_v4"),
+  return {"x86_64_v2", "x86_64_v3", "x86_64_v4"};
 #else
-                         testing::Values("generic"),
+  return {"generic"};
 #endif
-                         [](const auto& info) { return info.param; });
+}
+INSTANTIATE_TEST_SUITE_P(Variants, MemoryKernels, testing::ValuesIn(variants()),
+                         [](const auto& variant) { return variant.param; });
 
 }  // namespace
 }  // namespace assay

@@ -43,7 +43,8 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   int score() override { return kernel_variant().empty() ? 0 : 1; }
   std::string absence() override {
-    return score() > 0 ? "" : "the kernels were built for newer CPUs than this one (x86-64-v2 needed)";
+    return score() > 0 ? ""
+                       : "the kernels were built for newer CPUs than this one (x86-64-v2 needed)";
   }
   std::vector<LibraryFact> libraries() override { return {}; }
   std::vector<DeviceFacts> devices() override {
@@ -67,8 +68,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 }  // namespace
 
-CpuDevice::CpuDevice()
-    : facts_(host_facts()), variant_(kernel_variant()), pool_(usable_cpus()) {}
+CpuDevice::CpuDevice() : facts_(host_facts()), variant_(kernel_variant()), pool_(usable_cpus()) {}
 
 Result<std::pair<std::uint64_t, std::uint64_t>> CpuDevice::memory_free_and_total() const {
   return cpu::memory_free_and_total();
@@ -82,7 +82,8 @@ Result<Buffer> CpuDevice::allocate(std::size_t bytes, MemoryKind kind) {
   madvise(buffer.data(), buffer.bytes(), MADV_HUGEPAGE);
   pool_.run([&](std::size_t worker) {
     const std::size_t begin = bytes / pool_.size() * worker;
-    const std::size_t end = worker + 1 == pool_.size() ? bytes : bytes / pool_.size() * (worker + 1);
+    const std::size_t end =
+        worker + 1 == pool_.size() ? bytes : bytes / pool_.size() * (worker + 1);
     for (std::size_t at = begin; at < end; at += 4096) buffer.as<volatile char>()[at] = 0;
   });
   return buffer;
@@ -111,7 +112,8 @@ SensorReading CpuDevice::sense() const {
   return reading;
 }
 
-Result<std::unique_ptr<Program>> program_of(const ProgramSource& source, const std::string& variant) {
+Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
+                                            const std::string& variant) {
   const std::string file = source.name + ".cu";
   for (const KernelEntry* entry = kernel_entries; entry != nullptr; entry = entry->next) {
     if (file == entry->file && variant == entry->variant) {

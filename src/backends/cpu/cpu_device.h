@@ -30,10 +30,11 @@ class CpuDevice final : public Device {
 };
 
 /// The kernels of `source` as built for `variant`. Error: failed if there is no such kernel file.
-Result<std::unique_ptr<Program>> program_of(const ProgramSource& source, const std::string& variant);
+Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
+                                            const std::string& variant);
 
-/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes asked for and
-/// available.
+/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes asked for
+/// and available.
 Result<Buffer> allocate_host(std::size_t bytes);
 
 }  // namespace assay::cpu

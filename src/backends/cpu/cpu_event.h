@@ -38,7 +38,8 @@ class CpuEvent final : public Event {
     const auto& from = static_cast<const CpuEvent&>(start).occurrence;
     if (!from || !occurrence || !from->done.load(std::memory_order_acquire) ||
         !occurrence->done.load(std::memory_order_acquire)) {
-      return Error{ErrorKind::failed, "cpu event: elapsed time asked for before both events are done"};
+      return Error{ErrorKind::failed,
+                   "cpu event: elapsed time asked for before both events are done"};
     }
     return std::chrono::duration<double>(occurrence->time - from->time).count();
   }

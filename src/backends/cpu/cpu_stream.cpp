@@ -103,15 +103,16 @@ Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
   std::vector<std::size_t> offsets;
   for (unsigned i = 0; i < entry.arguments; ++i) {
     offsets.push_back(storage.size());
-    storage.resize(storage.size() +
-                   (entry.argument_bytes[i] + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+    storage.resize(storage.size() + (entry.argument_bytes[i] + sizeof(std::max_align_t) - 1) /
+                                        sizeof(std::max_align_t));
     std::memcpy(storage.data() + offsets.back(), arguments[i], entry.argument_bytes[i]);
   }
-  enqueue([this, &entry, shape, storage = std::move(storage), offsets = std::move(offsets)]() mutable {
-    std::vector<void*> pointers;
-    for (const std::size_t offset : offsets) pointers.push_back(storage.data() + offset);
-    execute(pool_, entry, shape, pointers.data());
-  });
+  enqueue(
+      [this, &entry, shape, storage = std::move(storage), offsets = std::move(offsets)]() mutable {
+        std::vector<void*> pointers;
+        for (const std::size_t offset : offsets) pointers.push_back(storage.data() + offset);
+        execute(pool_, entry, shape, pointers.data());
+      });
   return {};
 }
 
@@ -192,7 +193,8 @@ Status CpuStream::begin_capture() {
 }
 
 Result<std::unique_ptr<Graph>> CpuStream::end_capture() {
-  if (!capture_) return Error{ErrorKind::failed, "cpu stream: end_capture() without begin_capture()"};
+  if (!capture_)
+    return Error{ErrorKind::failed, "cpu stream: end_capture() without begin_capture()"};
   const std::shared_ptr<Capture> capture = capture_;
   for (CpuStream* stream : capture->streams) stream->capture_.reset();
   capture->streams.clear();

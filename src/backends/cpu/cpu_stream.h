@@ -1,5 +1,5 @@
-// Streams of the CPU backend: a queue worked off in order by a thread of its own, each piece of work
-// spread over the device's thread pool.
+// Streams of the CPU backend: a queue worked off in order by a thread of its own, each piece of
+// work spread over the device's thread pool.
 #pragma once
 
 #include <condition_variable>

@@ -140,7 +140,8 @@ std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
     free = std::min(free, *most > used ? *most - used : 0);
   };
   limit("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current");
-  limit("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
+  limit("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes");
   return {free, total};
 }
 

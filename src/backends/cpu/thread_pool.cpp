@@ -42,9 +42,13 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadPool::pin_caller() const { pin_to({cpus_.front()}); }
+void ThreadPool::pin_caller() const {
+  pin_to({cpus_.front()});
+}
 
-void ThreadPool::unpin_caller() const { pin_to(cpus_); }
+void ThreadPool::unpin_caller() const {
+  pin_to(cpus_);
+}
 
 void ThreadPool::start() {
   for (std::size_t worker = 1; worker < cpus_.size(); ++worker) {

@@ -19,13 +19,13 @@ class ThreadPool {
 
   std::size_t size() const { return cpus_.size(); }
 
-  /// Calls body(worker) once for each worker, in parallel, and returns when all are done. Calls from
-  /// several threads take turns.
+  /// Calls body(worker) once for each worker, in parallel, and returns when all are done. Calls
+  /// from several threads take turns.
   template <typename Body>
   void run(const Body& body) {
-    run_erased(
-        [](const void* context, std::size_t worker) { (*static_cast<const Body*>(context))(worker); },
-        &body);
+    run_erased([](const void* context,
+                  std::size_t worker) { (*static_cast<const Body*>(context))(worker); },
+               &body);
   }
 
   /// Pins the calling thread to worker 0's CPU; for threads that will call run().
@@ -45,7 +45,7 @@ class ThreadPool {
   std::mutex turn_;
   Erased body_ = nullptr;
   const void* context_ = nullptr;
-  std::atomic<unsigned> round_{0};     // a new value starts the workers
+  std::atomic<unsigned> round_{0};  // a new value starts the workers
   std::atomic<unsigned> unfinished_{0};
   std::atomic<bool> stopping_{false};
 };

@@ -146,8 +146,8 @@ class FakeStream final : public Stream {
       return {};
     }
     if (++state_.launches == state_.script.fail_at) {
-      return Error{ErrorKind::failed, "fake: launch " + std::to_string(state_.launches) +
-                                          " fails as ASSAY_FAKE asks"};
+      return Error{ErrorKind::failed,
+                   "fake: launch " + std::to_string(state_.launches) + " fails as ASSAY_FAKE asks"};
     }
     cpu::execute(state_.pool, entry, shape, arguments);
     // The kernels that set up and check are spared: a corrupted check would prove nothing.
@@ -240,7 +240,8 @@ class FakeBackend final : public Backend {
  private:
   static const char* script_text() { return std::getenv("ASSAY_FAKE"); }
   static Result<FakeScript> script() {
-    if (script_text() == nullptr) return Error{ErrorKind::unavailable, "only for tests: ASSAY_FAKE is not set"};
+    if (script_text() == nullptr)
+      return Error{ErrorKind::unavailable, "only for tests: ASSAY_FAKE is not set"};
     return parse_fake_script(script_text());
   }
 };

@@ -6,10 +6,11 @@ namespace assay::fake {
 namespace {
 
 Error bad(std::string_view field) {
-  return {ErrorKind::usage,
-          "ASSAY_FAKE: '" + std::string(field) +
-              "' is not one of launch, rate, noise, rho, drift, throttle, corrupt, fail_at, memory, "
-              "seed, sleep followed by '=' and a number"};
+  return {
+      ErrorKind::usage,
+      "ASSAY_FAKE: '" + std::string(field) +
+          "' is not one of launch, rate, noise, rho, drift, throttle, corrupt, fail_at, memory, "
+          "seed, sleep followed by '=' and a number"};
 }
 
 }  // namespace
@@ -29,18 +30,30 @@ Result<FakeScript> parse_fake_script(std::string_view text) {
       return bad(field);
     }
     const auto whole = static_cast<std::uint64_t>(value);
-    if (name == "launch") script.launch_seconds = value;
-    else if (name == "rate") script.bytes_per_second = value;
-    else if (name == "noise") script.noise = value;
-    else if (name == "rho") script.autocorrelation = value;
-    else if (name == "drift") script.drift = value;
-    else if (name == "throttle") script.throttled_share = value;
-    else if (name == "corrupt") script.corrupt = value != 0;
-    else if (name == "fail_at") script.fail_at = whole;
-    else if (name == "memory") script.memory_bytes = whole;
-    else if (name == "seed") script.seed = whole;
-    else if (name == "sleep") script.real_seconds = value;
-    else return bad(field);
+    if (name == "launch")
+      script.launch_seconds = value;
+    else if (name == "rate")
+      script.bytes_per_second = value;
+    else if (name == "noise")
+      script.noise = value;
+    else if (name == "rho")
+      script.autocorrelation = value;
+    else if (name == "drift")
+      script.drift = value;
+    else if (name == "throttle")
+      script.throttled_share = value;
+    else if (name == "corrupt")
+      script.corrupt = value != 0;
+    else if (name == "fail_at")
+      script.fail_at = whole;
+    else if (name == "memory")
+      script.memory_bytes = whole;
+    else if (name == "seed")
+      script.seed = whole;
+    else if (name == "sleep")
+      script.real_seconds = value;
+    else
+      return bad(field);
   }
   return script;
 }

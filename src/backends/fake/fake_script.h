@@ -11,17 +11,17 @@ namespace assay::fake {
 
 /// ASSAY_FAKE="noise=0.01,corrupt=1": any of the fields below, missing ones at their defaults.
 struct FakeScript {
-  double launch_seconds = 1e-4;     ///< launch: time of every kernel
-  double bytes_per_second = 1e11;   ///< rate: of copies and fills
-  double noise = 0.001;             ///< noise: standard deviation of log(time)
-  double autocorrelation = 0;       ///< rho: lag-1 correlation of the noise
-  double drift = 0;                 ///< drift: relative slowdown per second of device time
-  double throttled_share = 0;       ///< throttle: share of launches at 60% of the clock
-  bool corrupt = false;             ///< corrupt: every kernel leaves one wrong byte
-  std::uint64_t fail_at = 0;        ///< fail_at: the launch that fails; 0: none
+  double launch_seconds = 1e-4;    ///< launch: time of every kernel
+  double bytes_per_second = 1e11;  ///< rate: of copies and fills
+  double noise = 0.001;            ///< noise: standard deviation of log(time)
+  double autocorrelation = 0;      ///< rho: lag-1 correlation of the noise
+  double drift = 0;                ///< drift: relative slowdown per second of device time
+  double throttled_share = 0;      ///< throttle: share of launches at 60% of the clock
+  bool corrupt = false;            ///< corrupt: every kernel leaves one wrong byte
+  std::uint64_t fail_at = 0;       ///< fail_at: the launch that fails; 0: none
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  ///< memory: of the device
-  std::uint64_t seed = 1;           ///< seed: of the noise
-  double real_seconds = 0;          ///< sleep: wall time every kernel really takes
+  std::uint64_t seed = 1;                               ///< seed: of the noise
+  double real_seconds = 0;  ///< sleep: wall time every kernel really takes
 };
 
 /// Error: usage, naming the field and what is allowed.
