@@ -85,9 +85,12 @@ Result<TuningResult> find_fastest(Device& device, Stream& stream,
   TuningResult result;
   result.tried = trials.size();
 
+  const auto out_of_time = [&] {
+    return std::chrono::duration<double>(Clock::now() - began).count() > limits.time_box_seconds;
+  };
+
   for (int round = 0; round < limits.screening_rounds; ++round) {
-    const double spent = std::chrono::duration<double>(Clock::now() - began).count();
-    if (round > 0 && spent > limits.time_box_seconds) break;
+    if (round > 0 && out_of_time()) break;
     TRY(tuner.run_round(trials, round, 1, 0));
   }
   std::sort(trials.begin(), trials.end(),
@@ -97,13 +100,15 @@ Result<TuningResult> find_fastest(Device& device, Stream& stream,
   if (trials.size() > limits.most_finalists) trials.resize(limits.most_finalists);
 
   if (trials.size() > 1) {
-    const double least = trials.front().best();
+    // By the median: on a machine that is busy otherwise, the best is much less than a run takes.
+    const double usual = trials.front().median();
     const int repetitions =
-        least > 0 ? std::clamp(static_cast<int>(std::ceil(limits.final_seconds / least)), 1, 1000)
+        usual > 0 ? std::clamp(static_cast<int>(std::ceil(limits.final_seconds / usual)), 1, 1000)
                   : 1;
     // The screening chose them: fresh numbers decide.
     for (Trial& trial : trials) trial.seconds.clear();
     for (int round = 0; round < limits.final_rounds; ++round) {
+      if (round >= 3 && out_of_time()) break;
       TRY(tuner.run_round(trials, round, repetitions, repetitions));
     }
   }

@@ -19,7 +19,7 @@ struct TuningLimits {
   std::size_t most_finalists = 5;
   int final_rounds = 5;
   double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
-  double time_box_seconds = 20;  ///< screening ends early, with at least one round
+  double time_box_seconds = 20;  ///< then rounds end early: screening 1, final 3 at least
 };
 
 struct TuningResult {
@@ -29,9 +29,9 @@ struct TuningResult {
 };
 
 /// Each contender runs once untimed, then once per screening round; those near the best meet again
-/// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each meets
-/// the clock its own power draw leaves it; the lowest median wins. Rounds alternate direction,
-/// so that a drifting clock meets all alike. Error: the last contender's, if none runs.
+/// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each
+/// meets the clock its own power draw leaves it; the lowest median wins. Rounds alternate
+/// direction, so that a drifting clock meets all alike. Error: the last contender's, if none runs.
 Result<TuningResult> find_fastest(Device& device, Stream& stream,
                                   const std::vector<Contender>& contenders,
                                   const TuningLimits& limits = {});
