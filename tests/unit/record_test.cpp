@@ -33,6 +33,7 @@ TEST(Record, MissingIsMissingAndNeverZero) {
   }
   EXPECT_FALSE(json["device"].contains("memory_bytes"));
   EXPECT_FALSE(json["device"].contains("pci"));
+  EXPECT_FALSE(json["device"].contains("clock_hz"));
   const auto read = record_from_json(json);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->reason, "too large");
@@ -43,6 +44,7 @@ TEST(Record, ValuesAreInSiUnits) {
   const Json json = to_json(passed_record("1GiB", 1e-3));
   EXPECT_EQ(json["value"]["unit"], "bytes/s");
   EXPECT_DOUBLE_EQ(json["value"]["median"].get<double>(), 3e12);
+  EXPECT_DOUBLE_EQ(json["value"]["share"].get<double>(), 3e12 / 4.8e12);
   EXPECT_DOUBLE_EQ(json["samples"]["seconds"][0].get<double>(), 1e-3);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,21 @@ TEST(Store, TextThatIsNotUtf8DoesNotStopARecord) {
   Record record = passed_record("1MiB");
   record.device.name = "GPU \xff";
   ASSERT_TRUE(store->append(record).ok());
+  EXPECT_EQ(read_records(folder.path())->records.at(0).device.name, "GPU \xef\xbf\xbd");
+}
+
+TEST(Store, AWriterWaitsForTheOthersLock) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  const auto path = folder.path() / "records.jsonl";
+  const int other = ::open(path.c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  std::thread writer([&] { ASSERT_TRUE(store->append(passed_record("1MiB")).ok()); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(contents(path), "");
+  ::flock(other, LOCK_UN);
+  writer.join();
+  ::close(other);
   EXPECT_EQ(read_records(folder.path())->records.size(), 1u);
 }
 

@@ -11,6 +11,7 @@ TEST(Suggest, EditDistance) {
   EXPECT_EQ(edit_distance("same", "same"), 0u);
   EXPECT_EQ(edit_distance("abcd", "acbd"), 1u);
   EXPECT_EQ(edit_distance("rnu", "run"), 1u);
+  EXPECT_EQ(edit_distance("cdab", "efba"), 3u);
   EXPECT_EQ(edit_distance("ab", ""), 2u);
 }
 
