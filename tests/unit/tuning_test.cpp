@@ -48,6 +48,16 @@ TEST_F(Tuning, TheFastestWins) {
   EXPECT_GE(result->seconds, 300e-6);
 }
 
+TEST_F(Tuning, TheFinalDecidesAmongThoseTheScreeningKeeps) {
+  TuningLimits limits;
+  limits.screening_margin = 100;
+  const auto result = find_fastest(
+      *device_, *stream_,
+      {busy(microseconds(900)), busy(microseconds(600)), busy(microseconds(300))}, limits);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->fastest, 2u);
+}
+
 TEST_F(Tuning, ThoseThatDoNotRunAreLeftOut) {
   const auto result =
       find_fastest(*device_, *stream_, {failing(), busy(microseconds(200)), failing()});
