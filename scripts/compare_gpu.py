@@ -1,8 +1,7 @@
 """Holds assay against PyTorch on one GPU, in one process run, alternating, and prints a table.
 
-Every row is: what, PyTorch's figure, assay's figure, the ratio, what is wanted. PyTorch is timed twice
-over, one launch at a time behind a delay (as assay does) and as a row of launches (as do_bench does),
-and the better median counts. Exit status 1 if a row misses its mark.
+Every row is: what, PyTorch's figure, assay's figure, the ratio, what is wanted. Both are timed alike:
+settled under load, launches queued behind a delay, medians. Exit status 1 if a row misses its mark.
 """
 
 import argparse
@@ -18,6 +17,7 @@ import torch
 SHAPES = ["4096x4096x4096", "8192x8192x8192", "16384x16384x16384", "16384x8192x1280",
           "16384x1024x8192", "16384x8192x7168", "16384x3584x8192"]
 GIB = 1 << 30
+ROW = 20  # products per sample on both sides: pauses between samples then leave the clock alone
 
 
 class Table:
@@ -89,32 +89,24 @@ def launched_for(seconds, work):
     torch.cuda.synchronize()
 
 
-def torch_seconds(work):
-    """The better of two ways to time `work`: one launch at a time behind a delay, and in a row.
+def torch_seconds(work, row=1, settle=0.5):
+    """Median seconds of `work`, `row` of them between two events behind a delay, as assay times them.
 
-    Both after half a second of load and over 0.4 s at least, since a clock under a power cap settles
-    only then; short bursts from idle would show a rate nobody can keep up.
+    After `settle` seconds of load, since memory and a clock under a power cap settle only then; short
+    bursts from idle would show a rate nobody can keep up.
     """
-    def timed(begin):
+    launched_for(settle, work)
+    times, begin = [], time.monotonic()
+    while len(times) < 20 or time.monotonic() - begin < 0.5:
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin()
+        torch.cuda._sleep(40_000)  # about 25 us: the first launch is queued before the device starts
         start.record()
-        work()
+        for _ in range(row):
+            work()
         stop.record()
-        return start, stop
-
-    medians = []
-    for isolated in (True, False):
-        launched_for(0.5, work)
-        pairs, begin = [], time.monotonic()
-        while len(pairs) < 20 or time.monotonic() - begin < 0.4:
-            # About 25 us of delay: the launch is queued before the device gets to it.
-            pairs.append(timed((lambda: torch.cuda._sleep(40_000)) if isolated else (lambda: None)))
-            if isolated or len(pairs) % 10 == 0:
-                torch.cuda.synchronize()
         torch.cuda.synchronize()
-        medians.append(statistics.median(a.elapsed_time(b) / 1e3 for a, b in pairs))
-    return min(medians)
+        times.append(start.elapsed_time(stop) / 1e3 / row)
+    return statistics.median(times)
 
 
 def paired(torch_rate, assay_rate, rounds=2):
@@ -164,29 +156,32 @@ def compare_link(assay, table):
 
 
 def torch_gemm_rate(m, n, k, dtype):
-    """The best of matmul NN, matmul NT and linear."""
+    """The best of matmul NN, matmul NT and linear: chosen by one measurement, rated by a fresh one."""
     a = torch.randn(m, k, device="cuda", dtype=dtype)
     b = torch.randn(k, n, device="cuda", dtype=dtype)
     bt = torch.randn(n, k, device="cuda", dtype=dtype)
     out = torch.empty(m, n, device="cuda", dtype=dtype)
-    best = min(torch_seconds(lambda: torch.matmul(a, b, out=out)),
-               torch_seconds(lambda: torch.matmul(a, bt.t(), out=out)),
-               torch_seconds(lambda: torch.nn.functional.linear(a, bt)))
-    return 2.0 * m * n * k / best
+    ways = [lambda: torch.matmul(a, b, out=out), lambda: torch.matmul(a, bt.t(), out=out),
+            lambda: torch.nn.functional.linear(a, bt)]
+    best = min(ways, key=lambda way: torch_seconds(way, ROW))
+    return 2.0 * m * n * k / torch_seconds(best, ROW)
 
 
 def compare_gemm(assay, table, shapes, rounds):
     for name, dtype in [("bf16", torch.bfloat16), ("f16", torch.float16)]:
         for shape in shapes:
             m, n, k = map(int, shape.split("x"))
-            cell = ("gemm", f"shape={shape}", f"dtype={name}", "inputs=normal")
+            cell = ("gemm", f"shape={shape}", f"dtype={name}", "inputs=normal", f"chain={ROW}",
+                    "layout=any")
             rates = {"torch": [], "default": [], "best": []}
             for _ in range(rounds):  # PyTorch before and after assay, so that heat meets both alike
                 rates["torch"].append(torch_gemm_rate(m, n, k, dtype))
-                rates["default"].append(assay.median(*cell, "layout=TN,NN"))
-                rates["best"].append(assay.median(*cell, "layout=any", "algorithm=best"))
+                for algorithm in ("default", "best"):
+                    rates[algorithm].append(assay.median(*cell, f"algorithm={algorithm}"))
                 rates["torch"].append(torch_gemm_rate(m, n, k, dtype))
                 torch.cuda.empty_cache()
+            print("    " + "  ".join(f"{who} " + " ".join(f"{v / 1e12:.1f}" for v in values)
+                                     for who, values in rates.items()))
             mean = {who: statistics.mean(values) / 1e12 for who, values in rates.items()}
             for algorithm, least in [("default", 0.99), ("best", 1.0)]:
                 table.add(f"gemm {shape} {name} {algorithm}", mean["torch"], mean[algorithm],

@@ -47,11 +47,15 @@ class GemmCase final : public Case {
   }
 
   Work work() const override {
-    return {
-        .bytes = chosen().problem.bytes(), .flops = chosen().problem.flops(), .math = cell_.dtype};
+    const double chain = cell_.chain;
+    return {.bytes = chain * chosen().problem.bytes(),
+            .flops = chain * chosen().problem.flops(),
+            .repetitions = chain,
+            .math = cell_.dtype};
   }
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
+  bool fits_behind_gate() const override { return cell_.chain <= 20; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     const BlasFacts& facts = chosen().library->facts();
@@ -66,9 +70,12 @@ class GemmCase final : public Case {
   }
 
   Status enqueue(Stream& stream) override {
-    const OperandSet& set = matrices_.sets()[next_];
-    next_ = (next_ + 1) % matrices_.sets().size();
-    return chosen().plan->enqueue(stream, set.pointers(), workspace_view());
+    for (int i = 0; i < cell_.chain; ++i) {
+      const OperandSet& set = matrices_.sets()[next_];
+      next_ = (next_ + 1) % matrices_.sets().size();
+      TRY(chosen().plan->enqueue(stream, set.pointers(), workspace_view()));
+    }
+    return {};
   }
 
   Result<Verification> verify(Stream& stream) override {

@@ -111,6 +111,12 @@ std::vector<Axis> make_axes() {
        .defaults = {"0"},
        .choices = {},
        .least = 0},
+      {.name = "chain",
+       .description = "products queued back to back per sample, for the rate without pauses",
+       .kind = Axis::Kind::integer,
+       .defaults = {"1"},
+       .choices = {},
+       .most = 1000},
       {.name = "algorithm",
        .description = "default: the library's own choice; best: the fastest of its top candidates, "
                       "measured here",
@@ -159,6 +165,7 @@ GemmCell parse_gemm_cell(const Cell& cell) {
   parsed.inputs = static_cast<Inputs>(index_in(patterns, cell.text("inputs")));
   parsed.pad = static_cast<std::int64_t>(cell.integer("pad"));
   parsed.rotate_bytes = cell.integer("rotate");
+  parsed.chain = static_cast<int>(cell.integer("chain"));
   parsed.best = cell.text("algorithm") == "best";
   parsed.fast_accumulate = cell.text("accumulate") == "fast";
   return parsed;

@@ -25,6 +25,7 @@ struct GemmCell {
   Inputs inputs = Inputs::normal;
   std::int64_t pad = 0;
   std::uint64_t rotate_bytes = 0;
+  int chain = 1;  ///< products queued back to back per sample
   bool best = false;
   bool fast_accumulate = false;
 };

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "blas/tuning.h"
 #include "core/suggest.h"
+#include "measure/fastest.h"
 
 namespace assay {
 namespace {
 
-constexpr int most_candidates = 32;  // of one library and layout
+constexpr int most_candidates = 64;  // of one library and layout
 // What PyTorch gives cuBLASLt on Hopper, and what hipblaslt-bench gives hipBLASLt. A best algorithm
 // may use more.
 constexpr std::size_t workspace_cuda = std::size_t{32} << 20;

@@ -11,50 +11,13 @@
 #include <optional>
 #include <string_view>
 
-#include "statistics/summary.h"
-
 namespace assay {
 namespace {
 
-constexpr std::size_t finalists = 6;
-constexpr int screening_rounds = 3;
-constexpr int final_rounds = 15;
 constexpr std::array<std::string_view, 4> hint_names = {"none", "stores", "loads", "both"};
 
 bool is_gpu(const DeviceFacts& facts) {
   return facts.max_threads_per_block > 1;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
-struct Trial {
-  MemoryGeometry geometry;
-  std::vector<double> seconds;
-};
-
-/// Every trial once per round, so that a drifting clock meets all of them alike.
-std::optional<Error> run_rounds(
-    std::vector<Trial>& trials, int rounds,
-    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of) {
-  std::optional<Error> last_error;
-  for (int round = 0; round < rounds; ++round) {
-    for (Trial& trial : trials) {
-      const Result<double> seconds = seconds_of(trial.geometry);
-      if (seconds) {
-        trial.seconds.push_back(*seconds);
-      } else {
-        last_error = seconds.error();
-      }
-    }
-  }
-  std::erase_if(trials, [](const Trial& trial) { return trial.seconds.empty(); });
-  std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
-    return median_of(a.seconds) < median_of(b.seconds);
-  });
-  return last_error;
 }
 
 }  // namespace
@@ -109,28 +72,9 @@ std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts) {
   return candidates;
 }
 
-Result<MemoryGeometry> search_geometry(
-    const std::vector<MemoryGeometry>& candidates,
-    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of) {
-  std::vector<Trial> trials;
-  for (const MemoryGeometry& candidate : candidates) trials.push_back({candidate, {}});
-  const std::optional<Error> error = run_rounds(trials, screening_rounds, seconds_of);
-  if (trials.empty()) {
-    return error.value_or(Error{ErrorKind::failed, "memory: no launch geometry to try"});
-  }
-  if (trials.size() > finalists) trials.resize(finalists);
-  for (Trial& trial : trials)
-    trial.seconds.clear();  // the screening chose them: fresh numbers decide
-  if (const std::optional<Error> failure = run_rounds(trials, final_rounds, seconds_of);
-      trials.empty()) {
-    return *failure;
-  }
-  return trials.front().geometry;
-}
-
-std::vector<MemoryGeometry> GeometryCache::find(const std::string& key) const {
+std::optional<MemoryGeometry> GeometryCache::find(const std::string& key) const {
   std::ifstream file(folder_ + "/memory-geometry");
-  std::vector<MemoryGeometry> found;
+  std::optional<MemoryGeometry> found;
   // One entry a line, the key last because it may hold spaces; a later line overrides.
   for (std::string line; std::getline(file, line);) {
     MemoryGeometry geometry;
@@ -141,7 +85,7 @@ std::vector<MemoryGeometry> GeometryCache::find(const std::string& key) const {
         key_at == 0 || line.substr(static_cast<std::size_t>(key_at)) != key) {
       continue;
     }
-    found = {geometry};
+    found = geometry;
   }
   return found;
 }

@@ -2,12 +2,11 @@
 // What is fastest differs by device, operation and size, so it is searched once and kept.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/result.h"
 #include "device/device.h"
 
 namespace assay {
@@ -36,19 +35,12 @@ LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& fact
 /// compiler's, only the store kind differs.
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
 
-/// Runs each candidate through `seconds_of` (seconds of one launch) a few times, the best again in
-/// alternating rounds, and returns the one with the least median. Error: that of `seconds_of` if no
-/// candidate runs at all.
-Result<MemoryGeometry> search_geometry(
-    const std::vector<MemoryGeometry>& candidates,
-    const std::function<Result<double>(const MemoryGeometry&)>& seconds_of);
-
 /// Geometries found before, in one small file of the user's cache folder. A damaged or foreign file
 /// counts as empty; an unwritable folder only means searching again.
 class GeometryCache {
  public:
   explicit GeometryCache(std::string folder) : folder_(std::move(folder)) {}
-  std::vector<MemoryGeometry> find(const std::string& key) const;  ///< empty or one
+  std::optional<MemoryGeometry> find(const std::string& key) const;
   void keep(const std::string& key, const MemoryGeometry& geometry) const;
 
  private:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "blas/blas_libraries.h"
+#include "blas/cublaslt_variations.h"
 #include "blas/device_types.h"
 #include "blas/lt_blas.h"
 #include "blas/lt_dialects.h"
@@ -9,29 +10,16 @@
 namespace assay::lt {
 namespace {
 
-using ConfigGet = int (*)(const void* algorithm, int attribute, void* value, std::size_t bytes,
-                          std::size_t* written);
+AlgorithmFunctions algorithm_functions;  // written once, by load()
 
-std::string describe_algorithm(const Library& library, const void* algorithm) {
-  // cublasLtMatmulAlgoConfigAttributes_t numbers and sizes.
-  constexpr struct {
-    const char* name;
-    int attribute;
-    std::size_t bytes;
-  } fields[] = {{"algo", 0, 4},   {"tile", 1, 4},    {"stages", 6, 4}, {"cluster", 8, 2},
-                {"splitk", 2, 4}, {"swizzle", 4, 4}, {"custom", 5, 4}, {"inner", 7, 2}};
-  const auto get = reinterpret_cast<ConfigGet>(library.get_algorithm_config);
-  std::string text;
-  for (const auto& field : fields) {
-    std::uint32_t value = 0;
-    std::size_t written = 0;
-    if (get == nullptr || get(algorithm, field.attribute, &value, field.bytes, &written) != 0) {
-      continue;
-    }
-    if (!text.empty()) text += ' ';
-    text += fmt::format("{}={}", field.name, value);
-  }
-  return text;
+std::string name_algorithm(const Library&, const void* algorithm) {
+  return describe_algorithm(algorithm_functions, algorithm);
+}
+
+std::vector<GemmAlgorithm> find_neighbours(Handle handle, const Descriptors& descriptors,
+                                           const std::vector<GemmAlgorithm>& listed,
+                                           std::size_t workspace_bytes, std::size_t most) {
+  return neighbours(algorithm_functions, handle, descriptors, listed, workspace_bytes, most);
 }
 
 std::string version(const Library& library, Handle) {
@@ -43,9 +31,10 @@ Result<const Library*> load() {
   static const Result<Library> loaded = []() -> Result<Library> {
     const SharedLibrary file = TRY(open_cuda_library("libcublasLt", "ASSAY_CUBLASLT_LIBRARY"));
     Library library{cublaslt_dialect, TRY(bind_functions(file, "cublasLt")), file.path(), &version,
-                    &describe_algorithm};
+                    &name_algorithm};
     library.get_version = file.symbol("cublasLtGetVersion");
-    library.get_algorithm_config = file.symbol("cublasLtMatmulAlgoConfigGetAttribute");
+    library.neighbours = &find_neighbours;
+    algorithm_functions = bind_algorithm_functions(file);
     return library;
   }();
   if (!loaded.ok()) return loaded.error();

@@ -95,6 +95,12 @@ class LtBlas final : public Blas {
                    fmt::format("{} {} has no algorithm for {} within {} bytes of workspace",
                                facts_.name, facts_.version, describe(problem), workspace_bytes)};
     }
+    if (library_.neighbours != nullptr && usable.size() < static_cast<std::size_t>(most)) {
+      const std::size_t room = static_cast<std::size_t>(most) - usable.size();
+      const auto more =
+          library_.neighbours(handle_.get(), descriptors, usable, workspace_bytes, room);
+      usable.insert(usable.end(), more.begin(), more.end());
+    }
     return usable;
   }
 

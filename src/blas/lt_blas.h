@@ -3,12 +3,15 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "blas/blas.h"
 #include "blas/lt_api.h"
 #include "device/shared_library.h"
 
 namespace assay::lt {
+
+class Descriptors;
 
 /// A loaded library; lives as long as the process.
 struct Library {
@@ -18,8 +21,11 @@ struct Library {
   std::string (*version)(const Library& library, Handle handle);
   /// Names an algorithm from its bytes, for records.
   std::string (*describe_algorithm)(const Library& library, const void* algorithm);
-  void* get_version = nullptr;           ///< the library's own function; its type differs
-  void* get_algorithm_config = nullptr;  ///< cublasLtMatmulAlgoConfigGetAttribute, if there is one
+  void* get_version = nullptr;  ///< the library's own function; its type differs
+  /// Further algorithms like those `listed`; null where the heuristic lists all there are.
+  std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
+                                           const std::vector<GemmAlgorithm>& listed,
+                                           std::size_t workspace_bytes, std::size_t most) = nullptr;
 };
 
 /// Binds every function of ASSAY_LT_FUNCTIONS as `prefix` + symbol. Error: unavailable, naming the

@@ -14,6 +14,7 @@ namespace assay {
 struct GemmOutcome {
   Verification verification;
   std::map<std::string, std::string> notes;
+  Work work;
 };
 
 /// `settings` replaces the defaults of some axes; one cell must come out.
@@ -28,6 +29,7 @@ inline Result<GemmOutcome> run_gemm(Device& device, Stream& stream,
   for (int i = 0; i < 3; ++i) TRY(prepared->enqueue(stream));
   TRY(stream.synchronize());
   GemmOutcome outcome;
+  outcome.work = prepared->work();
   outcome.verification = TRY(prepared->verify(stream));
   for (const auto& [key, value] : prepared->notes()) outcome.notes[key] = value;
   return outcome;

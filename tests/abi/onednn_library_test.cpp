@@ -81,6 +81,15 @@ TEST_F(OneDnn, BestPacksWeightsOrNot) {
   EXPECT_EQ(notes.at("operand_sets"), "3");
 }
 
+TEST_F(OneDnn, AChainIsCountedProductByProduct) {
+  const auto outcome =
+      run_gemm(*device_, *stream_, {{"shape", "16x32x64"}, {"dtype", "f32"}, {"chain", "7"}});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(outcome->verification.passed);
+  EXPECT_EQ(outcome->work.repetitions, 7);
+  EXPECT_EQ(outcome->work.flops / outcome->work.repetitions, 2.0 * 16 * 32 * 64);
+}
+
 TEST_F(OneDnn, AlphaBetaAndAForeignC) {
   GemmProblem p = make_gemm(2, 3, 4, DataType::f32, DataType::f32);
   p.alpha = 0.5;

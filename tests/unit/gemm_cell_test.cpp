@@ -40,6 +40,7 @@ TEST(GemmCell, ReadsEveryAxis) {
                                  {"inputs", "integers"},
                                  {"pad", "128"},
                                  {"rotate", "512MiB"},
+                                 {"chain", "20"},
                                  {"algorithm", "best"}});
   EXPECT_EQ(cell.m, 16384);
   EXPECT_EQ(cell.n, 1024);
@@ -52,6 +53,7 @@ TEST(GemmCell, ReadsEveryAxis) {
   EXPECT_EQ(cell.inputs, Inputs::integers);
   EXPECT_EQ(cell.pad, 128);
   EXPECT_EQ(cell.rotate_bytes, std::uint64_t{512} << 20);
+  EXPECT_EQ(cell.chain, 20);
   EXPECT_TRUE(cell.best);
   EXPECT_FALSE(cell.fast_accumulate);
 }
