@@ -25,13 +25,19 @@ constexpr std::array<Entry, 11> entries = {{
     {DataType::i32, "i32", 4},
 }};
 
-const Entry& entry_of(DataType type) { return entries[static_cast<std::size_t>(type)]; }
+const Entry& entry_of(DataType type) {
+  return entries[static_cast<std::size_t>(type)];
+}
 
 }  // namespace
 
-std::size_t size_of(DataType type) { return entry_of(type).bytes; }
+std::size_t size_of(DataType type) {
+  return entry_of(type).bytes;
+}
 
-std::string_view name_of(DataType type) { return entry_of(type).name; }
+std::string_view name_of(DataType type) {
+  return entry_of(type).name;
+}
 
 std::optional<DataType> parse_data_type(std::string_view name) {
   for (const Entry& entry : entries) {

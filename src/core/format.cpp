@@ -1,5 +1,6 @@
 // The compiled part of fmt. Debian has it only as a shared library, which assay must not need, and
-// header-only fmt makes every file take three times as long to compile; so it is compiled here, once.
+// header-only fmt makes every file take three times as long to compile; so it is compiled here,
+// once.
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

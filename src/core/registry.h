@@ -1,5 +1,5 @@
-// Self-registration: a file that defines a benchmark, backend or kernel announces it with one static
-// object, so adding one never means editing a list.
+// Self-registration: a file that defines a benchmark, backend or kernel announces it with one
+// static object, so adding one never means editing a list.
 #pragma once
 
 #include <vector>

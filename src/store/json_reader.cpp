@@ -55,8 +55,8 @@ Result<double> JsonReader::number(const char* key) const {
 
 Result<std::uint64_t> JsonReader::count(const char* key) const {
   const Json* json = TRY(required(key));
-  const bool negative = !json->is_number_unsigned() && json->is_number_integer() &&
-                        json->get<std::int64_t>() < 0;
+  const bool negative =
+      !json->is_number_unsigned() && json->is_number_integer() && json->get<std::int64_t>() < 0;
   if (!json->is_number_integer() || negative) {
     return wrong(key, "must be a whole number, not negative");
   }
