@@ -14,7 +14,10 @@ function(assay_cpu_kernels out)
     add_library(kernels_${variant} OBJECT ${kernels})
     target_link_libraries(kernels_${variant} PRIVATE assay_options)
     # fp-contract=fast only where the hardware has fma: results stay within the tests' bounds.
+    # local-exec: kernels are only ever linked into executables, and with sanitizers the AVX-512 code
+    # for another TLS model is one that ld cannot relax.
     target_compile_options(kernels_${variant} PRIVATE -x c++ -O3 -fno-math-errno
+                           -ftls-model=local-exec
                            -DASSAY_CPU_VARIANT=${variant})
     if(NOT variant STREQUAL generic)
       string(REPLACE "x86_64_" "x86-64-" march ${variant})
