@@ -36,7 +36,7 @@ constexpr u64 tile_columns = 4096;
 template <typename Body>
 DEVICE void for_each_element(u64 rows, u64 columns, Body body) {
   const u64 per_row = (columns + tile_columns - 1) / tile_columns;
-  const TileRange tiles = my_tiles(rows * per_row);
+  const Tiles tiles = my_tiles(rows * per_row, 1);
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
     const u64 row = tile / per_row, first = tile % per_row * tile_columns;
     const u64 end = first + tile_columns < columns ? first + tile_columns : columns;
@@ -97,7 +97,7 @@ DEVICE void count_unwritten(u64* found, const Word* d, u64 rows, u64 columns, u6
 template <typename Term>
 DEVICE void sum_terms(double* out, u64 sums, u64 count, Term term) {
   SHARED double scratch[BLOCK_LIMIT];
-  const TileRange mine = my_tiles(sums);
+  const Tiles mine = my_tiles(sums, 1);
   for (u64 i = mine.begin; i < mine.end; i += mine.step) {
     double sum = 0, squares = 0;
     for (u64 j = thread_index(); j < count; j += block_threads()) {
@@ -180,9 +180,9 @@ KERNEL(sample_products, double* out, const u64* where, u64 samples, const void* 
 /// out[i] = element (row, column) of matrix `batch`, with where as above.
 KERNEL(gather_elements, double* out, const u64* where, u64 samples, const void* x, int type, u64 ld,
        u64 batch_stride) {
-  const TileRange tiles = my_tiles((samples + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(samples, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i >= samples) continue;
     const u64* at = where + 3 * i;
     out[i] = element_at(x, type, at[0] * batch_stride + at[1] * ld + at[2]);

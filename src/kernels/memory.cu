@@ -47,14 +47,14 @@ DEVICE void transform(T* out, const T* a, const T* b, u64 n, Compute compute) {
   using P = NativePack<T>;
   constexpr u64 width = sizeof(P) / sizeof(T);
   const u64 packs = n / width, threads = block_threads(), per_tile = threads * UNROLL;
-  const TileRange tiles = my_tiles((packs + per_tile - 1) / per_tile);
+  const Tiles tiles = my_tiles(packs, per_tile);
   const P* pa = reinterpret_cast<const P*>(a);
   const P* pb = reinterpret_cast<const P*>(b);
   P* po = reinterpret_cast<P*>(out);
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 first = tile * per_tile + thread_index();
+    const u64 first = tile + thread_index();
     P x[UNROLL] = {}, y[UNROLL] = {};
-    if ((tile + 1) * per_tile <= packs) {
+    if (tile + per_tile <= packs) {
       UNROLL_LOOP
       for (int u = 0; u < UNROLL; ++u) {
         if (Inputs > 0) x[u] = load<StreamingLoads>(pa + first + u * threads);
@@ -124,15 +124,15 @@ DEVICE void reduce(T* partial, const T* a, const T* b, u64 n) {
   using P = NativePack<T>;
   constexpr int width = sizeof(P) / sizeof(T);
   const u64 packs = n / width, threads = block_threads(), per_tile = threads * UNROLL;
-  const TileRange tiles = my_tiles((packs + per_tile - 1) / per_tile);
+  const Tiles tiles = my_tiles(packs, per_tile);
   const P* pa = reinterpret_cast<const P*>(a);
   const P* pb = reinterpret_cast<const P*>(b);
   P sums[UNROLL];
   UNROLL_LOOP
   for (int u = 0; u < UNROLL; ++u) sums[u] = broadcast<T, width>(0);
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 first = tile * per_tile + thread_index();
-    if ((tile + 1) * per_tile <= packs) {
+    const u64 first = tile + thread_index();
+    if (tile + per_tile <= packs) {
       UNROLL_LOOP
       for (int u = 0; u < UNROLL; ++u) {
         const P x = load<StreamingLoads>(pa + first + u * threads);
@@ -179,9 +179,9 @@ DEVICE void run_reduction(T* partial, const T* a, const T* b, u64 n, int hints) 
 
 template <typename T>
 DEVICE void initialize(T* x, u64 n, u32 which) {
-  const TileRange tiles = my_tiles((n + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(n, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i < n) x[i] = static_cast<T>(input_value(i, which));
   }
 }
@@ -190,10 +190,10 @@ DEVICE void initialize(T* x, u64 n, u32 which) {
 /// found[2 * block + 1] the index of its first wrong element (n if none).
 template <typename T>
 DEVICE void check(u64* found, const T* out, u64 n, int operation) {
-  const TileRange tiles = my_tiles((n + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(n, block_threads());
   u64 wrong = 0, first = n;
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i < n && out[i] != static_cast<T>(expected_value(i, operation))) {
       if (i < first) first = i;
       ++wrong;
@@ -248,10 +248,10 @@ MEMORY_KERNELS(double, f64)
 
 /// Exact sums, one per block, that `read` (inputs 1) and `dot` (inputs 2) approximate.
 KERNEL(exact_sum, u64* partial, u64 n, int inputs) {
-  const TileRange tiles = my_tiles((n + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(n, block_threads());
   u64 sum = 0;
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i < n) sum += static_cast<u64>(input_value(i, 0)) * (inputs > 1 ? input_value(i, 1) : 1);
   }
   SHARED u64 scratch[BLOCK_LIMIT];

@@ -11,19 +11,19 @@ DEVICE u64 pattern_word(u64 i, u64 seed) {
 }  // namespace
 
 KERNEL(fill_pattern, u64* words, u64 n, u64 seed) {
-  const TileRange tiles = my_tiles((n + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(n, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i < n) words[i] = pattern_word(i, seed);
   }
 }
 
 /// wrong[block]: how many of the block's words are not the pattern's.
 KERNEL(check_pattern, u64* wrong, const u64* words, u64 n, u64 seed) {
-  const TileRange tiles = my_tiles((n + block_threads() - 1) / block_threads());
+  const Tiles tiles = my_tiles(n, block_threads());
   u64 count = 0;
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = tile * block_threads() + thread_index();
+    const u64 i = tile + thread_index();
     if (i < n && words[i] != pattern_word(i, seed)) ++count;
   }
   SHARED u64 scratch[BLOCK_LIMIT];

@@ -145,17 +145,20 @@ DEVICE void barrier() {
 }
 #endif
 
-/// The tiles a block works on, out of `tiles`: interleaved on a GPU, so that neighbouring blocks
-/// touch neighbouring memory; one contiguous run on a CPU, for its prefetchers and NUMA nodes.
-struct TileRange {
+/// The items a block works on, out of `items`, `per_tile` at a time: tiles begin, begin + step, ...
+/// below end. Tiles are interleaved on a GPU, so that neighbouring blocks touch neighbouring
+/// memory; a block has one contiguous run on a CPU, for its prefetchers and NUMA nodes.
+struct Tiles {
   u64 begin, end, step;
 };
-DEVICE TileRange my_tiles(u64 tiles) {
+DEVICE Tiles my_tiles(u64 items, u64 per_tile) {
 #if defined(ON_CPU)
-  const u64 blocks = grid_blocks();
-  return {tiles * block_index() / blocks, tiles * (block_index() + 1) / blocks, 1};
+  const u64 blocks = grid_blocks(), tiles = (items + per_tile - 1) / per_tile;
+  const u64 end = tiles * (block_index() + 1) / blocks * per_tile;
+  return {tiles * block_index() / blocks * per_tile, end < items ? end : items, per_tile};
 #else
-  return {block_index(), tiles, grid_blocks()};
+  // No division: a block of small tiles lives for little longer than one takes.
+  return {block_index() * per_tile, items, grid_blocks() * per_tile};
 #endif
 }
 

@@ -140,6 +140,8 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
   constexpr double least = 0.01;
   limits.warmup_seconds = std::clamp(seconds / 5, least, limits.warmup_seconds);
   limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
+  limits.sustained_time_box_seconds =
+      std::clamp(seconds / 2, least, limits.sustained_time_box_seconds);
   return limits;
 }
 

@@ -71,7 +71,7 @@ class DeviceSampler final : public Sampler {
 
   Status repeat(Case& work, const SamplingLimits& limits,
                 const std::function<bool()>& stop_requested, SampleSet& set) {
-    StoppingRule rule(limits, work.limit() == Limit::compute ? limits.sustained_seconds : 0);
+    StoppingRule rule(limits, work.limit() == Limit::compute);
     const auto begin = Clock::now();
     for (std::optional<StopReason> stop; !stop;) {
       set.samples.push_back(TRY(take_one(work, set)));

@@ -21,8 +21,10 @@ struct SamplingLimits {
   double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
   /// Least wall time of a warm-up window: memory and clocks take some 0.1 s of load to settle.
   double settling_seconds = 0.2;
-  /// Least wall time of sampling compute-bound work, which meets the power cap.
+  /// Least and most wall time of sampling compute-bound work. Under the power cap the clock swings
+  /// between steps some 2% apart every half second; a median needs to see many of the swings.
   double sustained_seconds = 0.5;
+  double sustained_time_box_seconds = 6.0;
 };
 
 /// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built

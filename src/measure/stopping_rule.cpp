@@ -23,7 +23,7 @@ std::optional<StopReason> StoppingRule::after(double sample_seconds, double elap
     if (half_width <= limits_.precision * summary.median) return StopReason::precision;
   }
   if (seconds_.size() >= limits_.most_samples) return StopReason::sample_limit;
-  if (elapsed_seconds >= limits_.time_box_seconds) return StopReason::time_box;
+  if (elapsed_seconds >= most_seconds_) return StopReason::time_box;
   return std::nullopt;
 }
 

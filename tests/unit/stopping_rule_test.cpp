@@ -8,13 +8,13 @@ namespace assay {
 namespace {
 
 TEST(StoppingRule, StopsOnPrecisionAtTheEarliestLook) {
-  StoppingRule rule({}, 0);
+  StoppingRule rule({}, false);
   for (int i = 0; i < 29; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt) << i;
   EXPECT_EQ(rule.after(1.0, 0), StopReason::precision);
 }
 
 TEST(StoppingRule, NoisySamplesNeedMore) {
-  StoppingRule rule({}, 0);
+  StoppingRule rule({}, false);
   Random random(1);
   std::size_t n = 0;
   std::optional<StopReason> stop;
@@ -30,7 +30,7 @@ TEST(StoppingRule, NoisySamplesNeedMore) {
 
 TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
   const auto count = [](double rho) {
-    StoppingRule rule({}, 0);
+    StoppingRule rule({}, false);
     Random random(7);
     double noise = 0;
     for (std::size_t n = 1;; ++n) {
@@ -42,7 +42,7 @@ TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
 }
 
 TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
-  StoppingRule rule({}, 0.5);
+  StoppingRule rule({}, true);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(rule.after(1.0, 0.4), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 0.6), StopReason::precision);
 }
@@ -51,9 +51,12 @@ TEST(StoppingRule, TimeBoxAndSampleLimit) {
   SamplingLimits limits;
   limits.most_samples = 40;
   Random random(1);
-  StoppingRule timed(limits, 0);
+  StoppingRule timed(limits, false);
   EXPECT_EQ(timed.after(random.uniform(), 2.5), StopReason::time_box);
-  StoppingRule counted(limits, 0);
+  StoppingRule sustained(limits, true);
+  EXPECT_EQ(sustained.after(random.uniform(), 2.5), std::nullopt);
+  EXPECT_EQ(sustained.after(random.uniform(), 6.5), StopReason::time_box);
+  StoppingRule counted(limits, false);
   for (int i = 0; i < 39; ++i) EXPECT_EQ(counted.after(random.uniform(), 0), std::nullopt);
   EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
 }
