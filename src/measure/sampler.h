@@ -23,7 +23,7 @@ struct SamplingLimits {
   double settling_seconds = 0.2;
   /// Least and most wall time of sampling compute-bound work. Under the power cap the clock swings
   /// between steps some 2% apart every half second; a median needs to see many of the swings.
-  double sustained_seconds = 0.5;
+  double sustained_seconds = 2.0;
   double sustained_time_box_seconds = 6.0;
 };
 

@@ -43,8 +43,8 @@ TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
 
 TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
   StoppingRule rule({}, true);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(rule.after(1.0, 0.4), std::nullopt);
-  EXPECT_EQ(rule.after(1.0, 0.6), StopReason::precision);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(rule.after(1.0, 1.9), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 2.1), StopReason::precision);
 }
 
 TEST(StoppingRule, TimeBoxAndSampleLimit) {
