@@ -71,12 +71,12 @@ install_packages() {
   "${apt[@]}" install --no-install-recommends "${names[@]}"
 }
 
-# build FOLDER TARGET [CMAKE-OPTION...]: what it prints appears only if it fails.
+# build FOLDER "TARGET..." [CMAKE-OPTION...]: what it prints appears only if it fails.
 build() {
-  local folder=$1 target=$2 log=$1/build.log
+  local folder=$1 targets=$2 log=$1/build.log
   shift 2
   mkdir -p "$folder"
-  if ! { configure "$folder" "$@" && ninja -C "$folder" "$target"; } >"$log" 2>&1; then
+  if ! { configure "$folder" "$@" && ninja -C "$folder" $targets; } >"$log" 2>&1; then
     grep -E -A 12 'error|Error|FAILED' "$log" | head -n 60 >&2 || true
     fail "the build failed; all of it: $log"
   fi
