@@ -96,7 +96,7 @@ run_tests() {
   ctest --test-dir "$folder" --output-on-failure --no-tests=error --output-junit tests.xml \
     -j "$(nproc)" ${2:+-R "$2"} >"$folder/tests.log" 2>&1 || status=$?
   if [ "$status" -ne 0 ]; then
-    grep -vE '^ *[0-9]+/[0-9]+ .*(Passed|Skipped)|^ +Start |\(Skipped\)$' "$folder/tests.log" >&2 || true
+    grep -vE '^ *[0-9]+/[0-9]+ .*(Passed|Skipped)|^ +Start |\(Skipped\)$' "$folder/tests.log" | head -n 300 >&2 || true
   fi
   [ -s "$report" ] || fail "the tests did not run; see $folder/tests.log"
   local all failed skipped
