@@ -8,8 +8,19 @@
 namespace assay {
 namespace {
 
+/// Leaves out cells that repeat another because an axis has no effect on them, unless nothing else
+/// was asked for.
+std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
+  std::vector<Cell> kept;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    if (benchmark == nullptr || !benchmark->redundant(cell)) kept.push_back(cell);
+  }
+  return kept.empty() ? cells : kept;
+}
+
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
-  return Plan{suite.name, TRY(cells_of(suite, settings)), suite.budget_seconds};
+  return Plan{suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds};
 }
 
 bool is_file(std::string_view target) {
@@ -30,7 +41,8 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
     suite_names.push_back(suite.name);
   }
   if (const Benchmark* benchmark = find_benchmark(target)) {
-    return Plan{std::string(target), TRY(expand_cells(target, benchmark->axes(), settings)), {}};
+    const std::vector<Cell> cells = TRY(expand_cells(target, benchmark->axes(), settings));
+    return Plan{std::string(target), without_redundant(cells), {}};
   }
   for (const Benchmark* benchmark : benchmarks()) benchmark_names.emplace_back(benchmark->name());
   std::vector<std::string> names = suite_names;
