@@ -72,9 +72,17 @@ double highest_clock() {
 
 bool cpu_has(const std::string& variant) {
 #if defined(__x86_64__)
-  if (variant == "x86_64_v4") return __builtin_cpu_supports("x86-64-v4");
-  if (variant == "x86_64_v3") return __builtin_cpu_supports("x86-64-v3");
-  if (variant == "x86_64_v2") return __builtin_cpu_supports("x86-64-v2");
+  // Feature by feature, since not every compiler knows the levels by name; what else the levels
+  // hold came with these.
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  if (variant == "x86_64_v4") return v4;
+  if (variant == "x86_64_v3") return v3;
+  if (variant == "x86_64_v2") return v2;
 #endif
   return variant == "generic";
 }
