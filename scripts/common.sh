@@ -106,7 +106,7 @@ run_tests() {
     sed -n '/^.*: Skipped$/{n;p;}' "$report" | sort | uniq -c
   fi
   echo "$((all - failed - skipped)) passed, $failed failed$([ "$skipped" = 0 ] || echo ", $skipped skipped")"
-  return $((failed > 0))
+  [ "$status" -eq 0 ]
 }
 
 # attribute NAME: of the junit report's first testsuite.
