@@ -150,7 +150,7 @@ class Stream {
   virtual Status synchronize() = 0;
   /// Runs `function` on a host thread when the stream reaches it, in order with everything else;
   /// it must not use the device. For libraries that compute on the host. Error: unsupported.
-  // By value for the backends that keep it. NOLINTNEXTLINE(performance-unnecessary-value-param)
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): by value for the backends that keep it
   virtual Status call(std::function<void()>) {
     return Error{ErrorKind::unsupported, "this backend's streams do not run host functions"};
   }

@@ -4,12 +4,12 @@
 
 /// state[0]: the host writes 1 to open. state[1]: set to 1 if the gate gave up after `ticks` of
 /// wall_ticks(). One thread of one block.
-KERNEL(gate, volatile u32* state, u64 ticks) {
+KERNEL(gate, u32* state, u64 ticks) {
   if (thread_index() != 0) return;
   const u64 start = wall_ticks();
-  while (state[0] == 0) {
+  while (observe(state) == 0) {
     if (wall_ticks() - start > ticks) {
-      state[1] = 1;
+      publish(state + 1, 1);
       return;
     }
     relax();

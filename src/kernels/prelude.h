@@ -330,6 +330,24 @@ DEVICE u32 multiprocessor_index() {
 #endif
 }
 
+/// Reads a word that another agent writes meanwhile.
+DEVICE u32 observe(const u32* word) {
+#if defined(ON_CPU)
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#else
+  return *static_cast<const volatile u32*>(word);
+#endif
+}
+
+/// Writes a word that another agent reads meanwhile.
+DEVICE void publish(u32* word, u32 value) {
+#if defined(ON_CPU)
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#else
+  *static_cast<volatile u32*>(word) = value;
+#endif
+}
+
 /// A pause inside a loop that waits for another agent.
 DEVICE void relax() {
 #if defined(ON_CUDA)

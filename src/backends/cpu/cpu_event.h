@@ -16,7 +16,7 @@ class Capture;
 struct Occurrence {
   std::atomic<bool> done{false};
   std::chrono::steady_clock::time_point time;
-  std::shared_ptr<Capture> capture;  ///< set when recorded while capturing
+  std::weak_ptr<Capture> capture;  ///< set when recorded while capturing, which then holds this
 
   void complete() {
     time = std::chrono::steady_clock::now();

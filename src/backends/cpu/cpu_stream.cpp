@@ -159,8 +159,9 @@ Status CpuStream::record(Event& event) {
 Status CpuStream::wait(const Event& event) {
   const auto occurrence = static_cast<const CpuEvent&>(event).occurrence;
   if (!occurrence) return {};  // never recorded: nothing to wait for, as CUDA defines it
-  if (occurrence->capture && !capture_) {
-    capture_ = occurrence->capture;
+  const std::shared_ptr<Capture> theirs = occurrence->capture.lock();
+  if (theirs && !theirs->streams.empty() && !capture_) {  // no streams: that capture has ended
+    capture_ = theirs;
     capture_->streams.push_back(this);
   }
   if (capture_) return {};  // captured work is replayed in call order, after what the event marks
