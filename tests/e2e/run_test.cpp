@@ -127,7 +127,7 @@ TEST(Run, TheBudgetHolds) {
                                     {{"ASSAY_FAKE", "noise=0.3,sleep=0.001"}});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_LT(took.count(), 20);  // wide: the machine may be busy; without a budget it takes minutes
+  EXPECT_LT(took.count(), 60);  // wide: the machine may be busy; without a budget it takes minutes
 }
 
 TEST(Run, AFullDiskEndsTheRunAndKeepsWhatIsStored) {
