@@ -1,15 +1,31 @@
 // A whole file as text.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "core/result.h"
+
 namespace assay {
 
-/// Everything the file holds; empty optional if it cannot be opened or read to its end. Streams
-/// will not do for this: libstdc++ throws when a read fails, as on a directory or on sysfs files
-/// that answer EINVAL or EPERM.
+/// What reading a file gave: its bytes, or the errno of what failed.
+struct FileBytes {
+  int error = 0;
+  std::string text;
+};
+
+/// Everything the file holds; EFBIG if that is more than `most` bytes, EISDIR or ENOTSUP for what
+/// is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is silent for a minute. Streams
+/// will not do for this: libstdc++ throws when a read fails, as on sysfs files that answer EINVAL
+/// or EPERM.
+FileBytes read_bytes(const std::filesystem::path& path, std::size_t most);
+
+/// The same for files of assay itself; empty optional if it cannot be read whole.
 std::optional<std::string> read_file(const std::filesystem::path& path);
+
+/// The same for a file the user named. Error: usage, naming the path, the cause and the limit.
+Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

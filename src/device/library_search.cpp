@@ -1,11 +1,13 @@
 #include "device/library_search.h"
 
 #include <fmt/format.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -72,6 +74,19 @@ std::vector<std::string> python_library_folders(std::initializer_list<const char
       }
     }
   }
+  return folders;
+}
+
+std::vector<std::string> expand_folders(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> folders;
+  if (::glob(pattern.c_str(), GLOB_ONLYDIR | GLOB_NOSORT, nullptr, &found) == 0) {
+    folders.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
+    return ::strverscmp(a.c_str(), b.c_str()) > 0;
+  });
   return folders;
 }
 

@@ -18,6 +18,9 @@ void apply_override(LibraryCandidates& candidates, const char* variable);
 /// and no folder is read.
 std::vector<std::string> python_library_folders(std::initializer_list<const char*> subfolders);
 
+/// The folders a glob pattern names that exist, the highest version number first.
+std::vector<std::string> expand_folders(const std::string& pattern);
+
 /// Path, size and time of change of a file: differs whenever its content may.
 std::string file_identity(const std::string& path);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,33 +18,16 @@
 #include <cstring>
 #include <thread>
 
+#include "core/child_process.h"
 #include "device/rtc_compiler.h"
 
 namespace assay {
 namespace {
 
 constexpr const char* worker_argument = "--assay-rtc-worker";
-constexpr int worker_socket = 3;                  // the child's end of the conversation
 constexpr std::uint64_t message_limit = 1 << 28;  // bytes; far above any kernel, stops nonsense
 
 using Clock = std::chrono::steady_clock;
-
-/// A file descriptor closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
 
 /// Waits until `socket` can be read or written; false once `deadline` has passed.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
@@ -130,31 +112,8 @@ std::string last_words(int file) {
 /// Starts this executable as a worker that converses over `socket`. Returns its process id, or the
 /// negated error number.
 pid_t start_worker(int socket, int output) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, output, 1);
-  ::posix_spawn_file_actions_adddup2(&files, output, 2);
-  ::posix_spawn_file_actions_adddup2(&files, socket, worker_socket);
-  // A process group of its own: Ctrl-C ends the measuring in order, not the compiler under it.
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = "assay", argument = worker_argument, parent = std::to_string(::getpid());
-  char* arguments[] = {name.data(), argument.data(), parent.data(), nullptr};
-  pid_t child = 0;
-  const int failed =
-      ::posix_spawn(&child, "/proc/self/exe", &files, &attributes, arguments, environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  return failed == 0 ? child : -failed;
+  return start_child("/proc/self/exe", {"assay", worker_argument, std::to_string(::getpid())},
+                     {output, output, socket});
 }
 
 /// Waits until `child` has ended, at most until `deadline`; empty if it has not.
@@ -188,14 +147,14 @@ Result<std::string> compile_in_child(const CompileRequest& request) {
     return Error{ErrorKind::unavailable, fmt::format("cannot start a compiler process for {}: {}",
                                                      request.name, ::strerror(number))};
   };
-  // Numbers above worker_socket, so that giving the child its number overwrites nothing.
+  // Numbers above child_conversation, so that giving the child its number overwrites nothing.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return cannot_start(errno);
   const Descriptor ours(ends[0]);
-  Descriptor theirs(::fcntl(ends[1], F_DUPFD_CLOEXEC, worker_socket + 1));
+  Descriptor theirs(::fcntl(ends[1], F_DUPFD_CLOEXEC, child_conversation + 1));
   ::close(ends[1]);
   const Descriptor file(::memfd_create("assay-rtc-output", MFD_CLOEXEC));
-  const Descriptor output(::fcntl(file.number(), F_DUPFD_CLOEXEC, worker_socket + 1));
+  const Descriptor output(::fcntl(file.number(), F_DUPFD_CLOEXEC, child_conversation + 1));
   if (theirs.number() < 0 || output.number() < 0) return cannot_start(errno);
   const pid_t child = start_worker(theirs.number(), output.number());
   if (child < 0) return cannot_start(-child);
@@ -239,17 +198,17 @@ std::optional<int> run_as_rtc_worker(int argc, char** argv) {
   const auto never = Clock::time_point::max() - std::chrono::hours(24);
   CompileRequest request;
   for (std::string* field : {&request.library, &request.vendor, &request.name, &request.source}) {
-    std::optional<std::string> text = receive_text(worker_socket, never);
+    std::optional<std::string> text = receive_text(child_conversation, never);
     if (!text) return 1;
     *field = std::move(*text);
   }
-  while (std::optional<std::string> option = receive_text(worker_socket, never)) {
+  while (std::optional<std::string> option = receive_text(child_conversation, never)) {
     request.options.push_back(std::move(*option));
   }
   const Result<std::string> code = rtc_compile(request);
   const bool sent =
-      send_text(worker_socket, code.ok() ? "ok" : "error", never) &&
-      send_text(worker_socket, code.ok() ? code.value() : code.error().message, never);
+      send_text(child_conversation, code.ok() ? "ok" : "error", never) &&
+      send_text(child_conversation, code.ok() ? code.value() : code.error().message, never);
   // Not exit(): a compiler's own destructors have crashed at this point.
   ::_exit(sent ? 0 : 1);
 }

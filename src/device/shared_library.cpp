@@ -2,15 +2,15 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <glob.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
+
+#include "device/library_search.h"
 
 namespace assay {
 namespace {
@@ -18,20 +18,6 @@ namespace {
 std::string real_path(const char* path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
   return resolved ? resolved.get() : path;
-}
-
-/// The folders a pattern names that exist, the highest version number first.
-std::vector<std::string> expand(const std::string& pattern) {
-  glob_t found{};
-  std::vector<std::string> folders;
-  if (::glob(pattern.c_str(), GLOB_ONLYDIR | GLOB_NOSORT, nullptr, &found) == 0) {
-    folders.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  ::globfree(&found);
-  std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
-    return ::strverscmp(a.c_str(), b.c_str()) > 0;
-  });
-  return folders;
 }
 
 /// What the linker said, if it says more than that there is no such file.
@@ -81,7 +67,7 @@ Result<SharedLibrary> SharedLibrary::open(const LibraryCandidates& candidates) {
       }
       continue;
     }
-    for (const std::string& folder : expand(pattern)) {
+    for (const std::string& folder : expand_folders(pattern)) {
       for (const std::string& name : candidates.names) {
         const std::string file = folder + "/" + name;
         if (::access(file.c_str(), F_OK) != 0) continue;

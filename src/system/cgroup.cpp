@@ -1,10 +1,10 @@
-// Limits that the control group puts on this process, version 2 and version 1 hierarchies.
+#include "system/cgroup.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "system/fact_source.h"
 
@@ -12,6 +12,16 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* mount = "sys/fs/cgroup";
+
+/// Every ancestor of a group is looked at: what is deeper than any real group is not believed.
+bool is_sane(std::string_view group) {
+  constexpr std::size_t most_bytes = 4096;  // PATH_MAX
+  constexpr std::ptrdiff_t most_components = 64;
+  return group.size() <= most_bytes &&
+         std::count(group.begin(), group.end(), '/') <= most_components;
+}
 
 /// The group of `controller` ("" for version 2) in /proc/self/cgroup: "4:memory:/user.slice".
 std::optional<fs::path> group_of(std::string_view groups, std::string_view controller) {
@@ -26,7 +36,9 @@ std::optional<fs::path> group_of(std::string_view groups, std::string_view contr
     const bool match = controller.empty()
                            ? list == ",,"
                            : list.find(fmt::format(",{},", controller)) != std::string::npos;
-    if (match) return fs::path(line.substr(second + 1)).relative_path();
+    if (!match) continue;
+    const std::string_view group = line.substr(second + 1);
+    return is_sane(group) ? std::optional(fs::path(group).relative_path()) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -34,10 +46,11 @@ std::optional<fs::path> group_of(std::string_view groups, std::string_view contr
 /// The smallest of what `limit` gives for the group and all its ancestors; inside a container the
 /// path may name a group that is not visible, and only the mount's root counts.
 template <typename Limit>
-std::optional<double> tightest(const fs::path& mount, fs::path group, Limit limit) {
+std::optional<double> tightest(const Machine& machine, const fs::path& hierarchy, fs::path group,
+                               Limit limit) {
   std::optional<double> least;
   for (;;) {
-    if (const std::optional<double> value = limit(mount / group)) {
+    if (const std::optional<double> value = limit(machine, hierarchy / group)) {
       least = std::min(least.value_or(std::numeric_limits<double>::infinity()), *value);
     }
     if (group.empty()) return least;
@@ -52,52 +65,63 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-std::optional<double> cpus_v2(const fs::path& folder) {  // cpu.max: "200000 100000" or "max 100000"
-  const auto text = read_fact(folder, "cpu.max");
+/// cpu.max: "200000 100000" or "max 100000".
+std::optional<double> cpus_v2(const Machine& machine, const fs::path& group) {
+  const auto text = read_fact(machine, group / "cpu.max");
   if (!text || text->find(' ') == std::string::npos) return std::nullopt;
   const auto quota = number(*text), period = number(text->substr(text->find(' ') + 1));
   if (!quota || !period || *period <= 0) return std::nullopt;
   return *quota / *period;
 }
 
-std::optional<double> cpus_v1(const fs::path& folder) {
-  const auto quota = read_number(folder, "cpu.cfs_quota_us");
-  const auto period = read_number(folder, "cpu.cfs_period_us");
+std::optional<double> cpus_v1(const Machine& machine, const fs::path& group) {
+  const auto quota = read_number(machine, group / "cpu.cfs_quota_us");
+  const auto period = read_number(machine, group / "cpu.cfs_period_us");
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-std::optional<double> bytes_v2(const fs::path& folder) {
-  const auto text = read_fact(folder, "memory.max");
+std::optional<double> bytes_v2(const Machine& machine, const fs::path& group) {
+  const auto text = read_fact(machine, group / "memory.max");
   return text ? number(*text) : std::nullopt;
 }
 
-std::optional<double> bytes_v1(const fs::path& folder) {
-  const auto bytes = read_number(folder, "memory.limit_in_bytes");
+std::optional<double> bytes_v1(const Machine& machine, const fs::path& group) {
+  const auto bytes = read_number(machine, group / "memory.limit_in_bytes");
   if (!bytes || *bytes >= (1ll << 62)) return std::nullopt;  // the kernel's way to say none
   return static_cast<double>(*bytes);
 }
 
-Json read_cgroup(const fs::path& root) {
-  Json json = Json::object();
-  const std::string groups = read_fact(root, "proc/self/cgroup").value_or("");
-  const fs::path mount = root / "sys/fs/cgroup";
-  std::optional<double> cpus, bytes;
-  if (const auto group = group_of(groups, ""); group && fs::exists(mount / "cgroup.controllers")) {
-    json["version"] = 2;
-    cpus = tightest(mount, *group, cpus_v2);
-    bytes = tightest(mount, *group, bytes_v2);
-  } else if (const auto cpu = group_of(groups, "cpu")) {
-    json["version"] = 1;
-    cpus = tightest(mount / "cpu", *cpu, cpus_v1);
-    bytes = tightest(mount / "memory", group_of(groups, "memory").value_or(fs::path()), bytes_v1);
-  }
-  put_fact(json, "cpu_limit", cpus);
-  if (bytes) json["memory_limit_bytes"] = static_cast<unsigned long long>(*bytes);
-  return json;
+/// `hierarchy`/`group` if it is visible here, else the mount's root, which is then this group.
+fs::path visible(const Machine& machine, const fs::path& hierarchy, const fs::path& group) {
+  return machine.exists(hierarchy / group) ? hierarchy / group : hierarchy;
 }
 
-const FactRegistry::Add registered{{"cgroup", &read_cgroup}};
-
 }  // namespace
+
+CgroupLimits read_cgroup_limits(const Machine& machine) {
+  CgroupLimits limits;
+  const std::string groups = read_fact(machine, "proc/self/cgroup").value_or("");
+  const fs::path top = mount;
+  const auto unified = group_of(groups, "");
+  if (unified && machine.exists(top / "cgroup.controllers")) {
+    limits.version = 2;
+    limits.cpus = tightest(machine, top, *unified, cpus_v2);
+    limits.memory_bytes = tightest(machine, top, *unified, bytes_v2);
+    const fs::path own = visible(machine, top, *unified);
+    limits.cpu_set = read_fact(machine, own / "cpuset.cpus.effective").value_or("");
+    limits.cpu_statistics = own / "cpu.stat";
+  } else if (const auto cpu = group_of(groups, "cpu")) {
+    limits.version = 1;
+    limits.cpus = tightest(machine, top / "cpu", *cpu, cpus_v1);
+    limits.memory_bytes = tightest(machine, top / "memory",
+                                   group_of(groups, "memory").value_or(fs::path()), bytes_v1);
+    const fs::path set =
+        visible(machine, top / "cpuset", group_of(groups, "cpuset").value_or(fs::path()));
+    limits.cpu_set = read_fact(machine, set / "cpuset.cpus").value_or("");
+    limits.cpu_statistics = visible(machine, top / "cpu", *cpu) / "cpu.stat";
+  }
+  return limits;
+}
+
 }  // namespace assay

@@ -1,9 +1,6 @@
 #include "system/fact_source.h"
 
 #include <charconv>
-
-#include "core/read_file.h"
-
 namespace assay {
 namespace {
 
@@ -16,19 +13,22 @@ std::string_view trim(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> read_fact(const std::filesystem::path& root, std::string_view path) {
-  const std::optional<std::string> text = read_file(root / path);
-  const std::string_view trimmed = text ? trim(*text) : std::string_view();
+std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path) {
+  const FileText file = machine.read(path);
+  const std::string_view trimmed = trim(file.text);
   if (trimmed.empty()) return std::nullopt;
   return std::string(trimmed);
 }
 
-std::optional<long long> read_number(const std::filesystem::path& root, std::string_view path) {
-  const auto text = read_fact(root, path);
-  long long value = 0;
+std::optional<long long> read_number(const Machine& machine, const std::filesystem::path& path) {
+  const auto text = read_fact(machine, path);
   if (!text) return std::nullopt;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
+  const bool hexadecimal = text->starts_with("0x");
+  const char* const begin = text->data() + (hexadecimal ? 2 : 0);
+  const char* const end = text->data() + text->size();
+  long long value = 0;
+  const auto [stop, error] = std::from_chars(begin, end, value, hexadecimal ? 16 : 10);
+  if (error != std::errc{} || stop != end) return std::nullopt;
   return value;
 }
 

@@ -11,25 +11,24 @@
 #include <vector>
 
 #include "core/registry.h"
+#include "system/machine.h"
 
 namespace assay {
 
-using Json = nlohmann::ordered_json;
-
 /// Reads what explains differences between two environments and stays the same from run to run: no
-/// loads, no free memory, no process ids, no secrets. `root` is "/" or a test's copy of it. Never
-/// fails: what cannot be read without privileges is left out.
+/// loads, no free memory, no process ids, no secrets. Never fails: what cannot be read without
+/// privileges is left out.
 struct FactSource {
   std::string_view section;
-  Json (*read)(const std::filesystem::path& root);
+  Json (*read)(const Machine& machine);
 };
 using FactRegistry = Registry<FactSource>;
 
 /// The file's text without surrounding white space; empty optional if it cannot be read or is
 /// empty.
-std::optional<std::string> read_fact(const std::filesystem::path& root, std::string_view path);
-/// The same as a whole number.
-std::optional<long long> read_number(const std::filesystem::path& root, std::string_view path);
+std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path);
+/// The same as a whole number, decimal or with "0x".
+std::optional<long long> read_number(const Machine& machine, const std::filesystem::path& path);
 /// The value of "key : value" or "key=value" lines, unquoted; the first one if there are several.
 std::optional<std::string> line_value(std::string_view text, std::string_view key);
 

@@ -27,12 +27,15 @@ Json backend_facts(Backend& backend) {
 }  // namespace
 
 Json take_fingerprint(const std::vector<std::unique_ptr<Backend>>& backends,
-                      const std::filesystem::path& root) {
+                      const Machine& machine) {
   std::vector<FactSource> sources = FactRegistry::entries();
   std::sort(sources.begin(), sources.end(),
             [](const FactSource& a, const FactSource& b) { return a.section < b.section; });
   Json json;
-  for (const FactSource& source : sources) json[std::string(source.section)] = source.read(root);
+  for (const FactSource& source : sources) {
+    Json facts = source.read(machine);
+    if (!facts.is_null()) json[std::string(source.section)] = std::move(facts);
+  }
   Json present = Json::object();
   for (const auto& backend : backends) {
     if (backend->score() > 0) present[std::string(backend->name())] = backend_facts(*backend);

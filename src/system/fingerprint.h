@@ -3,7 +3,6 @@
 // its id.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -13,8 +12,8 @@
 namespace assay {
 
 /// Facts of every source by section, and of every backend that is present: libraries and devices.
-/// Works unprivileged; `root` is "/" except in tests.
+/// Works unprivileged.
 Json take_fingerprint(const std::vector<std::unique_ptr<Backend>>& backends,
-                      const std::filesystem::path& root = "/");
+                      const Machine& machine = this_machine());
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "backends/cuda/cuda_libraries.h"
+#include "backends/cuda/nvml.h"
 #include "backends/driver/bind.h"
 #include "device/library_search.h"
 #include "device/rtc_compiler.h"
@@ -145,11 +146,10 @@ std::vector<LibraryFact> CudaDialect::libraries() {
   int version = 0;
   std::vector<LibraryFact> facts = {{"driver", library_.path(), "", ""}};
   if (api_.version(&version) == driver::code::success) facts[0].version = version_text(version);
-  const Nvml* management = nvml();
-  facts.push_back(
-      management != nullptr
-          ? LibraryFact{"management", management->path(), management->driver_version(), ""}
-          : LibraryFact{"management", "", "", nvml_->error().message});
+  const auto& management = Nvml::shared();
+  facts.push_back(management ? LibraryFact{"management", management.value()->path(),
+                                           management.value()->driver_version(), ""}
+                             : LibraryFact{"management", "", "", management.error().message});
   return facts;
 }
 
@@ -166,15 +166,9 @@ void CudaDialect::complete(DeviceFacts& facts, int device) {
   if (api_.device_uuid(uuid, device) == 0) facts.uuid = uuid_text(uuid, !facts.partition.empty());
 }
 
-Nvml* CudaDialect::nvml() {
-  const std::lock_guard lock(mutex_);
-  if (!nvml_) nvml_ = Nvml::open();
-  return nvml_->ok() ? nvml_->value().get() : nullptr;
-}
-
 SensorReading CudaDialect::sense(const DeviceFacts& facts) {
-  Nvml* const management = nvml();
-  return management != nullptr ? management->sense(facts.pci) : SensorReading();
+  const auto& management = Nvml::shared();
+  return management ? management.value()->sense(facts.pci) : SensorReading();
 }
 
 Result<driver::RtcTool> CudaDialect::rtc() {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backends/cuda/cuda_functions.h"
-#include "backends/cuda/nvml.h"
 #include "backends/driver/dialect.h"
 #include "device/shared_library.h"
 
@@ -44,14 +43,11 @@ class CudaDialect : public driver::Dialect {
   explicit CudaDialect(SharedLibrary library) : library_(std::move(library)) {}
   /// The primary context of a device, retained until this object ends.
   driver::Code context(int ordinal, ContextObject** context);
-  /// Null if NVML is absent; opened at the first call.
-  Nvml* nvml();
 
   SharedLibrary library_;
   CudaApi cuda_{};
   std::mutex mutex_;  // guards what follows
   std::vector<ContextObject*> contexts_;
-  std::optional<Result<std::unique_ptr<Nvml>>> nvml_;
   std::optional<driver::RtcTool> rtc_;
 };
 

@@ -2,62 +2,43 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-#include <vector>
-
-#include "backends/cuda/cuda_libraries.h"
-#include "backends/driver/bind.h"
-
 namespace assay::cuda {
-namespace {
 
-Status bind(const SharedLibrary& library, NvmlApi& api) {
-  ASSAY_NVML(ASSAY_BIND)
-  library.bind(api.throttle_reasons, {"nvmlDeviceGetCurrentClocksEventReasons",
-                                      "nvmlDeviceGetCurrentClocksThrottleReasons"});
-  return {};
-}
-
-}  // namespace
-
-std::string throttle_words(unsigned long long bits) {
-  constexpr std::pair<unsigned long long, const char*> words[] = {
-      {0x2, "applications_clocks_setting"},
-      {0x4, "sw_power_cap"},
-      {0x8, "hw_slowdown"},
-      {0x10, "sync_boost"},
-      {0x20, "sw_thermal_slowdown"},
-      {0x40, "hw_thermal_slowdown"},
-      {0x80, "hw_power_brake_slowdown"},
-      {0x100, "display_clock_setting"}};
-  std::vector<std::string> found;
-  unsigned long long unknown = bits & ~0x1ull;  // bit 0: idle
-  for (const auto& [bit, word] : words) {
-    if ((bits & bit) != 0) found.emplace_back(word);
-    unknown &= ~bit;
-  }
-  if (unknown != 0) found.push_back(fmt::format("{:#x}", unknown));
-  return fmt::format("{}", fmt::join(found, ","));
+const Result<std::unique_ptr<Nvml>>& Nvml::shared() {
+  static const Result<std::unique_ptr<Nvml>> nvml = open();
+  return nvml;
 }
 
 Result<std::unique_ptr<Nvml>> Nvml::open() {
-  SharedLibrary library = TRY(SharedLibrary::open(nvml_candidates()));
   NvmlApi api{};
-  TRY(bind(library, api));
+  SharedLibrary library = TRY(load_nvml(api));
   if (const int code = api.init()) {
+    const char* const text = api.error_text == nullptr ? nullptr : api.error_text(code);
     return Error{ErrorKind::unavailable,
-                 fmt::format("{} loaded but nvmlInit gives error {}", library.path(), code)};
+                 fmt::format("{} loaded but nvmlInit gives error {}{}{}", library.path(), code,
+                             text == nullptr ? "" : ": ", text == nullptr ? "" : text)};
   }
   return std::unique_ptr<Nvml>(new Nvml(std::move(library), api));
 }
 
 Nvml::~Nvml() {
-  api_.shutdown();
+  nvml_ok(api_.shutdown);
 }
 
 std::string Nvml::driver_version() const {
   char text[96] = {};
-  return api_.driver_version(text, sizeof(text)) == 0 ? text : std::string();
+  return nvml_ok(api_.driver_version, text, unsigned{sizeof(text)}) ? text : std::string();
+}
+
+std::vector<NvmlDevice*> Nvml::devices() const {
+  unsigned count = 0;
+  nvml_ok(api_.count, &count);
+  std::vector<NvmlDevice*> found;
+  for (unsigned index = 0; index < count; ++index) {
+    NvmlDevice* handle = nullptr;
+    if (nvml_ok(api_.handle_by_index, index, &handle)) found.push_back(handle);
+  }
+  return found;
 }
 
 NvmlDevice* Nvml::device(const std::string& pci) {
@@ -65,7 +46,7 @@ NvmlDevice* Nvml::device(const std::string& pci) {
   const auto known = devices_.find(pci);
   if (known != devices_.end()) return known->second;
   NvmlDevice* found = nullptr;
-  if (api_.handle_by_pci(pci.c_str(), &found) != 0) found = nullptr;
+  if (!nvml_ok(api_.handle_by_pci, pci.c_str(), &found)) found = nullptr;
   return devices_[pci] = found;
 }
 
@@ -74,14 +55,16 @@ SensorReading Nvml::sense(const std::string& pci) {
   NvmlDevice* const handle = device(pci);
   if (handle == nullptr) return reading;
   unsigned value = 0;
-  if (api_.clock(handle, nvml_clock_sm, &value) == 0) reading.clock_hz = value * 1e6;
-  if (api_.clock(handle, nvml_clock_memory, &value) == 0) reading.memory_clock_hz = value * 1e6;
-  if (api_.power(handle, &value) == 0) reading.power_watts = value * 1e-3;
-  if (api_.temperature(handle, nvml_sensor_gpu, &value) == 0) {
+  if (nvml_ok(api_.clock, handle, nvml::clock_sm, &value)) reading.clock_hz = value * 1e6;
+  if (nvml_ok(api_.clock, handle, nvml::clock_memory, &value)) {
+    reading.memory_clock_hz = value * 1e6;
+  }
+  if (nvml_ok(api_.power, handle, &value)) reading.power_watts = value * 1e-3;
+  if (nvml_ok(api_.temperature, handle, nvml::sensor_gpu, &value)) {
     reading.temperature_celsius = value;
   }
   unsigned long long reasons = 0;
-  if (api_.throttle_reasons != nullptr && api_.throttle_reasons(handle, &reasons) == 0) {
+  if (nvml_ok(api_.throttle_reasons, handle, &reasons)) {
     reading.throttle_reasons = throttle_words(reasons);
   }
   return reading;

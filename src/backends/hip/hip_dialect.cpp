@@ -106,7 +106,7 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
   const bool known =
       api_.device_attribute(&khz, wall_clock_rate_khz, device) == driver::code::success && khz > 0;
   facts.tick_hz = known ? 1e3 * khz : 1e8;
-  const AmdgpuFacts system = read_amdgpu_facts("/", facts.pci);
+  const AmdgpuFacts system = read_amdgpu_facts(this_machine(), facts.pci);
   facts.partition = system.partition;
   // 16 characters, not bytes: the digits of the kernel's unique_id, where the device has one.
   unsigned char id[16] = {};
@@ -119,7 +119,7 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
 }
 
 SensorReading HipDialect::sense(const DeviceFacts& facts) {
-  return read_amdgpu_sensors("/", facts.pci);
+  return read_amdgpu_sensors(this_machine(), facts.pci);
 }
 
 Result<driver::RtcTool> HipDialect::rtc() {
