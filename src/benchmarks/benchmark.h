@@ -91,14 +91,14 @@ struct PrepareContext {
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
-struct Finding {
+struct Conclusion {
   std::string name;  ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
   double value = 0;  ///< SI units
   std::string unit;  ///< "bytes", "s", "bytes/s"
   std::string text;  ///< one line for people
 };
 
-/// A cell's outcome as findings need it: median value in the cell's quantity.
+/// A cell's outcome as conclusions need it: median value in the cell's quantity.
 struct CellValue {
   Cell cell;
   double value = 0;
@@ -118,7 +118,7 @@ class Benchmark {
   /// can. Cheap: nothing is allocated.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
-  virtual std::vector<Finding> findings(std::span<const CellValue>) const { return {}; }
+  virtual std::vector<Conclusion> conclusions(std::span<const CellValue>) const { return {}; }
 };
 
 using BenchmarkRegistry = Registry<const Benchmark*>;

@@ -223,26 +223,26 @@ class CopyBenchmark final : public Benchmark {
   }
 
   /// Where each direction and memory kind reaches half and nine tenths of its plateau.
-  std::vector<Finding> findings(std::span<const CellValue> values) const override {
+  std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, std::vector<std::pair<double, double>>> curves;
     for (const CellValue& value : values) {
       const std::string curve = "direction=" + std::string(value.cell.text("direction")) +
                                 " memory=" + std::string(value.cell.text("memory"));
       curves[curve].emplace_back(static_cast<double>(value.cell.integer("size")), value.value);
     }
-    std::vector<Finding> findings;
+    std::vector<Conclusion> conclusions;
     for (const auto& [name, curve] : curves) {
       if (curve.size() < 3) continue;  // a plateau of one or two points is none
       for (const auto& [share, key] :
            {std::pair{0.5, "half_plateau_bytes "}, std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
         const double bytes = size_at_share(curve, share);
-        findings.push_back({key + name, bytes, "bytes",
-                            "copy " + name + ": " + std::to_string(static_cast<int>(share * 100)) +
-                                "% of the plateau at " +
-                                format_memory(static_cast<std::uint64_t>(bytes))});
+        conclusions.push_back(
+            {key + name, bytes, "bytes",
+             "copy " + name + ": " + std::to_string(static_cast<int>(share * 100)) +
+                 "% of the plateau at " + format_memory(static_cast<std::uint64_t>(bytes))});
       }
     }
-    return findings;
+    return conclusions;
   }
 };
 

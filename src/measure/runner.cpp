@@ -12,6 +12,8 @@
 
 #include "core/units.h"
 #include "measure/value.h"
+#include "system/affinity.h"
+#include "telemetry/recorder.h"
 
 namespace assay {
 namespace {
@@ -32,11 +34,37 @@ RecordStatus status_of(const Error& error) {
   }
 }
 
+/// Null if telemetry is off.
+std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
+  if (interval <= 0) return nullptr;
+  TelemetryRequest request;
+  request.hardware =
+      facts.pci.empty() ? fmt::format("{}:{}", facts.backend, facts.ordinal) : facts.pci;
+  request.cpus = affinity_cpus();
+  return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
+}
+
+/// What the samples did altogether.
+WorkDone work_done(const Record& record) {
+  WorkDone done;
+  done.on_cpu = record.device.backend == "cpu";
+  for (const Sample& sample : record.samples->samples) {
+    done.seconds += sample.seconds * record.work->repetitions * record.samples->launches;
+    done.bytes += record.work->bytes * record.samples->launches;
+    done.flops += record.work->flops * record.samples->launches;
+  }
+  return done;
+}
+
 /// One run's state.
 class Runner {
  public:
   Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler)
-      : device_(device), options_(options), observer_(observer), sampler_(sampler) {}
+      : device_(device),
+        options_(options),
+        observer_(observer),
+        sampler_(sampler),
+        telemetry_(start_telemetry(device.facts(), options.telemetry_interval)) {}
 
   Result<RunOutcome> run(const std::vector<Cell>& cells) {
     RunOutcome outcome;
@@ -57,8 +85,8 @@ class Runner {
     }
     outcome.interrupted = observer_.stop_requested();
     for (const auto& [name, values] : values_) {
-      for (Finding& finding : find_benchmark(name)->findings(values)) {
-        outcome.findings.push_back(std::move(finding));
+      for (Conclusion& conclusion : find_benchmark(name)->conclusions(values)) {
+        outcome.conclusions.push_back(std::move(conclusion));
       }
     }
     return outcome;
@@ -103,6 +131,7 @@ class Runner {
         TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
     record.notes = work->notes();  // a case may learn while it runs
     summarize_samples(record);
+    take_telemetry(record);
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
       return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
     }
@@ -125,10 +154,19 @@ class Runner {
     if (!seconds.empty()) record.seconds = summarize(seconds);
   }
 
+  void take_telemetry(Record& record) {
+    if (telemetry_ == nullptr || record.samples->samples.empty()) return;
+    Telemetry telemetry;
+    telemetry.trace = telemetry_->slice(record.samples->begin, record.samples->end);
+    telemetry.summary = summarize_telemetry(telemetry.trace, work_done(record));
+    record.telemetry = std::move(telemetry);
+  }
+
   Device& device_;
   const RunOptions& options_;
   RunObserver& observer_;
   Sampler& sampler_;
+  const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
 };

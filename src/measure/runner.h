@@ -22,6 +22,7 @@ struct RunOptions {
   std::uint64_t seed = 1;                ///< of the inputs
   std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
   SamplingLimits limits;                 ///< of one cell; a budget makes them tighter
+  double telemetry_interval = 0;         ///< seconds between ticks beside the samples; 0: none
 };
 
 /// What the caller wants to hear and decide. All calls come from the thread that runs.
@@ -39,7 +40,7 @@ class RunObserver {
 struct RunOutcome {
   std::size_t measured = 0;  ///< cells with a record
   bool interrupted = false;  ///< stop_requested() was true
-  std::vector<Finding> findings;
+  std::vector<Conclusion> conclusions;
 };
 
 /// Each cell in the given order: refused if unsupported, else prepared, sampled, verified,

@@ -1,6 +1,7 @@
 // One timed observation and what was known about it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -26,11 +27,13 @@ struct SampleSet {
   TimeSource time_source = TimeSource::device_events;
   CacheState cache_state = CacheState::hot;
   bool gated = false;  ///< the device was held until the work and both events were queued
+  int launches = 1;    ///< of the work in one sample; its seconds are divided by them
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;
   double wall_seconds = 0;  ///< warm-up and sampling together
   SensorReading before, after;
+  std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
 };
 
 /// Stable names for records: "precision", "time_box", ...

@@ -1,6 +1,8 @@
 #include "measure/sampler.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "measure/clock_probe.h"
@@ -45,7 +47,7 @@ class DeviceSampler final : public Sampler {
     if (set.warmup_stop == StopReason::interrupted) {
       set.stop = StopReason::interrupted;
     } else {
-      TRY(repeat(work, limits, stop_requested, set));
+      TRY(repeat(work, prepare_pace(work, limits, set), stop_requested, set));
     }
     set.after = device_.sense();
     set.wall_seconds = seconds_since(begin);
@@ -59,26 +61,42 @@ class DeviceSampler final : public Sampler {
     const bool gated = std::exchange(set.gated, false);
     const auto begin = Clock::now();
     for (std::optional<StopReason> stop; !stop;) {
-      const Sample sample = TRY(take_one(work, set));
+      last_warm_up_ = TRY(take_one(work, set));
       ++set.warmup_launches;
       set.gated = gated;  // the first launch may load code, which waits for an idle device
       stop = stop_requested() ? StopReason::interrupted
-                              : rule.after(sample.seconds, seconds_since(begin));
+                              : rule.after(last_warm_up_.seconds, seconds_since(begin));
       if (stop) set.warmup_stop = *stop;
     }
     return {};
   }
 
+  /// What the last launch of the warm-up says about how to sample compute-bound work: its limits,
+  /// and how many launches make a sample long enough.
+  SamplingLimits prepare_pace(Case& work, const SamplingLimits& limits, SampleSet& set) const {
+    if (work.limit() != Limit::compute) return limits;
+    const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
+    const double seconds = last_warm_up_.seconds * work.work().repetitions;
+    constexpr double most = 1000;
+    if (set.time_source == TimeSource::device_events && seconds > 0) {
+      set.launches =
+          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / seconds), 1.0, most));
+    }
+    if (set.launches > 1) set.gated = false;  // they would not fit, and the start hardly counts
+    return pace;
+  }
+
   Status repeat(Case& work, const SamplingLimits& limits,
                 const std::function<bool()>& stop_requested, SampleSet& set) {
-    StoppingRule rule(limits, work.limit() == Limit::compute);
-    const auto begin = Clock::now();
+    StoppingRule rule(limits);
+    set.begin = Clock::now();
     for (std::optional<StopReason> stop; !stop;) {
       set.samples.push_back(TRY(take_one(work, set)));
       stop = stop_requested() ? StopReason::interrupted
-                              : rule.after(set.samples.back().seconds, seconds_since(begin));
+                              : rule.after(set.samples.back().seconds, seconds_since(set.begin));
       if (stop) set.stop = *stop;
     }
+    set.end = Clock::now();
     return {};
   }
 
@@ -97,7 +115,7 @@ class DeviceSampler final : public Sampler {
       TRY(stream_->synchronize());
       if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
     }
-    sample.seconds /= work.work().repetitions;
+    sample.seconds /= work.work().repetitions * set.launches;
     const double highest = device_.facts().clock_hz;
     sample.throttled =
         sample.clock_hz && highest > 0 && *sample.clock_hz < throttle_share * highest;
@@ -108,7 +126,7 @@ class DeviceSampler final : public Sampler {
   /// clock. The probes lie outside the event pair.
   Result<Sample> take_between_events(Case& work, SampleSet& set) {
     if (set.gated) TRY(gate_.close(*stream_));
-    const Status queued = queue_timed(work);
+    const Status queued = queue_timed(work, set.launches);
     gate_.open();  // also when queueing failed: the stream must not be left waiting
     TRY(stream_->synchronize());
     TRY(queued);
@@ -120,10 +138,10 @@ class DeviceSampler final : public Sampler {
     return sample;
   }
 
-  Status queue_timed(Case& work) {
+  Status queue_timed(Case& work, int launches) {
     TRY(probe_.read_before(*stream_));
     TRY(stream_->record(*start_));
-    TRY(work.enqueue(*stream_));
+    for (int i = 0; i < launches; ++i) TRY(work.enqueue(*stream_));
     TRY(stream_->record(*stop_));
     return probe_.read_after(*stream_);
   }
@@ -143,6 +161,7 @@ class DeviceSampler final : public Sampler {
   Gate gate_;
   ClockProbe probe_;
   Buffer flush_;
+  Sample last_warm_up_;
 };
 
 }  // namespace

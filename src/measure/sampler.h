@@ -21,11 +21,16 @@ struct SamplingLimits {
   double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
   /// Least wall time of a warm-up window: memory and clocks take some 0.1 s of load to settle.
   double settling_seconds = 0.2;
-  /// Least and most wall time of sampling compute-bound work. Under the power cap the clock swings
-  /// between steps some 2% apart every half second; a median needs to see many of the swings.
-  double sustained_seconds = 2.0;
-  double sustained_time_box_seconds = 6.0;
+  double least_seconds = 0;  ///< of sampling, before it may stop on precision
+  double least_sample_seconds =
+      0;  ///< work is launched over and over to make a sample last this long
+  double sustained_time_box_seconds = 10;  ///< takes the place of time_box_seconds for such work
 };
+
+/// `limits` for compute-bound work, which meets the power cap. `throttled`: it has met it. The
+/// clock then swings between steps 1-2% apart every half second: a shorter sample sees one step,
+/// and their median jumps from step to step between runs (docs/method.md has the figures).
+SamplingLimits sustained(SamplingLimits limits, bool throttled);
 
 /// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built
 /// once per device and run, used for every case.

@@ -14,16 +14,27 @@ constexpr std::size_t least_warmup_launches = 3;
 
 }  // namespace
 
+SamplingLimits sustained(SamplingLimits limits, bool throttled) {
+  limits.time_box_seconds = limits.sustained_time_box_seconds;
+  limits.least_seconds = throttled ? 6 : 2;
+  if (throttled) {
+    limits.least_samples = 15;
+    // Not so long that a tight budget sees no more than a few.
+    limits.least_sample_seconds = std::min(0.4, limits.time_box_seconds / 15);
+  }
+  return limits;
+}
+
 std::optional<StopReason> StoppingRule::after(double sample_seconds, double elapsed_seconds) {
   seconds_.push_back(sample_seconds);
-  if (seconds_.size() >= next_look_ && elapsed_seconds >= least_seconds_) {
+  if (seconds_.size() >= next_look_ && elapsed_seconds >= limits_.least_seconds) {
     next_look_ = std::max(seconds_.size() + 1, seconds_.size() + seconds_.size() / 10);
     const Summary summary = summarize(seconds_);
     const double half_width = (summary.interval95.high - summary.interval95.low) / 2;
     if (half_width <= limits_.precision * summary.median) return StopReason::precision;
   }
   if (seconds_.size() >= limits_.most_samples) return StopReason::sample_limit;
-  if (elapsed_seconds >= most_seconds_) return StopReason::time_box;
+  if (elapsed_seconds >= limits_.time_box_seconds) return StopReason::time_box;
   return std::nullopt;
 }
 

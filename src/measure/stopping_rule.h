@@ -16,19 +16,14 @@ namespace assay {
 /// stop early.
 class StoppingRule {
  public:
-  /// `sustained`: work that meets the power cap, sampled for longer (see SamplingLimits).
-  StoppingRule(const SamplingLimits& limits, bool sustained)
-      : limits_(limits),
-        least_seconds_(sustained ? limits.sustained_seconds : 0),
-        most_seconds_(sustained ? limits.sustained_time_box_seconds : limits.time_box_seconds),
-        next_look_(limits.least_samples) {}
+  explicit StoppingRule(const SamplingLimits& limits)
+      : limits_(limits), next_look_(limits.least_samples) {}
 
   /// After each sample: why to stop, if it is time to. `elapsed` is the wall time spent sampling.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
   SamplingLimits limits_;
-  double least_seconds_, most_seconds_;
   std::size_t next_look_;
   std::vector<double> seconds_;
 };

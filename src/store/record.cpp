@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "store/telemetry_json.h"
+
 namespace assay {
 namespace {
 
@@ -67,6 +69,7 @@ Json to_json(const SampleSet& set) {
   json["time_source"] = name_of(set.time_source);
   json["cache_state"] = name_of(set.cache_state);
   json["gated"] = set.gated;
+  json["launches"] = set.launches;
   json["warmup_launches"] = set.warmup_launches;
   json["warmup_stop"] = name_of(set.warmup_stop);
   json["stop"] = name_of(set.stop);
@@ -183,6 +186,7 @@ Json to_json(const Record& record) {
   if (record.samples) json["samples"] = to_json(*record.samples);
   if (record.seconds) json["seconds"] = to_json(*record.seconds);
   if (record.verification) json["verification"] = to_json(*record.verification);
+  if (record.telemetry) json["telemetry"] = to_json(*record.telemetry);
   json["notes"] = pairs_to_json(record.notes);
   json["fingerprint"] = record.fingerprint;
   return json;

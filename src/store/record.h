@@ -13,6 +13,7 @@
 #include "measure/roofline.h"
 #include "measure/sample.h"
 #include "statistics/summary.h"
+#include "telemetry/summary.h"
 
 namespace assay {
 
@@ -48,6 +49,7 @@ struct Record {
   std::optional<SampleSet> samples;
   std::optional<Summary> seconds;  ///< of the samples
   std::optional<Verification> verification;
+  std::optional<Telemetry> telemetry;  ///< during the samples
   std::vector<std::pair<std::string, std::string>> notes;
   std::string fingerprint;  ///< hash of the environment it was taken in
 };

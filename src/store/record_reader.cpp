@@ -3,6 +3,7 @@
 
 #include "store/json_reader.h"
 #include "store/record.h"
+#include "store/telemetry_json.h"
 
 namespace assay {
 namespace {
@@ -125,6 +126,8 @@ Result<SampleSet> read_sample_set(const JsonReader& json) {
       TRY(json.one_of("time_source", TimeSource::device_events, TimeSource::enqueue_only));
   set.cache_state = TRY(json.one_of("cache_state", CacheState::hot, CacheState::cold));
   set.gated = TRY(json.flag("gated"));
+  // Records of earlier versions launched the work once.
+  if (json.has("launches")) set.launches = static_cast<int>(TRY(json.count("launches")));
   set.warmup_launches = TRY(json.count("warmup_launches"));
   set.warmup_stop = TRY(json.one_of("warmup_stop", StopReason::precision, StopReason::not_run));
   set.stop = TRY(json.one_of("stop", StopReason::precision, StopReason::not_run));
@@ -185,6 +188,9 @@ Result<Record> record_from_json(const Json& json) {
   if (reader.has("seconds")) record.seconds = TRY(member(reader, "seconds", read_summary));
   if (reader.has("verification")) {
     record.verification = TRY(member(reader, "verification", read_verification));
+  }
+  if (reader.has("telemetry")) {
+    record.telemetry = TRY(member(reader, "telemetry", telemetry_from_json));
   }
   record.notes = TRY(reader.texts("notes"));
   record.fingerprint = TRY(reader.text("fingerprint"));

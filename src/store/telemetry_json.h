@@ -1,0 +1,19 @@
+// The "telemetry" object of a record, written and read back.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/result.h"
+#include "store/json_reader.h"
+#include "telemetry/summary.h"
+
+namespace assay {
+
+Json to_json(const Telemetry& telemetry);
+/// Never trusts its input. Error: usage, naming the field.
+Result<Telemetry> telemetry_from_json(const JsonReader& json);
+
+/// A number, or null for NaN.
+Json number_or_null(double value);
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// A small kernel file that is read over and over: opened once, each reading one or a few system
+// calls and no allocation.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+class KeptFile {
+ public:
+  explicit KeptFile(const std::filesystem::path& path);
+  ~KeptFile();
+  KeptFile(KeptFile&& other) noexcept;
+  KeptFile& operator=(KeptFile&& other) noexcept;
+
+  /// One read from the start: all of a sysfs file, the beginning of others. Empty if that fails.
+  /// Valid until the next reading.
+  std::string_view read_start();
+  /// Every byte, for procfs files of any length.
+  std::string_view read_all();
+  /// The number that the file begins with, times `unit`; NaN if there is none.
+  double read_number(double unit = 1);
+
+ private:
+  int file_ = -1;
+  std::string buffer_;
+};
+
+/// The number `text` begins with, white space before it skipped; NaN if it does not.
+double leading_number(std::string_view text);
+/// The number after `key` and white space or ":" at the start of a line; NaN if there is no such
+/// line.
+double number_after(std::string_view text, std::string_view key);
+
+}  // namespace assay
