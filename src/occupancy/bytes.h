@@ -1,0 +1,44 @@
+// A window on the bytes of a file that nobody vouches for: every access is checked.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "core/result.h"
+
+namespace assay::occupancy {
+
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(std::string_view text) : text_(text) {}
+
+  std::uint64_t size() const { return text_.size(); }
+  std::string_view text() const { return text_; }
+
+  /// Error: usage, naming `what` and where it would end.
+  Result<Bytes> part(std::uint64_t offset, std::uint64_t bytes, std::string_view what) const;
+  /// From `offset` to the end.
+  Result<Bytes> from(std::uint64_t offset, std::string_view what) const;
+
+  template <typename T>
+  Result<T> read(std::uint64_t offset, std::string_view what) const {
+    static_assert(std::is_integral_v<T>);
+    const Bytes bytes = TRY(part(offset, sizeof(T), what));
+    T value;
+    std::memcpy(&value, bytes.text_.data(), sizeof(T));
+    return value;
+  }
+  /// Up to the next zero byte, which must be there.
+  Result<std::string_view> c_string(std::uint64_t offset, std::string_view what) const;
+
+ private:
+  std::string_view text_;
+};
+
+/// Error: usage. What every reader of this folder says of a file that breaks its format's rules.
+Error malformed(std::string message);
+
+}  // namespace assay::occupancy

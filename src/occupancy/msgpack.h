@@ -1,0 +1,15 @@
+// MessagePack of files that nobody vouches for.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/result.h"
+#include "occupancy/bytes.h"
+
+namespace assay::occupancy {
+
+/// Decodes one value. The decoder recurses, so what is nested deeper than any metadata is refused
+/// first. Error: usage.
+Result<nlohmann::json> read_msgpack(Bytes bytes);
+
+}  // namespace assay::occupancy
