@@ -69,7 +69,7 @@ void stopping_rule_to(benchmark::State& state) {
   SamplingLimits limits;
   limits.precision = 0;
   for (auto _ : state) {
-    StoppingRule rule(limits, false);
+    StoppingRule rule(limits);
     Random random(1);
     for (int i = 0; i < state.range(0); ++i)
       benchmark::DoNotOptimize(rule.after(random.uniform(), 0));

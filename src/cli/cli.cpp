@@ -45,6 +45,10 @@ int run(const Parsed& parsed, Terminal& terminal) {
 
 }  // namespace
 
+Error about(std::string_view option, const Error& error) {
+  return {error.kind, fmt::format("{}: {}", option, error.message)};
+}
+
 int report(Terminal& terminal, const Error& error) {
   terminal.complain(error.message);
   return exit_code_of(error.kind);

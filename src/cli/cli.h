@@ -1,6 +1,8 @@
 // The command line: the only code that prints, handles signals or decides the exit status.
 #pragma once
 
+#include <string_view>
+
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "core/result.h"
@@ -9,6 +11,9 @@ namespace assay::cli {
 
 /// Runs the command `argv` names and returns the exit status (exit_code.h).
 int main(int argc, char** argv);
+
+/// The same error, naming the option it comes from.
+Error about(std::string_view option, const Error& error);
 
 /// Prints the error and returns its exit status.
 int report(Terminal& terminal, const Error& error);

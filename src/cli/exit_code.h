@@ -23,7 +23,7 @@ struct ExitCodeText {
 
 inline constexpr std::array<ExitCodeText, 7> exit_code_texts = {{
     {exit_ok, "everything asked for was done"},
-    {exit_cell_error, "some cells were measured, others ended in an error"},
+    {exit_cell_error, "some cells ended in an error, or a check of `assay doctor` failed"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
     {exit_verification, "a benchmark computed a wrong result"},
     {exit_nothing_ran, "nothing could be measured on this machine"},

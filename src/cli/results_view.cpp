@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "cli/table.h"
 #include "core/units.h"
@@ -84,6 +85,22 @@ std::string heading(const std::string& name, const std::vector<std::string>& con
   return text + "\n";
 }
 
+/// What telemetry says of the device measured: mean clock, mean power, share of time its driver or
+/// firmware held the clock down. Empty where unknown.
+std::vector<std::string> telemetry_cells(const Record& record, const Style& style) {
+  std::vector<std::string> cells(3);
+  if (!record.telemetry) return cells;
+  const TelemetrySummary& summary = record.telemetry->summary;
+  const GpuTelemetry gpu = summary.gpus.empty() ? GpuTelemetry() : summary.gpus.front().second;
+  const auto clock = summary.gpus.empty() ? summary.host.clock_mean_hz : gpu.clock_mean_hz;
+  if (clock) cells[0] = format_frequency(*clock);
+  if (gpu.power_mean_watts) cells[1] = fmt::format("{:.0f} W", *gpu.power_mean_watts);
+  if (gpu.throttled_share.value_or(0) > 0) {
+    cells[2] = style.yellow(fmt::format("{:.0f}%", std::ceil(*gpu.throttled_share * 100)));
+  }
+  return cells;
+}
+
 std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
   std::vector<std::string> constants;
   std::vector<Column> columns;
@@ -100,6 +117,9 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
   columns.push_back({"value", Column::Align::right, 0});
   columns.push_back({"95% interval", Column::Align::left, 3});
   columns.push_back({"of roofline", Column::Align::right, 4});
+  columns.push_back({"clock", Column::Align::right, 1});
+  columns.push_back({"power", Column::Align::right, 1});
+  columns.push_back({"capped", Column::Align::right, 2});
   columns.push_back({"n", Column::Align::right, 1});
   columns.push_back({"throttled", Column::Align::right, 2});
   columns.push_back({"status", Column::Align::left, 5});
@@ -112,6 +132,7 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
     const std::size_t n = record->seconds ? record->seconds->n : 0;
     row.push_back(value ? format_interval(*value, n) : "");
     row.push_back(value && value->share ? fmt::format("{:.1f}%", *value->share * 100) : "");
+    for (std::string& cell : telemetry_cells(*record, style)) row.push_back(std::move(cell));
     row.push_back(n > 0 ? fmt::format("{}", n) : "");
     std::size_t throttled = 0;
     if (record->samples) {

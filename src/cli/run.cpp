@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
@@ -26,8 +27,19 @@ struct Request {
   bool json = false;
 };
 
-Error about(std::string_view option, const Error& error) {
-  return {error.kind, fmt::format("{}: {}", option, error.message)};
+/// Seconds between ticks; 0: off.
+Result<double> parse_telemetry(const std::string& text) {
+  constexpr double most = 1000;  // a tick takes about a millisecond on a GPU
+  if (text == "off") return 0.0;
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error != std::errc() || end != text.data() + text.size() || !(rate > 0) || rate > most) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--telemetry \"{}\" is not allowed; allowed: off, or ticks per second "
+                             "above 0 and up to {}",
+                             text, most)};
+  }
+  return 1 / rate;
 }
 
 Result<Request> read_request(const Arguments& arguments) {
@@ -46,6 +58,7 @@ Result<Request> read_request(const Arguments& arguments) {
     if (!budget.ok()) return about("--budget", budget.error());
     request.options.budget_seconds = *budget;
   }
+  request.options.telemetry_interval = TRY(parse_telemetry(arguments.get("--telemetry", "10")));
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;
@@ -83,8 +96,8 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   const auto width =
       static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
   std::string text = "\n" + results_text(view.records(), width, style);
-  for (const Finding& finding : outcome.findings) text += finding.text + "\n";
-  if (!outcome.findings.empty()) text += "\n";
+  for (const Conclusion& conclusion : outcome.conclusions) text += conclusion.text + "\n";
+  if (!outcome.conclusions.empty()) text += "\n";
   text += fmt::format(
       "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
       outcome.interrupted ? fmt::format("; stopped, {} not measured",
@@ -172,6 +185,10 @@ const Command command = {
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
             {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
              ""},
+            {"--telemetry", "RATE",
+             "clocks, power, heat and throttling beside the samples, RATE times a second, or off; "
+             "default 10",
+             "off 1 10"},
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },
     .run = &run,

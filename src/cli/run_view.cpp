@@ -57,11 +57,12 @@ Status RunView::finished(std::size_t index, Record record) {
     terminal_.flush();
   }
   draw();
-  // A sweep may hold thousands of cells; what the table needs of the samples is a few flags.
+  // A sweep may hold thousands of cells; what the table needs of them is a few flags.
   if (record.samples) {
     for (Sample& sample : record.samples->samples) sample.clock_hz.reset();
     std::erase_if(record.samples->samples, [](const Sample& sample) { return !sample.throttled; });
   }
+  if (record.telemetry) record.telemetry->trace = {};
   records_.push_back(std::move(record));
   return {};
 }

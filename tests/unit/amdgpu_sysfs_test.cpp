@@ -32,13 +32,13 @@ TEST(AmdgpuSysfs, FactsOfAnMi300x) {
   root.write(device + "unique_id", "5d1a2b3c4d5e6f70\n");
   root.write(device + "current_compute_partition", "CPX\n");
   root.write(device + "current_memory_partition", "NPS4\n");
-  const AmdgpuFacts facts = read_amdgpu_facts(root.path(), pci);
+  const AmdgpuFacts facts = read_amdgpu_facts(FolderMachine(root.path()), pci);
   EXPECT_EQ(facts.unique_id, "5d1a2b3c4d5e6f70");
   EXPECT_EQ(facts.partition, "CPX/NPS4");
   // A partition's function number has no folder: its device is meant.
-  EXPECT_EQ(read_amdgpu_facts(root.path(), "0000:3b:00.5").partition, "CPX/NPS4");
-  EXPECT_EQ(read_amdgpu_facts(root.path(), "0000:3c:00.0").partition, "");
-  EXPECT_EQ(read_amdgpu_facts(root.path(), "").unique_id, "");
+  EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "0000:3b:00.5").partition, "CPX/NPS4");
+  EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "0000:3c:00.0").partition, "");
+  EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "").unique_id, "");
 }
 
 TEST(AmdgpuSysfs, SensorsOfAnMi300x) {
@@ -60,7 +60,7 @@ TEST(AmdgpuSysfs, SensorsOfAnMi300x) {
                                               {250, 2100},
                                               {252, 2100},
                                               {280, 1300}}));
-  const SensorReading reading = read_amdgpu_sensors(root.path(), pci);
+  const SensorReading reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
   EXPECT_DOUBLE_EQ(reading.clock_hz.value_or(0), 1987e6);
   EXPECT_DOUBLE_EQ(reading.memory_clock_hz.value_or(0), 1300e6);
   EXPECT_DOUBLE_EQ(reading.power_watts.value_or(0), 612);
@@ -84,7 +84,7 @@ TEST(AmdgpuSysfs, EveryKnownMetricsVersion) {
                       {{version.engine, 1700}, {version.memory, 900}});
     }
     root.write(device + "gpu_metrics", bytes);
-    const SensorReading reading = read_amdgpu_sensors(root.path(), pci);
+    const SensorReading reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
     EXPECT_DOUBLE_EQ(reading.clock_hz.value_or(0), 1700e6) << "1." << int(version.content);
     EXPECT_EQ(reading.memory_clock_hz.has_value(), version.memory != 0);
   }
@@ -96,13 +96,13 @@ TEST(AmdgpuSysfs, FallsBackToHwmonAndThenToStarredLevels) {
   root.write(device + "gpu_metrics", metrics(64, 9, 9, {}));  // a version nobody knows
   root.write(device + "pp_dpm_sclk", "0: 500Mhz\n1: 1700Mhz *\n");
   root.write(device + "pp_dpm_mclk", "S: 95Mhz *\n0: 900Mhz\n");
-  SensorReading reading = read_amdgpu_sensors(root.path(), pci);
+  SensorReading reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
   EXPECT_DOUBLE_EQ(reading.clock_hz.value_or(0), 1700e6);
   EXPECT_DOUBLE_EQ(reading.memory_clock_hz.value_or(0), 95e6);
   root.write(device + "hwmon/hwmon0/name", "amdgpu");
   root.write(device + "hwmon/hwmon0/freq1_input", "1650000000");
   root.write(device + "hwmon/hwmon0/power1_average", "300000000");  // as on an MI250X
-  reading = read_amdgpu_sensors(root.path(), pci);
+  reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
   EXPECT_DOUBLE_EQ(reading.clock_hz.value_or(0), 1650e6);
   EXPECT_DOUBLE_EQ(reading.power_watts.value_or(0), 300);
 }
@@ -115,12 +115,12 @@ TEST(AmdgpuSysfs, DamagedFilesGiveNothing) {
   root.write(device + "hwmon/hwmon0/name", "amdgpu");
   root.write(device + "hwmon/hwmon0/power1_input", "");
   root.write(device + "hwmon/hwmon0/temp1_input", "hot\n");
-  const SensorReading reading = read_amdgpu_sensors(root.path(), pci);
+  const SensorReading reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
   EXPECT_FALSE(reading.clock_hz);
   EXPECT_FALSE(reading.memory_clock_hz);
   EXPECT_FALSE(reading.power_watts);
   EXPECT_FALSE(reading.temperature_celsius);
-  const SensorReading nothing = read_amdgpu_sensors(root.path(), "0000:ff:00.0");
+  const SensorReading nothing = read_amdgpu_sensors(FolderMachine(root.path()), "0000:ff:00.0");
   EXPECT_FALSE(nothing.clock_hz);
 }
 

@@ -1,7 +1,14 @@
 #include "core/read_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/json_text.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -18,6 +25,44 @@ TEST(ReadFile, WhatCannotBeReadIsNoException) {
   const TemporaryFolder folder;
   EXPECT_FALSE(read_file(folder.path() / "missing"));
   EXPECT_FALSE(read_file(folder.path()));
+}
+
+TEST(ReadFile, WholeFilesUpToALimit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("file", "abc");
+  EXPECT_EQ(read_bytes(path, 3).text, "abc");
+  EXPECT_EQ(read_bytes(path, 2).error, EFBIG);
+  EXPECT_EQ(read_bytes(folder.path() / "absent", 3).error, ENOENT);
+  EXPECT_EQ(read_bytes(folder.path(), 3).error, EISDIR);
+  EXPECT_EQ(read_bytes("/dev/zero", 3).error, ENOTSUP);
+  const auto operand = read_operand(path, 2);
+  ASSERT_FALSE(operand.ok());
+  EXPECT_EQ(operand.error().kind, ErrorKind::usage);
+  EXPECT_NE(operand.error().message.find(path), std::string::npos);
+}
+
+TEST(ReadFile, PipesWithAndWithoutAWriter) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(read_bytes(path, 100).text, "");  // nobody writes: empty, and no waiting
+  std::thread writer([&] { std::ofstream(path) << "slow"; });
+  std::string text;
+  while (text.empty()) text = read_bytes(path, 100).text;
+  writer.join();
+  EXPECT_EQ(text, "slow");
+}
+
+TEST(ParseJson, RefusesWhatIsTooDeep) {
+  const auto nested = [](int depth) {
+    return std::string(static_cast<std::size_t>(depth), '[') + "1" +
+           std::string(static_cast<std::size_t>(depth), ']');
+  };
+  EXPECT_TRUE(parse_json(nested(60)).ok());
+  EXPECT_FALSE(parse_json(nested(100)).ok());
+  EXPECT_FALSE(parse_json(nested(1'000'000)).ok());
+  EXPECT_FALSE(parse_json("{").ok());
+  EXPECT_EQ(parse_json("{\"a\":[1,2]}")->dump(), "{\"a\":[1,2]}");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class LaunchingCase final : public Case {
   }
   Work work() const override { return {.repetitions = static_cast<double>(launches_)}; }
   Quantity quantity() const override { return Quantity::latency; }
-  Limit limit() const override { return Limit::none; }
+  Limit limit() const override { return bound; }
   CacheState cache_state() const override { return cache; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
@@ -30,6 +30,7 @@ class LaunchingCase final : public Case {
   Result<Verification> verify(Stream&) override { return Verification{true, "", 0, 0, ""}; }
 
   CacheState cache = CacheState::hot;
+  Limit bound = Limit::none;
   std::size_t enqueued = 0;
 
  private:
@@ -71,6 +72,21 @@ TEST(Sampler, SecondsAreOfOneRepetition) {
   EXPECT_EQ(set.warmup_launches, 20u);
   EXPECT_TRUE(set.gated);
   EXPECT_EQ(work.enqueued, 50u);
+}
+
+TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
+  auto device = open_fake_device("noise=0,launch=0.001,throttle=1");
+  LaunchingCase work(*device, 1);
+  work.bound = Limit::compute;
+  SamplingLimits limits = quick_limits();
+  limits.sustained_time_box_seconds = 0.15;  // asks for samples of 10 ms
+  const SampleSet set = take_on(*device, work, limits);
+  ASSERT_FALSE(set.samples.empty());
+  const double alone = set.samples[0].seconds * set.launches;
+  EXPECT_GT(set.launches, 1);
+  EXPECT_NEAR(alone, 0.01, 0.002);
+  EXPECT_FALSE(set.gated);
+  EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
 }
 
 TEST(Sampler, StopsOnPrecisionUnderNoise) {

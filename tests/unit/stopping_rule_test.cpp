@@ -8,13 +8,13 @@ namespace assay {
 namespace {
 
 TEST(StoppingRule, StopsOnPrecisionAtTheEarliestLook) {
-  StoppingRule rule({}, false);
+  StoppingRule rule({});
   for (int i = 0; i < 29; ++i) EXPECT_EQ(rule.after(1.0, 0), std::nullopt) << i;
   EXPECT_EQ(rule.after(1.0, 0), StopReason::precision);
 }
 
 TEST(StoppingRule, NoisySamplesNeedMore) {
-  StoppingRule rule({}, false);
+  StoppingRule rule({});
   Random random(1);
   std::size_t n = 0;
   std::optional<StopReason> stop;
@@ -30,7 +30,7 @@ TEST(StoppingRule, NoisySamplesNeedMore) {
 
 TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
   const auto count = [](double rho) {
-    StoppingRule rule({}, false);
+    StoppingRule rule({});
     Random random(7);
     double noise = 0;
     for (std::size_t n = 1;; ++n) {
@@ -42,21 +42,33 @@ TEST(StoppingRule, DependentSamplesNeedMoreThanIndependentOnes) {
 }
 
 TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
-  StoppingRule rule({}, true);
+  StoppingRule rule(sustained({}, false));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(rule.after(1.0, 1.9), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 2.1), StopReason::precision);
+}
+
+TEST(StoppingRule, ThrottledWorkIsSeenThroughManySwingsOfTheClock) {
+  const SamplingLimits limits = sustained({}, true);
+  EXPECT_EQ(limits.least_sample_seconds, 0.4);
+  StoppingRule rule(limits);
+  for (int i = 0; i < 14; ++i) EXPECT_EQ(rule.after(1.0, 0.4 * i), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 5.9), std::nullopt);
+  EXPECT_EQ(rule.after(1.0, 6.1), StopReason::precision);
+  SamplingLimits tight;
+  tight.sustained_time_box_seconds = 0.15;  // a budget's
+  EXPECT_DOUBLE_EQ(sustained(tight, true).least_sample_seconds, 0.01);
 }
 
 TEST(StoppingRule, TimeBoxAndSampleLimit) {
   SamplingLimits limits;
   limits.most_samples = 40;
   Random random(1);
-  StoppingRule timed(limits, false);
+  StoppingRule timed(limits);
   EXPECT_EQ(timed.after(random.uniform(), 2.5), StopReason::time_box);
-  StoppingRule sustained(limits, true);
-  EXPECT_EQ(sustained.after(random.uniform(), 2.5), std::nullopt);
-  EXPECT_EQ(sustained.after(random.uniform(), 6.5), StopReason::time_box);
-  StoppingRule counted(limits, false);
+  StoppingRule longer(sustained(limits, false));
+  EXPECT_EQ(longer.after(random.uniform(), 2.5), std::nullopt);
+  EXPECT_EQ(longer.after(random.uniform(), 10.5), StopReason::time_box);
+  StoppingRule counted(limits);
   for (int i = 0; i < 39; ++i) EXPECT_EQ(counted.after(random.uniform(), 0), std::nullopt);
   EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
 }

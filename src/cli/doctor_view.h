@@ -1,0 +1,23 @@
+// A diagnosis as people read it: what is wrong first, in full; what is well in a line each. Pure
+// functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "doctor/doctor.h"
+
+namespace assay::cli {
+
+/// "GPU 0-7", "mlx5_0, mlx5_3", "GPU 3 (0000:3b:00.0)".
+std::string subjects_text(const std::vector<std::string>& subjects);
+
+/// `all` names the checks that do not apply too; `width` 0 means lines of any length.
+std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,
+                           const Style& style);
+
+/// "24 passed, 2 warnings, 1 failed, 3 unknown"
+std::string summary_text(const std::vector<FoldedFinding>& findings);
+
+}  // namespace assay::cli

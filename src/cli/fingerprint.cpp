@@ -1,0 +1,91 @@
+// assay fingerprint: everything about a machine that could explain a difference.
+#include "system/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "device/backend.h"
+#include "store/store.h"
+#include "system/capture.h"
+
+namespace assay::cli {
+namespace {
+
+/// One line for a value that is not a plain list of facts.
+std::string short_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void add_rows(Table& table, const Json& value, const std::string& name) {
+  const bool branch =
+      value.is_object() || (value.is_array() && !value.empty() && value.front().is_object());
+  if (!branch) {
+    table.add({name, short_text(value)});
+    return;
+  }
+  const std::string prefix = name.empty() ? "" : name + ".";
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      add_rows(table, value[i], prefix + std::to_string(i));
+    }
+    return;
+  }
+  for (const auto& [key, inner] : value.items()) add_rows(table, inner, prefix + key);
+}
+
+std::string text_of(const Json& fingerprint, const Terminal& terminal) {
+  const Style style = terminal.out_style();
+  std::string text;
+  for (const auto& [section, facts] : fingerprint.items()) {
+    Table table({{"fact"}, {"value"}});
+    add_rows(table, facts, "");
+    if (table.empty()) continue;
+    text += style.bold(section) + "\n";
+    const std::string rows = table.render(static_cast<std::size_t>(terminal.width()), style);
+    text += rows.substr(rows.find('\n') + 1) + "\n";  // the headings would say nothing
+  }
+  return text + fmt::format("fingerprint {}\n", fingerprint_id(fingerprint));
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  Json fingerprint;
+  if (arguments.has("--from")) {
+    const auto machine = open_machine(arguments.get("--from"));
+    if (!machine.ok()) return report(terminal, about("--from", machine.error()));
+    fingerprint = take_fingerprint({}, **machine);
+  } else {
+    fingerprint = take_fingerprint(make_backends());
+  }
+  terminal.print(arguments.has("--json")
+                     ? fingerprint.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                     : text_of(fingerprint, terminal));
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "fingerprint",
+    .summary = "Show everything about this machine that could explain a difference",
+    .positionals = "",
+    .details =
+        "Hardware, firmware, drivers, libraries, limits, container, hypervisor and the "
+        "environment\n"
+        "variables that bear on performance: what `assay run` stores with every record. Needs no\n"
+        "privileges; values of variables that look like secrets are hidden. The last line is the\n"
+        "hash under which a store keeps it.\n"
+        "\n"
+        "  assay fingerprint --json > node7.json\n"
+        "  assay fingerprint --from capture.json\n"
+        "\n",
+    .options = {{"--from", "FILE", "describe the machine of a capture, or of a folder of its files",
+                 "file"}},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

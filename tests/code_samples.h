@@ -1,0 +1,60 @@
+// GPU code for tests, by compilers found on this machine; empty optional where there is none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/read_file.h"
+#include "occupancy/tool.h"
+#include "temporary_folder.h"
+
+namespace assay {
+
+/// Why a test that needs `compile_hip` skips.
+constexpr const char* no_clang = "no clang-19 with lld-19 here: install clang-19 lld-19";
+constexpr const char* no_nvcc = "no nvcc here";
+
+/// What `tool` makes of `source` when it is told to write to the last of `arguments`.
+inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
+                                             std::vector<std::string> arguments,
+                                             std::string_view source) {
+  const auto path = occupancy::find_tool(tool);
+  if (!path) return std::nullopt;
+  const TemporaryFolder folder;
+  const std::string output = folder.path() / "output";
+  arguments.insert(arguments.end(), {"-o", output, occupancy::tool_input});
+  const auto done = occupancy::run_tool(*path, arguments, source);
+  if (!done) {
+    ADD_FAILURE() << done.error().message;
+    return std::nullopt;
+  }
+  return read_file(output);
+}
+
+/// A code object, or assembly text if `options` say "-S". No headers: the source declares its own
+/// __global__ and the like.
+inline std::optional<std::string> compile_hip(std::string_view source, const std::string& arch,
+                                              const std::vector<std::string>& options = {}) {
+  std::vector<std::string> arguments = {"-x",
+                                        "hip",
+                                        "-nogpulib",
+                                        "-nogpuinc",
+                                        "-O2",
+                                        "--offload-device-only",
+                                        "--no-gpu-bundle-output",
+                                        "--offload-arch=" + arch};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return compile_by({"clang-19", {}, ""}, arguments, source);
+}
+
+/// A cubin with "-cubin", PTX with "-ptx", an object with "-c".
+inline std::optional<std::string> compile_cuda(std::string_view source, const std::string& arch,
+                                               const std::string& kind,
+                                               const std::vector<std::string>& options = {}) {
+  std::vector<std::string> arguments = {"-x", "cu", kind, "-arch=" + arch};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return compile_by({"nvcc", {"/usr/local/cuda*/bin/nvcc"}, ""}, arguments, source);
+}
+
+}  // namespace assay

@@ -1,0 +1,113 @@
+// assay fingerprint and assay diff as programs, in and out of containers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "process.h"
+#include "system/machine.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// Runs a program of /usr/bin to its end.
+Outcome run_program(std::vector<std::string> words) {
+  const std::string program = "/usr/bin/" + words.front();
+  words.erase(words.begin());
+  return Process(words, {}, "", program).wait();
+}
+
+/// What `assay diff` says of this machine and of the same machine seen by `wrapper assay`.
+std::set<std::string> differences_inside(const std::vector<std::string>& wrapper,
+                                         const std::string& container) {
+  const TemporaryFolder folder;
+  std::vector<std::string> inside = wrapper;
+  inside.insert(inside.end(), {ASSAY_BINARY, "fingerprint", "--json"});
+  const Outcome contained = run_program(inside);
+  if (contained.status != 0) return {"cannot run: " + contained.err};
+  EXPECT_EQ(Json::parse(contained.out)["virtualization"]["container"], container);
+  write(folder.path() / "out.json", assay_run({"fingerprint", "--json"}).out);
+  write(folder.path() / "in.json", contained.out);
+  const Outcome diff =
+      assay_run({"diff", folder.path() / "out.json", folder.path() / "in.json", "--json"});
+  EXPECT_EQ(diff.status, 0) << diff.err;
+  std::set<std::string> paths;
+  for (const Json& difference : Json::parse(diff.out)) paths.insert(difference["path"]);
+  return paths;
+}
+
+TEST(Fingerprint, NothingDiffersFromItself) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "here.json";
+  write(path, assay_run({"fingerprint", "--json"}).out);
+  EXPECT_EQ(assay_run({"diff", path, "here"}).out, "no difference\n");
+}
+
+TEST(Fingerprint, ACaptureOfThisMachineDoesNotDifferFromIt) {
+  const TemporaryFolder folder;
+  const std::string capture = folder.path() / "capture.json";
+  const Outcome doctor = assay_run({"doctor", "--capture", capture});
+  ASSERT_LE(doctor.status, 1) << doctor.err;
+  EXPECT_EQ(assay_run({"diff", capture, "here"}).out, "no difference\n");
+}
+
+TEST(Fingerprint, ReadsStoresAndNamesRubbish) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store";
+  ASSERT_EQ(assay_run({"run", "launch", "--device", "fake", "--out", store}).status, 0);
+  EXPECT_THAT(assay_run({"diff", store, store}).out, HasSubstr("no difference"));
+  const Outcome absent = assay_run({"diff", store + ":no-such-run", "here"});
+  EXPECT_EQ(absent.status, 2);
+  EXPECT_THAT(absent.err, HasSubstr("holds no run no-such-run"));
+  write(folder.path() / "rubbish", "\x7f\x45{");
+  EXPECT_EQ(assay_run({"diff", folder.path() / "rubbish", "here"}).status, 2);
+  EXPECT_EQ(assay_run({"fingerprint", "--from", folder.path() / "rubbish"}).status, 2);
+  EXPECT_EQ(assay_run({"fingerprint", "--from", folder.path() / "absent"}).status, 2);
+}
+
+TEST(Fingerprint, AnUnshareContainerDiffersByItsNamespacesOnly) {
+  const std::vector<std::string> wrapper = {"unshare", "--mount", "--pid", "--fork",
+                                            "--mount-proc"};
+  std::vector<std::string> trial = wrapper;
+  trial.push_back("true");
+  if (run_program(trial).status != 0) GTEST_SKIP() << "namespaces need privileges here";
+  const Json here = Json::parse(assay_run({"fingerprint", "--json"}).out);
+  if (here["virtualization"]["container"] != "none") GTEST_SKIP() << "this is a container already";
+  EXPECT_EQ(differences_inside(wrapper, "unnamed"),
+            (std::set<std::string>{"virtualization.container", "virtualization.namespaces"}));
+}
+
+TEST(Fingerprint, BubblewrapIsRecognised) {
+  const std::vector<std::string> wrapper = {
+      "bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"};
+  std::vector<std::string> trial = wrapper;
+  trial.push_back("true");
+  if (run_program(trial).status != 0) GTEST_SKIP() << "bubblewrap is not installed or may not run";
+  const std::set<std::string> differences = differences_inside(wrapper, "bubblewrap");
+  EXPECT_THAT(differences,
+              testing::IsSubsetOf({"virtualization.container", "virtualization.namespaces"}));
+  EXPECT_EQ(differences.count("virtualization.container"), 1u);
+}
+
+TEST(Fingerprint, IsQuick) {
+  double least = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(assay_run({"fingerprint", "--json"}).status, 0);
+    least = std::min(
+        least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  EXPECT_LT(least, 0.1);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,97 @@
+// assay watch, and telemetry in records, on the fake backend.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+TEST(Watch, JsonIsALineForEachReading) {
+  const Outcome outcome = assay_run({"watch", "--count", "2", "--interval", "0.01", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<Json> lines = json_lines(outcome.out);
+  ASSERT_EQ(lines.size(), 2u);
+  // The scripted device stands beside whatever the machine has.
+  bool found = false;
+  for (const auto& [name, channel] : lines[1]["channels"].items()) {
+    if (channel.value("hardware", "") != "fake:0") continue;
+    found = found || (name.find(".power") != std::string::npos && channel["value"] == 100);
+  }
+  EXPECT_TRUE(found) << lines[1];
+  EXPECT_GT(lines[1]["time"], lines[0]["time"]);
+}
+
+TEST(Watch, PlainTablesWithoutATerminal) {
+  const Outcome outcome =
+      assay_run({"watch", "--count", "2", "--interval", "10ms"}, {{"ASSAY_FAKE", "throttle=0.1"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1.000 GHz  100 W"));
+  EXPECT_THAT(outcome.out, HasSubstr("  cpu  "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST(Watch, ASignalEndsItInGoodOrder) {
+  Process process({"watch", "--interval", "60", "--json"});
+  for (int i = 0; i < 6000 && Process::read(process.folder() / "out").empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(json_lines(outcome.out).size(), 1u);
+}
+
+TEST(Watch, SaysWhatIsWrongWithAnOption) {
+  EXPECT_EQ(assay_run({"watch", "--interval", "soon"}).status, 2);
+  EXPECT_THAT(assay_run({"watch", "--interval", "soon"}).err, HasSubstr("--interval: "));
+  EXPECT_THAT(assay_run({"watch", "--count", "-1"}).err, HasSubstr("--count: "));
+}
+
+std::vector<std::string> one_cell(const std::string& telemetry) {
+  return {"run",      "memory", "op=triad", "dtype=f64",   "size=1MiB",
+          "--device", "fake",   "--json",   "--telemetry", telemetry};
+}
+
+TEST(RunTelemetry, IsStoredAndSummarized) {
+  const Outcome outcome = assay_run(one_cell("100"), {{"ASSAY_FAKE", "throttle=0.5,sleep=0.001"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json telemetry = json_lines(outcome.out).at(0).at("telemetry");
+  EXPECT_DOUBLE_EQ(telemetry["interval"], 0.01);
+  const std::size_t ticks = telemetry["seconds"].size();
+  EXPECT_GE(ticks, 3u);
+  EXPECT_EQ(telemetry["channels"]["gpu0.power"]["values"].size(), ticks);
+  EXPECT_EQ(telemetry["channels"]["gpu0.power"]["unit"], "W");
+  const Json& gpu = telemetry["summary"]["gpus"]["gpu0"];
+  EXPECT_NEAR(gpu["clock_mean_hz"], 1e9, 1);
+  EXPECT_NEAR(gpu["power_mean_watts"], 100, 1e-6);
+  EXPECT_EQ(gpu["throttled_share"], 1);
+  EXPECT_NEAR(gpu["energy_joules"], 100 * telemetry["window"].get<double>(), 5);
+  EXPECT_GT(telemetry["summary"]["joules_per_byte"], 0);
+  EXPECT_THAT(outcome.err, HasSubstr("100 W"));
+}
+
+TEST(RunTelemetry, CanBeOff) {
+  EXPECT_FALSE(json_lines(assay_run(one_cell("off")).out).at(0).contains("telemetry"));
+  const Outcome wrong = assay_run(one_cell("sometimes"));
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--telemetry \"sometimes\" is not allowed; allowed: off, or"));
+  EXPECT_EQ(assay_run(one_cell("0")).status, 2);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,54 @@
+#include "system/fingerprint_diff.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+Json two_gpus(double cap, const char* uuid) {
+  Json gpu = {{"name", "MI300X"}, {"power_cap_watts", cap}, {"uuid", uuid}};
+  return {{"accelerators", {gpu, gpu}}, {"environment", {{"NCCL_DEBUG", "INFO"}}}};
+}
+
+TEST(FingerprintDiff, NothingDiffersFromItself) {
+  EXPECT_TRUE(diff_fingerprints(two_gpus(750, "a"), two_gpus(750, "a")).empty());
+}
+
+TEST(FingerprintDiff, LikeliestFirstAndAlikeChangesAreOne) {
+  Json b = two_gpus(600, "b");
+  b["environment"] = {{"HSA_NO_SCRATCH_RECLAIM", "1"}};
+  const auto differences = diff_fingerprints(two_gpus(750, "a"), b);
+  ASSERT_EQ(differences.size(), 4u);
+  EXPECT_EQ(differences[0].path, "accelerators.0-1.power_cap_watts");
+  EXPECT_EQ(differences[0].likelihood, Likelihood::high);
+  EXPECT_EQ(differences[0].a, 750);
+  EXPECT_EQ(differences[0].b, 600);
+  EXPECT_EQ(differences[1].path, "environment.HSA_NO_SCRATCH_RECLAIM");
+  EXPECT_TRUE(differences[1].a.is_null());
+  EXPECT_EQ(differences[2].path, "environment.NCCL_DEBUG");
+  EXPECT_TRUE(differences[2].b.is_null());
+  EXPECT_EQ(differences[3].path, "accelerators.0-1.uuid");
+  EXPECT_EQ(differences[3].likelihood, Likelihood::identity);
+}
+
+TEST(FingerprintDiff, ChangesThatAreNotAlikeStayApart) {
+  Json b = two_gpus(750, "a");
+  b["accelerators"][1]["power_cap_watts"] = 500;
+  const auto differences = diff_fingerprints(two_gpus(750, "a"), b);
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_EQ(differences[0].path, "accelerators.1.power_cap_watts");
+}
+
+TEST(FingerprintDiff, AnyJsonWillDo) {
+  Json deep = 1;
+  for (int i = 0; i < 100; ++i) deep = Json{{"x", deep}};
+  EXPECT_EQ(diff_fingerprints(deep, {}).size(), 1u);
+  EXPECT_EQ(diff_fingerprints({{"accelerators", {{"99999999999999", {{"name", 1}}}}}}, {}).size(),
+            1u);
+  EXPECT_TRUE(diff_fingerprints(1, 2).empty());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,138 @@
+// The recorder: its schedule, its slices, what a slow source does to it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "telemetry/recorder.h"
+
+namespace assay {
+namespace {
+
+using Clock = TelemetryRecorder::Clock;
+using std::chrono::milliseconds;
+
+/// Counts its readings; may take long.
+class CountingSource final : public TelemetrySource {
+ public:
+  explicit CountingSource(milliseconds duration = {}) : duration_(duration) {}
+  const std::vector<Channel>& channels() const override { return channels_; }
+  void read(std::span<double> values, bool all) override {
+    std::this_thread::sleep_for(duration_);
+    values[0] = ++readings_;
+    if (all) values[1] = 1;
+  }
+
+ private:
+  const milliseconds duration_;
+  double readings_ = 0;
+  const std::vector<Channel> channels_ = {{"a", "count", "1", ChannelKind::counter, ""},
+                                          {"a", "slow", "1", ChannelKind::gauge, ""}};
+};
+
+/// A driver that never answers, until `release` is set.
+class HangingSource final : public TelemetrySource {
+ public:
+  struct Shared {
+    std::atomic<bool> release = false, reading = false, gone = false;
+  };
+  explicit HangingSource(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  ~HangingSource() override { shared_->gone = true; }
+  const std::vector<Channel>& channels() const override { return channels_; }
+  void read(std::span<double> values, bool) override {
+    shared_->reading = true;
+    while (!shared_->release) std::this_thread::sleep_for(milliseconds(1));
+    values[0] = 1;
+  }
+
+ private:
+  const std::shared_ptr<Shared> shared_;
+  const std::vector<Channel> channels_ = {{"a", "hangs", "1", ChannelKind::gauge, ""}};
+};
+
+TelemetrySources sources_of(milliseconds duration = {}) {
+  TelemetrySources sources;
+  sources.push_back(std::make_unique<CountingSource>(duration));
+  return sources;
+}
+
+TEST(TelemetryRecorder, ASliceHoldsItsWindowAndWhatSurroundsIt) {
+  TelemetryRecorder recorder(sources_of(), 0.01);
+  std::this_thread::sleep_for(milliseconds(250));
+  const Clock::time_point begin = Clock::now();
+  std::this_thread::sleep_for(milliseconds(300));
+  const Clock::time_point end = Clock::now();
+  const TelemetryTrace trace = recorder.slice(begin, end);
+  ASSERT_GE(trace.seconds.size(), 4u);
+  EXPECT_NEAR(trace.window, 0.3, 0.3);
+  EXPECT_LE(trace.seconds.front(), 0);
+  EXPECT_GE(trace.seconds.back(), trace.window);
+  EXPECT_TRUE(std::is_sorted(trace.seconds.begin(), trace.seconds.end()));
+  EXPECT_EQ(trace.values[0].size(), trace.seconds.size());
+  // Slow channels are known on both sides, and not at every tick between.
+  EXPECT_EQ(trace.values[1].front(), 1);
+  EXPECT_EQ(trace.values[1].back(), 1);
+  const auto unread = std::count_if(trace.values[1].begin(), trace.values[1].end(),
+                                    [](double value) { return std::isnan(value); });
+  EXPECT_GT(unread, 0);
+  EXPECT_GT(trace.cost.ticks, 4u);
+  EXPECT_GT(trace.cost.cpu_seconds, 0);
+}
+
+TEST(TelemetryRecorder, ASliceOfNowDoesNotWaitForTheNextTick) {
+  TelemetryRecorder recorder(sources_of(), 3600);
+  const Clock::time_point begin = Clock::now();
+  const TelemetryTrace trace = recorder.slice(begin, Clock::now());
+  EXPECT_GE(trace.seconds.size(), 1u);
+  EXPECT_GE(trace.seconds.back(), trace.window);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(TelemetryRecorder, LateTicksAreSkippedAndCounted) {
+  TelemetryRecorder recorder(sources_of(milliseconds(50)), 0.01);
+  const Clock::time_point begin = Clock::now();
+  std::this_thread::sleep_for(milliseconds(300));
+  const TelemetryTrace trace = recorder.slice(begin, Clock::now());
+  EXPECT_GT(trace.cost.missed, trace.cost.ticks);  // each reading takes the place of five
+  // None is caught up: each place of the schedule is either taken or missed.
+  const std::chrono::duration<double> lived = Clock::now() - begin;
+  EXPECT_LE(static_cast<double>(trace.cost.ticks + trace.cost.missed), lived.count() / 0.01 + 8);
+  EXPECT_GE(trace.cost.longest_read_seconds, 0.05);
+  EXPECT_LT(trace.cost.ticks, 10u);
+}
+
+TEST(TelemetryRecorder, EndsAtOnceWhateverItsInterval) {
+  const Clock::time_point begin = Clock::now();
+  { const TelemetryRecorder recorder(sources_of(), 3600); }
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(TelemetryRecorder, EndsAlthoughADriverHangs) {
+  const auto shared = std::make_shared<HangingSource::Shared>();
+  const auto wait_for = [](const std::atomic<bool>& flag) {
+    for (int i = 0; i < 10'000 && !flag; ++i) std::this_thread::sleep_for(milliseconds(1));
+    return flag.load();
+  };
+  // Where the recorder waits for the driver for ever, this ends the test.
+  std::thread rescue([shared] {
+    for (int i = 0; i < 8'000 && !shared->release; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    shared->release = true;
+  });
+  const Clock::time_point begin = Clock::now();
+  {
+    TelemetrySources sources;
+    sources.push_back(std::make_unique<HangingSource>(shared));
+    const TelemetryRecorder recorder(std::move(sources), 3600);
+    EXPECT_TRUE(wait_for(shared->reading));
+  }
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(6));
+  EXPECT_FALSE(shared->gone);  // what is being read stays
+  shared->release = true;
+  EXPECT_TRUE(wait_for(shared->gone));  // and goes once the driver answers
+  rescue.join();
+}
+
+}  // namespace
+}  // namespace assay
