@@ -1,13 +1,16 @@
 #include "core/read_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/child_process.h"
 #include "core/json_text.h"
 #include "temporary_folder.h"
 
@@ -46,11 +49,15 @@ TEST(ReadFile, PipesWithAndWithoutAWriter) {
   const std::string path = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   EXPECT_EQ(read_bytes(path, 100).text, "");  // nobody writes: empty, and no waiting
-  std::thread writer([&] { std::ofstream(path) << "slow"; });
-  std::string text;
-  while (text.empty()) text = read_bytes(path, 100).text;
-  writer.join();
-  EXPECT_EQ(text, "slow");
+  const Descriptor keeps_it_open(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  std::ofstream writer(path);  // a writer is there before anybody reads ...
+  std::thread writes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // ... but takes its time
+    writer << "slow";
+    writer.close();
+  });
+  EXPECT_EQ(read_bytes(path, 100).text, "slow");
+  writes.join();
 }
 
 TEST(ParseJson, RefusesWhatIsTooDeep) {
