@@ -107,6 +107,25 @@ Json to_json(const Summary& summary) {
   return json;
 }
 
+Json to_json(const Metric& metric) {
+  Json json;
+  json["name"] = metric.name;
+  json["value"] = metric.value;
+  json["unit"] = metric.unit;
+  json["better"] = name_of(metric.better);
+  put(json, "text", metric.text);
+  return json;
+}
+
+Json to_json(const Source& source) {
+  Json json;
+  json["tool"] = source.tool;
+  put(json, "version", source.version);
+  put(json, "file", source.file);
+  put(json, "line", source.line);
+  return json;
+}
+
 Json to_json(const Work& work) {
   return {{"bytes", work.bytes},
           {"flops", work.flops},
@@ -148,6 +167,18 @@ std::string_view name_of(RecordStatus status) {
   return "interrupted";
 }
 
+std::string_view name_of(Better better) {
+  switch (better) {
+    case Better::higher:
+      return "higher";
+    case Better::lower:
+      return "lower";
+    case Better::neither:
+      break;
+  }
+  return "neither";
+}
+
 Json to_json(const DeviceFacts& facts) {
   Json json;
   json["backend"] = facts.backend;
@@ -182,6 +213,8 @@ Json to_json(const Record& record) {
   json["status"] = name_of(record.status);
   put(json, "reason", record.reason);
   if (record.value) json["value"] = to_json(*record.value);
+  for (const Metric& metric : record.metrics) json["metrics"].push_back(to_json(metric));
+  if (record.source) json["source"] = to_json(*record.source);
   if (record.work) json["work"] = to_json(*record.work);
   if (record.samples) json["samples"] = to_json(*record.samples);
   if (record.seconds) json["seconds"] = to_json(*record.seconds);

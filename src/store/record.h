@@ -19,7 +19,8 @@ namespace assay {
 
 using Json = nlohmann::ordered_json;
 
-/// `passed`: measured and verified. Only then does the record carry a value.
+/// `passed`: measured and verified. Only then does the record carry a value. What another program
+/// reported is kept as metrics whatever the status, as evidence; `failed` if it cannot be true.
 enum class RecordStatus {
   passed,
   failed,       ///< verification found a wrong result
@@ -37,6 +38,26 @@ struct Value {
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
 };
 
+/// Which way of a metric is the better one; `neither`: a count or a setting.
+enum class Better { higher, lower, neither };
+
+/// A number that another program reported.
+struct Metric {
+  std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
+  double value = 0;  ///< in `unit`
+  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
+  Better better = Better::neither;
+  std::string text;  ///< as the program wrote it, unit included if it did: "184.92 GB/s"
+};
+
+/// Who measured a record that assay did not measure itself, and where it was found.
+struct Source {
+  std::string tool;        ///< "nccl-tests"
+  std::string version;     ///< empty: it does not say
+  std::string file;        ///< as the user named it; the command line if assay ran the program
+  std::uint64_t line = 0;  ///< the row's, from 1; 0: it has none
+};
+
 struct Record {
   std::string run;   ///< id of the run (process) that measured it
   std::string time;  ///< ISO 8601 UTC, when sampling ended
@@ -45,7 +66,9 @@ struct Record {
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
   std::optional<Value> value;
-  std::optional<Work> work;  ///< empty if the cell was never prepared
+  std::vector<Metric> metrics;   ///< of another program, the headline first; else empty
+  std::optional<Source> source;  ///< of another program
+  std::optional<Work> work;      ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
   std::optional<Summary> seconds;  ///< of the samples
   std::optional<Verification> verification;
@@ -55,6 +78,7 @@ struct Record {
 };
 
 std::string_view name_of(RecordStatus status);
+std::string_view name_of(Better better);
 
 /// Exactly the object docs/record.schema.json describes.
 Json to_json(const Record& record);

@@ -65,6 +65,38 @@ Result<Value> read_value(const JsonReader& json) {
   return value;
 }
 
+Result<Metric> read_metric(const JsonReader& json) {
+  Metric metric;
+  metric.name = TRY(json.text("name"));
+  metric.value = TRY(json.number("value"));
+  metric.unit = TRY(json.text("unit"));
+  metric.better = TRY(json.one_of("better", Better::higher, Better::neither));
+  TRY(json.optional("text", metric.text));
+  return metric;
+}
+
+Result<std::vector<Metric>> read_metrics(const JsonReader& json) {
+  std::vector<Metric> metrics;
+  const Json* array = json.find("metrics");
+  if (array == nullptr) return metrics;
+  if (!array->is_array() || array->empty()) {
+    return json.wrong("metrics", "must be an array of at least one");
+  }
+  for (const Json& item : *array) {
+    metrics.push_back(TRY(read_metric(TRY(JsonReader::of(item, "metrics")))));
+  }
+  return metrics;
+}
+
+Result<Source> read_source(const JsonReader& json) {
+  Source source;
+  source.tool = TRY(json.text("tool"));
+  TRY(json.optional("version", source.version));
+  TRY(json.optional("file", source.file));
+  TRY(json.optional("line", source.line));
+  return source;
+}
+
 Result<Work> read_work(const JsonReader& json) {
   Work work;
   work.bytes = TRY(json.number("bytes"));
@@ -180,8 +212,16 @@ Result<Record> record_from_json(const Json& json) {
   record.status = TRY(reader.one_of("status", RecordStatus::passed, RecordStatus::interrupted));
   TRY(reader.optional("reason", record.reason));
   if (reader.has("value")) record.value = TRY(member(reader, "value", read_value));
-  if (record.value.has_value() != (record.status == RecordStatus::passed)) {
-    return reader.wrong("value", "must be there exactly if status is passed");
+  record.metrics = TRY(read_metrics(reader));
+  if (reader.has("source")) record.source = TRY(member(reader, "source", read_source));
+  if (record.source.has_value() && record.value.has_value()) {
+    return reader.wrong("value", "is only for what assay measured; source says it did not");
+  }
+  if (record.value.has_value() && record.status != RecordStatus::passed) {
+    return reader.wrong("value", "must be there only if status is passed");
+  }
+  if (record.status == RecordStatus::passed && !record.value && record.metrics.empty()) {
+    return reader.wrong("value", "must be there if status is passed; metrics if there is a source");
   }
   if (reader.has("work")) record.work = TRY(member(reader, "work", read_work));
   if (reader.has("samples")) record.samples = TRY(member(reader, "samples", read_sample_set));

@@ -159,6 +159,7 @@ TEST(Sampler, WorksOnTheCpuBackendColdAndHot) {
     work.cache = cache;
     SamplingLimits limits = quick_limits();
     limits.most_samples = 40;
+    limits.time_box_seconds = 60;  // a cold sample takes a while under sanitizers
     const SampleSet set = take_on(*device, work, limits);
     EXPECT_EQ(set.cache_state, cache);
     EXPECT_TRUE(set.gated) << "the gate gave up: the host could not open it within a second";
