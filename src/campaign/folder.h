@@ -1,0 +1,39 @@
+// A campaign's folder, read: which run measured which environment, and which runs are pairs.
+//   DIR/plan.yaml       the plan as it was given
+//   DIR/units.jsonl     a line for every unit that ended, well or not (docs/campaigns.md)
+//   DIR/ENVIRONMENT/    a store of all its units' records
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay {
+
+constexpr const char* campaign_plan_name = "plan.yaml";
+constexpr const char* campaign_units_name = "units.jsonl";
+
+/// One ended attempt at measuring an environment: one process.
+struct CampaignUnit {
+  std::string environment;  ///< the folder that holds its records
+  std::string run;          ///< id of the run; empty if the process never said one
+  std::size_t pair = 0;     ///< units of one pair number were measured in one half of a block
+  bool complete = false;    ///< it measured everything; only such a unit counts
+};
+
+/// In the order in which they ended. At most one unit of an environment and pair is complete. Lines
+/// that are torn or no unit are left out: nothing in the file is trusted. Error: usage if `folder`
+/// is no campaign or cannot be read.
+Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
+
+/// Whether `path` is a folder with the two files of a campaign.
+bool is_campaign(const std::filesystem::path& path);
+
+/// The name under which environment `name` is measured a second time in every half block.
+std::string control_of(std::string_view name);
+
+}  // namespace assay
