@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/table.h"
+#include "cli/differences_view.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "device/backend.h"
@@ -63,38 +63,6 @@ Result<Json> fingerprint_of(const std::string& name) {
   return take_fingerprint({}, **machine);
 }
 
-std::string short_text(const Json& value, const Style& style) {
-  if (value.is_null()) return style.dim("absent");
-  if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string text_of(const std::vector<Difference>& differences, const Terminal& terminal) {
-  const Style style = terminal.out_style();
-  if (differences.empty()) return "no difference\n";
-  Table table({{"likely"}, {"fact"}, {"A"}, {"B"}, {"acts on", Column::Align::left, 1}});
-  for (const Difference& difference : differences) {
-    std::string likelihood(name_of(difference.likelihood));
-    if (difference.likelihood == Likelihood::high) likelihood = style.bold(likelihood);
-    table.add({likelihood, difference.path, short_text(difference.a, style),
-               short_text(difference.b, style), difference.why});
-  }
-  return table.render(static_cast<std::size_t>(terminal.width()), style, 0) +
-         fmt::format("{} difference{}\n", differences.size(), differences.size() == 1 ? "" : "s");
-}
-
-Json json_of(const std::vector<Difference>& differences) {
-  Json list = Json::array();
-  for (const Difference& difference : differences) {
-    list.push_back({{"path", difference.path},
-                    {"a", difference.a},
-                    {"b", difference.b},
-                    {"likelihood", name_of(difference.likelihood)},
-                    {"why", difference.why}});
-  }
-  return list;
-}
-
 int run(const Arguments& arguments, Terminal& terminal) {
   auto a = fingerprint_of(arguments.positionals[0]);
   if (!a.ok()) return report(terminal, a.error());
@@ -103,9 +71,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   drop_unknown(*a, *b);
   const std::vector<Difference> differences = diff_fingerprints(*a, *b);
   terminal.print(arguments.has("--json")
-                     ? json_of(differences).dump(2, ' ', false, Json::error_handler_t::replace) +
+                     ? to_json(differences).dump(2, ' ', false, Json::error_handler_t::replace) +
                            "\n"
-                     : text_of(differences, terminal));
+                     : differences_text(differences, static_cast<std::size_t>(terminal.width()),
+                                        terminal.out_style()));
   return exit_ok;
 }
 

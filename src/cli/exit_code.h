@@ -9,10 +9,12 @@ namespace assay::cli {
 enum ExitCode : int {
   exit_ok = 0,
   exit_cell_error = 1,
+  exit_differs = 1,
   exit_usage = 2,
   exit_verification = 3,
   exit_nothing_ran = 4,
   exit_io = 5,
+  exit_inconclusive = 6,
   exit_interrupted = 130,
 };
 
@@ -21,13 +23,16 @@ struct ExitCodeText {
   std::string_view meaning;
 };
 
-inline constexpr std::array<ExitCodeText, 7> exit_code_texts = {{
+inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_ok, "everything asked for was done"},
-    {exit_cell_error, "some cells ended in an error, or a check of `assay doctor` failed"},
+    {exit_cell_error,
+     "some cells ended in an error, a check of `assay doctor` failed, or `assay compare` found a "
+     "difference"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
-    {exit_verification, "a benchmark computed a wrong result"},
+    {exit_verification, "a benchmark computed a wrong result, or results cannot be compared"},
     {exit_nothing_ran, "nothing could be measured on this machine"},
     {exit_io, "a file, the store or standard output could not be written or read"},
+    {exit_inconclusive, "`assay compare` could prove neither equality nor a difference"},
     {exit_interrupted, "stopped by SIGINT or SIGTERM; what was measured is stored"},
 }};
 

@@ -1,11 +1,13 @@
 // Results as comparing needs them: units (runs), each with a value for every cell and metric. Made
-// from a store, a campaign's environment or files of other programs.
+// from a store, a campaign's environment, or files of other programs.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compare/validity.h"
 #include "core/result.h"
 #include "store/record.h"
 
@@ -20,11 +22,11 @@ struct SeriesKey {
 
 /// One unit's result for one series.
 struct Point {
-  std::size_t unit = 0;  ///< index into ResultSet::units
-  double value = 0;      ///< the median of the unit's samples, or what the other program reports
-  double low = 0, high = 0;  ///< 95% interval within the unit; equal to value if unknown
+  std::size_t unit = 0;      ///< index into ResultSet::units
+  double value = 0;          ///< the median of the unit's samples, or what the program reports
+  double low = 0, high = 0;  ///< 95% interval within the unit; both `value` if unknown
   std::size_t samples = 0;   ///< 0: unknown
-  double throttled_share = 0;
+  std::size_t throttled = 0;
 };
 
 struct Series {
@@ -33,38 +35,36 @@ struct Series {
   std::vector<std::pair<std::string, std::string>> axes;
   std::string unit;  ///< "bytes/s", "s", ...
   Better better = Better::higher;
-  std::optional<double> roof;  ///< in `unit`, of the first record that has one
-  std::string roof_source;
+  std::optional<Roof> roof;   ///< in `unit`
+  std::vector<Amount> work;   ///< of the first unit
   std::vector<Point> points;  ///< by unit
-  std::vector<std::string>
-      faults;  ///< why it cannot be judged: "run X: failed: ..."; empty: it can
 };
 
 struct Unit {
   std::string run;
-  std::string time;         ///< UTC
-  std::string fingerprint;  ///< id, empty if unknown
+  std::string time;         ///< UTC; empty if unknown
+  std::string fingerprint;  ///< id; empty if unknown
   std::string device;
-  std::optional<std::size_t> pair;  ///< of the campaign; units of one pair were measured adjacently
+  std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
 };
 
 struct ResultSet {
-  std::string name;  ///< of the environment, or the path as given
-  std::string path;
-  bool imported = false;
-  std::vector<Unit> units;            ///< in time order
-  std::vector<Series> series;         ///< sorted by key
-  std::vector<Json> fingerprints;     ///< the different ones
-  std::vector<std::string> problems;  ///< lines that were skipped, warnings of importers
+  std::string name;            ///< of the environment, or the path as given
+  bool paired = false;         ///< units have pairs
+  std::vector<Unit> units;     ///< in time order
+  std::vector<Series> series;  ///< sorted by key; those of Better::neither are left out
+  std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
+  std::vector<Json> fingerprints;             ///< of the units, each once
+  std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
 };
 
-/// Every record becomes a point of each of its metrics.
+/// Every verified record becomes a point of each of its metrics.
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
-/// `operand`: a store (folder or .jsonl file), DIR:RUN one run of it, a file of another program or
-/// a folder of such files (each one unit), or CAMPAIGN/ENVIRONMENT. Error: usage, naming the path.
+/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a file of another
+/// program, a folder of such files, or CAMPAIGN/ENVIRONMENT. Error: usage, naming the path.
 Result<ResultSet> load_result_set(const std::string& operand);
 
 }  // namespace assay

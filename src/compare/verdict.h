@@ -1,7 +1,7 @@
 // From a paired effect to a verdict. The rule and its measured error rates: docs/method.md.
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -18,29 +18,39 @@ enum class Verdict {
   unstable,      ///< would be equal, but several units are outliers
   invalid,       ///< the data cannot be judged
 };
+constexpr std::size_t verdict_count = 7;
+/// "EQUAL", "FASTER", ...
 std::string_view name_of(Verdict verdict);
 
 struct VerdictRule {
-  double margin = 0.02;  ///< a ratio in (1 / (1 + margin), 1 + margin) is equal
-  double alpha = 0.05;
+  double margin = 0.02;         ///< ratios within (1 / (1 + margin), 1 + margin) are equal
+  double alpha = 0.05;          ///< chance of a false EQUAL, and of a false difference
   std::size_t least_units = 6;  ///< pairs, below which nothing is judged
+
+  double log_margin() const;
 };
 
-/// The difference between A and A', which measure the same thing in the same blocks.
-enum class Control { absent, quiet, moved };
+/// What is known of A against A', two measurements of the same thing in the same blocks.
+enum class Control {
+  off,        ///< not part of the plan
+  too_short,  ///< fewer than the least units
+  quiet,
+  moved,  ///< the order or time of measuring alone makes a difference
+};
+/// "off", "too_short", "quiet", "moved"
 std::string_view name_of(Control control);
 
-/// Moved: its 99% interval lies beyond a quarter of the margin, so that the order or the time of
-/// measuring alone makes a difference.
+/// Moved: the 99% interval lies beyond a quarter of the margin. (A test of difference at 5% would
+/// void one sound campaign in twenty; this one, next to none, and it sees a bias of the margin.)
 Control judge_control(const PairedEffect& control, const VerdictRule& rule);
 
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
-  std::string code;    ///< stable, e.g. "too_few_units", "intervals_within_margin"
+  std::string code;  ///< stable: "within_margin", "too_few_units", ... (docs/schema.md lists them)
   std::string reason;  ///< one sentence for people
 };
 
-/// `effect` is of times: positive is slower.
+/// `effect` is of logarithms of times: positive is slower.
 Judgement judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule);
 
 }  // namespace assay

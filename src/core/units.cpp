@@ -134,6 +134,13 @@ std::string format_seconds(double seconds) {
   return fmt::format("{} {}s", format_significant(seconds / scale.factor), scale.prefix);
 }
 
+std::string format_in(double value, std::string_view unit) {
+  if (unit == "s") return format_seconds(value);
+  // A thousandth of a share is not a milli-share.
+  if (unit == "1") return format_significant(value);
+  return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
+}
+
 std::string format_clock(double seconds) {
   const auto total = static_cast<long long>(std::max(0.0, std::ceil(seconds)));
   if (total >= 3600) {

@@ -1,5 +1,5 @@
-// What pairs of units say about a difference: the run-level statistics behind every verdict.
-// Pure functions: no clocks, no I/O. Sources and simulated error rates: docs/method.md.
+// What units of two environments say about a difference: the run-level statistics behind every
+// verdict. Pure functions: no clocks, no I/O. Sources and simulated error rates: docs/method.md.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,41 @@
 
 namespace assay {
 
-/// Of n paired log ratios d_i = y_B,i - y_A,i in time order. Intervals and means are in log ratios.
+/// Of paired log ratios d_i = y_B,i - y_A,i in time order. Means and intervals are log ratios too.
 struct PairedEffect {
+  std::size_t pairs = 0;
+  /// Values that count: pairs, or half of them if neighbouring pairs depend on each other and were
+  /// therefore averaged two by two.
   std::size_t n = 0;
   double mean = 0;
   double median = 0;
-  double deviation = 0;        ///< sample standard deviation
-  double autocorrelation = 0;  ///< lag 1
+  double deviation = 0;        ///< sample standard deviation of the n values
+  double error = 0;            ///< standard error of the mean
+  double freedom = 0;          ///< its degrees of freedom
+  double autocorrelation = 0;  ///< of the pairs, lag 1
   Interval t90, t95;           ///< of the mean, Student's t
-  Interval sign90,
-      sign95;  ///< of the median, by order statistics; the whole range if n is too small
-  double p_different = 1;  ///< the larger of the two-sided t and sign tests'
-  double p_equal = 1;      ///< the larger of the t-TOST's and the sign-TOST's, both at the margin
-  double detectable = 0;   ///< smallest log ratio found with 80% power at two-sided 5%; 0: n < 2
-  std::vector<std::size_t> outliers;  ///< indices of units beyond max(margin / 2, 5 * 1.4826 * MAD)
-  double outlier_share_limit = 1;     ///< Clopper-Pearson 95% upper bound of their share
+  Interval sign90, sign95;     ///< of the median, from order statistics
+  double p_different = 1;      ///< the larger of the two-sided t and sign tests'
+  double p_equal = 1;          ///< the larger of the t-TOST's and the sign-TOST's at the margin
+  double detectable = 0;       ///< smallest effect found with 80% power at two-sided 5%; 0: unknown
+  std::vector<std::size_t> outliers;  ///< pairs beyond max(margin / 2, 5 * 1.4826 * MAD)
+  double outlier_share_limit = 1;     ///< 95% upper bound of their share, Clopper-Pearson
 };
 
-/// `margin` > 0 is a log ratio, e.g. ln 1.02. Any n; with n < 2 the intervals are infinite.
+/// `margin` > 0 is a log ratio, e.g. ln 1.02. Intervals that n cannot give are infinite.
 PairedEffect paired_effect(std::span<const double> differences, double margin);
 
-/// The unpaired fallback: Welch on run-level values, B minus A. `n` is the smaller arm's; sign
-/// intervals and outliers stay empty, p_equal stays 1: unpaired data can prove no equality.
-PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b, double margin);
+/// The fallback for values without pairs: Welch's t on logarithms, B minus A. `n` and `pairs` are
+/// the smaller side's count; there are no sign intervals and no outliers, and p_equal stays 1,
+/// since a drift between the two sides would look like equality or hide it.
+PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
-/// Whether both 90% intervals are at most half the margin wide on either side: the rule that ends a
-/// campaign. It looks at precision only, never at the verdict.
+/// Whether the half-widths of both 90% intervals are at most half the margin: what ends a campaign.
+/// It looks at precision only, never at the verdict.
 bool precise_enough(const PairedEffect& effect, double margin);
+
+/// Pairs at which an effect with this deviation would be precise enough to tell a mean this far
+/// (`distance` > 0) from the margin: a plan, not a promise. At most 10,000.
+std::size_t pairs_needed(double deviation, double distance);
 
 }  // namespace assay

@@ -12,18 +12,6 @@ namespace {
 
 constexpr int schema_version = 1;
 
-std::string_view unit_of(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::bandwidth:
-      return "bytes/s";
-    case Quantity::flop_rate:
-      return "FLOP/s";
-    case Quantity::latency:
-      break;
-  }
-  return "s";
-}
-
 /// A fact the backend left empty is left out: missing, never 0.
 void put(Json& json, const char* key, const std::string& value) {
   if (!value.empty()) json[key] = value;
@@ -165,6 +153,18 @@ std::string_view name_of(RecordStatus status) {
       break;
   }
   return "interrupted";
+}
+
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bandwidth:
+      return "bytes/s";
+    case Quantity::flop_rate:
+      return "FLOP/s";
+    case Quantity::latency:
+      break;
+  }
+  return "s";
 }
 
 std::string_view name_of(Better better) {

@@ -79,6 +79,8 @@ struct Record {
 
 std::string_view name_of(RecordStatus status);
 std::string_view name_of(Better better);
+/// "bytes/s", "FLOP/s", "s": of Value::median and its interval.
+std::string_view unit_of(Quantity quantity);
 
 /// Exactly the object docs/record.schema.json describes.
 Json to_json(const Record& record);

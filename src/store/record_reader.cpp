@@ -83,7 +83,8 @@ Result<std::vector<Metric>> read_metrics(const JsonReader& json) {
     return json.wrong("metrics", "must be an array of at least one");
   }
   for (const Json& item : *array) {
-    metrics.push_back(TRY(read_metric(TRY(JsonReader::of(item, "metrics")))));
+    const JsonReader metric = TRY(JsonReader::of(item, "metrics"));
+    metrics.push_back(TRY(read_metric(metric)));
   }
   return metrics;
 }

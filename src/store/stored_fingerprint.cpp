@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json_text.h"
 #include "core/read_file.h"
 #include "store/store.h"
 
@@ -22,14 +23,24 @@ Result<Json> read_stored_fingerprint(const std::filesystem::path& folder, std::s
                              : fmt::format("{} holds no run {}; `assay show {}` lists its runs",
                                            folder.string(), run, folder.string())};
   }
-  std::istringstream lines(read_file(folder / "fingerprints.jsonl").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("fingerprint") || !entry.contains("id")) continue;
-    if (entry["id"] == id) return entry["fingerprint"];
-  }
+  const std::map<std::string, Json> fingerprints = read_stored_fingerprints(folder);
+  const auto at = fingerprints.find(id);
+  if (at != fingerprints.end()) return at->second;
   return Error{ErrorKind::usage, fmt::format("{} does not hold the fingerprint {} of that run",
                                              (folder / "fingerprints.jsonl").string(), id)};
+}
+
+std::map<std::string, Json> read_stored_fingerprints(const std::filesystem::path& folder) {
+  std::map<std::string, Json> fingerprints;
+  std::istringstream lines(read_file(folder / "fingerprints.jsonl").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    auto entry = parse_json(line);
+    if (!entry.ok() || !entry->is_object()) continue;
+    const auto id = entry->find("id"), fingerprint = entry->find("fingerprint");
+    if (id == entry->end() || !id->is_string() || fingerprint == entry->end()) continue;
+    fingerprints.emplace(id->get<std::string>(), *fingerprint);
+  }
+  return fingerprints;
 }
 
 }  // namespace assay

@@ -235,4 +235,16 @@ std::string_view name_of(Likelihood likelihood) {
   return "identity";
 }
 
+Json to_json(const std::vector<Difference>& differences) {
+  Json list = Json::array();
+  for (const Difference& difference : differences) {
+    list.push_back({{"path", difference.path},
+                    {"a", difference.a},
+                    {"b", difference.b},
+                    {"likelihood", name_of(difference.likelihood)},
+                    {"why", difference.why}});
+  }
+  return list;
+}
+
 }  // namespace assay

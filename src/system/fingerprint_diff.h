@@ -29,5 +29,7 @@ struct Difference {
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
 
 std::string_view name_of(Likelihood likelihood);
+/// A list of {"path", "a", "b", "likelihood", "why"}.
+Json to_json(const std::vector<Difference>& differences);
 
 }  // namespace assay

@@ -1,0 +1,123 @@
+// assay compare: a verdict on two environments.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "campaign/folder.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/compare_view.h"
+#include "compare/comparison_json.h"
+#include "compare/operands.h"
+
+namespace assay::cli {
+namespace {
+
+/// "2%" or "0.02" to 0.02.
+Result<double> parse_margin(const std::string& text) {
+  double value = 0;
+  const bool percent = !text.empty() && text.back() == '%';
+  const char* end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (percent) value /= 100;
+  if (error != std::errc() || stop != end || !(value >= 0.001) || value > 0.5) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--margin \"{}\" is not allowed; allowed: 0.1% to 50%", text)};
+  }
+  return value;
+}
+
+int status_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::equal:
+      return exit_ok;
+    case Verdict::invalid:
+      return exit_verification;
+    case Verdict::inconclusive:
+    case Verdict::unstable:
+      return exit_inconclusive;
+    default:
+      return exit_differs;
+  }
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> operands_of(const Arguments& arguments) {
+  const std::vector<std::string>& words = arguments.positionals;
+  if (words.size() == 2) {
+    return std::vector<std::pair<std::string, std::string>>{{words[0], words[1]}};
+  }
+  if (!is_campaign(words[0])) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is no campaign; give two results, A and B, to compare", words[0])};
+  }
+  return pairs_of_campaign(words[0]);
+}
+
+/// The worse of two exit statuses: invalid, then different, then inconclusive, then equal.
+int worse(int a, int b) {
+  for (const int status : {+exit_verification, +exit_differs, +exit_inconclusive}) {
+    if (a == status || b == status) return status;
+  }
+  return exit_ok;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  VerdictRule rule;
+  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  if (!margin.ok()) return report(terminal, margin.error());
+  rule.margin = *margin;
+  const auto pairs = operands_of(arguments);
+  if (!pairs.ok()) return report(terminal, pairs.error());
+  int status = exit_ok;
+  for (const auto& [a, b] : *pairs) {
+    const auto operands = load_operands(a, b);
+    if (!operands.ok()) return report(terminal, operands.error());
+    const Comparison comparison =
+        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr, rule);
+    terminal.print(
+        arguments.has("--json")
+            ? to_json(comparison).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+            : comparison_text(comparison, arguments.has("--all"),
+                              static_cast<std::size_t>(terminal.width()), terminal.out_style()));
+    status = worse(status, status_of(comparison.all.judgement.verdict));
+  }
+  return status;
+}
+
+const Command command = {
+    .name = "compare",
+    .summary = "Judge whether two environments are equally fast, with known error rates",
+    .positionals = "A B | CAMPAIGN",
+    .least_positionals = 1,
+    .most_positionals = 2,
+    .details =
+        "A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or "
+        "STORE:RUN;\n"
+        "a file another program wrote, or a folder of such files (`assay import` lists the "
+        "formats).\n"
+        "A CAMPAIGN alone: its baseline against each of its other environments.\n"
+        "\n"
+        "A verdict rests on runs, not on samples: only paired runs, measured in turns by\n"
+        "`assay campaign`, can be EQUAL, which means proven to lie within the margin. Results "
+        "that\n"
+        "failed, did unequal work or lie above the roofline are INVALID. docs/method.md has the "
+        "rule and\n"
+        "its measured error rates. Exit status: 0 EQUAL; 1 SLOWER, FASTER or SHIFTED; 3 INVALID;\n"
+        "6 INCONCLUSIVE or UNSTABLE.\n"
+        "\n"
+        "  assay compare container-study\n"
+        "  assay compare results/monday results/tuesday --margin 1%\n"
+        "  assay compare rccl-before.log rccl-after.log\n"
+        "\n",
+    .options =
+        {
+            {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%", ""},
+            {"--all", "", "every difference between the environments, not only the likeliest", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

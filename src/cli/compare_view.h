@@ -1,0 +1,22 @@
+// A comparison as people read it. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "compare/comparison.h"
+
+namespace assay::cli {
+
+/// The verdict in one sentence: "B is EQUAL to A: all 12 cells are equal within 2%."
+std::string sentence(const Comparison& comparison);
+
+/// "-1.8% [-2.3, -1.2]": how far B's value lies from A's; empty without an effect.
+std::string change_text(const CellComparison& cell);
+
+/// The sentence, a table of the cells, what may explain it, and what to know about the data.
+/// `every_difference`: the environments' differences beyond the first few too.
+std::string comparison_text(const Comparison& comparison, bool every_difference, std::size_t width,
+                            const Style& style);
+
+}  // namespace assay::cli

@@ -1,0 +1,16 @@
+// Differences between two environments as people read them. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "system/fingerprint_diff.h"
+
+namespace assay::cli {
+
+/// A table, likeliest causes first, and how many there are; `width` 0 means any.
+std::string differences_text(const std::vector<Difference>& differences, std::size_t width,
+                             const Style& style);
+
+}  // namespace assay::cli

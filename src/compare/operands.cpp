@@ -1,0 +1,66 @@
+#include "compare/operands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "campaign/folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "campaign/env" and "campaign/env/" are the same folder.
+fs::path folder_of(const std::string& operand) {
+  const fs::path path = fs::path(operand).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+}  // namespace
+
+Result<Operands> load_operands(const std::string& a, const std::string& b) {
+  Operands operands;
+  operands.a = TRY(load_result_set(a));
+  operands.b = TRY(load_result_set(b));
+  const fs::path folder = folder_of(a).parent_path();
+  const fs::path again = folder / control_of(folder_of(a).filename().string());
+  const bool same_campaign = folder_of(b).parent_path() == folder && is_campaign(folder);
+  // Pair numbers of two campaigns have nothing to do with each other.
+  if (!same_campaign) operands.a.paired = operands.b.paired = false;
+  if (same_campaign && fs::exists(again)) {
+    operands.control = TRY(load_result_set(again.string()));
+  }
+  return operands;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
+    const std::string& folder) {
+  std::vector<std::string> names;
+  for (const CampaignUnit& unit : TRY(read_units(folder))) {
+    if (std::find(names.begin(), names.end(), unit.environment) == names.end()) {
+      names.push_back(unit.environment);
+    }
+  }
+  const auto has = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  // Only the baseline is measured twice.
+  const auto measured_twice = std::find_if(
+      names.begin(), names.end(), [&](const std::string& name) { return has(control_of(name)); });
+  const std::string baseline =
+      measured_twice == names.end() ? (names.empty() ? "" : names.front()) : *measured_twice;
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& name : names) {
+    if (name == baseline || name == control_of(baseline)) continue;
+    pairs.emplace_back((fs::path(folder) / baseline).string(), (fs::path(folder) / name).string());
+  }
+  if (pairs.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} has results of only one environment, nothing to compare", folder)};
+  }
+  return pairs;
+}
+
+}  // namespace assay

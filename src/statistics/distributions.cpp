@@ -1,0 +1,49 @@
+#include "statistics/distributions.h"
+
+#include <boost/math/distributions/beta.hpp>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
+
+namespace assay {
+namespace {
+
+namespace bm = boost::math;
+// Results at the edge of the number range are that edge, never an exception.
+using Policy = bm::policies::policy<bm::policies::domain_error<bm::policies::ignore_error>,
+                                    bm::policies::pole_error<bm::policies::ignore_error>,
+                                    bm::policies::overflow_error<bm::policies::ignore_error>,
+                                    bm::policies::evaluation_error<bm::policies::ignore_error>,
+                                    bm::policies::promote_double<false>>;
+
+}  // namespace
+
+double student_t_cdf(double t, double freedom) {
+  return bm::cdf(bm::students_t_distribution<double, Policy>(freedom), t);
+}
+
+double student_t_quantile(double probability, double freedom) {
+  return bm::quantile(bm::students_t_distribution<double, Policy>(freedom), probability);
+}
+
+double normal_cdf(double z) {
+  return bm::cdf(bm::normal_distribution<double, Policy>(), z);
+}
+
+double normal_quantile(double probability) {
+  return bm::quantile(bm::normal_distribution<double, Policy>(), probability);
+}
+
+double coin_cdf(std::size_t successes, std::size_t n) {
+  return bm::cdf(bm::binomial_distribution<double, Policy>(static_cast<double>(n), 0.5),
+                 static_cast<double>(successes));
+}
+
+double share_upper_bound(std::size_t successes, std::size_t n, double confidence) {
+  if (successes >= n) return 1;
+  const double seen = static_cast<double>(successes);
+  return bm::quantile(
+      bm::beta_distribution<double, Policy>(seen + 1, static_cast<double>(n) - seen), confidence);
+}
+
+}  // namespace assay

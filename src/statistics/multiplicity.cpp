@@ -1,0 +1,40 @@
+#include "statistics/multiplicity.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+std::vector<std::size_t> by_size(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  return order;
+}
+
+}  // namespace
+
+std::vector<bool> holm(std::span<const double> p, double alpha) {
+  std::vector<bool> rejected(p.size(), false);
+  const std::vector<std::size_t> order = by_size(p);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (p[order[i]] > alpha / static_cast<double>(p.size() - i)) break;
+    rejected[order[i]] = true;
+  }
+  return rejected;
+}
+
+std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate) {
+  std::vector<bool> rejected(p.size(), false);
+  const std::vector<std::size_t> order = by_size(p);
+  std::size_t last = 0;  // how many are rejected
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double bound = rate * static_cast<double>(i + 1) / static_cast<double>(p.size());
+    if (p[order[i]] <= bound) last = i + 1;
+  }
+  for (std::size_t i = 0; i < last; ++i) rejected[order[i]] = true;
+  return rejected;
+}
+
+}  // namespace assay
