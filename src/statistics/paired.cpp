@@ -175,8 +175,9 @@ bool precise_enough(const PairedEffect& effect, double margin) {
 
 std::size_t pairs_needed(double deviation, double distance) {
   constexpr std::size_t most = 10'000;
-  // The sign test needs some 1.6 times the pairs of the t test.
-  const double normal = normal_quantile(0.95) * deviation / distance;
+  // Two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs some 1.6
+  // times the pairs of the t test.
+  const double normal = 2 * normal_quantile(0.95) * deviation / distance;
   const double pairs = 1.6 * normal * normal;
   return pairs < static_cast<double>(most) ? static_cast<std::size_t>(std::ceil(pairs)) : most;
 }

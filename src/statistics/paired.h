@@ -43,8 +43,8 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
 /// It looks at precision only, never at the verdict.
 bool precise_enough(const PairedEffect& effect, double margin);
 
-/// Pairs at which an effect with this deviation would be precise enough to tell a mean this far
-/// (`distance` > 0) from the margin: a plan, not a promise. At most 10,000.
+/// Pairs that prove with 90% power that a mean lies on its side of a margin which is `distance` > 0
+/// (a log ratio) away, at this deviation of a pair: a plan, not a promise. At most 10,000.
 std::size_t pairs_needed(double deviation, double distance);
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -44,7 +45,10 @@ double autocorrelation(std::span<const double> values) {
     variance += (values[i] - mean) * (values[i] - mean);
     if (i > 0) covariance += (values[i] - mean) * (values[i - 1] - mean);
   }
-  return variance > 0 ? covariance / variance : 0;
+  // Equal values differ from their mean by rounding alone.
+  const double rounding = std::abs(mean) * std::numeric_limits<double>::epsilon();
+  const double noise = static_cast<double>(values.size()) * rounding * rounding;
+  return variance > 16 * noise ? covariance / variance : 0;
 }
 
 double effective_count(std::size_t n, double rho) {

@@ -1,0 +1,92 @@
+#include "compare/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+const VerdictRule rule;
+
+/// Alternating around `mean` so that deviation is `spread`, mean and median exact.
+std::vector<double> around(double mean, double spread, std::size_t n = 12) {
+  std::vector<double> d;
+  // In fours, so that neighbours do not depend on each other.
+  for (std::size_t i = 0; i < n; ++i) d.push_back(mean + ((i / 2 + i) % 2 == 0 ? spread : -spread));
+  return d;
+}
+
+Judgement judge_pairs(const std::vector<double>& d, Control control = Control::quiet) {
+  return judge(paired_effect(d, rule.log_margin()), true, control, rule);
+}
+
+TEST(Verdict, EachHasItsEvidence) {
+  EXPECT_EQ(judge_pairs(around(0, 0.003)).verdict, Verdict::equal);
+  EXPECT_EQ(judge_pairs(around(0.05, 0.003)).verdict, Verdict::slower);
+  EXPECT_EQ(judge_pairs(around(-0.05, 0.003)).verdict, Verdict::faster);
+  EXPECT_EQ(judge_pairs(around(0.021, 0.006)).verdict, Verdict::shifted);
+  EXPECT_EQ(judge_pairs(around(0, 0.08)).verdict, Verdict::inconclusive);
+}
+
+TEST(Verdict, ASmallRealDifferenceIsEqualAndSaid) {
+  const Judgement judgement = judge_pairs(around(0.005, 0.001));
+  EXPECT_EQ(judgement.verdict, Verdict::equal);
+  EXPECT_THAT(judgement.reason, HasSubstr("0.5% slower is real but small"));
+}
+
+TEST(Verdict, MissingEvidenceIsNeverEquality) {
+  EXPECT_EQ(judge_pairs(around(0, 0.001, 5)).code, "too_few_units");
+  EXPECT_EQ(judge_pairs({}).code, "too_few_units");
+  EXPECT_EQ(judge_pairs(around(0, 0.003), Control::too_short).code, "control_too_short");
+  EXPECT_EQ(judge_pairs(around(0, 0.003), Control::off).verdict, Verdict::equal);
+}
+
+TEST(Verdict, AMovedControlVoidsEverything) {
+  for (const double mean : {0.0, 0.05}) {
+    EXPECT_EQ(judge_pairs(around(mean, 0.003), Control::moved).code, "control_moved");
+  }
+}
+
+TEST(Verdict, SeveralOutliersAreUnstable) {
+  std::vector<double> d = around(0, 0.0005, 20);
+  d[3] = 0.03;
+  EXPECT_EQ(judge_pairs(d).verdict, Verdict::equal) << "one of twenty is reported, not judged";
+  d[11] = 0.03;
+  EXPECT_EQ(judge_pairs(d).verdict, Verdict::unstable);
+}
+
+TEST(Verdict, SaysHowManyPairsWouldDo) {
+  const Judgement judgement = judge_pairs(around(0, 0.03));
+  EXPECT_EQ(judgement.code, "not_precise");
+  EXPECT_THAT(judgement.reason, testing::ContainsRegex("some [0-9]+ more"));
+  EXPECT_EQ(judge_pairs(around(0.0198, 0.03)).code, "near_margin");
+}
+
+TEST(Verdict, UnpairedDataProvesDifferencesOnly) {
+  const std::vector<double> a = around(0, 0.003), b = around(0.05, 0.003);
+  const auto judge_unpaired = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return judge(unpaired_effect(x, y), false, Control::off, rule);
+  };
+  EXPECT_EQ(judge_unpaired(a, a).code, "unpaired");
+  const Judgement slower = judge_unpaired(a, b);
+  EXPECT_EQ(slower.verdict, Verdict::slower);
+  EXPECT_THAT(slower.reason, HasSubstr("UNPAIRED"));
+}
+
+TEST(Control, MovesOnlyBeyondAQuarterOfTheMargin) {
+  const auto control = [](double mean, double spread, std::size_t n = 12) {
+    return judge_control(paired_effect(around(mean, spread, n), rule.log_margin()), rule);
+  };
+  EXPECT_EQ(control(0, 0.01), Control::quiet);
+  EXPECT_EQ(control(0.004, 0.0001), Control::quiet) << "real, but a fifth of the margin";
+  EXPECT_EQ(control(0.02, 0.005), Control::moved);
+  EXPECT_EQ(control(-0.02, 0.005), Control::moved);
+  EXPECT_EQ(control(0.02, 0.005, 5), Control::too_short);
+}
+
+}  // namespace
+}  // namespace assay
