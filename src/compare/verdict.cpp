@@ -25,6 +25,12 @@ std::string direction(double log_ratio) {
   return log_ratio > 0 ? "slower" : "faster";
 }
 
+Judgement unstable(const PairedEffect& effect) {
+  return {Verdict::unstable, "outlier_units",
+          fmt::format("{} of {} pairs are outliers: most are alike, some are not",
+                      effect.outliers.size(), effect.pairs)};
+}
+
 /// Why nothing is proven, and what would help.
 Judgement undecided(const PairedEffect& effect, bool paired, const VerdictRule& rule) {
   if (!paired) {
@@ -32,6 +38,7 @@ Judgement undecided(const PairedEffect& effect, bool paired, const VerdictRule& 
             "the two sides were not measured in turns: a drift between them would look like this, "
             "so nothing but a clear difference can be proven"};
   }
+  if (effect.outliers.size() >= 2) return unstable(effect);
   const double room = rule.log_margin() - std::abs(effect.mean);
   const std::size_t needed = room > 0 ? pairs_needed(effect.deviation, room) : std::size_t{0};
   if (needed > effect.pairs && needed < 10'000) {
@@ -84,7 +91,7 @@ std::string_view name_of(Control control) {
 }
 
 Control judge_control(const PairedEffect& control, const VerdictRule& rule) {
-  if (control.n < rule.least_units) return Control::too_short;
+  if (control.pairs < least_units || !(control.freedom > 0)) return Control::too_short;
   const double half = student_t_quantile(0.995, control.freedom) * control.error;
   const Interval interval{control.mean - half, control.mean + half};
   return lies_beyond(interval, rule.log_margin() / 4) ? Control::moved : Control::quiet;
@@ -96,10 +103,10 @@ Judgement judge(const PairedEffect& effect, bool paired, Control control, const 
             "A measured twice differs from itself: the order or time of measuring made a "
             "difference, so this says nothing about B"};
   }
-  if (effect.n < rule.least_units) {
+  if (effect.n < least_units) {
     return {Verdict::inconclusive, "too_few_units",
             fmt::format("{} {}, {} are the least to judge by", effect.n,
-                        paired ? "independent pairs" : "runs a side", rule.least_units)};
+                        paired ? "independent pairs" : "runs a side", least_units)};
   }
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
   if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree) {
@@ -110,11 +117,7 @@ Judgement judge(const PairedEffect& effect, bool paired, Control control, const 
                     paired ? "" : "; UNPAIRED: a drift between the two sides is not controlled")};
   }
   if (effect.p_equal < rule.alpha) {
-    if (effect.outliers.size() >= 2) {
-      return {Verdict::unstable, "outlier_units",
-              fmt::format("equal on the whole, but {} of {} pairs are outliers",
-                          effect.outliers.size(), effect.pairs)};
-    }
+    if (effect.outliers.size() >= 2) return unstable(effect);
     if (control == Control::too_short) {
       return {Verdict::inconclusive, "control_too_short",
               "A was not measured twice often enough to trust that nothing else moved"};

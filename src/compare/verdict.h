@@ -15,7 +15,7 @@ enum class Verdict {
   slower,        ///< B beyond the margin on the bad side, proven
   shifted,       ///< different, proven, but not proven to lie beyond the margin
   inconclusive,  ///< nothing proven
-  unstable,      ///< would be equal, but several units are outliers
+  unstable,      ///< not different, but several pairs are outliers
   invalid,       ///< the data cannot be judged
 };
 constexpr std::size_t verdict_count = 7;
@@ -23,9 +23,8 @@ constexpr std::size_t verdict_count = 7;
 std::string_view name_of(Verdict verdict);
 
 struct VerdictRule {
-  double margin = 0.02;         ///< ratios within (1 / (1 + margin), 1 + margin) are equal
-  double alpha = 0.05;          ///< chance of a false EQUAL, and of a false difference
-  std::size_t least_units = 6;  ///< pairs, below which nothing is judged
+  double margin = 0.02;  ///< ratios within (1 / (1 + margin), 1 + margin) are equal
+  double alpha = 0.05;   ///< chance of a false EQUAL, and of a false difference
 
   double log_margin() const;
 };

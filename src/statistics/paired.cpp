@@ -15,6 +15,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// pairs the bound is two standard errors of the autocorrelation of independent values.
 constexpr double dependent = 0.4;
 
+/// What of skewness the correction leaves is met by holding the t test to three quarters of alpha.
+constexpr double t_strictness = 0.75;
+/// A campaign stops at half-widths of this share of the margin: at half of it, one equal cell in
+/// twenty would be left undecided at a noise of 2%.
+constexpr double precise_share = 0.425;
+
 struct Moments {
   double mean = 0;
   double variance = 0;  ///< of the sample
@@ -32,10 +38,25 @@ Moments moments(std::span<const double> values) {
   return result;
 }
 
-/// P(T > distance / error); a distance of exactly 0 without any spread is a coin.
-double t_tail(double distance, double error, double freedom) {
-  if (error > 0) return student_t_cdf(-distance / error, freedom);
-  return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
+/// Skewness of the distribution the sample was drawn from (adjusted Fisher-Pearson, n > 2).
+double skewness(std::span<const double> values, const Moments& of) {
+  const double n = static_cast<double>(values.size());
+  if (values.size() < 3 || !(of.variance > 0)) return 0;
+  double third = 0;
+  for (const double value : values) third += std::pow((value - of.mean), 3);
+  const double spread = std::sqrt(of.variance * (n - 1) / n);
+  return third / n / (spread * spread * spread) * std::sqrt(n * (n - 1)) / (n - 2);
+}
+
+/// P(true mean lies `distance` or more below the sample's), one-sided t test with Hall's (1992)
+/// correction for skewness: a slow tail that the sample has hardly met would else make a mean at
+/// the margin look safely within it, 14 times in 100 instead of 5.
+double tail_beyond(double distance, const PairedEffect& effect, double skew) {
+  if (!(effect.deviation > 0)) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
+  const double n = static_cast<double>(effect.n);
+  const double t = distance / effect.deviation;
+  const double corrected = t + skew * t * t / 3 + skew * skew * t * t * t / 27 + skew / (6 * n);
+  return student_t_cdf(-std::sqrt(n) * corrected, effect.freedom);
 }
 
 /// Mean, errors and t intervals and the t test's p, given mean, error and freedom.
@@ -53,8 +74,8 @@ void add_t(PairedEffect& effect) {
   effect.detectable =
       (student_t_quantile(0.975, effect.freedom) + student_t_quantile(0.80, effect.freedom)) *
       effect.error;
-  effect.p_different =
-      std::min(1.0, 2 * t_tail(std::abs(effect.mean), effect.error, effect.freedom));
+  const double t = std::abs(effect.mean) / effect.error;  // 0 / 0 is NaN: no effect at all
+  effect.p_different = t >= 0 ? std::min(1.0, 2 * student_t_cdf(-t, effect.freedom)) : 1;
 }
 
 /// Of the median of sorted values; infinite if no pair of order statistics has the coverage.
@@ -70,7 +91,8 @@ double coin_tail(std::size_t count, std::size_t n) {
   return count == 0 ? 1 : 1 - coin_cdf(count - 1, n);
 }
 
-void add_signs(PairedEffect& effect, std::span<const double> values, double margin) {
+/// Both tests for a mean and a median within the margin, and the sign intervals.
+void add_signs(PairedEffect& effect, std::span<const double> values, double skew, double margin) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   effect.median = quantile(sorted, 0.5);
@@ -89,9 +111,9 @@ void add_signs(PairedEffect& effect, std::span<const double> values, double marg
   const double p_sign = std::min(1.0, 2 * coin_tail(std::max(above(0), below(0)), n));
   effect.p_different = std::max(effect.p_different, p_sign);
   const double p_tost_sign = std::max(coin_tail(above(-margin), n), coin_tail(below(margin), n));
-  const double p_tost_t = std::max(t_tail(effect.mean + margin, effect.error, effect.freedom),
-                                   t_tail(margin - effect.mean, effect.error, effect.freedom));
-  effect.p_equal = std::max(p_tost_t, p_tost_sign);
+  const double p_tost_t = std::max(tail_beyond(effect.mean + margin, effect, skew),
+                                   tail_beyond(margin - effect.mean, effect, -skew));
+  effect.p_equal = std::max(std::min(1.0, p_tost_t / t_strictness), p_tost_sign);
 }
 
 void add_outliers(PairedEffect& effect, std::span<const double> differences, double margin) {
@@ -141,7 +163,7 @@ PairedEffect paired_effect(std::span<const double> differences, double margin) {
     effect.sign90 = effect.sign95 = {-infinity, infinity};
     return effect;
   }
-  add_signs(effect, values, margin);
+  add_signs(effect, values, skewness(values, of), margin);
   add_outliers(effect, differences, margin);
   return effect;
 }
@@ -168,9 +190,9 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
 
 bool precise_enough(const PairedEffect& effect, double margin) {
   const auto narrow = [&](const Interval& interval) {
-    return interval.high - interval.low <= margin;  // twice half the margin
+    return (interval.high - interval.low) / 2 <= precise_share * margin;
   };
-  return narrow(effect.t90) && narrow(effect.sign90);
+  return effect.n >= least_units && narrow(effect.t90) && narrow(effect.sign90);
 }
 
 std::size_t pairs_needed(double deviation, double distance) {

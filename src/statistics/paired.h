@@ -10,6 +10,9 @@
 
 namespace assay {
 
+/// Independent values below which no verdict is given.
+constexpr std::size_t least_units = 6;
+
 /// Of paired log ratios d_i = y_B,i - y_A,i in time order. Means and intervals are log ratios too.
 struct PairedEffect {
   std::size_t pairs = 0;
@@ -25,8 +28,8 @@ struct PairedEffect {
   Interval t90, t95;           ///< of the mean, Student's t
   Interval sign90, sign95;     ///< of the median, from order statistics
   double p_different = 1;      ///< the larger of the two-sided t and sign tests'
-  double p_equal = 1;          ///< the larger of the t-TOST's and the sign-TOST's at the margin
-  double detectable = 0;       ///< smallest effect found with 80% power at two-sided 5%; 0: unknown
+  double p_equal = 1;  ///< both mean and median within the margin, against docs/method.md's level
+  double detectable = 0;  ///< smallest effect found with 80% power at two-sided 5%; 0: unknown
   std::vector<std::size_t> outliers;  ///< pairs beyond max(margin / 2, 5 * 1.4826 * MAD)
   double outlier_share_limit = 1;     ///< 95% upper bound of their share, Clopper-Pearson
 };
@@ -39,8 +42,8 @@ PairedEffect paired_effect(std::span<const double> differences, double margin);
 /// since a drift between the two sides would look like equality or hide it.
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
-/// Whether the half-widths of both 90% intervals are at most half the margin: what ends a campaign.
-/// It looks at precision only, never at the verdict.
+/// Whether there are enough values to judge by and the half-widths of both 90% intervals are at
+/// most half the margin: what ends a campaign. It looks at precision only, never at the verdict.
 bool precise_enough(const PairedEffect& effect, double margin);
 
 /// Pairs that prove with 90% power that a mean lies on its side of a margin which is `distance` > 0

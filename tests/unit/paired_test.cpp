@@ -82,6 +82,21 @@ TEST(PairedEffect, NamesOutlyingPairs) {
   EXPECT_TRUE(paired_effect(d, margin).outliers.empty());
 }
 
+TEST(PairedEffect, ATailIsNotMistakenForEquality) {
+  // Nine small values and one large.
+  const std::vector<double> tail = {-0.004, -0.005, -0.003, -0.004, -0.002,
+                                    -0.005, -0.003, -0.004, -0.005, 0.045};
+  const std::vector<double> mirrored = [&] {
+    std::vector<double> values = tail;
+    for (double& value : values) value = -value;
+    return values;
+  }();
+  const PairedEffect effect = paired_effect(tail, margin);
+  EXPECT_LT(effect.t90.high, margin) << "plain t would call this within the margin";
+  EXPECT_GT(effect.p_equal, 0.05);
+  EXPECT_NEAR(paired_effect(mirrored, margin).p_equal, effect.p_equal, 1e-12);
+}
+
 TEST(UnpairedEffect, IsWelchs) {
   // Welch (1947) and Satterthwaite (1946), by hand.
   const std::vector<double> a = {1, 2, 3, 4, 5}, b = {4.5, 5, 5.5, 5, 5};
@@ -97,15 +112,19 @@ TEST(UnpairedEffect, IsWelchs) {
   EXPECT_TRUE(std::isinf(unpaired_effect(a, {}).t95.low));
 }
 
-TEST(PreciseEnough, NeedsBothIntervals) {
+TEST(PreciseEnough, NeedsBothIntervalsAndEnoughValues) {
   PairedEffect effect;
-  effect.t90 = {-0.004, 0.004};
-  effect.sign90 = {-0.004, 0.004};
+  effect.n = least_units;
+  effect.t90 = {-0.008, 0.008};
+  effect.sign90 = {-0.008, 0.008};
   EXPECT_TRUE(precise_enough(effect, margin));
+  effect.n = least_units - 1;
+  EXPECT_FALSE(precise_enough(effect, margin));
+  effect.n = least_units;
   effect.sign90 = {-0.015, 0.006};
   EXPECT_FALSE(precise_enough(effect, margin));
   effect.sign90 = effect.t90;
-  effect.t90 = {-0.011, 0.010};
+  effect.t90 = {-0.009, 0.009};
   EXPECT_FALSE(precise_enough(effect, margin));
 }
 

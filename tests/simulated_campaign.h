@@ -1,0 +1,142 @@
+// Campaigns of which the truth is known: units in the order of real ones (A B A' | A' B A, or from
+// the other end), judged by the real rules after every block as real ones are.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compare/verdict.h"
+#include "core/random.h"
+
+namespace assay {
+
+enum class Arm { a, b, again };  ///< `again`: A', the control
+
+/// Gives the time of one unit of an arm; `turn` counts the units of the campaign from 0.
+using UnitTime = std::function<double(Arm arm, std::size_t turn, Random& random)>;
+
+struct SimulatedOutcome {
+  Verdict verdict = Verdict::inconclusive;
+  std::size_t pairs = 0;
+};
+
+inline SimulatedOutcome simulate_campaign(const UnitTime& time, const VerdictRule& rule,
+                                          Random& random) {
+  constexpr std::size_t least_pairs = 10, most_pairs = 40;
+  const double margin = rule.log_margin();
+  std::vector<double> b_to_a, again_to_a;
+  std::size_t turn = 0;
+  while (true) {
+    const bool from_b = random.uniform() < 0.5;
+    const std::array<Arm, 3> forth =
+        from_b ? std::array{Arm::b, Arm::a, Arm::again} : std::array{Arm::a, Arm::b, Arm::again};
+    for (const bool back : {false, true}) {
+      std::array<double, 3> logs = {};
+      for (std::size_t i = 0; i < 3; ++i) {
+        const Arm arm = forth[back ? 2 - i : i];
+        logs[static_cast<std::size_t>(arm)] = std::log(time(arm, turn++, random));
+      }
+      b_to_a.push_back(logs[1] - logs[0]);
+      again_to_a.push_back(logs[2] - logs[0]);
+    }
+    if (b_to_a.size() < least_pairs) continue;
+    const PairedEffect effect = paired_effect(b_to_a, margin);
+    if (b_to_a.size() < most_pairs && !precise_enough(effect, margin)) continue;
+    const Control control = judge_control(paired_effect(again_to_a, margin), rule);
+    return {judge(effect, true, control, rule).verdict, b_to_a.size()};
+  }
+}
+
+/// How often each verdict was given.
+struct VerdictRates {
+  std::array<std::size_t, verdict_count> counts = {};
+  std::size_t campaigns = 0;
+  std::size_t pairs = 0;
+
+  double share(Verdict verdict) const {
+    return static_cast<double>(counts[static_cast<std::size_t>(verdict)]) /
+           static_cast<double>(campaigns);
+  }
+  double different() const {
+    return share(Verdict::slower) + share(Verdict::faster) + share(Verdict::shifted);
+  }
+  double mean_pairs() const { return static_cast<double>(pairs) / static_cast<double>(campaigns); }
+};
+
+inline VerdictRates simulate_campaigns(const UnitTime& time, std::size_t campaigns,
+                                       std::uint64_t seed) {
+  const VerdictRule rule;
+  VerdictRates rates;
+  Random random(seed);
+  for (std::size_t i = 0; i < campaigns; ++i) {
+    const SimulatedOutcome outcome = simulate_campaign(time, rule, random);
+    ++rates.counts[static_cast<std::size_t>(outcome.verdict)];
+    rates.pairs += outcome.pairs;
+    ++rates.campaigns;
+  }
+  return rates;
+}
+
+/// A world: what units of each arm take.
+struct Scenario {
+  std::string name;
+  UnitTime time;
+};
+
+/// Noise of a unit whose differences of two have the standard deviation `paired`.
+inline double normal_noise(Random& random, double paired) {
+  return random.normal() * paired / std::sqrt(2.0);
+}
+
+/// A slow tail with mean 0: most units a little faster, few much slower.
+inline double exponential_noise(Random& random, double paired) {
+  return (-std::log(1 - random.uniform()) - 1) * paired / std::sqrt(2.0);
+}
+
+/// The worlds of docs/method.md, "Verdicts".
+inline std::vector<Scenario> verdict_scenarios() {
+  const auto percent = [](double value) { return value / 100; };
+  std::vector<Scenario> list;
+  const auto add = [&](std::string name, auto log_time) {
+    list.push_back({std::move(name), [log_time](Arm arm, std::size_t turn, Random& random) {
+                      return 1e-4 * std::exp(log_time(arm, turn, random));
+                    }});
+  };
+  for (const double s : {0.4, 1.0, 2.0, 3.0}) {
+    const std::string noise = std::to_string(s).substr(0, 3) + "%";
+    add("equal, normal " + noise,
+        [=](Arm, std::size_t, Random& random) { return normal_noise(random, percent(s)); });
+    add("+2%, normal " + noise, [=](Arm arm, std::size_t, Random& random) {
+      return (arm == Arm::b ? std::log(1.02) : 0) + normal_noise(random, percent(s));
+    });
+    add("+2%, slow tail " + noise, [=](Arm arm, std::size_t, Random& random) {
+      return (arm == Arm::b
+                  ? std::log(1.02) + exponential_noise(random, std::sqrt(2.0) * percent(s))
+                  : normal_noise(random, 0.001));
+    });
+  }
+  add("equal, drift of 2% over 30 units, 0.4%", [=](Arm, std::size_t turn, Random& random) {
+    return 0.02 * static_cast<double>(turn) / 30 + normal_noise(random, 0.004);
+  });
+  add("equal, skewed both, 1%",
+      [=](Arm, std::size_t, Random& random) { return exponential_noise(random, 0.01); });
+  add("one unit of B in ten 10% slower, 0.4%", [=](Arm arm, std::size_t, Random& random) {
+    const bool slow = arm == Arm::b && random.uniform() < 0.1;
+    return (slow ? 0.1 : 0) + normal_noise(random, 0.004);
+  });
+  add("control moves by 2%, 0.4%", [=](Arm arm, std::size_t, Random& random) {
+    return (arm == Arm::again ? 0.02 : 0) + normal_noise(random, 0.004);
+  });
+  add("+5%, normal 1.0%", [=](Arm arm, std::size_t, Random& random) {
+    return (arm == Arm::b ? 0.05 : 0) + normal_noise(random, 0.01);
+  });
+  add("+1%, normal 1.0%", [=](Arm arm, std::size_t, Random& random) {
+    return (arm == Arm::b ? 0.01 : 0) + normal_noise(random, 0.01);
+  });
+  return list;
+}
+
+}  // namespace assay
