@@ -161,7 +161,7 @@ TEST_F(RunnerTest, StopsBetweenCells) {
 }
 
 TEST_F(RunnerTest, CellsAfterTheBudgetSaySo) {
-  open("sleep=0.02");
+  open("sleep=0.002");
   ASSERT_TRUE(
       run({{"copy", "1MiB"}, {"copy", "2MiB"}, {"copy", "4MiB"}, {"copy", "8MiB"}}, 0.05).ok());
   const Record& last = collector_.records.back();
