@@ -1,0 +1,214 @@
+#include "compare/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/random.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+Record record(const std::string& run, const Cell& cell, double value,
+              Quantity quantity = Quantity::bandwidth) {
+  Record record;
+  record.run = run;
+  record.time = "2026-01-01T00:00:" + run;
+  record.cell = cell;
+  record.status = RecordStatus::passed;
+  record.value = Value{.quantity = quantity, .median = value, .interval95 = {value, value}};
+  record.work = Work{.bytes = 1e6};
+  return record;
+}
+
+const Cell triad("memory", {{"op", "triad"}});
+const Cell copy("memory", {{"op", "copy"}});
+
+/// n runs of both cells, B's bandwidth `factor` times A's, and a pair number each.
+ResultSet set_of(const std::string& name, double factor, double noise = 0.002, std::size_t n = 12,
+                 bool paired = true) {
+  Random random(std::hash<std::string>()(name) | 1);
+  std::vector<Record> records;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string run = std::to_string(10 + i);
+    for (const Cell& cell : {triad, copy}) {
+      records.push_back(record(run, cell, 1e11 * factor * std::exp(noise * random.normal())));
+    }
+  }
+  ResultSet set = result_set_of(records, name);
+  for (std::size_t i = 0; paired && i < set.units.size(); ++i) set.units[i].pair = i;
+  set.paired = paired;
+  return set;
+}
+
+const VerdictRule rule;
+
+TEST(Comparison, HigherBandwidthIsFaster) {
+  const Comparison faster = compare(set_of("a", 1), set_of("b", 1.1), nullptr, rule);
+  ASSERT_EQ(faster.cells.size(), 2u);
+  EXPECT_EQ(faster.cells[0].judgement.verdict, Verdict::faster);
+  EXPECT_NEAR(faster.cells[0].ratio, 1.1, 0.005);
+  EXPECT_LE(faster.cells[0].ratio95.low, faster.cells[0].ratio);
+  EXPECT_GE(faster.cells[0].ratio95.high, faster.cells[0].ratio);
+  EXPECT_EQ(faster.all.judgement.verdict, Verdict::faster);
+  EXPECT_NEAR(faster.all.ratio, 1 / 1.1, 0.005) << "the whole is of times";
+  const Comparison slower = compare(set_of("b", 1.1), set_of("a", 1), nullptr, rule);
+  EXPECT_EQ(slower.all.judgement.verdict, Verdict::slower);
+}
+
+TEST(Comparison, LongerLatencyIsSlower) {
+  std::vector<Record> a, b;
+  for (int i = 0; i < 12; ++i) {
+    const std::string run = std::to_string(10 + i);
+    a.push_back(record(run, triad, 1e-5 * (1 + 1e-4 * (i % 3)), Quantity::latency));
+    b.push_back(record(run, triad, 1.2e-5 * (1 + 1e-4 * (i % 4)), Quantity::latency));
+  }
+  const Comparison comparison =
+      compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, rule);
+  EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::slower);
+  EXPECT_NEAR(comparison.cells[0].ratio, 1.2, 0.001);
+}
+
+TEST(Comparison, EqualNeedsPairs) {
+  EXPECT_EQ(compare(set_of("a", 1), set_of("b", 1), nullptr, rule).all.judgement.verdict,
+            Verdict::equal);
+  const Comparison unpaired =
+      compare(set_of("a", 1, 0.002, 12, false), set_of("b", 1, 0.002, 12, false), nullptr, rule);
+  EXPECT_FALSE(unpaired.paired);
+  EXPECT_EQ(unpaired.cells[0].judgement.code, "unpaired");
+  EXPECT_EQ(unpaired.all.judgement.verdict, Verdict::inconclusive);
+}
+
+TEST(Comparison, PairsAreMatchedByNumberNotByOrder) {
+  ResultSet a = set_of("a", 1), b = set_of("b", 1);
+  // A drift that both share: it cancels only if pairs are matched.
+  for (ResultSet* set : {&a, &b}) {
+    for (Series& series : set->series) {
+      for (Point& point : series.points) {
+        point.value *= 1 + 0.1 * static_cast<double>(*set->units[point.unit].pair);
+      }
+    }
+  }
+  b.units[3].pair = std::nullopt;  // never finished
+  const Comparison comparison = compare(a, b, nullptr, rule);
+  EXPECT_EQ(comparison.cells[0].effect.pairs, 11u);
+  EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::equal);
+  EXPECT_EQ(comparison.units_a, 12u);
+  EXPECT_EQ(comparison.units_b, 11u);
+}
+
+TEST(Comparison, TheControlIsJudgedPerCell) {
+  const ResultSet a = set_of("a", 1), b = set_of("b", 1);
+  const ResultSet again = set_of("again", 1), moved = set_of("moved", 1.03);
+  EXPECT_EQ(compare(a, b, &again, rule).cells[0].control_state, Control::quiet);
+  const Comparison voided = compare(a, b, &moved, rule);
+  EXPECT_EQ(voided.cells[0].judgement.code, "control_moved");
+  EXPECT_EQ(voided.all.judgement.verdict, Verdict::invalid);
+  const ResultSet few = set_of("again", 1, 0.002, 4);
+  EXPECT_EQ(compare(a, b, &few, rule).cells[0].judgement.code, "control_too_short");
+}
+
+TEST(Comparison, UnsoundResultsAreNeverWinners) {
+  const auto code = [](const std::vector<Record>& a, const std::vector<Record>& b) {
+    const Comparison comparison =
+        compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, rule);
+    EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::invalid);
+    EXPECT_EQ(comparison.all.judgement.verdict, Verdict::invalid);
+    return comparison.cells[0].judgement.code;
+  };
+  const Record good = record("10", triad, 1e11);
+  EXPECT_EQ(code({good}, {record("10", copy, 1e11)}), "missing");
+  Record failed = good;
+  failed.status = RecordStatus::failed;
+  failed.value.reset();
+  failed.reason = "element 3 is 1";
+  EXPECT_EQ(code({good}, {failed}), "unsound_result");
+  Record impossible = good;
+  impossible.value->share = 1.3;
+  EXPECT_EQ(code({good}, {impossible}), "unsound_result");
+  Record other_work = good;
+  other_work.work->bytes = 2e6;
+  EXPECT_EQ(code({good}, {other_work}), "unequal_work");
+  EXPECT_EQ(code({good}, {record("10", triad, 0)}), "no_logarithm");
+}
+
+Record serving(double ttft, std::vector<std::pair<std::string, double>> counts) {
+  Record record;
+  record.run = "10";
+  record.cell = Cell("serving", {{"request_rate", "16"}});
+  record.status = RecordStatus::passed;
+  record.source = Source{"vllm", "", "x.json", 0};
+  record.metrics.push_back({"mean_ttft", ttft, "s", Better::lower, ""});
+  for (auto& [name, value] : counts) {
+    record.metrics.push_back({name, value, "1", Better::neither, ""});
+  }
+  return record;
+}
+
+TEST(Comparison, RepliesWithoutTokensAreNoSuccess) {
+  const auto judgement = [](const Record& b) {
+    return compare(result_set_of({serving(1.0, {{"total_output_tokens", 1000}})}, "a"),
+                   result_set_of({b}, "b"), nullptr, rule)
+        .cells[0]
+        .judgement;
+  };
+  EXPECT_THAT(judgement(serving(0.1, {{"empty_replies", 378}})).reason,
+              HasSubstr("378 replies are empty"));
+  EXPECT_THAT(judgement(serving(0.1, {{"failed", 983}})).reason, HasSubstr("983 requests failed"));
+  EXPECT_EQ(judgement(serving(0.5, {{"total_output_tokens", 600}})).code, "unequal_work");
+  EXPECT_NE(judgement(serving(0.5, {{"total_output_tokens", 980}})).code, "unequal_work");
+}
+
+TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
+  // 100 cells, each a little apart by chance: Holm's correction leaves none.
+  Random random(5);
+  std::vector<Record> a, b;
+  for (int cell = 0; cell < 100; ++cell) {
+    for (int i = 0; i < 12; ++i) {
+      const Cell at("memory", {{"size", std::to_string(cell)}});
+      a.push_back(record(std::to_string(10 + i), at, 1e11 * std::exp(0.02 * random.normal())));
+      b.push_back(record(std::to_string(10 + i), at, 1e11 * std::exp(0.02 * random.normal())));
+    }
+  }
+  ResultSet set_a = result_set_of(a, "a"), set_b = result_set_of(b, "b");
+  for (ResultSet* set : {&set_a, &set_b}) {
+    for (std::size_t i = 0; i < set->units.size(); ++i) set->units[i].pair = i;
+    set->paired = true;
+  }
+  const Comparison comparison = compare(set_a, set_b, nullptr, rule);
+  std::size_t alone = 0, corrected = 0;
+  for (const CellComparison& cell : comparison.cells) {
+    alone += cell.effect.p_different < 0.05 ? 1 : 0;
+    corrected += cell.differs_corrected ? 1 : 0;
+  }
+  EXPECT_GT(alone, 0u) << "one in fifty or so, each tested by itself";
+  EXPECT_EQ(corrected, 0u);
+  ASSERT_TRUE(comparison.all.ratio95);
+  EXPECT_LT(comparison.all.ratio95->low, 1);
+  EXPECT_GT(comparison.all.ratio95->high, 1);
+}
+
+TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
+  Record error = record("11", triad, 1e11);
+  error.status = RecordStatus::error;
+  error.value.reset();
+  error.reason = "out of memory";
+  const ResultSet set = result_set_of({record("12", triad, 2), record("10", triad, 1), error,
+                                       record("12", triad, 3), record("10", copy, 5)},
+                                      "x");
+  ASSERT_EQ(set.units.size(), 2u);
+  EXPECT_EQ(set.units[0].run, "10") << "in time order";
+  const Series* series = set.find({triad.id(), "bandwidth"});
+  ASSERT_NE(series, nullptr);
+  ASSERT_EQ(series->points.size(), 2u);
+  EXPECT_EQ(series->points[1].value, 3) << "the last of a run's two";
+  EXPECT_THAT(set.problems, testing::UnorderedElementsAre(HasSubstr("error: out of memory"),
+                                                          HasSubstr("there twice")));
+  EXPECT_EQ(set.find({triad.id(), "latency"}), nullptr);
+}
+
+}  // namespace
+}  // namespace assay
