@@ -1,32 +1,18 @@
 // assay compare: a verdict on two environments.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_view.h"
+#include "cli/margin.h"
 #include "compare/comparison_json.h"
 #include "compare/operands.h"
 
 namespace assay::cli {
 namespace {
-
-/// "2%" or "0.02" to 0.02.
-Result<double> parse_margin(const std::string& text) {
-  double value = 0;
-  const bool percent = !text.empty() && text.back() == '%';
-  const char* end = text.data() + text.size() - (percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (percent) value /= 100;
-  if (error != std::errc() || stop != end || !(value >= 0.001) || value > 0.5) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--margin \"{}\" is not allowed; allowed: 0.1% to 50%", text)};
-  }
-  return value;
-}
 
 int status_of(Verdict verdict) {
   switch (verdict) {

@@ -44,7 +44,14 @@ struct StoredRecords {
   std::vector<std::string> problems;  ///< "records.jsonl:17: not JSON", lines that were skipped
 };
 
+/// How much of each record is wanted.
+enum class Detail {
+  whole,
+  summary,  ///< without samples, their summary, verification, telemetry: several times faster
+};
+
 /// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
-Result<StoredRecords> read_records(const std::filesystem::path& path);
+Result<StoredRecords> read_records(const std::filesystem::path& path,
+                                   Detail detail = Detail::whole);
 
 }  // namespace assay
