@@ -128,7 +128,7 @@ Record* add_collective(Draft& draft, const CollectiveRow& row, std::size_t line,
   }
   record.metrics = {metric("busbw", *busbw * 1e9, "bytes/s", Better::higher, row.busbw),
                     metric("algbw", *algbw * 1e9, "bytes/s", Better::higher, row.algbw),
-                    metric("time", *time * 1e-6, "s", Better::lower, row.time)};
+                    metric("time", *time / 1e6, "s", Better::lower, row.time)};
   judge(record, row);
   return &record;
 }

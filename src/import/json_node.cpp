@@ -213,7 +213,7 @@ void add_metric(Record& record, const JsonNode& value, std::string_view name, do
                 std::string_view unit, Better better) {
   const auto number = value.number();
   if (!number) return;
-  record.metrics.push_back(metric(name, *number * factor, unit, better, value.text));
+  record.metrics.push_back(metric(name, to_si(*number, factor), unit, better, value.text));
 }
 
 void add_metric(Record& record, const JsonNode& object, std::string_view key, std::string_view name,

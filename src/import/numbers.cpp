@@ -100,6 +100,10 @@ std::optional<UnitScale> parse_unit(std::string_view text) {
   return std::nullopt;
 }
 
+double to_si(double value, double factor) {
+  return factor > 0 && factor < 1 ? value / std::round(1 / factor) : value * factor;
+}
+
 std::optional<std::uint64_t> parse_binary_size(std::string_view text) {
   text = trim(text);
   const std::size_t digits = text.find_first_not_of("0123456789");

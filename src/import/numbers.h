@@ -23,6 +23,10 @@ struct UnitScale {
 /// they are IEC's; a small b is a bit. Empty if the unit is not known.
 std::optional<UnitScale> parse_unit(std::string_view text);
 
+/// value * factor, divided instead where the factor is a fraction: 35.20 us is 3.52e-05 s then, as
+/// 1e-6 itself is no exact number.
+double to_si(double value, double factor);
+
 /// "64 MB", "1KB", "512M" to bytes, as tools write powers of two with letters. Empty if it is none.
 std::optional<std::uint64_t> parse_binary_size(std::string_view text);
 

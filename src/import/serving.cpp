@@ -106,7 +106,7 @@ std::string flag_of(const ServingArrays& arrays, const JsonNode& result) {
   const auto stated = result.number_at("mean_ttft_ms");
   return fmt::format(
       "{} of {} replies are empty and count as successes; mean TTFT {} as stated, {}", arrays.empty,
-      arrays.requests, stated ? fmt::format("{:.3f} s", *stated * 1e-3) : "unknown",
+      arrays.requests, stated ? fmt::format("{:.3f} s", *stated / 1e3) : "unknown",
       arrays.ttfts_nonempty.empty()
           ? "none without them"
           : fmt::format("{:.3f} s without them", mean_of(arrays.ttfts_nonempty)));

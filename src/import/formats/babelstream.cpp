@@ -28,8 +28,8 @@ Cell cell_of(std::string_view function, const Setting& setting) {
 /// Whether the times are positive and in order, as no measurement's are otherwise.
 void add_metrics(Record& record, std::string_view rate, const UnitScale& unit,
                  std::string_view least, std::string_view most, std::string_view average) {
-  record.metrics = {
-      metric("bandwidth", *parse_number(rate) * unit.factor, unit.unit, Better::higher, rate)};
+  record.metrics = {metric("bandwidth", to_si(*parse_number(rate), unit.factor), unit.unit,
+                           Better::higher, rate)};
   const auto time = [&](std::string_view name, std::string_view text) {
     if (const auto value = parse_number(text)) {
       record.metrics.push_back(metric(name, *value, "s", Better::lower, text));
@@ -107,7 +107,7 @@ class Reader {
     const auto value = parse_number(words[0]);
     const auto unit = parse_unit(words[1]);
     if (!value || !unit || unit->unit != "bytes") return {};
-    const double bytes = *value * unit->factor;
+    const double bytes = to_si(*value, unit->factor);
     for (int shift = 10; shift < 50; ++shift) {
       const double power = std::ldexp(1.0, shift);
       if (std::abs(power - bytes) <= 0.05 * unit->factor + 1e-9 * power) {

@@ -41,7 +41,7 @@ bool add_row(Draft& draft, std::size_t line, const At& at) {
         metric("stddev_ts", *deviation, "tokens/s", Better::lower, at("stddev_ts")));
   }
   if (const auto time = parse_number(at("avg_ns"))) {
-    record.metrics.push_back(metric("time", *time * 1e-9, "s", Better::lower, at("avg_ns")));
+    record.metrics.push_back(metric("time", *time / 1e9, "s", Better::lower, at("avg_ns")));
   }
   record.time = at("test_time");  // "2025-03-01T12:00:00Z"
   record.device.name = at("gpu_info").empty() ? at("cpu_info") : at("gpu_info");

@@ -13,7 +13,7 @@ namespace {
 Metric performance_metric(double value, std::string_view unit, std::string_view text) {
   const std::string lower = lower_case(unit);
   if (const auto known = parse_unit(unit)) {
-    return metric("performance", value * known->factor, known->unit,
+    return metric("performance", to_si(value, known->factor), known->unit,
                   known->unit == "s" ? Better::lower : Better::higher, text);
   }
   if (contains(lower, "latency")) return metric("performance", value, unit, Better::lower, text);

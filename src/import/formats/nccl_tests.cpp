@@ -246,9 +246,9 @@ class Reader {
       if (of == half && value &&
           (name == "hipevt" || name == "i_min" || name == "i_max" || name == "i_p99")) {
         record.metrics.push_back(metric(name == "hipevt" ? "event_time" : identifier(name),
-                                        *value * 1e-6, "s", Better::lower, word));
+                                        *value / 1e6, "s", Better::lower, word));
       } else if (of == half && value && name == "i_cv%") {
-        record.metrics.push_back(metric("i_cv", *value * 1e-2, "1", Better::lower, word));
+        record.metrics.push_back(metric("i_cv", *value / 1e2, "1", Better::lower, word));
       } else if (name == "timestamp") {
         record.time = word;  // of the machine, without a zone
         if (record.time.size() > 10) record.time[10] = 'T';

@@ -20,8 +20,9 @@ std::optional<UnitScale> described_unit(std::string_view description) {
 
 void put_value(Record& record, std::string_view text, const UnitScale& unit) {
   const bool latency = unit.unit == "s";
-  record.metrics = {metric(latency ? "latency" : "bandwidth", *parse_number(text) * unit.factor,
-                           unit.unit, latency ? Better::lower : Better::higher, text)};
+  record.metrics = {metric(latency ? "latency" : "bandwidth",
+                           to_si(*parse_number(text), unit.factor), unit.unit,
+                           latency ? Better::lower : Better::higher, text)};
 }
 
 Cell pair_cell(std::string_view test, std::string_view row, std::string_view column) {

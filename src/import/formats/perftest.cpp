@@ -48,12 +48,12 @@ void add_metrics(Record& record, std::string_view average, std::string_view peak
                  std::string_view messages, const UnitScale& unit) {
   if (const auto value = parse_number(average)) {
     record.metrics.push_back(
-        metric("bandwidth", *value * unit.factor, unit.unit, Better::higher, average));
+        metric("bandwidth", to_si(*value, unit.factor), unit.unit, Better::higher, average));
   }
   // 0 says that the peak was not measured: -N, -D or many iterations.
   if (const auto value = parse_number(peak); value && *value > 0) {
     record.metrics.push_back(
-        metric("peak_bandwidth", *value * unit.factor, unit.unit, Better::higher, peak));
+        metric("peak_bandwidth", to_si(*value, unit.factor), unit.unit, Better::higher, peak));
   }
   if (const auto value = parse_number(messages)) {
     record.metrics.push_back(metric("message_rate", *value * 1e6, "1/s", Better::higher, messages));

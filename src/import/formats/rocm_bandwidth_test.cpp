@@ -113,7 +113,7 @@ class Reader {
         const auto value = parse_number(word);
         if (!unit || !value) continue;
         metrics.push_back(
-            metric(column.name, *value * unit->factor, unit->unit, column.better, word));
+            metric(column.name, to_si(*value, unit->factor), unit->unit, column.better, word));
       }
     }
     if (metrics.empty()) {

@@ -51,7 +51,7 @@ std::optional<Quantity> quantity(const std::vector<std::string>& columns, std::s
     if (!value || !scale || scale->unit != unit) continue;
     const auto length =
         static_cast<std::size_t>(words[1].data() + words[1].size() - words[0].data());
-    return Quantity{{words[0].data(), length}, *value * scale->factor};
+    return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
   }
   return std::nullopt;
 }
@@ -189,7 +189,7 @@ class Reader {
     axes.emplace_back("size", format_size(*bytes));
     Record& record = draft_.add(Cell("peer", std::move(axes)), line.number);
     record.metrics = {metric("bandwidth", *rate * 1e9, "bytes/s", Better::higher, bandwidth),
-                      metric("time", *milliseconds * 1e-3, "s", Better::lower, time)};
+                      metric("time", *milliseconds / 1e3, "s", Better::lower, time)};
     return true;
   }
 
