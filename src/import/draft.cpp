@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "core/hash.h"
+#include "import/numbers.h"
 #include "import/text_lines.h"
 
 namespace assay {
@@ -84,7 +86,7 @@ void Draft::close_run() {
     Record& record = records_[i];
     record.run = id;
     judge_numbers(record);
-    if (record.time.empty()) record.time = run_.time;
+    record.time = iso_time(record.time.empty() ? run_.time : record.time);
     if (record.device.name.empty()) record.device.name = one_line(run_.device);
     record.source->tool = run_.tool;
     record.source->version = one_line(run_.version);
@@ -140,6 +142,50 @@ Result<Imported> Draft::finish() {
     return wrong(0, message);
   }
   return Imported{format_, std::move(records_), std::move(warnings_)};
+}
+
+std::string iso_time(std::string_view text) {
+  constexpr std::size_t length = 19;  // of "2026-01-02T03:04:05"
+  std::tm parts = {};
+  int* const fields[] = {&parts.tm_year, &parts.tm_mon, &parts.tm_mday,
+                         &parts.tm_hour, &parts.tm_min, &parts.tm_sec};
+  const std::string_view shape = "dddd-dd-ddTdd:dd:dd";
+  int field = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const char letter = i < text.size() ? text[i] : '\0';
+    if (shape[i] != 'd') {
+      if (letter != shape[i] && !(shape[i] == 'T' && letter == ' ')) return {};
+      ++field;
+    } else if (letter < '0' || letter > '9') {
+      return {};
+    } else {
+      *fields[field] = *fields[field] * 10 + (letter - '0');
+    }
+  }
+  if (parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31) return {};
+  std::string_view zone = text.substr(length);
+  if (zone.starts_with('.')) {  // fractions of a second order nothing here
+    zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
+  }
+  const auto written = [&](const char* end) {
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}", parts.tm_year, parts.tm_mon,
+                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, end);
+  };
+  if (zone.empty()) return written("");
+  if (zone == "Z" || zone == "+00:00") return written("Z");
+  const bool offset = zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':';
+  const auto hours = offset ? parse_count(zone.substr(1, 2)) : std::nullopt;
+  const auto minutes = offset ? parse_count(zone.substr(4, 2)) : std::nullopt;
+  if (!hours || !minutes || *hours > 14 || *minutes > 59) return {};
+  const auto shift = static_cast<std::time_t>(*hours * 3600 + *minutes * 60);
+  parts.tm_year -= 1900;
+  --parts.tm_mon;
+  std::time_t seconds = ::timegm(&parts);
+  seconds += zone[0] == '+' ? -shift : shift;
+  if (::gmtime_r(&seconds, &parts) == nullptr) return {};
+  parts.tm_year += 1900;
+  ++parts.tm_mon;
+  return written("Z");
 }
 
 Metric metric(std::string_view name, double value, std::string_view unit, Better better,

@@ -16,7 +16,7 @@ struct RunFacts {
   std::string tool;     ///< "rccl-tests"
   std::string version;  ///< empty: unknown
   std::string device;   ///< its marketing name; empty: unknown
-  std::string time;     ///< ISO 8601, ending in Z only if the file says UTC; empty: unknown
+  std::string time;     ///< as iso_time() reads it; empty: unknown
   std::vector<std::pair<std::string, std::string>> notes;
 
   /// Keeps the first value of a key, of at most 64 keys; empty ones are none.
@@ -68,6 +68,10 @@ class Draft {
   bool too_many_ = false;
   Record overflow_;  // where add() sends what is too much
 };
+
+/// "2026-01-02 03:04:05", "2026-01-02T05:04:05.123456+02:00" as a record's time: ISO 8601, in UTC
+/// and with a Z if the text names its zone, as it is if it does not; empty if it is no such time.
+std::string iso_time(std::string_view text);
 
 /// A metric whose value was written as `text`, in the program's own unit.
 Metric metric(std::string_view name, double value, std::string_view unit, Better better,

@@ -129,6 +129,11 @@ TEST(ImportAiperf, TagsWithTheirUnits) {
 }
 
 TEST(ImportServing, TimesAndRates) {
+  EXPECT_EQ(iso_time("2026-01-02 03:04:05"), "2026-01-02T03:04:05");
+  EXPECT_EQ(iso_time("2026-01-02T03:04:05.123456Z"), "2026-01-02T03:04:05Z");
+  EXPECT_EQ(iso_time("2026-01-01T01:04:05+02:30"), "2025-12-31T22:34:05Z");
+  EXPECT_EQ(iso_time("2026-13-02T03:04:05Z"), "");
+  EXPECT_EQ(iso_time("Mon Dec  5"), "");
   EXPECT_EQ(rate_text("16.0"), "16");
   EXPECT_EQ(rate_text("Infinity"), "inf");
   EXPECT_EQ(rate_text(""), "none");

@@ -251,7 +251,6 @@ class Reader {
         record.metrics.push_back(metric("i_cv", *value / 1e2, "1", Better::lower, word));
       } else if (name == "timestamp") {
         record.time = word;  // of the machine, without a zone
-        if (record.time.size() > 10) record.time[10] = 'T';
       } else if (of == 0 && (name == "algo" || name == "proto" || contains(name, "channels"))) {
         note(record, name, word);
       }

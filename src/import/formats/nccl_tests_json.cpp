@@ -46,7 +46,6 @@ class NcclTestsJson final : public Importer {
     if (top.find("rccl_version") != nullptr) run.tool = "rccl-tests";
     run.note("library", top.at(run.tool == "rccl-tests" ? "rccl_version" : "nccl_version"));
     run.time = top.at("start_time");
-    if (run.time.size() > 10 && run.time[10] == ' ') run.time[10] = 'T';
     std::string op;
     if (const JsonNode* args = top.find("args"); args != nullptr && !args->items.empty()) {
       std::string_view program = args->items.front().text;
