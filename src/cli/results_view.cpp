@@ -184,8 +184,10 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
       heading(name, constants, width == 0 ? 100 : width, style) + table.render(width, style);
   const std::size_t all = count_metrics(group);
   if (all > metrics.size()) {
+    const std::size_t more = all - metrics.size();
     text +=
-        style.dim(fmt::format("  and {} more metrics, see --json", all - metrics.size())) + "\n";
+        style.dim(fmt::format("  and {} more metric{}, see --json", more, more == 1 ? "" : "s"));
+    text += '\n';
   }
   return text;
 }

@@ -107,9 +107,12 @@ void Draft::next_run() {
 Record& Draft::add(const Cell& cell, std::size_t line) {
   too_many_ = too_many_ || records_.size() >= most_records;
   Record& record = too_many_ ? (overflow_ = Record()) : records_.emplace_back();
-  // A cell is one text on screen and in stores: no white space within a value, no empty one.
+  // A cell is one text on screen and in stores: no white space within a value, nothing empty.
   auto axes = cell.values();
-  for (auto& [axis, value] : axes) value = axis_value(value);
+  for (auto& [axis, value] : axes) {
+    axis = axis_value(axis);
+    value = axis_value(value);
+  }
   record.cell = Cell(cell.benchmark(), std::move(axes));
   record.status = RecordStatus::passed;
   record.device.backend = "other";

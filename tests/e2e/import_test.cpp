@@ -39,8 +39,8 @@ TEST_F(Import, ATableOfWhatWasReadAndWarningsBesideIt) {
       assay_run({"import", write("a.log", nccl_sample), write("b.json", vllm_sample)});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out,
-            "file    format        results  runs  last one                       warnings\n"
-            "a.log   nccl-tests          4     1  busbw 0.1900 GB/s                      \n"
+            "file    format        results  runs  last one                          warnings\n"
+            "a.log   nccl-tests          4     1  busbw 0.1900 GB/s\n"
             "b.json  vllm-serving        2     2  output_throughput 17.50 tokens/s         1\n");
   EXPECT_THAT(outcome.err, HasSubstr("b.json: line 1: 1 of 3 replies are empty"));
 }

@@ -77,8 +77,8 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
             "collective op=all_reduce\n"
             "  size  place       busbw      time           rate  wrong  a      b  status\n"
             "  1GiB         184.9 GB/s  10.89 ms  1199 tokens/s      0  1  2.500  passed\n"
-            "           in  1.000 GB/s                                            passed\n"
-            "  and 1 more metrics, see --json\n"
+            "        in     1.000 GB/s                                            passed\n"
+            "  and 1 more metric, see --json\n"
             "\n");
   EXPECT_EQ(device_text(records[0].device), "an unknown device");
 }

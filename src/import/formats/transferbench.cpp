@@ -37,21 +37,28 @@ std::vector<std::string> columns_of(std::string_view line) {
   return columns;
 }
 
-/// "47.056 GB/s" of all columns: the first with a unit of `unit`; its text and value in SI.
+/// A number with its unit; the text is part of the column it was found in.
 struct Quantity {
   std::string_view text;
-  double value = 0;
+  double value = 0;  ///< in SI units
 };
-std::optional<Quantity> quantity(const std::vector<std::string>& columns, std::string_view unit) {
+
+/// "47.056 GB/s" at the beginning of the column, if its unit is `unit` in SI.
+std::optional<Quantity> quantity(std::string_view column, std::string_view unit) {
+  const auto words = split_words(column, 2);
+  if (words.size() < 2) return std::nullopt;
+  const auto value = parse_number(words[0]);
+  const auto scale = parse_unit(words[1]);
+  if (!value || !scale || scale->unit != unit) return std::nullopt;
+  const auto length = static_cast<std::size_t>(words[1].data() + words[1].size() - words[0].data());
+  return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
+}
+
+/// The first of the columns that is one.
+std::optional<Quantity> quantity_of(const std::vector<std::string>& columns,
+                                    std::string_view unit) {
   for (const std::string& column : columns) {
-    const auto words = split_words(column, 2);
-    if (words.size() < 2) continue;
-    const auto value = parse_number(words[0]);
-    const auto scale = parse_unit(words[1]);
-    if (!value || !scale || scale->unit != unit) continue;
-    const auto length =
-        static_cast<std::size_t>(words[1].data() + words[1].size() - words[0].data());
-    return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
+    if (auto found = quantity(column, unit)) return found;
   }
   return std::nullopt;
 }
@@ -110,9 +117,9 @@ class Reader {
     if (!contains(line.text, "B/s") || !contains(line.text, " ms")) return false;
     const auto columns = columns_of(line.text);
     if (columns.size() < 3) return false;
-    const auto bandwidth = quantity(columns, "bytes/s");
-    const auto time = quantity(columns, "s");
-    const auto bytes = quantity(columns, "bytes");
+    const auto bandwidth = quantity_of(columns, "bytes/s");
+    const auto time = quantity_of(columns, "s");
+    const auto bytes = quantity_of(columns, "bytes");
     const auto first = split_words(columns[0], 6);
     const bool known = first[0] == "Transfer" || first[0] == "Executor:" || first[0] == "Aggregate";
     if (!known) return false;
@@ -143,16 +150,14 @@ class Reader {
         metric("bandwidth", bandwidth->value, "bytes/s", Better::higher, bandwidth->text),
         metric("time", time->value, "s", Better::lower, time->text)};
     // A transfer's clock starts when it starts, so the sum hides transfers that waited.
-    const std::vector<std::string> last = {columns.back()};
-    if (const auto sum = quantity(last, "bytes/s"); sum && contains(last[0], "(sum)")) {
+    const std::string_view last = columns.back();
+    if (const auto sum = quantity(last, "bytes/s"); sum && contains(last, "(sum)")) {
       record.metrics.push_back(
           metric("sum_bandwidth", sum->value, "bytes/s", Better::higher, sum->text));
     }
-    if (const auto overhead = after_label(last[0], "Overhead"); !overhead.empty()) {
-      if (const auto seconds = quantity({std::string(overhead)}, "s")) {
-        record.metrics.push_back(
-            metric("overhead", seconds->value, "s", Better::lower, seconds->text));
-      }
+    if (const auto overhead = quantity(after_label(last, "Overhead"), "s")) {
+      record.metrics.push_back(
+          metric("overhead", overhead->value, "s", Better::lower, overhead->text));
     }
     return true;
   }
@@ -267,7 +272,7 @@ class Reader {
       if (!text.starts_with(timed) || !contains(text, "Timed)") || colon == std::string::npos) {
         continue;
       }
-      const auto rate = quantity({std::string(text.substr(colon + 1))}, "bytes/s");
+      const auto rate = quantity(text.substr(colon + 1), "bytes/s");
       if (!rate) continue;
       Axes axes = {{"scope", timed == "Average" ? "average" : "aggregate"},
                    {"timing", contains(text, "CPU Timed") ? "cpu" : "gpu"}};
