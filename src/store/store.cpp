@@ -54,6 +54,15 @@ Status Store::append(const Record& record) {
   return records_.append(dump(to_json(record)));
 }
 
+Status Store::append(std::span<const Record> records) {
+  std::string lines;
+  for (const Record& record : records) {
+    if (!lines.empty()) lines += '\n';
+    lines += dump(to_json(record));
+  }
+  return lines.empty() ? Status() : records_.append(lines);
+}
+
 Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
   const std::string id = fingerprint_id(fingerprint);
   LineFile file = TRY(LineFile::open(folder_ / fingerprints_name));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ class Store {
 
   /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
   Status append(const Record& record);
+  /// The same for several: all of them or, with an Error, none.
+  Status append(std::span<const Record> records);
   /// Stores the environment under its hash (fingerprint_id) once; returns the hash.
   Result<std::string> append_fingerprint(const Json& fingerprint);
 
