@@ -10,7 +10,7 @@
 #include "benchmarks/suite.h"
 #include "campaign/folder.h"
 #include "core/read_file.h"
-#include "core/suggest.h"
+#include "measure/external.h"
 
 namespace assay {
 namespace {
@@ -113,6 +113,9 @@ class PlanReader {
     const std::vector<AxisSetting> axes = TRY(axes_of(map));
     const auto cells = make_plan(target, axes);
     if (!cells.ok()) return map.wrong("suite", cells.error().message);
+    if (const Status known = check_formats(cells->commands); !known.ok()) {
+      return map.wrong("suite", known.error().message);
+    }
     plan_.cells += cells->cells.size();
     const double each = 30;  // a cell takes some seconds; what hangs takes for ever
     double longest = static_cast<double>(cells->cells.size()) * each;

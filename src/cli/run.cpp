@@ -16,6 +16,7 @@
 #include "cli/run_view.h"
 #include "core/child_process.h"
 #include "core/units.h"
+#include "measure/external.h"
 #include "system/fingerprint.h"
 
 namespace assay::cli {
@@ -67,6 +68,7 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;
+  TRY(check_formats(request.plan.commands));
   request.options.commands = request.plan.commands;
   if (arguments.has("--barrier")) {
     auto barrier = Barrier::parse(arguments.get("--barrier"));
@@ -111,9 +113,9 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   if (!outcome.conclusions.empty()) text += "\n";
   text += fmt::format(
       "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
-      outcome.interrupted ? fmt::format("; stopped, {} not measured",
-                                        request.plan.cells.size() - view.records().size())
-                          : "");
+      outcome.interrupted
+          ? fmt::format("; stopped, {} not measured", request.plan.cells.size() - outcome.measured)
+          : "");
   if (request.folder != pipe) {
     text += fmt::format("stored in {} as run {}\n", request.folder, request.options.run);
   }

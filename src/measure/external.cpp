@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -163,6 +164,19 @@ Result<std::vector<Record>> imported_records(const ExternalCommand& command, con
 }
 
 }  // namespace
+
+Status check_formats(const std::vector<ExternalCommand>& commands) {
+  std::vector<std::string> names;
+  for (const Importer* importer : importers()) names.emplace_back(importer->name());
+  for (const ExternalCommand& command : commands) {
+    const std::string& format = command.format;
+    if (format.empty() || std::find(names.begin(), names.end(), format) != names.end()) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("command {}: unknown format \"{}\"{}; allowed: {}", command.name,
+                             format, did_you_mean(format, names), join(names))};
+  }
+  return {};
+}
 
 Result<Metric> find_metric(const MetricRule& rule, std::string_view output) {
   const std::string text =

@@ -18,6 +18,10 @@ namespace assay {
 Result<std::vector<Record>> run_external(const ExternalCommand& command, const Record& blank,
                                          const std::function<bool()>& stop_requested);
 
+/// Whether every `format` is an importer's name, to be asked before anything is measured. Error:
+/// usage, naming the command and the formats there are.
+Status check_formats(const std::vector<ExternalCommand>& commands);
+
 /// What `rule` finds in a program's output. Error: failed, naming the rule and what it found.
 Result<Metric> find_metric(const MetricRule& rule, std::string_view output);
 

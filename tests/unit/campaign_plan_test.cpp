@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
 #include "campaign/folder.h"
 #include "campaign/plan.h"
 #include "campaign/schedule.h"
+#include "import/importer.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -75,7 +77,8 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
             "cpu_quota, memory, variables");
   EXPECT_EQ(problem(std::string(head) + two + "  - {name: a, kind: host}\n"),
             "p.yaml:6: two environments are named a");
-  for (const char* name : {"a/b", "..", "plan.yaml", "x-control", "x-together", "-x", "dstack-files"}) {
+  for (const char* name :
+       {"a/b", "..", "plan.yaml", "x-control", "x-together", "-x", "dstack-files"}) {
     EXPECT_THAT(problem(std::string(head) + "environments: [{name: " + name + ", kind: host}]\n"),
                 HasSubstr("p.yaml:3: "))
         << name;
@@ -113,7 +116,8 @@ TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
   folder.write("s.yaml",
                "name: s\ndescription: d\ncells:\n"
                "  - {benchmark: memory, axes: {op: [copy, triad], size: 1MiB, dtype: f64}}\n"
-               "  - {command: [prog], name: p, format: nccl-tests, timeout: 1000s}\n");
+               "  - {command: [prog], name: p, timeout: 1000s, metrics: [{name: m, json: /m, unit: "
+               "s, better: lower}]}\n");
   const std::string path = folder.write(
       "p.yaml", "name: n\nsuites:\n  - {suite: s.yaml, axes: {op: add}}\n  - {suite: launch}\n" +
                     std::string(two));
@@ -126,6 +130,55 @@ TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
   EXPECT_EQ(cells->commands.size(), 1u);
   EXPECT_EQ(cells->cells.front().text("op"), "add");
   EXPECT_GT(plan->unit_timeout_seconds, 1000);
+}
+
+TEST(CampaignPlan, AnUnknownFormatIsToldBeforeAnythingRuns) {
+  const TemporaryFolder folder;
+  folder.write("s.yaml",
+               "name: s\ndescription: d\ncells:\n"
+               "  - {command: [prog], name: p, format: no-such-format}\n");
+  const std::string path = folder.write("p.yaml", "name: n\nsuite: s.yaml\n" + std::string(two));
+  EXPECT_THAT(load_campaign_plan(path).error().message,
+              HasSubstr("p.yaml:2: command p: unknown format \"no-such-format\""));
+}
+
+/// The blocks between ```yaml and ``` of a document.
+std::vector<std::string> yaml_blocks(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") {
+      blocks.emplace_back();
+      inside = true;
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside) {
+      blocks.back() += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+TEST(CampaignPlan, TheDocumentedPlansAreValid) {
+  if (importers().empty()) GTEST_SKIP() << "this assay has no importers, which the plans name";
+  const TemporaryFolder folder;
+  std::size_t plans = 0;
+  const auto blocks = yaml_blocks(ASSAY_SOURCE_DIR "/docs/campaigns.md");
+  for (const std::string& block : blocks) {
+    if (block.find("\ncells:") == std::string::npos) continue;
+    for (const char* name : {"rccl.yaml", "serving.yaml", "peer.yaml"}) folder.write(name, block);
+    const auto suite = make_plan(folder.path() / "rccl.yaml", {});
+    EXPECT_TRUE(suite.ok()) << suite.error().message << block;
+  }
+  for (std::string block : blocks) {
+    if (block.find("environments:") == std::string::npos) continue;
+    if (block.find("name: ") != 0) block = head + block;
+    const auto plan = load_campaign_plan(folder.write("plan.yaml", block));
+    EXPECT_TRUE(plan.ok()) << plan.error().message << "\n" << block;
+    ++plans;
+  }
+  EXPECT_GE(plans, 10u);
 }
 
 TEST(CampaignPlan, Studies) {
