@@ -20,7 +20,12 @@ std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
 }
 
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
-  return Plan{suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds};
+  Plan plan{
+      suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds, {}};
+  for (const SuiteEntry& entry : suite.entries) {
+    if (entry.command) plan.commands.push_back(*entry.command);
+  }
+  return plan;
 }
 
 bool is_file(std::string_view target) {
@@ -31,6 +36,10 @@ bool is_file(std::string_view target) {
 }  // namespace
 
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings) {
+  if (target.starts_with('{')) {
+    const Suite suite = TRY(parse_suite(target, "suite"));
+    return plan_of(suite, settings);
+  }
   if (is_file(target)) {
     const Suite suite = TRY(load_suite(std::string(target)));
     return plan_of(suite, settings);
@@ -42,7 +51,7 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
   }
   if (const Benchmark* benchmark = find_benchmark(target)) {
     const std::vector<Cell> cells = TRY(expand_cells(target, benchmark->axes(), settings));
-    return Plan{std::string(target), without_redundant(cells), {}};
+    return Plan{std::string(target), without_redundant(cells), {}, {}};
   }
   for (const Benchmark* benchmark : benchmarks()) benchmark_names.emplace_back(benchmark->name());
   std::vector<std::string> names = suite_names;

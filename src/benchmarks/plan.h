@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/axis.h"
+#include "benchmarks/external_command.h"
 #include "core/cell.h"
 #include "core/result.h"
 
@@ -15,12 +16,14 @@ namespace assay {
 struct Plan {
   std::string name;  ///< of the suite or benchmark
   std::vector<Cell> cells;
-  std::optional<double> budget_seconds;  ///< the suite's
+  std::optional<double> budget_seconds;   ///< the suite's
+  std::vector<ExternalCommand> commands;  ///< cells that are other programs
 };
 
-/// `target` is a suite file (it holds a '/' or ends in .yaml), else a suite's name, else a
-/// benchmark's; a suite named like a benchmark is that benchmark's own selection. Settings replace
-/// axes. Error: usage, with the nearest name and all names.
+/// `target` is a suite itself if it begins with '{' (inline_text() makes such text), a suite file
+/// (it holds a '/' or ends in .yaml), else a suite's name, else a benchmark's; a suite named like a
+/// benchmark is that benchmark's own selection. Settings replace axes. Error: usage, with the
+/// nearest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
 }  // namespace assay

@@ -1,18 +1,19 @@
 #include "benchmarks/suite.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "benchmarks/external_command.h"
 #include "core/embedded.h"
 #include "core/suggest.h"
-#include "core/units.h"
+#include "core/yaml_text.h"
 
 namespace assay {
 namespace {
@@ -21,92 +22,47 @@ Error at_line(std::string_view file, int line, std::string_view message) {
   return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
 }
 
-/// Turns YAML nodes into suites; every error names the file and the node's line.
+/// Turns YAML values into suites; every error names the file and the value's line.
 class Reader {
  public:
   explicit Reader(std::string_view file) : file_(file) {}
 
-  Result<Suite> suite(const YAML::Node& root) const {
-    if (!root.IsMap()) return wrong(root, "a suite is a map with name, description, cells");
-    TRY(check_keys(root, {"name", "description", "budget", "cells"}));
+  Result<Suite> suite(const YamlValue& root) const {
+    const YamlReader map =
+        TRY(YamlReader::of(root, file_, "a suite is a map with name, description, cells",
+                           {"name", "description", "budget", "cells"}));
     Suite suite;
     suite.file = file_;
-    suite.name = TRY(text(root, "name"));
-    suite.description = TRY(text(root, "description"));
-    if (const YAML::Node budget = root["budget"]) {
-      auto seconds = parse_duration(TRY(text(root, "budget")));
-      if (!seconds.ok()) return wrong(budget, seconds.error().message);
-      suite.budget_seconds = *seconds;
+    suite.name = TRY(map.text("name"));
+    suite.description = TRY(map.text("description"));
+    TRY(map.duration("budget", suite.budget_seconds));
+    const YamlValue* cells = map.find("cells");
+    if (cells == nullptr || cells->kind != YamlValue::Kind::list || cells->items.empty()) {
+      return map.wrong("cells", "\"cells\" must be a list of {benchmark, axes}");
     }
-    const YAML::Node cells = root["cells"];
-    if (!cells || !cells.IsSequence() || cells.size() == 0) {
-      return wrong(cells ? cells : root, "\"cells\" must be a list of {benchmark, axes}");
-    }
-    for (const YAML::Node& item : cells) suite.entries.push_back(TRY(entry(item)));
+    for (const YamlValue& item : cells->items) suite.entries.push_back(TRY(entry(item)));
     return suite;
   }
 
  private:
-  static int line_of(const YAML::Node& node) { return std::max(1, node.Mark().line + 1); }
-  Error wrong(const YAML::Node& node, std::string_view message) const {
-    return at_line(file_, line_of(node), message);
-  }
-
-  /// Every key is one of `allowed`, and none is given twice (YAML itself would keep the first).
-  Status check_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
-    std::unordered_set<std::string> seen;
-    for (const auto& pair : map) {
-      const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "?";
-      if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-        return wrong(pair.first, fmt::format("unknown key \"{}\"{}; allowed: {}", key,
-                                             did_you_mean(key, allowed), join(allowed)));
-      }
-      if (!seen.insert(key).second) {
-        return wrong(pair.first, fmt::format("key \"{}\" is given twice", key));
-      }
-    }
-    return {};
-  }
-
-  Result<std::string> text(const YAML::Node& map, const char* key) const {
-    const YAML::Node node = map[key];
-    if (!node) return wrong(map, fmt::format("\"{}\" is missing", key));
-    if (!node.IsScalar() || node.Scalar().empty()) {
-      return wrong(node, fmt::format("\"{}\" must be one line of text", key));
-    }
-    return node.Scalar();
-  }
-
-  Result<SuiteEntry> entry(const YAML::Node& item) const {
-    if (!item.IsMap()) return wrong(item, "a cell is a map with benchmark and axes");
-    TRY(check_keys(item, {"benchmark", "axes"}));
+  Result<SuiteEntry> entry(const YamlValue& item) const {
     SuiteEntry entry;
-    entry.line = line_of(item);
-    entry.benchmark = TRY(text(item, "benchmark"));
-    const YAML::Node axes = item["axes"];
-    if (!axes) return entry;
-    if (!axes.IsMap()) return wrong(axes, "\"axes\" must be a map, e.g. {op: [copy, triad]}");
-    TRY(check_keys(axes, {}));
-    for (const auto& pair : axes) {
-      if (!pair.first.IsScalar()) return wrong(pair.first, "an axis name must be text");
-      entry.settings.push_back(
-          {{pair.first.Scalar(), TRY(values(pair.first, pair.second))}, line_of(pair.first)});
+    entry.line = item.line;
+    const auto is_command = [](const YamlValue::Key& key) { return key.text == "command"; };
+    if (std::any_of(item.keys.begin(), item.keys.end(), is_command)) {
+      entry.command = TRY(read_external_command(item, file_));
+      return entry;
     }
+    const YamlReader map = TRY(YamlReader::of(
+        item, file_, "a cell is a map with benchmark and axes", {"benchmark", "axes"}));
+    entry.benchmark = TRY(map.text("benchmark"));
+    const YamlValue* axes = map.find("axes");
+    if (axes == nullptr) return entry;
+    if (axes->kind != YamlValue::Kind::map) {
+      return map.wrong(*axes, "\"axes\" must be a map, e.g. {op: [copy, triad]}");
+    }
+    entry.settings = TRY(read_axis_settings(*axes, file_));
     return entry;
-  }
-
-  Result<std::string> values(const YAML::Node& axis, const YAML::Node& node) const {
-    std::vector<std::string> items;
-    if (node.IsScalar()) items.push_back(node.Scalar());
-    if (node.IsSequence()) {
-      for (const YAML::Node& item : node) {
-        items.push_back(item.IsScalar() ? item.Scalar() : std::string());
-      }
-    }
-    if (items.empty() || std::count(items.begin(), items.end(), std::string()) > 0) {
-      return wrong(axis, fmt::format("axis {} needs a value or a list of values", axis.Scalar()));
-    }
-    return join(items, ",");
   }
 
   std::string file_;
@@ -118,15 +74,9 @@ std::vector<std::string> benchmark_names() {
   return names;
 }
 
-/// The entry's own settings with overrides in their place; checks the entry's settings one by one
-/// so that an error can name its line.
-Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const SuiteEntry& entry,
-                                                 const Benchmark& benchmark,
-                                                 const std::vector<AxisSetting>& overrides) {
-  for (const auto& [setting, line] : entry.settings) {
-    const auto cells = expand_cells(benchmark.name(), benchmark.axes(), {setting});
-    if (!cells.ok()) return at_line(suite.file, line, cells.error().message);
-  }
+/// The entry's own settings with overrides in their place.
+std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchmark,
+                               const std::vector<AxisSetting>& overrides) {
   std::vector<AxisSetting> merged;
   for (const AxisSetting& override : overrides) {
     const auto& axes = benchmark.axes();
@@ -145,11 +95,23 @@ Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const Suite
   return merged;
 }
 
+/// The same once the entry's settings are checked, one by one so that an error can name its line.
+Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const SuiteEntry& entry,
+                                                 const Benchmark& benchmark,
+                                                 const std::vector<AxisSetting>& overrides) {
+  for (const auto& [setting, line] : entry.settings) {
+    const auto cells = expand_cells(benchmark.name(), benchmark.axes(), {setting});
+    if (!cells.ok()) return at_line(suite.file, line, cells.error().message);
+  }
+  return merge(entry, benchmark, overrides);
+}
+
 /// An override must fit at least one of the suite's benchmarks.
 Status check_overrides(const Suite& suite, const std::vector<const Benchmark*>& used,
                        const std::vector<AxisSetting>& overrides) {
   std::vector<std::string> known;
   for (const Benchmark* benchmark : used) {
+    if (benchmark == nullptr) continue;  // a command
     for (const Axis& axis : benchmark->axes()) {
       if (std::find(known.begin(), known.end(), axis.name) == known.end()) {
         known.push_back(axis.name);
@@ -166,14 +128,68 @@ Status check_overrides(const Suite& suite, const std::vector<const Benchmark*>& 
   return {};
 }
 
+/// A command's name is its cell's identity: no benchmark's, and no other command's.
+Status check_command(const Suite& suite, const SuiteEntry& entry, const BenchmarkLookup& lookup) {
+  const std::string& name = entry.command->name;
+  if (lookup(name) != nullptr) {
+    return at_line(
+        suite.file, entry.line,
+        fmt::format("the command's name \"{}\" is a benchmark's; give it another", name));
+  }
+  for (const SuiteEntry& other : suite.entries) {
+    if (&other == &entry) break;
+    if (other.command && other.command->name == name) {
+      return at_line(suite.file, entry.line,
+                     fmt::format("the command of line {} is named \"{}\" too; give it another",
+                                 other.line, name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Suite> parse_suite(std::string_view yaml, std::string_view file) {
-  try {
-    return Reader(file).suite(YAML::Load(std::string(yaml)));
-  } catch (const YAML::Exception& error) {  // yaml-cpp reports by throwing; it ends here
-    return at_line(file, error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
+Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
+                                                            std::string_view file) {
+  std::vector<SuiteEntry::Setting> settings;
+  for (std::size_t i = 0; i < axes.keys.size(); ++i) {
+    const auto& [name, line] = axes.keys[i];
+    const YamlValue& node = axes.items[i];
+    std::vector<std::string> items;
+    if (node.kind == YamlValue::Kind::text) items.push_back(node.text);
+    for (const YamlValue& item : node.items) items.push_back(item.text);
+    if (items.empty() || std::count(items.begin(), items.end(), std::string()) > 0) {
+      return at_line(file, line, fmt::format("axis {} needs a value or a list of values", name));
+    }
+    settings.push_back({{name, join(items, ",")}, line});
   }
+  return settings;
+}
+
+Result<Suite> parse_suite(std::string_view yaml, std::string_view file) {
+  return Reader(file).suite(TRY(parse_yaml(yaml, file)));
+}
+
+std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
+                        const BenchmarkLookup& lookup) {
+  nlohmann::ordered_json json, cells = nlohmann::ordered_json::array();
+  json["name"] = suite.name;
+  json["description"] = suite.description;
+  for (const SuiteEntry& entry : suite.entries) {
+    if (entry.command) {
+      cells.push_back(to_json(*entry.command));
+      continue;
+    }
+    nlohmann::ordered_json cell = {{"benchmark", entry.benchmark}};
+    if (const Benchmark* benchmark = lookup(entry.benchmark)) {
+      for (const auto& [axis, values] : merge(entry, *benchmark, overrides)) {
+        cell["axes"][axis] = values;
+      }
+    }
+    cells.push_back(std::move(cell));
+  }
+  json["cells"] = std::move(cells);
+  return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Result<Suite> load_suite(const std::string& path) {
@@ -200,6 +216,11 @@ Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSet
                                    const BenchmarkLookup& lookup) {
   std::vector<const Benchmark*> used;
   for (const SuiteEntry& entry : suite.entries) {
+    if (entry.command) {
+      TRY(check_command(suite, entry, lookup));
+      used.push_back(nullptr);
+      continue;
+    }
     const Benchmark* benchmark = lookup(entry.benchmark);
     if (benchmark == nullptr) {
       const auto names = benchmark_names();
@@ -213,6 +234,11 @@ Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSet
   std::vector<Cell> cells;
   std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i] == nullptr) {
+      cells.emplace_back(suite.entries[i].command->name,
+                         std::vector<std::pair<std::string, std::string>>());
+      continue;
+    }
     const auto settings = TRY(merged_settings(suite, suite.entries[i], *used[i], overrides));
     for (Cell& cell : TRY(expand_cells(used[i]->name(), used[i]->axes(), settings))) {
       if (seen.insert(cell.id()).second) cells.push_back(std::move(cell));

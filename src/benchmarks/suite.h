@@ -7,6 +7,9 @@
 //   cells:
 //     - benchmark: memory
 //       axes: {op: [copy, triad], size: 64MiB..1GiB*4, dtype: f64}
+//     - command: [all_reduce_perf, -b, 8]   # another program: benchmarks/external_command.h
+//       name: rccl_all_reduce
+//       format: nccl-tests
 #pragma once
 
 #include <functional>
@@ -17,12 +20,14 @@
 
 #include "benchmarks/axis.h"
 #include "benchmarks/benchmark.h"
+#include "benchmarks/external_command.h"
 #include "core/cell.h"
 #include "core/result.h"
+#include "core/yaml_text.h"
 
 namespace assay {
 
-/// A list item of `cells`: one benchmark with settings for some of its axes.
+/// A list item of `cells`: one benchmark with settings for some of its axes, or a command.
 struct SuiteEntry {
   struct Setting {
     AxisSetting setting;
@@ -30,6 +35,7 @@ struct SuiteEntry {
   };
   std::string benchmark;
   std::vector<Setting> settings;
+  std::optional<ExternalCommand> command;  ///< then `benchmark` is empty
   int line = 0;
 };
 
@@ -41,6 +47,9 @@ struct Suite {
   std::string file;  ///< for messages: "quick.yaml" or the path given
 };
 
+/// A map of axes to values or lists of values. Error: usage, "file:line: ...".
+Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
+                                                            std::string_view file);
 /// Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
 /// Error: usage if the file cannot be read, or parse_suite's.
@@ -50,9 +59,14 @@ Result<std::vector<Suite>> built_in_suites();
 
 using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
 
-/// The cells of all entries in order, each once. An override replaces its axis in every entry whose
-/// benchmark has it. Error: usage, with file:line for the suite's own mistakes; an override that
-/// fits no entry.
+/// The suite as one line that parse_suite() reads, overrides in place of the entries' settings:
+/// what a process on another machine can be given as an argument.
+std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
+                        const BenchmarkLookup& lookup = find_benchmark);
+
+/// The cells of all entries in order, each once; a command's cell has its name and no axes. An
+/// override replaces its axis in every entry whose benchmark has it. Error: usage, with
+/// file:line for the suite's own mistakes; an override that fits no entry.
 Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSetting>& overrides,
                                    const BenchmarkLookup& lookup = find_benchmark);
 

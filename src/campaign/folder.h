@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -30,10 +31,18 @@ struct CampaignUnit {
 /// is no campaign or cannot be read.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
+/// What the campaign's plan compares, as names of stores, the baseline first: the first environment
+/// with each other one, or with its own control if it is alone; of a study each partition alone
+/// with itself beside the others. Error: usage if the plan cannot be read.
+Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
+    const std::filesystem::path& folder);
+
 /// Whether `path` is a folder with the two files of a campaign.
 bool is_campaign(const std::filesystem::path& path);
 
 /// The name under which environment `name` is measured a second time in every half block.
 std::string control_of(std::string_view name);
+/// The name under which a study measures partition `name` while the others run too.
+std::string together_of(std::string_view name);
 
 }  // namespace assay

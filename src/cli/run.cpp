@@ -1,8 +1,11 @@
 // assay run: measures a suite or a benchmark on one device and stores the records.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
@@ -11,13 +14,16 @@
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "cli/run_view.h"
+#include "core/child_process.h"
 #include "core/units.h"
+#include "measure/external.h"
 #include "system/fingerprint.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr const char* default_folder = "assay-results";
+constexpr const char* pipe = "-";  // as --out: no store, everything to standard output
 
 struct Request {
   Plan plan;
@@ -51,7 +57,7 @@ Result<Request> read_request(const Arguments& arguments) {
   request.plan = TRY(make_plan(arguments.positionals.front(), settings));
   request.device = arguments.get("--device");
   request.folder = arguments.get("--out", default_folder);
-  request.json = arguments.has("--json");
+  request.json = arguments.has("--json") || request.folder == pipe;
   request.options.budget_seconds = request.plan.budget_seconds;
   if (arguments.has("--budget")) {
     const auto budget = parse_duration(arguments.get("--budget"));
@@ -62,6 +68,13 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;
+  TRY(check_formats(request.plan.commands));
+  request.options.commands = request.plan.commands;
+  if (arguments.has("--barrier")) {
+    auto barrier = Barrier::parse(arguments.get("--barrier"));
+    if (!barrier.ok()) return about("--barrier", barrier.error());
+    request.options.barrier = *barrier;
+  }
   return request;
 }
 
@@ -100,10 +113,12 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   if (!outcome.conclusions.empty()) text += "\n";
   text += fmt::format(
       "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
-      outcome.interrupted ? fmt::format("; stopped, {} not measured",
-                                        request.plan.cells.size() - view.records().size())
-                          : "");
-  text += fmt::format("stored in {} as run {}\n", request.folder, request.options.run);
+      outcome.interrupted
+          ? fmt::format("; stopped, {} not measured", request.plan.cells.size() - outcome.measured)
+          : "");
+  if (request.folder != pipe) {
+    text += fmt::format("stored in {} as run {}\n", request.folder, request.options.run);
+  }
   if (request.json) {
     terminal.note(text);
   } else {
@@ -111,16 +126,44 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
+/// Whether this is a rank other than the first of an MPI or Slurm job, whose lines would tear those
+/// of the first one. The first variable that is set decides: a job within a job is its own.
+bool is_other_rank() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) != "0";
+  }
+  return false;
+}
+
+/// From here on nothing reaches standard output.
+void close_output() {
+  const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(nowhere.number(), STDOUT_FILENO);
+}
+
+/// Opens the store and keeps the environment there, or prints it as the first line where there is
+/// no store. Returns its id.
+Result<std::string> keep_fingerprint(const Request& request, const Json& fingerprint,
+                                     std::optional<Store>& store, Terminal& terminal) {
+  if (request.folder != pipe) {
+    store.emplace(TRY(Store::open(request.folder)));
+    return store->append_fingerprint(fingerprint);
+  }
+  const std::string id = fingerprint_id(fingerprint);
+  const Json line = {{"id", id}, {"fingerprint", fingerprint}};
+  terminal.print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  terminal.flush();
+  return id;
+}
+
 int measure(Request& request, Terminal& terminal) {
+  if (request.folder == pipe && is_other_rank()) close_output();
   auto backends = make_backends();
   const auto device = open_device(backends, request.device);
   if (!device.ok()) return report(terminal, device.error());
-  auto store = Store::open(request.folder);
-  if (!store.ok()) {
-    terminal.complain(about("--out", store.error()).message);
-    return exit_io;
-  }
-  const auto fingerprint = store->append_fingerprint(take_fingerprint(backends));
+  std::optional<Store> store;
+  const auto fingerprint = keep_fingerprint(request, take_fingerprint(backends), store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;
@@ -130,8 +173,8 @@ int measure(Request& request, Terminal& terminal) {
   catch_interrupts();
   terminal.note(fmt::format("{}: {} cells on {}\n", request.plan.name, request.plan.cells.size(),
                             device_text((*device)->facts())));
-  RunView view(terminal, *store, request.plan.cells.size(), request.options.budget_seconds,
-               request.json);
+  RunView view(terminal, store ? &*store : nullptr, request.plan.cells.size(),
+               request.options.budget_seconds, request.json);
   const auto outcome = run_cells(request.plan.cells, **device, request.options, view);
   view.clear();
   print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, terminal);
@@ -172,6 +215,15 @@ const Command command = {
         "already\n"
         "stored survive both, and a kill too.\n"
         "\n"
+        "With --out - there is no store: standard output carries the environment as its first "
+        "line, "
+        "as\n"
+        "in fingerprints.jsonl, then the records. That is how `assay campaign` runs it elsewhere; "
+        "of\n"
+        "several ranks of an MPI or Slurm job only rank 0 prints then. SUITE may also be the "
+        "suite\n"
+        "itself, as YAML in one line that begins with {.\n"
+        "\n"
         "  assay run quick\n"
         "  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0\n"
         "  assay run copy direction=h2d,d2h memory=pinned --json | jq .value\n"
@@ -180,7 +232,8 @@ const Command command = {
         {
             {"--device", "NAME",
              "device to measure, e.g. cuda:0, hip:1, cpu; default: the best one", "cpu cuda hip"},
-            {"--out", "DIR", "folder of the store; created if need be; default ./assay-results",
+            {"--out", "DIR",
+             "folder of the store, created if need be, default ./assay-results; or - for no store",
              "folder"},
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
             {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
@@ -189,6 +242,8 @@ const Command command = {
              "clocks, power, heat and throttling beside the samples, RATE times a second, or off; "
              "default 10",
              "off 1 10"},
+            {"--barrier", "COUNT:DIR",
+             "start every cell together with the other processes that share the folder DIR", ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },
     .run = &run,

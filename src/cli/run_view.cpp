@@ -15,7 +15,7 @@ constexpr const char* erase_line = "\r\x1b[K";
 
 }  // namespace
 
-RunView::RunView(Terminal& terminal, Store& store, std::size_t cells,
+RunView::RunView(Terminal& terminal, Store* store, std::size_t cells,
                  std::optional<double> budget_seconds, bool json)
     : terminal_(terminal), store_(store), json_(json) {
   progress_.total = cells;
@@ -46,7 +46,7 @@ void RunView::starting(std::size_t index, const Cell& cell) {
 }
 
 Status RunView::finished(std::size_t index, Record record) {
-  TRY(store_.append(record));
+  if (store_ != nullptr) TRY(store_->append(record));
   progress_.done = index + 1;
   if (!terminal_.interactive()) {
     terminal_.note(fmt::format("[{}/{}] {}: {}\n", progress_.done, progress_.total,

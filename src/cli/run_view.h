@@ -12,11 +12,11 @@
 
 namespace assay::cli {
 
-/// Stores every record, then shows it: on a terminal a progress bar, elsewhere a line per cell on
-/// standard error, and with --json the record as a line on standard output.
+/// Stores every record if there is a store, then shows it: on a terminal a progress bar, elsewhere
+/// a line per cell on standard error, and with --json the record as a line on standard output.
 class RunView final : public RunObserver {
  public:
-  RunView(Terminal& terminal, Store& store, std::size_t cells, std::optional<double> budget_seconds,
+  RunView(Terminal& terminal, Store* store, std::size_t cells, std::optional<double> budget_seconds,
           bool json);
 
   void starting(std::size_t index, const Cell& cell) override;
@@ -35,7 +35,7 @@ class RunView final : public RunObserver {
 
   using Clock = std::chrono::steady_clock;
   Terminal& terminal_;
-  Store& store_;
+  Store* store_;  // null: records go to standard output alone
   bool json_;
   Progress progress_;
   std::vector<Record> records_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
 
@@ -37,28 +38,9 @@ Result<Operands> load_operands(const std::string& a, const std::string& b) {
 
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
     const std::string& folder) {
-  std::vector<std::string> names;
-  for (const CampaignUnit& unit : TRY(read_units(folder))) {
-    if (std::find(names.begin(), names.end(), unit.environment) == names.end()) {
-      names.push_back(unit.environment);
-    }
-  }
-  const auto has = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  // Only the baseline is measured twice.
-  const auto measured_twice = std::find_if(
-      names.begin(), names.end(), [&](const std::string& name) { return has(control_of(name)); });
-  const std::string baseline =
-      measured_twice == names.end() ? (names.empty() ? "" : names.front()) : *measured_twice;
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& name : names) {
-    if (name == baseline || name == control_of(baseline)) continue;
-    pairs.emplace_back((fs::path(folder) / baseline).string(), (fs::path(folder) / name).string());
-  }
-  if (pairs.empty()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} has results of only one environment, nothing to compare", folder)};
+  for (const auto& [a, b] : TRY(read_contrasts(folder))) {
+    pairs.emplace_back((fs::path(folder) / a).string(), (fs::path(folder) / b).string());
   }
   return pairs;
 }

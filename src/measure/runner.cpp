@@ -11,6 +11,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "measure/external.h"
 #include "measure/value.h"
 #include "system/affinity.h"
 #include "telemetry/recorder.h"
@@ -71,9 +72,18 @@ class Runner {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (observer_.stop_requested()) break;
       observer_.starting(i, cells[i]);
-      Record record = blank_record(cells[i]);
       const double share = remaining_seconds() / static_cast<double>(cells.size() - i);
-      if (const Status measured = measure(record, share); !measured.ok()) {
+      const ExternalCommand* command = command_of(cells[i]);
+      if (command != nullptr) {
+        TRY(measure_external(i, *command, share));
+        ++outcome.measured;
+        continue;
+      }
+      Record record = blank_record(cells[i]);
+      met_ = false;
+      const Status measured = measure(record, i, share);
+      if (options_.barrier && !met_) TRY(options_.barrier->arrive(i));
+      if (!measured.ok()) {
         record.status = status_of(measured.error());
         record.reason = measured.error().message;
       }
@@ -108,17 +118,63 @@ class Runner {
     return *options_.budget_seconds - spent.count();
   }
 
+  const ExternalCommand* command_of(const Cell& cell) const {
+    for (const ExternalCommand& command : options_.commands) {
+      if (command.name == cell.benchmark()) return &command;
+    }
+    return nullptr;
+  }
+
+  Error budget_spent() const {
+    return {ErrorKind::interrupted, fmt::format("the budget of {} was spent before this cell",
+                                                format_seconds(*options_.budget_seconds))};
+  }
+
+  /// Where the other processes are met, once for every cell.
+  Status meet(std::size_t index) {
+    if (!options_.barrier) return {};
+    met_ = true;
+    TRY(options_.barrier->arrive(index));
+    return options_.barrier->wait(index, [this] { return observer_.stop_requested(); });
+  }
+
+  /// Error: only an observer's; what the command does wrong is in its record.
+  Status measure_external(std::size_t index, const ExternalCommand& command, double seconds) {
+    const Record blank = blank_record(Cell(command.name, {}));
+    const auto run = [&]() -> Result<std::vector<Record>> {
+      TRY(meet(index));
+      if (seconds <= 0) return budget_spent();
+      return run_external(command, blank, [this] { return observer_.stop_requested(); });
+    };
+    const auto begin = Clock::now();
+    auto records = run();
+    if (!records.ok()) {
+      Record record = blank;
+      record.status = status_of(records.error());
+      record.reason = records.error().message;
+      records = std::vector<Record>{std::move(record)};
+    }
+    // The traces of a long program are large: they go with the first of its records alone.
+    if (telemetry_ != nullptr) {
+      Telemetry telemetry;
+      telemetry.trace = telemetry_->slice(begin, Clock::now());
+      telemetry.summary = summarize_telemetry(telemetry.trace, WorkDone{});
+      records->front().telemetry = std::move(telemetry);
+    }
+    for (Record& record : *records) {
+      record.time = utc_now();
+      TRY(observer_.finished(index, std::move(record)));
+    }
+    return {};
+  }
+
   /// Fills in everything that is known by the time it returns; an Error becomes status and reason.
-  Status measure(Record& record, double seconds) {
+  Status measure(Record& record, std::size_t index, double seconds) {
     const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
     if (const auto reason = benchmark.unsupported(record.cell, device_)) {
       return Error{ErrorKind::unsupported, *reason};
     }
-    if (seconds <= 0) {
-      return Error{ErrorKind::interrupted,
-                   fmt::format("the budget of {} was spent before this cell",
-                               format_seconds(*options_.budget_seconds))};
-    }
+    if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
     auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed}));
     record.work = work->work();
@@ -126,7 +182,9 @@ class Runner {
     const std::chrono::duration<double> prepared = Clock::now() - begin;
     // A costly preparation must not leave a cell without samples: the other cells pay for it.
     const double left = std::max(seconds - prepared.count(), seconds / 2);
-    const SamplingLimits limits = limits_within(options_.limits, left);
+    SamplingLimits limits = limits_within(options_.limits, left);
+    if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
+    TRY(meet(index));
     record.samples =
         TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
     record.notes = work->notes();  // a case may learn while it runs
@@ -169,6 +227,7 @@ class Runner {
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
+  bool met_ = false;                                      // at the barrier, for the present cell
 };
 
 }  // namespace
@@ -186,7 +245,9 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer) {
   for (const Cell& cell : cells) {
-    if (find_benchmark(cell.benchmark()) == nullptr) {
+    const auto is_named = [&](const ExternalCommand& c) { return c.name == cell.benchmark(); };
+    if (find_benchmark(cell.benchmark()) == nullptr &&
+        std::none_of(options.commands.begin(), options.commands.end(), is_named)) {
       return Error{ErrorKind::usage, fmt::format("there is no benchmark {}", cell.benchmark())};
     }
   }

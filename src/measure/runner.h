@@ -8,21 +8,25 @@
 #include <vector>
 
 #include "benchmarks/benchmark.h"
+#include "benchmarks/external_command.h"
 #include "core/cell.h"
 #include "core/result.h"
 #include "device/device.h"
+#include "measure/barrier.h"
 #include "measure/sampler.h"
 #include "store/record.h"
 
 namespace assay {
 
 struct RunOptions {
-  std::string run;                       ///< id of this run, copied into every record
-  std::string fingerprint;               ///< id of the environment, likewise
-  std::uint64_t seed = 1;                ///< of the inputs
-  std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
-  SamplingLimits limits;                 ///< of one cell; a budget makes them tighter
-  double telemetry_interval = 0;         ///< seconds between ticks beside the samples; 0: none
+  std::string run;                        ///< id of this run, copied into every record
+  std::string fingerprint;                ///< id of the environment, likewise
+  std::uint64_t seed = 1;                 ///< of the inputs
+  std::optional<double> budget_seconds;   ///< wall-clock time for all cells together
+  SamplingLimits limits;                  ///< of one cell; a budget makes them tighter
+  double telemetry_interval = 0;          ///< seconds between ticks beside the samples; 0: none
+  std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
+  std::optional<Barrier> barrier;  ///< where other processes are met before every cell's samples
 };
 
 /// What the caller wants to hear and decide. All calls come from the thread that runs.
@@ -30,7 +34,8 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void starting(std::size_t index, const Cell& cell) = 0;
-  /// The record is complete. An Error ends the run (a store that cannot be written, for instance).
+  /// The record is complete; a command may give several for its cell. An Error ends the run (a
+  /// store that cannot be written, for instance).
   virtual Status finished(std::size_t index, Record record) = 0;
   /// Polled between samples and cells, many times a second.
   virtual bool stop_requested() = 0;
@@ -46,7 +51,8 @@ struct RunOutcome {
 /// Each cell in the given order: refused if unsupported, else prepared, sampled, verified,
 /// recorded. A cell that fails does not stop the others. A budget is divided as it goes: every cell
 /// may use an equal part of what is left, and cells that find nothing left get a record that says
-/// so. Error: the device cannot be sampled at all, a cell names no benchmark, or an observer's
+/// so. At a barrier sampling fills its time box, so that all processes load the machine for as
+/// long. Error: the device cannot be sampled at all, a cell names no benchmark, or an observer's
 /// error.
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer);

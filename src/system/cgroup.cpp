@@ -124,4 +124,10 @@ CgroupLimits read_cgroup_limits(const Machine& machine) {
   return limits;
 }
 
+fs::path control_group_folder(const Machine& machine, std::string_view controller) {
+  const std::string groups = read_fact(machine, "proc/self/cgroup").value_or("");
+  const fs::path hierarchy = fs::path(mount) / controller;
+  return visible(machine, hierarchy, group_of(groups, controller).value_or(fs::path()));
+}
+
 }  // namespace assay

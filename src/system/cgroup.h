@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "system/machine.h"
 
@@ -19,5 +20,9 @@ struct CgroupLimits {
 };
 
 CgroupLimits read_cgroup_limits(const Machine& machine);
+
+/// This process's group in the version 1 hierarchy of `controller`, or the hierarchy's root where
+/// the group cannot be seen: "sys/fs/cgroup/cpu/user.slice".
+std::filesystem::path control_group_folder(const Machine& machine, std::string_view controller);
 
 }  // namespace assay

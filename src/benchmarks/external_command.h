@@ -1,0 +1,51 @@
+// A suite's cell that is another program: what to start and where in its output the numbers are.
+//
+//   - command: [all_reduce_perf, -b, 8, -e, 1G, -f, 2]
+//     name: rccl_all_reduce
+//     format: nccl-tests          # an importer's name, or instead of it:
+//     metrics:
+//       - {name: busbw, regex: 'Avg bus bandwidth\s*:\s*(\S+)', unit: GB/s, better: higher}
+//       - {name: mean_ttft, json: /mean_ttft_ms, unit: ms, better: lower}
+//     file: result.json           # read instead of its standard output
+//     variables: {NCCL_DEBUG: WARN}
+//     timeout: 10min
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/yaml_text.h"
+
+namespace assay {
+
+/// One number of a program's output; exactly one of `json` and `regex` is there.
+struct MetricRule {
+  std::string name;
+  std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
+  std::string regex;   ///< ECMAScript; group 1 of the last line that it matches is the number
+  std::string unit;    ///< as the program means it: "GB/s", "ms"; records are in SI units
+  std::string better;  ///< "higher", "lower" or "neither"
+};
+
+struct ExternalCommand {
+  static constexpr double default_timeout = 600;
+
+  std::string name;                ///< of the cell
+  std::vector<std::string> words;  ///< the program and its arguments
+  std::string format;              ///< an importer's name; empty: `metrics` say it
+  std::vector<MetricRule> metrics;
+  std::string file;  ///< the output to read; empty: standard output
+  std::vector<std::pair<std::string, std::string>> variables;
+  double timeout_seconds = default_timeout;
+};
+
+/// Error: usage, "FILE:LINE: ...".
+Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file);
+/// The same map as JSON, which is YAML too.
+nlohmann::ordered_json to_json(const ExternalCommand& command);
+
+}  // namespace assay

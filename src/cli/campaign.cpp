@@ -1,0 +1,247 @@
+// assay campaign: measures environments in turns until they can be compared.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "campaign/folder.h"
+#include "campaign/process_runner.h"
+#include "campaign/shell_words.h"
+#include "cli/campaign_view.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/compare_view.h"
+#include "cli/interrupt.h"
+#include "compare/operands.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  CampaignPlan plan;
+  CampaignDesign design;
+  std::string folder;
+  bool json = false;
+};
+
+Result<Request> read_request(const Arguments& arguments) {
+  Request request;
+  const std::string& path = arguments.positionals.front();
+  request.plan = TRY(load_campaign_plan(path));
+  request.folder = arguments.get("--out", (fs::path("campaigns") / fs::path(path).stem()).string());
+  request.json = arguments.has("--json");
+  CampaignDesign& design = request.design;
+  design.schedule = schedule_of(request.plan);
+  design.seed = request.plan.seed;
+  design.margin = request.plan.margin;
+  design.least_pairs = request.plan.least_pairs;
+  design.most_pairs = request.plan.most_pairs;
+  design.budget_seconds = request.plan.budget_seconds;
+  if (!arguments.has("--pairs")) return request;
+  constexpr std::uint64_t most = 10'000;
+  const std::string text = arguments.get("--pairs");
+  const auto pairs = parse_integer(text);
+  if (!pairs.ok() || *pairs == 0 || *pairs > most || *pairs % pairs_per_block != 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from 2 to {}, "
+                             "since a block is two pairs",
+                             text, most)};
+  }
+  design.least_pairs = design.most_pairs = *pairs;
+  return request;
+}
+
+std::string barrier_of(const Arm& arm) {
+  return arm.size() > 1 ? fmt::format("{}:DIR", arm.size()) : std::string();
+}
+
+/// Every unit that will run at least, in order, with the words that start it.
+Status print_schedule(const Request& request, Terminal& terminal) {
+  const CampaignDesign& design = request.design;
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(request.folder, ignored);
+  if (!request.json) {
+    terminal.print(fmt::format("{}: {} cells, {} to {} pairs, seed {}, in {}\n\n",
+                               request.plan.name, request.plan.cells, design.least_pairs,
+                               design.most_pairs, design.seed, request.folder));
+  }
+  for (std::size_t block = 0; block * pairs_per_block < design.least_pairs; ++block) {
+    for (const Turn& turn : turns_of_block(design.seed, block, design.schedule.arms.size())) {
+      const Arm& arm = design.schedule.arms[turn.arm];
+      for (const Member& member : arm) {
+        const PlannedEnvironment& environment = request.plan.environments[member.index];
+        const Launch launch = TRY(
+            environment.where->launch(unit_arguments(request.plan, environment, barrier_of(arm)),
+                                      launch_context(request.plan, member, folder)));
+        if (!request.json) {
+          terminal.print(fmt::format("pair {} {}: {}\n", turn.pair, member.environment,
+                                     shell_words(with_variables(launch.variables, launch.words))));
+          continue;
+        }
+        Json json = {{"environment", member.environment},
+                     {"pair", turn.pair},
+                     {"position", turn.position},
+                     {"words", launch.words}};
+        for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
+        terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      }
+    }
+  }
+  return {};
+}
+
+/// How limits will be put upon the units, tried once, so that it is known before the first one.
+void tell_limits(const Request& request, const fs::path& folder, Terminal& terminal) {
+  for (const Arm& arm : request.design.schedule.arms) {
+    for (const Member& member : arm) {
+      const PlannedEnvironment& environment = request.plan.environments[member.index];
+      const LaunchContext context = launch_context(request.plan, member, folder);
+      const auto launch =
+          environment.where->launch(unit_arguments(request.plan, environment, ""), context);
+      if (!launch.ok() || !launch->limits.any()) continue;
+      const auto applied = apply_limits(launch->limits, context.unit);
+      terminal.note(applied.ok() ? fmt::format("{}: limits are put on by {}\n", member.environment,
+                                               applied->how)
+                                 : fmt::format("{}: its limits cannot be put on: {}\n",
+                                               member.environment, applied.error().message));
+    }
+  }
+}
+
+/// A study's conclusions, kept in the folder and shown.
+void conclude(const Request& request, const CampaignOutcome& outcome, const fs::path& folder,
+              Terminal& terminal) {
+  const std::vector<StudyCell> cells = conclude_study(*request.plan.study, outcome.values);
+  Json json = Json::array();
+  for (const StudyCell& cell : cells) json.push_back(to_json(cell));
+  const fs::path file = folder / "study.json";
+  if (!(std::ofstream(file) << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n")) {
+    terminal.complain(fmt::format("cannot write {}", file.string()));
+  }
+  terminal.print(request.json ? Json({{"study", json}}).dump() + "\n"
+                              : "\n" + study_text(cells, static_cast<std::size_t>(terminal.width()),
+                                                  terminal.out_style()));
+}
+
+/// What `assay compare` says about it.
+void compare_all(const Request& request, Terminal& terminal) {
+  const auto pairs = pairs_of_campaign(request.folder);
+  if (!pairs.ok()) return;
+  VerdictRule rule;
+  rule.margin = request.plan.margin;
+  for (const auto& [a, b] : *pairs) {
+    const auto operands = load_operands(a, b);
+    if (!operands.ok()) {
+      terminal.complain(operands.error().message);
+      continue;
+    }
+    const Comparison comparison =
+        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr, rule);
+    terminal.print("\n" + comparison_text(comparison, false,
+                                          static_cast<std::size_t>(terminal.width()),
+                                          terminal.out_style()));
+  }
+}
+
+int status_of(const CampaignOutcome& outcome) {
+  if (outcome.stop == CampaignStop::interrupted) return exit_interrupted;
+  if (outcome.stop == CampaignStop::failed) return exit_nothing_ran;
+  return outcome.given_up.empty() ? exit_ok : exit_cell_error;
+}
+
+int measure(const Request& request, Terminal& terminal) {
+  auto folder = CampaignFolder::open(request.folder, request.plan);
+  if (!folder.ok()) return report(terminal, about("--out", folder.error()));
+  auto history = folder->history();
+  if (!history.ok()) return report(terminal, history.error());
+  if (!history->lines.empty()) {
+    terminal.note(
+        fmt::format("{} is continued after {} units\n", request.folder, history->lines.size()));
+  }
+  tell_limits(request, folder->path(), terminal);
+  catch_interrupts();
+  CampaignView view(terminal, *folder, request.design, request.json);
+  ProcessRunner runner(request.plan, folder->path(), [&] { return view.stop_requested(); });
+  const auto outcome = run_campaign(request.design, *std::move(history), runner, view);
+  view.clear();
+  if (!outcome.ok()) {
+    terminal.complain(outcome.error().message);
+    return exit_io;
+  }
+  const std::string text = campaign_text(*outcome, view.retries(), view.elapsed_seconds());
+  if (request.json) {
+    terminal.note(text);
+    const Json json = {{"stop", name_of(outcome->stop)},
+                       {"pairs", outcome->pairs},
+                       {"precise", outcome->precise},
+                       {"contrasts", outcome->contrasts},
+                       {"given_up", outcome->given_up}};
+    terminal.print(json.dump() + "\n");
+  } else {
+    terminal.print(text);
+  }
+  if (request.plan.study) {
+    conclude(request, *outcome, folder->path(), terminal);
+  } else if (!request.json && outcome->pairs > 0) {
+    compare_all(request, terminal);
+  }
+  if (!request.json) {
+    terminal.print(fmt::format("\nkept in {}; `assay compare {}` judges it again\n", request.folder,
+                               request.folder));
+  }
+  return status_of(*outcome);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto request = read_request(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  if (!arguments.has("--dry-run")) return measure(*request, terminal);
+  const Status printed = print_schedule(*request, terminal);
+  return printed.ok() ? exit_ok : report(terminal, printed.error());
+}
+
+const Command command = {
+    .name = "campaign",
+    .summary = "Measure environments in turns, paired, until they can be compared",
+    .positionals = "PLAN.yaml",
+    .least_positionals = 1,
+    .most_positionals = 1,
+    .details =
+        "The plan names what to measure and the environments to measure it in: hosts, containers,\n"
+        "machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md "
+        "has\n"
+        "every key and an example of every kind.\n"
+        "\n"
+        "Every unit is one process of `assay run` in its environment. Units run in blocks of two "
+        "pairs\n"
+        "whose order is drawn from the seed and mirrored, so that a drift of the machine cancels; "
+        "the\n"
+        "baseline is measured twice, against itself. The campaign ends when every cell is precise\n"
+        "enough for its margin, never by what the result is.\n"
+        "\n"
+        "A unit that fails is tried once more; an environment that fails three times in a row is "
+        "left\n"
+        "out, the others go on. The same command continues where an earlier one was interrupted "
+        "or\n"
+        "killed. Ctrl-C ends the running unit and stops, a second one stops at once.\n"
+        "\n"
+        "  assay campaign container.yaml\n"
+        "  assay campaign container.yaml --dry-run\n"
+        "  assay campaign container.yaml --pairs 20 --out studies/container\n"
+        "\n",
+    .options =
+        {
+            {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
+            {"--pairs", "N", "exactly so many pairs, whatever the precision", ""},
+            {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,59 @@
+// What `assay campaign` shows while it runs and at its end.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "campaign/campaign.h"
+#include "campaign/campaign_folder.h"
+#include "campaign/study.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+/// Keeps every unit, then shows it: on a terminal a progress bar, elsewhere a line per unit on
+/// standard error, and with --json the unit's line on standard output.
+class CampaignView final : public CampaignObserver {
+ public:
+  CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design, bool json);
+
+  void starting(const std::vector<UnitRequest>& requests) override;
+  Status finished(const UnitLine& line) override;
+  void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
+  void gave_up(const Arm& arm) override;
+  /// From any thread.
+  bool stop_requested() override;
+
+  /// Takes the progress bar off the screen.
+  void clear();
+  std::size_t retries() const { return retries_; }
+  double elapsed_seconds() const;
+
+ private:
+  void draw();
+  void say(const std::string& text);
+
+  using Clock = std::chrono::steady_clock;
+  Terminal& terminal_;
+  CampaignFolder& folder_;
+  const CampaignDesign& design_;
+  const bool json_;
+  const Clock::time_point begin_ = Clock::now();
+  Progress progress_;
+  std::size_t first_position_ = 0, retries_ = 0;
+  bool started_ = false;
+  std::mutex stop_mutex_;  // guards what follows and what is said then
+  bool announced_stop_ = false;
+};
+
+/// "12 pairs, stopped because every cell is precise enough", and what went wrong, one line each.
+std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds);
+
+/// A table of a study's cells and a line about each.
+std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style);
+
+}  // namespace assay::cli

@@ -1,0 +1,313 @@
+#include "core/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/child_process.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
+constexpr std::size_t tail_bytes = 4096;
+constexpr std::chrono::seconds grace{5};  // from SIGTERM to SIGKILL
+
+/// Everything the child needs, made before fork(): between it and exec only calls that are safe in
+/// signal handlers are allowed, since other threads may have held the allocator's lock.
+struct Prepared {
+  std::string path;
+  std::vector<std::string> words, environment;
+  std::vector<char*> argv, envp;
+  cpu_set_t cpus;
+  bool set_cpus = false;
+};
+
+void prepare(const ProgramStart& program, const std::string& path, Prepared& prepared) {
+  prepared.path = path;
+  prepared.words = program.words;
+  for (std::string& word : prepared.words) prepared.argv.push_back(word.data());
+  prepared.argv.push_back(nullptr);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::none_of(program.variables.begin(), program.variables.end(),
+                     [&](const auto& pair) { return pair.first == name; })) {
+      prepared.environment.emplace_back(text);
+    }
+  }
+  for (const auto& [name, value] : program.variables) {
+    prepared.environment.push_back(fmt::format("{}={}", name, value));
+  }
+  for (std::string& pair : prepared.environment) prepared.envp.push_back(pair.data());
+  prepared.envp.push_back(nullptr);
+  CPU_ZERO(&prepared.cpus);
+  for (const int cpu : program.cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &prepared.cpus);
+    prepared.set_cpus = true;
+  }
+}
+
+/// What failed before the program could start, as the child tells its parent.
+struct Failure {
+  int error = 0;
+  char what = 0;
+};
+
+[[noreturn]] void fail(int pipe, char what) {
+  const Failure failure{errno, what};
+  if (::write(pipe, &failure, sizeof(failure)) < 0) ::_exit(126);
+  ::_exit(127);
+}
+
+/// In the child: becomes the program, or tells `report` why not.
+[[noreturn]] void become(const ProgramStart& program, Prepared& prepared, int input, int output,
+                         int errors, int report, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // the parent died before it could be watched
+  for (const std::string& group : program.control_groups) {
+    const int file = ::open(group.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0 || ::write(file, "0", 1) != 1) fail(report, 'g');
+    ::close(file);
+  }
+  if (prepared.set_cpus && ::sched_setaffinity(0, sizeof(prepared.cpus), &prepared.cpus) != 0) {
+    fail(report, 'a');
+  }
+  if (program.address_space_bytes != 0) {
+    const rlimit limit{program.address_space_bytes, program.address_space_bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) fail(report, 'm');
+  }
+  if (!program.folder.empty() && ::chdir(program.folder.c_str()) != 0) fail(report, 'd');
+  ::dup2(input, 0);
+  ::dup2(output, 1);
+  ::dup2(errors, 2);
+  struct sigaction by_default = {};
+  by_default.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &by_default, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(prepared.path.c_str(), prepared.argv.data(), prepared.envp.data());
+  fail(report, 'x');
+}
+
+std::string text_of(const Failure& failure, const ProgramStart& program) {
+  const char* cause = std::strerror(failure.error);
+  switch (failure.what) {
+    case 'g':
+      return fmt::format("it cannot join {}: {}", fmt::join(program.control_groups, ", "), cause);
+    case 'a':
+      return fmt::format("its CPUs {} cannot be set: {}", fmt::join(program.cpus, ","), cause);
+    case 'm':
+      return fmt::format("its memory limit cannot be set: {}", cause);
+    case 'd':
+      return fmt::format("cannot change to {}: {}", program.folder, cause);
+    default:
+      return cause;
+  }
+}
+
+/// Hands out whole lines.
+class Lines {
+ public:
+  explicit Lines(const std::function<void(std::string_view)>& line) : line_(line) {}
+  void add(std::string_view text) {
+    if (!line_) return;
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      const std::string_view part = text.substr(0, end);
+      if (kept_.size() < most_line_bytes) kept_.append(part.substr(0, most_line_bytes));
+      if (end == std::string_view::npos) return;
+      line_(kept_);
+      kept_.clear();
+      text.remove_prefix(end + 1);
+    }
+  }
+  void finish() {
+    if (line_ && !kept_.empty()) line_(kept_);
+  }
+
+ private:
+  const std::function<void(std::string_view)>& line_;
+  std::string kept_;
+};
+
+/// The last `tail_bytes`, from the beginning of a line.
+void keep_tail(std::string& tail) {
+  if (tail.size() <= tail_bytes) return;
+  tail.erase(0, tail.size() - tail_bytes);
+  if (const std::size_t line = tail.find('\n'); line != std::string::npos) tail.erase(0, line + 1);
+}
+
+/// The parent's side: reads both pipes until they close, ends the group when that is due.
+class Watch {
+ public:
+  Watch(const ProgramStart& program, pid_t child, int output, int errors)
+      : program_(program), child_(child), output_(output), errors_(errors), lines_(program.line) {}
+
+  ProgramEnd run() {
+    while (output_ >= 0 || errors_ >= 0) {
+      pollfd files[2] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
+      ::poll(files, 2, 100);  // leaves out what is -1
+      if (files[0].revents != 0 && !read_output()) output_ = -1;
+      if (files[1].revents != 0 && !read_errors()) errors_ = -1;
+      decide();
+      if (!exited_) exited_ = ::waitpid(child_, &status_, WNOHANG) == child_;
+      // Whatever it left behind in its group may not hold the pipes open for ever.
+      if (exited_ && !end_) begin_end(grace);
+    }
+    if (!exited_) wait();
+    lines_.finish();
+    ::kill(-child_, SIGKILL);
+    result_.status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
+    return std::move(result_);
+  }
+
+ private:
+  bool read_output() {
+    const ssize_t got = ::read(output_, part_, sizeof(part_));
+    if (got < 0) return errno == EINTR || errno == EAGAIN;
+    lines_.add({part_, static_cast<std::size_t>(got)});
+    return got > 0;
+  }
+  bool read_errors() {
+    const ssize_t got = ::read(errors_, part_, sizeof(part_));
+    if (got < 0) return errno == EINTR || errno == EAGAIN;
+    result_.errors_tail.append(part_, static_cast<std::size_t>(got));
+    keep_tail(result_.errors_tail);
+    return got > 0;
+  }
+  void begin_end(std::chrono::seconds patience) {
+    ::kill(-child_, SIGTERM);
+    end_ = Clock::now() + patience;
+  }
+  void decide() {
+    if (!end_) {
+      result_.stopped = program_.stop_requested && program_.stop_requested();
+      const std::chrono::duration<double> spent = Clock::now() - begin_;
+      result_.timed_out = !result_.stopped && program_.timeout_seconds > 0 &&
+                          spent.count() > program_.timeout_seconds;
+      if (result_.stopped || result_.timed_out) begin_end(grace);
+    } else if (Clock::now() > *end_) {
+      ::kill(-child_, SIGKILL);
+      // A process that left the group may still hold the pipes: it is not waited for.
+      if (Clock::now() > *end_ + grace) give_up();
+    }
+  }
+  void give_up() {
+    output_ = errors_ = -1;
+    wait();
+  }
+  /// It has closed both outputs; it may still work, but not for ever.
+  void wait() {
+    while (::waitpid(child_, &status_, WNOHANG) == 0) {
+      decide();
+      ::poll(nullptr, 0, 20);
+    }
+    exited_ = true;
+  }
+
+  const ProgramStart& program_;
+  const pid_t child_;
+  int output_, errors_;
+  Lines lines_;
+  const Clock::time_point begin_ = Clock::now();
+  std::optional<Clock::time_point> end_;  // when SIGKILL follows
+  bool exited_ = false;
+  int status_ = 0;
+  ProgramEnd result_;
+  char part_[1 << 16];
+};
+
+Error cannot_start(const ProgramStart& program, std::string_view why) {
+  return {
+      ErrorKind::unavailable,
+      fmt::format("cannot start {}: {}", program.words.empty() ? "" : program.words.front(), why)};
+}
+
+}  // namespace
+
+Result<ProgramEnd> run_program(const ProgramStart& program) {
+  const auto path = program.words.empty() ? std::nullopt : find_program(program.words.front());
+  if (!path) return cannot_start(program, "there is no such program in PATH");
+  Prepared prepared;
+  prepare(program, *path, prepared);
+  int output[2], errors[2], report[2];
+  if (::pipe2(output, O_CLOEXEC) != 0) return cannot_start(program, std::strerror(errno));
+  const Descriptor output_read(output[0]);
+  Descriptor output_write(output[1]);
+  if (::pipe2(errors, O_CLOEXEC) != 0) return cannot_start(program, std::strerror(errno));
+  const Descriptor errors_read(errors[0]);
+  Descriptor errors_write(errors[1]);
+  if (::pipe2(report, O_CLOEXEC) != 0) return cannot_start(program, std::strerror(errno));
+  const Descriptor report_read(report[0]);
+  Descriptor report_write(report[1]);
+  const std::string input_file = program.input_file.empty() ? "/dev/null" : program.input_file;
+  const Descriptor input(::open(input_file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (input.number() < 0) {
+    return cannot_start(program,
+                        fmt::format("cannot read {}: {}", input_file, std::strerror(errno)));
+  }
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return cannot_start(program, std::strerror(errno));
+  if (child == 0) {
+    become(program, prepared, input.number(), output_write.number(), errors_write.number(),
+           report_write.number(), parent);
+  }
+  ::setpgid(child, child);
+  output_write.close();
+  errors_write.close();
+  report_write.close();
+  Failure failure;
+  ssize_t got = 0;
+  while ((got = ::read(report_read.number(), &failure, sizeof(failure))) < 0 && errno == EINTR) {
+  }
+  if (got == sizeof(failure)) {
+    ::waitpid(child, nullptr, 0);
+    return cannot_start(program, text_of(failure, program));
+  }
+  return Watch(program, child, output_read.number(), errors_read.number()).run();
+}
+
+std::optional<std::string> find_program(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  if (name.find('/') != std::string::npos) {
+    return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view folders = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  while (!folders.empty()) {
+    const std::size_t end = folders.find(':');
+    const std::string path = fmt::format("{}/{}", folders.substr(0, end), name);
+    if (end != 0 && ::access(path.c_str(), X_OK) == 0) return path;
+    folders.remove_prefix(end == std::string_view::npos ? folders.size() : end + 1);
+  }
+  return std::nullopt;
+}
+
+std::string last_line(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t last = text.find_last_not_of(blanks);
+  if (last == std::string_view::npos) return {};
+  text = text.substr(0, last + 1);
+  const std::size_t newline = text.find_last_of("\r\n");
+  if (newline != std::string_view::npos) text.remove_prefix(newline + 1);
+  return std::string(text.substr(text.find_first_not_of(blanks)));
+}
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// YAML from files that nobody vouches for, as plain values that know their line, and a reader that
+// checks them: every error is "FILE:LINE: what is wrong; what is allowed".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay {
+
+struct YamlValue {
+  enum class Kind { nothing, text, list, map };
+  struct Key {
+    std::string text;
+    int line = 1;
+  };
+  Kind kind = Kind::nothing;
+  int line = 1;
+  std::string text;
+  std::vector<Key> keys;         ///< of a map, in order; none twice
+  std::vector<YamlValue> items;  ///< of a list, or the values of a map's keys
+};
+
+/// Error: usage, "FILE:LINE: ..."; also for a key that is no text or is given twice, and for
+/// documents of more than 100000 values, aliases counted each time.
+Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
+
+/// Reads a map's members.
+class YamlReader {
+ public:
+  /// Error unless `value` is a map with no keys but `allowed`; `what` says what was expected.
+  static Result<YamlReader> of(const YamlValue& value, std::string_view file, std::string_view what,
+                               const std::vector<std::string>& allowed);
+
+  const YamlValue& value() const { return *value_; }
+  /// Null if the map has no such key.
+  const YamlValue* find(std::string_view key) const;
+
+  Result<std::string> text(std::string_view key) const;
+  /// A list of texts, or one text.
+  Result<std::vector<std::string>> texts(std::string_view key) const;
+
+  /// Fill `target` if the key is there, leave it as it is otherwise.
+  Status optional(std::string_view key, std::string& target) const;
+  Status optional(std::string_view key, std::vector<std::string>& target) const;
+  /// A map of texts.
+  Status optional(std::string_view key,
+                  std::vector<std::pair<std::string, std::string>>& target) const;
+  Status flag(std::string_view key, bool& target) const;  ///< true, false, on, off, yes, no
+  Status count(std::string_view key, std::uint64_t least, std::uint64_t most,
+               std::uint64_t& target) const;
+  Status duration(std::string_view key, std::optional<double>& seconds) const;
+  Status size(std::string_view key, std::optional<std::uint64_t>& bytes) const;
+  /// "2%" or "0.02", above `least` and below `most`.
+  Status share(std::string_view key, double least, double most, double& target) const;
+
+  /// Error: usage, at the line of the key's value, or of the map if there is none.
+  Error wrong(std::string_view key, std::string_view message) const;
+  Error wrong(const YamlValue& value, std::string_view message) const;
+
+ private:
+  YamlReader(const YamlValue& value, std::string_view file) : value_(&value), file_(file) {}
+
+  const YamlValue* value_;
+  std::string_view file_;
+};
+
+}  // namespace assay

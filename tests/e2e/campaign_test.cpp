@@ -1,0 +1,368 @@
+// assay campaign with real processes on the fake backend.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+std::string head(const std::string& more = "") {
+  return "name: test\nsuite: memory\naxes: {op: copy, dtype: f64, size: 1MiB, cache: hot}\n"
+         "device: fake\ntelemetry: off\nunit_budget: 500ms\n" +
+         more;
+}
+
+/// A folder with a plan, and the campaign run there.
+class Study {
+ public:
+  explicit Study(const std::string& plan) { folder_.write("plan.yaml", plan); }
+
+  std::vector<std::string> words(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"campaign", (folder_.path() / "plan.yaml").string(), "--out",
+                                      out().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  Outcome run(std::vector<std::string> more = {}, Process::Environment environment = {}) const {
+    return assay_run(words(std::move(more)), std::move(environment));
+  }
+  std::vector<Json> units() const { return json_lines(Process::read(out() / "units.jsonl")); }
+  /// How often each environment and pair was completed.
+  std::map<std::string, int> complete() const {
+    std::map<std::string, int> counts;
+    for (const Json& unit : units()) {
+      if (unit["complete"]) ++counts[unit["environment"].get<std::string>() + unit["pair"].dump()];
+    }
+    return counts;
+  }
+  std::filesystem::path out() const { return folder_.path() / "out"; }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+const std::string two_hosts =
+    "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n";
+
+TEST(CampaignCommand, MeasuresEveryPairOfEveryEnvironmentAndItsControl) {
+  const Study study(head() + two_hosts);
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto complete = study.complete();
+  EXPECT_EQ(complete.size(), 6u);
+  for (const char* unit : {"a0", "b0", "a-control0", "a1", "b1", "a-control1"}) {
+    EXPECT_EQ(complete.count(unit), 1u) << unit;
+  }
+  EXPECT_THAT(outcome.out, HasSubstr("2 pairs after "));
+  EXPECT_THAT(outcome.err, HasSubstr("pair 0 "));
+  // Each environment's folder is a store, whose records name their environment.
+  const Outcome shown = assay_run({"show", (study.out() / "b").string(), "--json"});
+  EXPECT_EQ(shown.err, "");
+  const auto records = json_lines(shown.out);
+  ASSERT_EQ(records.size(), 2u);
+  const auto fingerprints = json_lines(Process::read(study.out() / "b" / "fingerprints.jsonl"));
+  EXPECT_EQ(records[0]["fingerprint"], fingerprints.at(0)["id"]);
+}
+
+TEST(CampaignCommand, StopsWhenPreciseAndComparesPaired) {
+  const Study study(head("pairs: {least: 6, most: 8}\n") + two_hosts);
+  const Outcome outcome = study.run();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("6 pairs after "));
+  EXPECT_THAT(outcome.out, HasSubstr("every cell is precise enough"));
+  EXPECT_THAT(outcome.out, HasSubstr("EQUAL"));
+}
+
+TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {
+  const Study study(head() + two_hosts);
+  const auto lines = json_lines(study.run({"--pairs", "2", "--json"}).out);
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_EQ(lines[0], study.units()[0]);
+  EXPECT_EQ(lines[6]["pairs"], 2);
+}
+
+TEST(CampaignCommand, ADryRunPrintsEveryCommandAndTouchesNothing) {
+  const Study study(head() + two_hosts);
+  const auto lines = json_lines(study.run({"--dry-run", "--json"}).out);
+  ASSERT_EQ(lines.size(), 30u);
+  EXPECT_EQ(lines[7]["position"], 7);
+  EXPECT_EQ(lines[7]["pair"], 2);
+  EXPECT_THAT(lines[7]["words"].get<std::vector<std::string>>(), testing::Contains("op=copy"));
+  EXPECT_FALSE(std::filesystem::exists(study.out()));
+}
+
+TEST(CampaignCommand, MistakesNameTheLine) {
+  const Study study("name: x\nsuite: memory\nenvironments:\n  - {name: a, kind: hots}\n");
+  const Outcome outcome = study.run();
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("plan.yaml:4: unknown kind \"hots\""));
+  EXPECT_EQ(assay_run({"campaign", "/no/such.yaml"}).status, 2);
+  const Study good(head() + two_hosts);
+  EXPECT_THAT(good.run({"--pairs", "3"}).err, HasSubstr("even numbers"));
+}
+
+TEST(CampaignCommand, AnotherPlanInTheSameFolderIsAnError) {
+  const Study study(head() + two_hosts);
+  ASSERT_EQ(study.run({"--pairs", "2"}).status, 0);
+  study.folder().write("plan.yaml", head("margin: 1%\n") + two_hosts);
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("plan.yaml:7: was \"environments:\", is \"margin: 1%\""));
+}
+
+TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
+  const Study study(head() + two_hosts +
+                    "  - {name: bad, kind: command, prefix: [sh, -c, 'echo no such node >&2; exit "
+                    "9', sh]}\n  - {name: absent, kind: command, prefix: [no-such-launcher]}\n");
+  const Outcome outcome = study.run({"--pairs", "4"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("failed for good: bad, absent"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("bad: attempt 2 failed: it ended with status 9: no such node"));
+  EXPECT_THAT(outcome.err, HasSubstr("cannot start no-such-launcher"));
+  EXPECT_EQ(study.complete().size(), 12u);
+  bool told = false;
+  for (const Json& unit : study.units()) {
+    told = told || (unit["environment"] == "bad" && unit["stderr"] == "no such node\n");
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
+  const TemporaryFolder flag;
+  const std::string once = "if mkdir " + (flag.path() / "once").string() +
+                           " 2>/dev/null; then exit 3; else exec \"$0\" \"$@\"; fi";
+  const Study study(head("control: off\n") +
+                    "environments:\n  - {name: a, kind: host}\n"
+                    "  - {name: b, kind: command, prefix: [sh, -c, '" +
+                    once + "']}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 units were tried a second time"));
+  EXPECT_EQ(study.complete().size(), 4u);
+  EXPECT_EQ(study.units().size(), 5u);
+}
+
+TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
+  const Study study(head() + two_hosts);
+  {
+    Process process(study.words({"--pairs", "4"}), {{"ASSAY_FAKE", "sleep=0.001"}});
+    ASSERT_TRUE(process.wait_for_error_text("pair 1 "));
+    process.signal(SIGKILL);
+    EXPECT_EQ(process.wait().status, 128 + SIGKILL);
+  }
+  const auto before = study.units();
+  EXPECT_GE(before.size(), 4u);
+  EXPECT_LT(before.size(), 12u);
+  // As if the kill had come in the middle of a write.
+  std::ofstream(study.out() / "units.jsonl", std::ios::app) << "{\"environment\":\"a\",\"pa";
+  const Outcome next = study.run({"--pairs", "4"});
+  EXPECT_EQ(next.status, 0) << next.err;
+  EXPECT_THAT(next.err, HasSubstr("is continued after"));
+  const auto after = study.units();
+  ASSERT_EQ(after.size(), 12u);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
+  for (const auto& [unit, count] : study.complete()) EXPECT_EQ(count, 1) << unit;
+}
+
+TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
+  const Study study(head() + two_hosts +
+                    "  - {name: c, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec "
+                    "\"$0\" \"$@\"']}\n");
+  const TemporaryFolder folder;
+  const std::string pids = folder.path() / "pids";
+  Process process(study.words({"--pairs", "4"}),
+                  {{"ASSAY_FAKE", "sleep=0.001"}, {"ASSAY_PIDS", pids}});
+  ASSERT_TRUE(process.wait_for_error_text("pair 1 "));
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("stopping; finished units are kept"));
+  EXPECT_THAT(outcome.out, HasSubstr("interrupted; the same command continues it"));
+  for (const Json& unit : study.units()) EXPECT_EQ(unit["complete"], true);
+  std::istringstream started(Process::read(pids));
+  for (pid_t pid = 0; started >> pid;) EXPECT_NE(::kill(pid, 0), 0) << pid << " still runs";
+  EXPECT_EQ(study.run({"--pairs", "4"}, {{"ASSAY_PIDS", pids}}).status, 0);
+  EXPECT_EQ(study.complete().size(), 16u);
+}
+
+/// Programs of the names that environments start; each notes its words and starts assay here.
+class FakePrograms {
+ public:
+  FakePrograms() {
+    const std::string note = "#!/bin/sh\nprintf '%s ' \"$(basename $0)\" \"$@\" >> " + log() +
+                             "\necho >> " + log() + "\n";
+    const std::string find_assay =
+        "while [ $# -gt 0 ]; do case \"$1\" in env|*/assay) break;; esac; shift; done\n";
+    // Words up to the image, then assay's.
+    const std::string docker =
+        "[ $1 = run ] || exit 1\n"
+        "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
+        "shift 2\nexec " ASSAY_BINARY " \"$@\"\n";
+    add("docker", note + docker);
+    add("podman", note + docker);
+    add("apptainer",
+        note + "while [ $1 != /usr/local/bin/assay ]; do shift; done\nshift\nexec " ASSAY_BINARY
+               " \"$@\"\n");
+    add("mpirun", note + find_assay + "exec \"$@\"\n");
+    add("srun", note + find_assay + "exec \"$@\"\n");
+    // As sshd: a shell of the user's in the home folder gets the words joined.
+    add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
+    add("dstack", note +
+                      "[ $1 = apply ] || exit 1\n"
+                      "grep -q 'type: fleet' $4 && exit 0\necho Submitting the run...\n"
+                      "exec sh -c \"$(sed -n '/^commands:/{n;s/^  - \"//;s/\"$//;p}' $4)\"\n");
+  }
+  Process::Environment environment() const {
+    return {{"PATH", folder_.path().string() + ":" + std::getenv("PATH")},
+            {"HOME", home_.path()},
+            {"XDG_CACHE_HOME", home_.path() / "cache"}};
+  }
+  std::string log() const { return folder_.path() / "log"; }
+  std::filesystem::path home() const { return home_.path(); }
+
+ private:
+  void add(const char* name, const std::string& script) {
+    ::chmod(folder_.write(name, script).c_str(), 0755);
+  }
+  TemporaryFolder folder_, home_;
+};
+
+TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
+  const FakePrograms programs;
+  const Study study(
+      head("control: off\n") +
+      "environments:\n"
+      "  - {name: host, kind: host, variables: {ASSAY_NOTE: x}}\n"
+      "  - {name: docker, kind: container, engine: docker, image: ubuntu, cpus: 0-1}\n"
+      "  - {name: podman, kind: container, engine: podman, image: ubuntu}\n"
+      "  - {name: apptainer, kind: container, engine: apptainer, image: u.sif}\n"
+      "  - {name: mpi, kind: mpi, ranks: 1, variables: {A: b c}}\n"
+      "  - {name: slurm, kind: slurm, partition: gpu}\n"
+      "  - {name: vm, kind: ssh, target: u@h, variables: {A: \"it's $HOME\"}}\n"
+      "  - {name: vm-docker, kind: ssh, target: u@h,\n"
+      "     inside: {kind: container, engine: docker, image: i, gpus: none}}\n"
+      "  - {name: dstack, kind: dstack, binary: " ASSAY_BINARY
+      ", fleet: {placement: any}, task: {image: i}}\n"
+      "  - {name: part, kind: partition, cpus: '0'}\n");
+  const Outcome outcome = study.run({"--pairs", "2"}, programs.environment());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 20u) << outcome.err;
+  const std::string log = Process::read(programs.log());
+  EXPECT_THAT(log, HasSubstr("docker run --rm --name assay-"));
+  EXPECT_THAT(log, HasSubstr("--cpuset-cpus=0-1 "));
+  EXPECT_THAT(log, HasSubstr("docker rm -f assay-"));
+  EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
+  EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
+  EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
+  // The binary went over once for each environment that asked, under the name of its content.
+  std::size_t copies = 0;
+  for (std::size_t at = log.find("cat >"); at != std::string::npos;
+       at = log.find("cat >", at + 1)) {
+    ++copies;
+  }
+  EXPECT_EQ(copies, 1u) << log;
+  std::size_t binaries = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(programs.home() / ".cache" / "assay" / "bin")) {
+    EXPECT_THAT(entry.path().filename().string(), testing::MatchesRegex("assay-[0-9a-f]{16}"));
+    EXPECT_EQ(entry.file_size(), std::filesystem::file_size(ASSAY_BINARY));
+    ++binaries;
+  }
+  EXPECT_EQ(binaries, 1u);
+}
+
+TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {
+  if (std::system("bwrap --ro-bind / / --unshare-pid true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "bwrap is not installed or may make no namespaces here";
+  }
+  const Study study(head("control: off\n") +
+                    "environments:\n  - {name: a, kind: host}\n"
+                    "  - {name: b, kind: container, engine: bubblewrap}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 4u);
+  EXPECT_THAT(outcome.out, HasSubstr("virtualization.namespaces"));
+}
+
+TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
+  const Study study(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "  - {name: all, kind: host}\n"
+                    "study: {each: [p0, p1], whole: all}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 10u) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("worst together: "));
+  const Json kept = Json::parse(Process::read(study.out() / "study.json"));
+  ASSERT_EQ(kept.size(), 1u);
+  // The fake device's time is its own: partitions do not disturb each other.
+  EXPECT_NEAR(kept[0]["parts"][0]["interference"]["ratio"].get<double>(), 1, 0.01);
+  EXPECT_NEAR(kept[0]["sum_to_whole"]["ratio"].get<double>(), 2, 0.02);
+  for (const auto& entry : std::filesystem::directory_iterator(study.out())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("barrier")));
+  }
+}
+
+TEST(RunCommand, WithoutAStoreTheEnvironmentComesFirst) {
+  Process process({"run", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot", "--device",
+                   "fake", "--out", "-"});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto lines = json_lines(outcome.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["id"], lines[1]["fingerprint"]);
+  EXPECT_TRUE(lines[0]["fingerprint"].is_object());
+  EXPECT_FALSE(std::filesystem::exists(process.folder() / "-"));
+  const Outcome other = assay_run({"run", "memory", "op=copy", "dtype=f64", "size=1MiB",
+                                   "cache=hot", "--device", "fake", "--out", "-"},
+                                  {{"PMI_RANK", "1"}});
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_EQ(other.out, "");
+}
+
+TEST(RunCommand, AnotherProgramIsACellLikeAnyOther) {
+  const TemporaryFolder folder;
+  const std::string suite = folder.write(
+      "s.yaml",
+      "name: s\ndescription: d\ncells:\n"
+      "  - command: [sh, -c, 'sleep 0.3; echo bw 12.5 GB/s']\n    name: probe\n"
+      "    metrics: [{name: busbw, regex: 'bw (\\S+)', unit: GB/s, better: higher}]\n"
+      "  - command: [sh, -c, 'echo out of memory >&2; exit 3']\n    name: broken\n"
+      "    metrics: [{name: busbw, regex: 'bw (\\S+)', unit: GB/s, better: higher}]\n");
+  const Outcome outcome =
+      assay_run({"run", suite, "--device", "fake", "--json", "--telemetry", "20"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  const auto lines = json_lines(outcome.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["status"], "passed");
+  EXPECT_EQ(lines[0]["benchmark"], "probe");
+  EXPECT_EQ(lines[0]["metrics"][0]["value"], 12.5e9);
+  EXPECT_TRUE(lines[0].contains("telemetry"));
+  EXPECT_EQ(lines[1]["status"], "error");
+  EXPECT_EQ(lines[1]["reason"], "sh ended with 3: out of memory");
+}
+
+}  // namespace
+}  // namespace assay
