@@ -69,6 +69,7 @@ using Block = std::variant<Table, Chart>;
 struct Chapter {
   std::string id;
   std::string heading;
+  std::string short_heading;  ///< for the navigation: one or two words
   std::vector<std::string> paragraphs = {};
   std::vector<Block> blocks = {};
 };

@@ -127,27 +127,39 @@ std::string button(std::string_view form, const Table& table, std::string_view a
                       : "PNG");
 }
 
+/// How each column is set: numbers to the right, sentences with room, units not at all.
+std::vector<std::string> column_classes(const Table& table) {
+  constexpr std::size_t sentence = 48;  // characters
+  std::vector<std::string> classes;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const ColumnKind kind = table.columns[i].kind;
+    const bool wide = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      const auto* text = std::get_if<std::string>(&row[i]);
+      return text != nullptr && text->size() > sentence;
+    });
+    classes.emplace_back(kind == ColumnKind::unit ? " class=\"unit\""
+                         : is_numeric(kind)       ? " class=\"number\""
+                         : wide                   ? " class=\"wide\""
+                                                  : "");
+  }
+  return classes;
+}
+
 std::string rows_html(const Table& table) {
-  std::string html;
   const std::size_t heading = row_heading(table);
-  html += "<thead><tr>";
-  for (const Column& column : table.columns) {
-    html += fmt::format("<th scope=\"col\" data-key=\"{}\"{}>{}</th>", escape_html(column.key),
-                        column.kind == ColumnKind::unit ? " class=\"unit\""
-                        : is_numeric(column.kind)       ? " class=\"number\""
-                                                        : "",
-                        escape_html(heading_of(column)));
+  const std::vector<std::string> classes = column_classes(table);
+  std::string html = "<thead><tr>";
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    html += fmt::format("<th scope=\"col\" data-key=\"{}\"{}>{}</th>",
+                        escape_html(table.columns[i].key), classes[i],
+                        escape_html(heading_of(table.columns[i])));
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const ColumnKind kind = table.columns[i].kind;
-      const char* style = kind == ColumnKind::unit ? " class=\"unit\""
-                          : is_numeric(kind)       ? " class=\"number\""
-                                                   : "";
-      html +=
-          i == heading ? fmt::format("<th scope=\"row\"{}>", style) : fmt::format("<td{}>", style);
+      html += i == heading ? fmt::format("<th scope=\"row\"{}>", classes[i])
+                           : fmt::format("<td{}>", classes[i]);
       html += field_html(table, row, i) + (i == heading ? "</th>" : "</td>");
     }
     html += "</tr>\n";
@@ -232,8 +244,8 @@ std::string chapter_html(const Chapter& chapter) {
 std::string navigation_html(const Document& document) {
   std::string html = "<nav aria-label=\"Chapters\"><ul><li><a href=\"#summary\">Summary</a></li>";
   for (const Chapter& chapter : document.chapters) {
-    html +=
-        fmt::format("<li><a href=\"#{}\">{}</a></li>", chapter.id, escape_html(chapter.heading));
+    html += fmt::format("<li><a href=\"#{}\">{}</a></li>", chapter.id,
+                        escape_html(chapter.short_heading));
   }
   return html + "</ul></nav>\n";
 }

@@ -17,8 +17,6 @@ constexpr std::array<std::string_view, 4> throughputs = {
 constexpr std::array<std::string_view, 6> latencies = {"mean_ttft", "p99_ttft",  "mean_tpot",
                                                        "p99_tpot",  "mean_e2el", "p99_e2el"};
 
-using Axes = std::vector<std::pair<std::string, std::string>>;
-
 /// One load of one environment: what it reports of throughput and latency.
 struct LoadPoint {
   std::size_t environment = 0;

@@ -68,6 +68,10 @@ Chart chart_of(const std::string& title, const std::vector<Link>& links, const s
 
 std::vector<Chart> heat_charts(const std::vector<Environment>& environments) {
   std::vector<Chart> charts;
+  // One scale of colours for what is looked at side by side.
+  using Kind = std::pair<GroupKey, std::string>;
+  std::map<Kind, std::pair<double, double>> ranges;
+  std::vector<Kind> drawn;  // by chart
   for (const Environment& environment : environments) {
     for (const auto& [key, links] : links_of(environment.results)) {
       const auto& [benchmark, metric, unit] = key;
@@ -83,8 +87,18 @@ std::vector<Chart> heat_charts(const std::vector<Environment>& environments) {
         if (by_other.size() > 1) title += ", " + other;
         if (!all.front().size_text.empty()) title += ", " + all.front().size_text;
         charts.push_back(chart_of(title, all, metric, unit));
+        auto& [least, most] = ranges.try_emplace({key, other}, 1e300, -1e300).first->second;
+        for (const Link& link : all) {
+          least = std::min(least, link.value);
+          most = std::max(most, link.value);
+        }
+        drawn.emplace_back(key, other);
       }
     }
+  }
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    charts[i].settings["least"] = ranges[drawn[i]].first;
+    charts[i].settings["most"] = ranges[drawn[i]].second;
   }
   return charts;
 }

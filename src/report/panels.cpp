@@ -46,8 +46,6 @@ struct Entry {
   const Series* series;
 };
 
-using Axes = std::vector<std::pair<std::string, std::string>>;
-
 std::string_view value_of(const Axes& axes, std::string_view name) {
   for (const auto& [axis, value] : axes) {
     if (axis == name) return value;
@@ -65,8 +63,9 @@ std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
   std::vector<AxisValues> axes;
   for (const Entry& entry : entries) {
     for (const auto& [name, value] : entry.series->axes) {
-      auto at = std::find_if(axes.begin(), axes.end(),
-                             [&wanted = name](const AxisValues& axis) { return axis.name == wanted; });
+      auto at = std::find_if(axes.begin(), axes.end(), [&wanted = name](const AxisValues& axis) {
+        return axis.name == wanted;
+      });
       if (at == axes.end()) at = axes.insert(axes.end(), {name, {}});
       if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
         at->values.push_back(value);
@@ -172,6 +171,7 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   mark.environment = entry.environment;
   mark.centre = *centre;
   mark.roof = series.roof;
+  mark.axes = series.axes;
   const bool bare = layout.line_axes.size() == 1;
   mark.line = joined(series.axes, layout.line_axes, bare);
   if (layout.links) {
@@ -186,6 +186,27 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
     mark.x = *x;
   }
   return mark;
+}
+
+/// Categories are told apart by the axes that vary among them; what does not is said once.
+void name_categories(Panel& panel, const Layout& layout) {
+  std::vector<std::string> varying;
+  for (const std::string& name : layout.line_axes) {
+    const std::string_view first = value_of(panel.marks.front().axes, name);
+    const bool varies = std::any_of(panel.marks.begin(), panel.marks.end(), [&](const Mark& mark) {
+      return value_of(mark.axes, name) != first;
+    });
+    if (varies) {
+      varying.push_back(name);
+    } else if (!first.empty()) {
+      panel.constants += fmt::format("{}{}={}", panel.constants.empty() ? "" : " ", name, first);
+    }
+  }
+  if (varying.empty() || panel.lines_are_links) return;
+  for (Mark& mark : panel.marks) {
+    mark.line = joined(mark.axes, varying, varying.size() == 1);
+    mark.label = mark.line;
+  }
 }
 
 std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool several_environments) {
@@ -216,9 +237,11 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
     at->marks.push_back(std::move(*mark));
   }
   for (Panel& panel : panels) {
+    if (panel.x_axis.empty()) name_categories(panel, layout);
     std::stable_sort(panel.marks.begin(), panel.marks.end(), [&](const Mark& a, const Mark& b) {
-      if (panel.x_axis.empty()) return a.environment < b.environment;  // else as they were measured
-      return std::tie(a.environment, a.line, a.x) < std::tie(b.environment, b.line, b.x);
+      if (a.environment != b.environment) return a.environment < b.environment;
+      if (panel.x_axis.empty()) return comes_before(a.axes, b.axes);
+      return std::tie(a.line, a.x) < std::tie(b.line, b.x);
     });
   }
   return panels;
@@ -241,6 +264,18 @@ std::optional<double> axis_number(std::string_view text) {
     return std::nullopt;
   }
   return value;
+}
+
+bool comes_before(const Axes& a, const Axes& b) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].first != b[i].first) return a[i].first < b[i].first;
+    if (a[i].second == b[i].second) continue;
+    const auto x = axis_number(a[i].second), y = axis_number(b[i].second);
+    if (x && y && *x != *y) return *x < *y;
+    if (x.has_value() != y.has_value()) return x.has_value();
+    return a[i].second < b[i].second;
+  }
+  return a.size() < b.size();
 }
 
 std::optional<Centre> centre_of(const Series& series) {

@@ -15,6 +15,12 @@ namespace assay::report {
 /// and for products that are no cubes.
 std::optional<double> axis_number(std::string_view text);
 
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+/// Order of cells for people: axis by axis, numbers by their value, so that 64KiB comes before
+/// 1MiB.
+bool comes_before(const Axes& a, const Axes& b);
+
 /// What several runs say about one cell: the median of their values and an interval around it.
 struct Centre {
   double median = 0;
@@ -33,6 +39,7 @@ struct Mark {
   double x = 0;       ///< the main axis; 0 without one
   Centre centre;
   std::optional<Roof> roof;
+  Axes axes;  ///< of its cell
 };
 
 struct Panel {
@@ -47,8 +54,7 @@ struct Panel {
 };
 
 /// Axes that name the two ends of a link, if the benchmark has them: {"from", "to"}.
-std::optional<std::pair<std::string, std::string>> link_axes(
-    const std::vector<std::pair<std::string, std::string>>& axes);
+std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes);
 
 /// In the order of benchmarks and metrics. Of a benchmark with many metrics only the usual headline
 /// ones; the tables have them all.

@@ -78,7 +78,9 @@ std::vector<Chart> ratio_charts(const Comparison& comparison) {
     groups[{cell.benchmark, cell.key.metric}].push_back(&cell);
   }
   std::vector<Chart> charts;
-  for (const auto& [name, cells] : groups) {
+  for (auto& [name, cells] : groups) {
+    std::stable_sort(cells.begin(), cells.end(),
+                     [](const auto* a, const auto* b) { return comes_before(a->axes, b->axes); });
     for (std::size_t first = 0; first < cells.size(); first += most_rows) {
       charts.push_back(chart_of(cells, first, comparison));
     }

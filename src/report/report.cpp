@@ -113,16 +113,17 @@ std::string suffix(std::size_t index, std::size_t count) {
 }
 
 void add_comparisons(const ReportInput& input, Document& document) {
-  Chapter cells{"cells", "Verdict for every cell"};
+  Chapter cells{"cells", "Verdict for every cell", "Verdicts"};
   cells.paragraphs = {
       "B against A is the change of the metric itself; its interval holds with 95% confidence. "
       "Detectable is the smallest change of time that this many runs would find four times in "
-      "five. After correction says which verdicts stand when all cells are judged at once."};
-  Chapter ratios{"ratios", "How far apart"};
+      "five; pairs that depend on their neighbours count by half. After correction says which "
+      "verdicts stand when all cells are judged at once."};
+  Chapter ratios{"ratios", "How far apart", "Ratios"};
   ratios.paragraphs = {
       "Each dot is B over A with its 95% interval; the shaded band is the margin within which a "
       "difference does not matter."};
-  Chapter causes{"environment", "What differs between the environments"};
+  Chapter causes{"environment", "What differs between the environments", "Environments"};
   causes.paragraphs = {
       "From the fingerprints taken with the results, the likeliest cause first. \"identity\" only "
       "tells machines apart."};
@@ -147,7 +148,7 @@ void add_comparisons(const ReportInput& input, Document& document) {
 
 void add_curves(const ReportInput& input, Document& document) {
   const std::vector<std::string> names = names_of(input.environments);
-  Chapter chapter{"curves", "Results by benchmark"};
+  Chapter chapter{"curves", "Results by benchmark", "Benchmarks"};
   chapter.paragraphs = {
       "Bands and whiskers: with 6 runs or more the 95% interval of the median over runs, with 2 to "
       "5 their range, with one the interval within the run. A ring marks the point from which a "
@@ -157,14 +158,14 @@ void add_curves(const ReportInput& input, Document& document) {
   }
   std::vector<Chart> latency = latency_charts(input.environments);
   if (!latency.empty()) {
-    Chapter serving{"serving", "Latency against throughput"};
+    Chapter serving{"serving", "Latency against throughput", "Serving"};
     serving.paragraphs = {"Each point is one load, each line one environment as its load grows."};
     for (Chart& chart : latency) serving.blocks.emplace_back(std::move(chart));
     document.chapters.push_back(std::move(serving));
   }
   std::vector<Chart> heat = heat_charts(input.environments);
   if (!heat.empty()) {
-    Chapter links{"links", "Links between devices"};
+    Chapter links{"links", "Links between devices", "Links"};
     for (Chart& chart : heat) links.blocks.emplace_back(std::move(chart));
     document.chapters.push_back(std::move(links));
   }
@@ -172,7 +173,7 @@ void add_curves(const ReportInput& input, Document& document) {
 }
 
 void add_telemetry(const ReportInput& input, Document& document) {
-  Chapter chapter{"telemetry", "Clocks, power and heat while measuring"};
+  Chapter chapter{"telemetry", "Clocks, power and heat while measuring", "Telemetry"};
   chapter.paragraphs = {"Of each environment's last run, its cells one after the other."};
   for (const Environment& environment : input.environments) {
     for (Chart& chart : telemetry_charts(environment)) {
@@ -183,7 +184,7 @@ void add_telemetry(const ReportInput& input, Document& document) {
 }
 
 void add_method(const ReportInput& input, Document& document) {
-  Chapter chapter{"method", "How it was measured"};
+  Chapter chapter{"method", "How it was measured", "Method"};
   chapter.paragraphs = {
       "A run is one process; its value for a cell is the median of its samples, and runs, not "
       "samples, are what environments are compared by. No sample is dropped: throttled ones are "
@@ -208,7 +209,7 @@ void add_method(const ReportInput& input, Document& document) {
     chapter.blocks.emplace_back(std::move(facts));
   }
   document.chapters.push_back(std::move(chapter));
-  Chapter values{"values", "Every run's value"};
+  Chapter values{"values", "Every run's value", "Every run"};
   Table runs = runs_table(input.environments);
   runs.id = "runs";
   values.blocks.emplace_back(std::move(runs));
@@ -273,7 +274,7 @@ Document make_document(const ReportInput& input) {
   document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
   if (input.comparisons.empty()) {
     summarize_alone(input.environments, document);
-    Chapter results{"cells", "Results"};
+    Chapter results{"cells", "Results", "Results"};
     Table table = results_table(input.environments);
     table.id = "cells";
     results.blocks.emplace_back(std::move(table));

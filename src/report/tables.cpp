@@ -30,6 +30,39 @@ std::string corrected_text(const CellComparison& cell) {
   return cell.equal_corrected ? "equal" : "";
 }
 
+/// What a reader must act upon comes first.
+int urgency(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::invalid:
+      return 0;
+    case Verdict::slower:
+      return 1;
+    case Verdict::faster:
+      return 2;
+    case Verdict::shifted:
+      return 3;
+    case Verdict::unstable:
+      return 4;
+    case Verdict::inconclusive:
+      return 5;
+    case Verdict::equal:
+      break;
+  }
+  return 6;
+}
+
+/// By benchmark, metric and axes.
+std::vector<const Series*> in_order(const ResultSet& set) {
+  std::vector<const Series*> series;
+  for (const Series& one : set.series) series.push_back(&one);
+  std::stable_sort(series.begin(), series.end(), [](const Series* a, const Series* b) {
+    if (a->benchmark != b->benchmark) return a->benchmark < b->benchmark;
+    if (a->key.metric != b->key.metric) return a->key.metric < b->key.metric;
+    return comes_before(a->axes, b->axes);
+  });
+  return series;
+}
+
 }  // namespace
 
 Table verdict_table(const Comparison& comparison) {
@@ -45,14 +78,25 @@ Table verdict_table(const Comparison& comparison) {
       {"change_high", "95% high", ColumnKind::change, "1"},
       {"median_a", "A: " + comparison.name_a, ColumnKind::measured},
       {"median_b", "B: " + comparison.name_b, ColumnKind::measured},
-      {"n", comparison.paired ? "pairs" : "runs", ColumnKind::count},
+      {"pairs", comparison.paired ? "pairs" : "runs", ColumnKind::count},
+      {"n", "independent", ColumnKind::count},
       {"detectable", "detectable", ColumnKind::share, "1"},
       {"control", "control"},
       {"corrected", "after correction"},
       {"reason", "reason"},
       {"code", "code"},
   };
-  for (const CellComparison& cell : comparison.cells) {
+  std::vector<const CellComparison*> cells;
+  for (const CellComparison& cell : comparison.cells) cells.push_back(&cell);
+  std::stable_sort(cells.begin(), cells.end(), [](const auto* a, const auto* b) {
+    const int first = urgency(a->judgement.verdict), second = urgency(b->judgement.verdict);
+    if (first != second) return first < second;
+    if (a->benchmark != b->benchmark) return a->benchmark < b->benchmark;
+    if (a->key.metric != b->key.metric) return a->key.metric < b->key.metric;
+    return comes_before(a->axes, b->axes);
+  });
+  for (const CellComparison* pointer : cells) {
+    const CellComparison& cell = *pointer;
     const bool compared = cell.effect.n > 0;
     const bool bounded = compared && std::isfinite(cell.ratio95.high) && cell.ratio95.low > 0;
     table.rows.push_back(
@@ -61,7 +105,8 @@ Table verdict_table(const Comparison& comparison) {
          bounded ? finite(cell.ratio95.low - 1) : Field(),
          bounded ? finite(cell.ratio95.high - 1) : Field(),
          cell.a.empty() ? Field() : finite(cell.median_a),
-         cell.b.empty() ? Field() : finite(cell.median_b), static_cast<double>(cell.effect.n),
+         cell.b.empty() ? Field() : finite(cell.median_b), static_cast<double>(cell.effect.pairs),
+         static_cast<double>(cell.effect.n),
          cell.effect.detectable > 0 ? finite(std::expm1(cell.effect.detectable)) : Field(),
          control_text(cell), corrected_text(cell), cell.judgement.reason, cell.judgement.code});
   }
@@ -86,7 +131,8 @@ Table results_table(const std::vector<Environment>& environments) {
   };
   for (const Environment& environment : environments) {
     const ResultSet& set = environment.results;
-    for (const Series& series : set.series) {
+    for (const Series* pointer : in_order(set)) {
+      const Series& series = *pointer;
       const auto centre = centre_of(series);
       const auto fault = set.faults.find(series.key.cell);
       const bool roofed = centre && series.roof && series.roof->rate > 0;
@@ -99,9 +145,9 @@ Table results_table(const std::vector<Environment>& environments) {
            fault == set.faults.end() ? Field() : Field(fault->second)});
     }
     for (const auto& [cell, fault] : set.faults) {
-      const bool shown = std::any_of(set.series.begin(), set.series.end(),
-                                     [&wanted = cell](const auto& s) {
-                                       return s.key.cell == wanted; });
+      const bool shown =
+          std::any_of(set.series.begin(), set.series.end(),
+                      [&wanted = cell](const auto& s) { return s.key.cell == wanted; });
       if (shown) continue;
       table.rows.push_back({set.name, cell, std::string(), std::string(), Field(), Field(), Field(),
                             0.0, Field(), Field(), fault});
@@ -129,7 +175,8 @@ Table runs_table(const std::vector<Environment>& environments) {
   };
   for (const Environment& environment : environments) {
     const ResultSet& set = environment.results;
-    for (const Series& series : set.series) {
+    for (const Series* pointer : in_order(set)) {
+      const Series& series = *pointer;
       for (const Point& point : series.points) {
         const Unit* unit = point.unit < set.units.size() ? &set.units[point.unit] : nullptr;
         table.rows.push_back(

@@ -70,7 +70,7 @@ Lines lines_of(const std::vector<const Record*>& records, const Subject& subject
       const std::size_t before = line.size();
       for (std::size_t t = 0; t < trace.seconds.size() && t < trace.values[i].size(); ++t) {
         const double second = trace.seconds[t];
-        if (second < 0 || second > trace.window || !std::isfinite(trace.values[i][t])) continue;
+        if (!std::isfinite(second) || !std::isfinite(trace.values[i][t])) continue;
         line.push_back({start + second, trace.values[i][t]});
       }
       if (line.size() > before) {

@@ -21,7 +21,7 @@ function ticksAmong(values, log, length, gap) {
 function roundTicks(least, most, count) {
   const raw = (most - least) / Math.max(1, count) || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999);
   const ticks = [];
   for (let i = Math.ceil(least / step - 1e-9); i * step <= most * (1 + 1e-12) + 1e-300; ++i) {
     ticks.push(Number((i * step).toPrecision(12)));
@@ -50,8 +50,10 @@ function valueScale(name, values, log, range, zero) {
   let least = Math.min(...finite), most = Math.max(...finite);
   if (!finite.length) [least, most] = [0, 1];
   if (log) {
-    least /= 1.12;
-    most *= 1.18;
+    // Six hundredths of the axis at either end.
+    const room = Math.max(1.02, (most / least) ** 0.06);
+    least /= room;
+    most *= room;
   } else {
     const room = (most - least) * 0.06 || Math.abs(most) * 0.05 || 1;
     least = zero && least >= 0 ? 0 : least - room;
@@ -78,8 +80,9 @@ function seriesLegend(keys, width, withMarks) {
   const columns = Math.max(1, Math.min(keys.length, Math.floor(width / (longest * 6.6 + 50))));
   const legend = {stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
                   symbolType: 'stroke', symbolStrokeWidth: 2, strokeDash: 'dash'};
-  if (withMarks) Object.assign(legend, {shape: 'shape', fill: 'colour', symbolType: undefined});
-  return legend;
+  if (!withMarks) return legend;
+  // Dashes would tear the marks.
+  return {...legend, stroke: undefined, strokeDash: undefined, symbolType: undefined, shape: 'shape', fill: 'colour'};
 }
 
 /** Scales by which series are told apart. */

@@ -89,7 +89,7 @@ function curveSpec(chart, width, theme) {
   const y = valueScale('y', rows.flatMap((row) => [row.value, row.low, row.high])
     .concat(roofs.data.values.map((roof) => roof.y)), settings.log, 'height', true);
   // Room for the roofline's label above it.
-  if (roofs.data.values.length && settings.log) y.domain[1] *= 1.25;
+  if (roofs.data.values.length && settings.log) y.domain[1] *= Math.max(1.03, (y.domain[1] / y.domain[0]) ** 0.07);
   const x = {name: 'x', type: settings.x.log ? 'log' : 'linear', domain: [xs[0], xs[xs.length - 1]],
              range: 'width', zero: false, nice: false, padding: 10};
   const rings = settings.saturation.map((point) => ({
@@ -98,6 +98,12 @@ function curveSpec(chart, width, theme) {
     text: `90% from ${axis.kind === 'size' ? sizeText(point.x) : short(point.x)}`,
   }));
   const labelled = rings.length <= 2;
+  for (const ring of rings) {
+    // Right of its ring where there is room, else ending at the edge.
+    const place = (v) => (settings.x.log ? Math.log(v) : v);
+    const share = (place(ring.x) - place(xs[0])) / (place(xs[xs.length - 1]) - place(xs[0]));
+    ring.shift = Math.min(8, (1 - share) * (width - 70) - textWidth(ring.text));
+  }
   // Two labels on one spot would cover each other.
   if (rings.length === 2 && rings[0].x === rings[1].x) rings[1].text = '';
   const many = settings.links && keys.length < unique(rows.map((row) => row.id)).length;
@@ -119,7 +125,7 @@ function curveSpec(chart, width, theme) {
         x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, size: {value: 190},
         fill: {value: 'transparent'}, stroke: {scale: 'colour', field: 'series'}, strokeWidth: {value: 1.5}}}},
       {type: 'text', from: {data: 'rings'}, encode: {update: {
-        x: {scale: 'x', field: 'x', offset: 8}, y: {scale: 'y', field: 'y', offset: 22},
+        x: {scale: 'x', field: 'x'}, dx: {field: 'shift'}, y: {scale: 'y', field: 'y', offset: 22},
         align: {value: 'left'}, fill: {value: theme.ink},
         text: labelled ? {field: 'text'} : {value: ''}, fontSize: {value: 11}}}},
     ],
@@ -158,7 +164,7 @@ function latencySpec(chart, width, theme) {
         stroke: {scale: 'colour', field: 'series'}, strokeWidth: {value: 1.5}}}},
       seriesMarks(theme, {bands: false, points: true}),
       {type: 'text', from: {data: 'points'}, encode: {update: {
-        x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'value', offset: -9}, align: {value: 'center'},
+        x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'value', offset: -6}, align: {value: 'right'}, dx: {value: -5},
         text: {field: 'label'}, fill: {value: theme.muted}}}},
     ],
   };

@@ -4,7 +4,7 @@
 const makers = {curve: curveSpec, latency: latencySpec, timeline: timelineSpec, bars: barsSpec, ratio: ratioSpec,
                 heat: heatSpec};
 /** Rows of a long table that a page holds with ease; the CSV has all. */
-const mostRows = 2000, mostPrintedRows = 400;
+const mostRows = 2000, mostPrintedRows = 100;
 
 const views = new Map();
 
@@ -24,6 +24,7 @@ function draw(figure, theme, width) {
   const view = viewOf(makers[chart.kind](chart, width || Math.max(240, plot.clientWidth), theme), plot);
   view.tooltip(showTip);
   view.run();
+  plot.style.minHeight = '';
   views.set(figure.id, view);
 }
 

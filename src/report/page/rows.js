@@ -50,7 +50,8 @@ function barsSpec(chart, width, theme) {
     ...frame(width, top + 56, theme),
     data: [{name: 'bars', values: rows}, {name: 'heads', values: heads}, {name: 'roofs', values: roofs}],
     scales: [x, ...seriesScales(keys, theme)],
-    axes: [guideOf(x, 'bottom', titled(value), roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
+    axes: [guideOf(x, 'bottom', titled(value) + (roofs.length === 1 ? `, dashed: ${roofs[0].text}` : ''),
+                   roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
     marks: [
       {type: 'rule', from: {data: 'roofs'}, encode: {update: {
         x: {scale: 'x', field: 'x'}, y: {value: 0}, y2: {signal: 'height'}, stroke: {value: theme.ink},
@@ -167,7 +168,7 @@ function heatSpec(chart, width, theme) {
   const {from, to} = heatEnds(table);
   const rows = rowsOf(table).filter((row) => row.value !== null);
   const values = rows.map((row) => row.value);
-  const least = Math.min(...values), most = Math.max(...values);
+  const least = chart.settings.least / value.factor, most = chart.settings.most / value.factor;
   const side = Math.min(46, (width - 90) / to.length);
   const digits = Math.max(...values.map((v) => significant(v).length));
   for (const row of rows) {
@@ -178,14 +179,14 @@ function heatSpec(chart, width, theme) {
     row.tip = `${row.from} \u2192 ${row.to}\n${significant(row.value)} ${value.shown}`;
   }
   const band = (name, domain, range) => ({name, type: 'band', domain, range, padding: 0.04});
-  const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false});
+  const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11});
   return {
     ...frame(width, 0, theme),
     autosize: {type: 'pad'},
     width: side * to.length, height: side * from.length,
     data: [{name: 'links', values: rows}],
     scales: [band('x', to, 'width'), band('y', from, 'height'),
-             {name: 'heat', type: 'linear', range: heatColours,
+             {name: 'heat', type: 'linear', zero: false, range: heatColours,
               domain: heatColours.map((_, i) => least + (most - least || 1) * i / (heatColours.length - 1))}],
     axes: [axis('x', 'top', 'to'), axis('y', 'left', 'from')],
     legends: [{fill: 'heat', type: 'gradient', orient: 'bottom', direction: 'horizontal', title: titled(value),
