@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 
@@ -44,6 +45,15 @@ std::string_view kind_name(ColumnKind kind) {
   return "share";
 }
 
+/// Nothing for what JSON has no number for; whole numbers without ".0", of which there are many.
+Json number_json(double value) {
+  if (!std::isfinite(value)) return {};
+  constexpr double most = 9007199254740992;  // 2^53, up to which doubles hold every integer
+  if (std::abs(value) <= most && value == std::trunc(value))
+    return static_cast<std::int64_t>(value);
+  return value;
+}
+
 /// Column by column; texts, which repeat, as indices into a list of the different ones.
 Json json_of(const Table& table) {
   Json columns = Json::array();
@@ -60,7 +70,7 @@ Json json_of(const Table& table) {
         values.push_back(at->second);
       } else {
         const double* number = std::get_if<double>(&row[i]);
-        values.push_back(number != nullptr && std::isfinite(*number) ? Json(*number) : Json());
+        values.push_back(number != nullptr ? number_json(*number) : Json());
       }
     }
     if (!words.empty()) json["words"] = std::move(words);

@@ -130,7 +130,7 @@ void add_comparisons(const ReportInput& input, Document& document) {
   for (std::size_t i = 0; i < input.comparisons.size(); ++i) {
     const Comparison& comparison = input.comparisons[i];
     Table table = verdict_table(comparison);
-    table.id = "cells" + suffix(i, input.comparisons.size());
+    table.id = "cells-table" + suffix(i, input.comparisons.size());
     cells.blocks.emplace_back(std::move(table));
     for (Chart& chart : ratio_charts(comparison)) ratios.blocks.emplace_back(std::move(chart));
     if (comparison.environment.empty()) continue;
@@ -192,12 +192,11 @@ void add_method(const ReportInput& input, Document& document) {
   for (const Comparison& comparison : input.comparisons) {
     chapter.paragraphs.push_back(fmt::format(
         "{} against {}: {} of logarithms of times, margin {:.2g}%, {:.2g}% chance of a false "
-        "verdict a cell, at least {} independent values. EQUAL needs both Student's t and the "
-        "order-statistic interval inside the margin; differences over all cells are corrected "
-        "after Holm.",
+        "verdict a cell, at least {} independent values. EQUAL needs mean and median both proven "
+        "inside the margin; differences over all cells are corrected after Holm.",
         comparison.name_b, comparison.name_a,
         comparison.paired ? "paired differences" : "unpaired differences (Welch)",
-        100 * comparison.rule.margin, 100 * comparison.rule.alpha, comparison.rule.least_units));
+        100 * comparison.rule.margin, 100 * comparison.rule.alpha, least_units));
   }
   Table method = method_table(input.environments);
   method.id = "method-table";
@@ -276,7 +275,7 @@ Document make_document(const ReportInput& input) {
     summarize_alone(input.environments, document);
     Chapter results{"cells", "Results", "Results"};
     Table table = results_table(input.environments);
-    table.id = "cells";
+    table.id = "cells-table";
     results.blocks.emplace_back(std::move(table));
     add_warnings(input, document);
     add_curves(input, document);

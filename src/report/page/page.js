@@ -145,13 +145,15 @@ function addFilter(figure) {
   choice.append(element('option', {value: ''}, 'every verdict'));
   for (const verdict of verdicts) choice.append(element('option', {value: verdict}, verdict));
   const count = element('output', {'aria-live': 'polite'});
+  // "8mib" finds size=8MiB and not size=128MiB: words are sought from their beginning.
+  const plain = (text) => text.toLowerCase().replace(/[=\s]+/g, ' ');
+  const texts = new Map(rows.map((row) => [row, plain(' ' + [...row.cells].map((cell) => cell.textContent).join(' '))]));
   const apply = () => {
-    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = words.value.split(/\s+/).filter(Boolean).map(plain);
     let shown = 0;
     for (const row of rows) {
-      const text = row.textContent.toLowerCase();
       const badge = row.querySelector('.badge');
-      row.hidden = !wanted.every((word) => text.includes(word)) ||
+      row.hidden = !wanted.every((word) => texts.get(row).includes(' ' + word)) ||
                    (choice.value !== '' && badge.textContent !== choice.value);
       if (!row.hidden) ++shown;
     }

@@ -30,8 +30,7 @@ function prefersDark() {
 function configOf(theme) {
   const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
   return {
-    // The figure describes the chart to screen readers; its parts would only repeat it.
-    aria: false,
+    aria: false,  // see silence()
     background: theme.paper,
     axis: {
       labelColor: theme.muted, titleColor: theme.ink, domainColor: theme.muted,

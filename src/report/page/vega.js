@@ -23,13 +23,21 @@ function loadVega() {
   load('vega-functions').expressionFunction('assaySize', (value) => sizeText(value));
 }
 
+/** The figure describes the chart to screen readers; its marks would only repeat it. */
+function silence(marks) {
+  for (const mark of marks) {
+    mark.aria = false;
+    silence(mark.marks || []);
+  }
+}
+
 /** A view of `spec`, drawn as SVG into `container`; without one, for an image. */
 function viewOf(spec, container) {
-  const view = new vega.View(vega.parse(spec, null, {ast: true}), {
+  silence(spec.marks);
+  return new vega.View(vega.parse(spec, null, {ast: true}), {
     renderer: container ? 'svg' : 'none',
     container,
     hover: false,
     expr: vega.interpreter,
   });
-  return view;
 }
