@@ -111,7 +111,7 @@ await test('draws every chart', async () => {
   await readThrough(page);
   const charts = await page.evaluate(() => figures().map((figure) => ({
     kind: chartOf(figure.id).kind, title: chartOf(figure.id).title,
-    marks: figure.querySelectorAll('.plot svg .mark-symbol path, .plot svg .mark-rect path, .plot svg .mark-line path').length,
+    marks: figure.querySelectorAll('.plot svg .mark-symbol.role-mark path, .plot svg .mark-rect.role-mark path, .plot svg .mark-line.role-mark path').length,
     bad: /NaN|Infinity|undefined/.test(figure.querySelector('.plot').innerHTML)})));
   for (const kind of ['ratio', 'curve', 'bars', 'latency', 'timeline', 'heat']) {
     check(charts.some((chart) => chart.kind === kind), `no ${kind} chart`);
@@ -157,7 +157,7 @@ await test('opens the data behind a chart by a click', async () => {
 });
 
 await test('shows values under the pointer', async () => {
-  const mark = page.locator('figure.curve .plot svg .mark-symbol path').first();
+  const mark = page.locator('figure.curve .plot svg .mark-symbol.role-mark path').first();
   await mark.scrollIntoViewIfNeeded();
   await mark.hover({force: true});
   const tip = await page.locator('#tip').textContent();

@@ -42,6 +42,9 @@ TEST(ReportEscape, CleanTextIsValidAndHarmless) {
                        "abc"),
             " abc");  // right to left
   EXPECT_EQ(clean_text("\u00B5s \u2192 \U0001F600"), "\u00B5s \u2192 \U0001F600");
+  EXPECT_EQ(clean_text("a\xE2\x80\xA8"
+                       "b"),
+            "a b");                                               // a line separator
   EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut off
 }
 

@@ -78,6 +78,24 @@ TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
   EXPECT_EQ(panels[0].constants, "layout=TN");
 }
 
+TEST(ReportPanels, TooManyCategoriesArePartedAndEachPanelSaysWhatItsOwnShare) {
+  std::vector<Series> series;
+  for (int i = 0; i < 20; ++i) {
+    for (const char* op : {"copy", "triad"}) {
+      // Only "copy" has several caches.
+      const char* cache = *op == 'c' && i % 2 == 0 ? "cold" : "hot";
+      series.push_back(series_of(
+          "memory", {{"op", op}, {"cache", cache}, {"name", "n" + std::to_string(i)}}, {1}));
+    }
+  }
+  const auto panels = panels_of({environment_of("a", series)});
+  ASSERT_EQ(panels.size(), 2U);
+  EXPECT_EQ(panels[0].facet, "op=copy");
+  EXPECT_EQ(panels[0].marks[0].label, "cache=cold name=n0");
+  EXPECT_EQ(panels[1].marks[0].label, "n0");
+  EXPECT_EQ(panels[1].constants, "cache=hot");
+}
+
 TEST(ReportPanels, OfManyMetricsTheHeadlineOnesAreDrawn) {
   std::vector<Series> series;
   for (const char* metric : {"mean_ttft", "std_ttft", "p99_ttft", "std_itl", "output_throughput"}) {
