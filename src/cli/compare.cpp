@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "campaign/folder.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/compare_operands.h"
 #include "cli/compare_view.h"
 #include "cli/margin.h"
 #include "compare/comparison_json.h"
@@ -28,18 +28,6 @@ int status_of(Verdict verdict) {
   }
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> operands_of(const Arguments& arguments) {
-  const std::vector<std::string>& words = arguments.positionals;
-  if (words.size() == 2) {
-    return std::vector<std::pair<std::string, std::string>>{{words[0], words[1]}};
-  }
-  if (!is_campaign(words[0])) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} is no campaign; give two results, A and B, to compare", words[0])};
-  }
-  return pairs_of_campaign(words[0]);
-}
-
 /// The worse of two exit statuses: invalid, then different, then inconclusive, then equal.
 int worse(int a, int b) {
   for (const int status : {+exit_verification, +exit_differs, +exit_inconclusive}) {
@@ -53,7 +41,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = parse_margin(arguments.get("--margin", "2%"));
   if (!margin.ok()) return report(terminal, margin.error());
   rule.margin = *margin;
-  const auto pairs = operands_of(arguments);
+  const auto pairs = pairs_of_operands(arguments.positionals);
   if (!pairs.ok()) return report(terminal, pairs.error());
   int status = exit_ok;
   for (const auto& [a, b] : *pairs) {
