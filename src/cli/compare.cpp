@@ -1,32 +1,18 @@
 // assay compare: a verdict on two environments.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "campaign/folder.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/compare_operands.h"
 #include "cli/compare_view.h"
+#include "cli/margin.h"
 #include "compare/comparison_json.h"
 #include "compare/operands.h"
 
 namespace assay::cli {
 namespace {
-
-/// "2%" or "0.02" to 0.02.
-Result<double> parse_margin(const std::string& text) {
-  double value = 0;
-  const bool percent = !text.empty() && text.back() == '%';
-  const char* end = text.data() + text.size() - (percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (percent) value /= 100;
-  if (error != std::errc() || stop != end || !(value >= 0.001) || value > 0.5) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--margin \"{}\" is not allowed; allowed: 0.1% to 50%", text)};
-  }
-  return value;
-}
 
 int status_of(Verdict verdict) {
   switch (verdict) {
@@ -42,18 +28,6 @@ int status_of(Verdict verdict) {
   }
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> operands_of(const Arguments& arguments) {
-  const std::vector<std::string>& words = arguments.positionals;
-  if (words.size() == 2) {
-    return std::vector<std::pair<std::string, std::string>>{{words[0], words[1]}};
-  }
-  if (!is_campaign(words[0])) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} is no campaign; give two results, A and B, to compare", words[0])};
-  }
-  return pairs_of_campaign(words[0]);
-}
-
 /// The worse of two exit statuses: invalid, then different, then inconclusive, then equal.
 int worse(int a, int b) {
   for (const int status : {+exit_verification, +exit_differs, +exit_inconclusive}) {
@@ -67,7 +41,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = parse_margin(arguments.get("--margin", "2%"));
   if (!margin.ok()) return report(terminal, margin.error());
   rule.margin = *margin;
-  const auto pairs = operands_of(arguments);
+  const auto pairs = pairs_of_operands(arguments.positionals);
   if (!pairs.ok()) return report(terminal, pairs.error());
   int status = exit_ok;
   for (const auto& [a, b] : *pairs) {

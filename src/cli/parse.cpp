@@ -28,6 +28,12 @@ Error unknown_command(const std::string& word) {
                            did_you_mean(word, names), join(names)));
 }
 
+/// Of the letters that every Unix command knows.
+std::string long_form(const std::string& word) {
+  if (word == "-h") return "--help";
+  return word == "-o" ? "--output" : word;
+}
+
 /// "--name value", "--name=value", "--flag"; after "--" everything is positional.
 Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
   std::vector<Option> options = command.options;
@@ -35,7 +41,7 @@ Result<Arguments> split(const Command& command, const std::vector<std::string>& 
   Arguments arguments;
   bool only_positionals = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string word = words[i] == "-h" ? "--help" : words[i];
+    const std::string word = long_form(words[i]);
     if (only_positionals || word.size() < 2 || word.front() != '-') {
       arguments.positionals.push_back(word);
       continue;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "cli/metrics_view.h"
 #include "cli/table.h"
 #include "core/units.h"
 
@@ -101,19 +102,37 @@ std::vector<std::string> telemetry_cells(const Record& record, const Style& styl
   return cells;
 }
 
-std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
-  std::vector<std::string> constants;
-  std::vector<Column> columns;
+/// Axes of all cells of the group, in the order of their first appearance: what another program
+/// reports need not have the same ones everywhere.
+std::vector<std::string> axes_of(const Pointers& group) {
   std::vector<std::string> axes;
-  for (const auto& [axis, value] : group.front()->cell.values()) {
-    if (varies(group, axis)) {
-      const bool size = !value.empty() && value.front() >= '0' && value.front() <= '9';
-      columns.push_back({axis, size ? Column::Align::right : Column::Align::left, 0});
-      axes.push_back(axis);
-    } else {
-      constants.push_back(fmt::format("{}={}", axis, value));
+  for (const Record* record : group) {
+    for (const auto& [axis, value] : record->cell.values()) {
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
     }
   }
+  return axes;
+}
+
+/// What the samples of assay's own measurement say, in the order of add_value_columns().
+std::vector<std::string> value_cells(const Record& record, const Style& style) {
+  const auto& value = record.value;
+  const std::size_t n = record.seconds ? record.seconds->n : 0;
+  std::vector<std::string> cells = {
+      value ? style.bold(format_value(*value)) : style.dim("-"),
+      value ? format_interval(*value, n) : "",
+      value && value->share ? fmt::format("{:.1f}%", *value->share * 100) : ""};
+  for (std::string& cell : telemetry_cells(record, style)) cells.push_back(std::move(cell));
+  cells.push_back(n > 0 ? fmt::format("{}", n) : "");
+  std::size_t throttled = 0;
+  if (record.samples) {
+    for (const Sample& sample : record.samples->samples) throttled += sample.throttled ? 1 : 0;
+  }
+  cells.push_back(throttled > 0 ? style.yellow(fmt::format("{}", throttled)) : "");
+  return cells;
+}
+
+void add_value_columns(std::vector<Column>& columns) {
   columns.push_back({"value", Column::Align::right, 0});
   columns.push_back({"95% interval", Column::Align::left, 3});
   columns.push_back({"of roofline", Column::Align::right, 4});
@@ -122,28 +141,67 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
   columns.push_back({"capped", Column::Align::right, 2});
   columns.push_back({"n", Column::Align::right, 1});
   columns.push_back({"throttled", Column::Align::right, 2});
+}
+
+std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
+  constexpr std::size_t most_metrics = 6;
+  std::vector<std::string> constants;
+  std::vector<Column> columns;
+  std::vector<std::string> axes;
+  for (const std::string& axis : axes_of(group)) {
+    const std::string_view value = group.front()->cell.text(axis);
+    if (varies(group, axis)) {
+      const bool size = !value.empty() && value.front() >= '0' && value.front() <= '9';
+      columns.push_back({axis, size ? Column::Align::right : Column::Align::left, 0});
+      axes.push_back(axis);
+    } else {
+      constants.push_back(fmt::format("{}={}", axis, value));
+    }
+  }
+  const std::vector<std::string> metrics = shown_metrics(group, most_metrics);
+  // Imported results have metrics instead of a value of their own.
+  const bool values = metrics.empty() || std::any_of(group.begin(), group.end(), [](auto* record) {
+                        return record->value.has_value();
+                      });
+  if (values) add_value_columns(columns);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    columns.push_back({metrics[i], Column::Align::right, i == 0 ? 0 : static_cast<int>(10 - i)});
+  }
   columns.push_back({"status", Column::Align::left, 5});
   Table table(std::move(columns));
   for (const Record* record : group) {
     std::vector<std::string> row;
     for (const std::string& axis : axes) row.emplace_back(record->cell.text(axis));
-    const auto& value = record->value;
-    row.push_back(value ? style.bold(format_value(*value)) : style.dim("-"));
-    const std::size_t n = record->seconds ? record->seconds->n : 0;
-    row.push_back(value ? format_interval(*value, n) : "");
-    row.push_back(value && value->share ? fmt::format("{:.1f}%", *value->share * 100) : "");
-    for (std::string& cell : telemetry_cells(*record, style)) row.push_back(std::move(cell));
-    row.push_back(n > 0 ? fmt::format("{}", n) : "");
-    std::size_t throttled = 0;
-    if (record->samples) {
-      for (const Sample& sample : record->samples->samples) throttled += sample.throttled ? 1 : 0;
+    if (values) {
+      for (std::string& cell : value_cells(*record, style)) row.push_back(std::move(cell));
     }
-    row.push_back(throttled > 0 ? style.yellow(fmt::format("{}", throttled)) : "");
+    for (const std::string& metric : metrics) row.push_back(metric_text(*record, metric));
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
   }
   const std::string& name = group.front()->cell.benchmark();
-  return heading(name, constants, width == 0 ? 100 : width, style) + table.render(width, style);
+  std::string text =
+      heading(name, constants, width == 0 ? 100 : width, style) + table.render(width, style);
+  const std::size_t all = count_metrics(group);
+  if (all > metrics.size()) {
+    const std::size_t more = all - metrics.size();
+    text +=
+        style.dim(fmt::format("  and {} more metric{}, see --json", more, more == 1 ? "" : "s"));
+    text += '\n';
+  }
+  return text;
+}
+
+/// What was noticed in results of other programs, which reads like a success otherwise.
+std::string flags_text(std::span<const Record> records, const Style& style) {
+  std::string text;
+  for (const Record& record : records) {
+    for (const auto& [key, value] : record.notes) {
+      if (key != "flag") continue;
+      text += fmt::format("{}: {}\n  {}\n", style.yellow("flagged"), record.cell.id(), value);
+    }
+  }
+  return text;
 }
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
@@ -203,7 +261,7 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
   for (const Pointers& group : by_benchmark(records)) {
     text += group_text(group, width, style) + "\n";
   }
-  const std::string reasons = reasons_text(records, width, style);
+  const std::string reasons = reasons_text(records, width, style) + flags_text(records, style);
   return reasons.empty() ? text : text + reasons + "\n";
 }
 
@@ -222,6 +280,8 @@ std::string counts_text(std::span<const Record> records) {
 }
 
 std::string device_text(const DeviceFacts& facts) {
+  // Of another program's machine at most the device's name is known.
+  if (facts.backend == "other") return facts.name.empty() ? "an unknown device" : facts.name;
   std::string text = fmt::format("{}:{} {}", facts.backend, facts.ordinal, facts.name);
   if (!facts.arch.empty()) text += ", " + facts.arch;
   if (!facts.partition.empty()) text += ", " + facts.partition;

@@ -49,6 +49,19 @@ Result<std::vector<Record>> select(std::vector<Record> records, Filter filter) {
   return selected;
 }
 
+/// Which run this is, where it ran, and whose it is.
+std::string heading_of(const Record& record, const Style& style) {
+  std::string text =
+      fmt::format("{} on {}", style.bold("run " + record.run), device_text(record.device));
+  if (!record.fingerprint.empty()) text += ", environment " + record.fingerprint;
+  if (record.source) {
+    text += fmt::format(", of {}{}{} in {}", record.source->tool,
+                        record.source->version.empty() ? "" : " ", record.source->version,
+                        record.source->file);
+  }
+  return text + "\n\n";
+}
+
 /// A heading and tables for each run, in the order in which the runs began to write.
 std::string text_of(const std::vector<Record>& records, const Terminal& terminal) {
   const Style style = terminal.out_style();
@@ -61,8 +74,7 @@ std::string text_of(const std::vector<Record>& records, const Terminal& terminal
     std::vector<Record> of_run;
     std::copy_if(records.begin(), records.end(), std::back_inserter(of_run),
                  [&](const Record& record) { return record.run == run; });
-    text += fmt::format("{} on {}, environment {}\n\n", style.bold("run " + run),
-                        device_text(of_run.front().device), of_run.front().fingerprint);
+    text += heading_of(of_run.front(), style);
     text += results_text(of_run, static_cast<std::size_t>(terminal.width()), style);
   }
   return text + counts_text(records) + "\n";

@@ -34,7 +34,8 @@ bool holds_records(const fs::path& path) {
   return start == "{\"schema\":";
 }
 
-Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name) {
+Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name,
+                             std::vector<Record>* records) {
   StoredRecords stored = TRY(read_records(path));
   if (!run.empty()) {
     std::erase_if(stored.records, [&](const Record& record) { return record.run != run; });
@@ -50,13 +51,14 @@ Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::
                                   [&](const Unit& unit) { return unit.fingerprint == id; });
     if (used) set.fingerprints.push_back(fingerprint);
   }
+  if (records != nullptr) *records = std::move(stored.records);
   return set;
 }
 
 /// Only complete units count, each with its pair.
 Result<ResultSet> load_environment(const fs::path& campaign, const std::string& environment,
-                                   std::string name) {
-  ResultSet set = TRY(load_store(campaign / environment, "", std::move(name)));
+                                   std::string name, std::vector<Record>* records) {
+  ResultSet set = TRY(load_store(campaign / environment, "", std::move(name), records));
   const std::vector<CampaignUnit> units = TRY(read_units(campaign));
   std::vector<bool> counts(set.units.size(), false);
   for (const CampaignUnit& unit : units) {
@@ -74,7 +76,8 @@ Result<ResultSet> load_environment(const fs::path& campaign, const std::string& 
   return set;
 }
 
-Result<ResultSet> load_foreign(const std::vector<fs::path>& files, std::string name) {
+Result<ResultSet> load_foreign(const std::vector<fs::path>& files, std::string name,
+                               std::vector<Record>* kept) {
   std::vector<Record> records;
   std::vector<std::string> problems;
   for (const fs::path& file : files) {
@@ -86,6 +89,7 @@ Result<ResultSet> load_foreign(const std::vector<fs::path>& files, std::string n
   }
   ResultSet set = result_set_of(records, std::move(name));
   set.problems.insert(set.problems.end(), problems.begin(), problems.end());
+  if (kept != nullptr) *kept = std::move(records);
   return set;
 }
 
@@ -101,16 +105,18 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 }  // namespace
 
-Result<ResultSet> load_result_set(const std::string& operand) {
+Result<ResultSet> load_result_set(const std::string& operand, std::vector<Record>* records) {
   std::error_code ignored;
   const fs::path path = fs::path(operand).lexically_normal();
   // "campaign/env/" has an empty last part.
   const fs::path folder = path.has_filename() ? path : path.parent_path();
   if (fs::is_directory(folder, ignored)) {
     if (is_campaign(folder.parent_path())) {
-      return load_environment(folder.parent_path(), folder.filename().string(), operand);
+      return load_environment(folder.parent_path(), folder.filename().string(), operand, records);
     }
-    if (fs::exists(folder / records_name, ignored)) return load_store(folder, "", operand);
+    if (fs::exists(folder / records_name, ignored)) {
+      return load_store(folder, "", operand, records);
+    }
     if (is_campaign(folder)) {
       return Error{ErrorKind::usage,
                    fmt::format("{} is a campaign; name one of its environments, {}/ENVIRONMENT",
@@ -118,14 +124,15 @@ Result<ResultSet> load_result_set(const std::string& operand) {
     }
     const std::vector<fs::path> files = files_in(folder);
     if (files.empty()) return not_found(operand);
-    return load_foreign(files, operand);
+    return load_foreign(files, operand, records);
   }
   if (fs::exists(path, ignored)) {
-    return holds_records(path) ? load_store(path, "", operand) : load_foreign({path}, operand);
+    return holds_records(path) ? load_store(path, "", operand, records)
+                               : load_foreign({path}, operand, records);
   }
   const std::size_t colon = operand.rfind(':');
   if (colon != std::string::npos && fs::exists(operand.substr(0, colon), ignored)) {
-    return load_store(operand.substr(0, colon), operand.substr(colon + 1), operand);
+    return load_store(operand.substr(0, colon), operand.substr(colon + 1), operand, records);
   }
   return not_found(operand);
 }

@@ -21,10 +21,10 @@ fs::path folder_of(const std::string& operand) {
 
 }  // namespace
 
-Result<Operands> load_operands(const std::string& a, const std::string& b) {
+Result<Operands> load_operands(const std::string& a, const std::string& b, bool with_records) {
   Operands operands;
-  operands.a = TRY(load_result_set(a));
-  operands.b = TRY(load_result_set(b));
+  operands.a = TRY(load_result_set(a, with_records ? &operands.records_a : nullptr));
+  operands.b = TRY(load_result_set(b, with_records ? &operands.records_b : nullptr));
   const fs::path folder = folder_of(a).parent_path();
   const fs::path again = folder / control_of(folder_of(a).filename().string());
   const bool same_campaign = folder_of(b).parent_path() == folder && is_campaign(folder);

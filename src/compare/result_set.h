@@ -64,7 +64,9 @@ struct ResultSet {
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
 /// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a file of another
-/// program, a folder of such files, or CAMPAIGN/ENVIRONMENT. Error: usage, naming the path.
-Result<ResultSet> load_result_set(const std::string& operand);
+/// program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not null, receives what
+/// it was made from. Error: usage, naming the path.
+Result<ResultSet> load_result_set(const std::string& operand,
+                                  std::vector<Record>* records = nullptr);
 
 }  // namespace assay

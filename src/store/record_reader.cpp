@@ -1,4 +1,6 @@
 // A record read back from JSON, every field checked: a store may come from anywhere.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "store/json_reader.h"
@@ -197,6 +199,23 @@ Result<Verification> read_verification(const JsonReader& json) {
   return verification;
 }
 
+/// Whether value, metrics, source and status go together.
+Status check_result(const Record& record) {
+  const auto wrong = [](const char* what) {
+    return Error{ErrorKind::usage, fmt::format("field value {}", what)};
+  };
+  if (record.source && record.value) {
+    return wrong("is only for what assay measured; source says it did not");
+  }
+  if (record.value && record.status != RecordStatus::passed) {
+    return wrong("must be there only if status is passed");
+  }
+  if (record.status == RecordStatus::passed && !record.value && record.metrics.empty()) {
+    return wrong("must be there if status is passed; metrics if there is a source");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Record> record_from_json(const Json& json) {
@@ -215,15 +234,7 @@ Result<Record> record_from_json(const Json& json) {
   if (reader.has("value")) record.value = TRY(member(reader, "value", read_value));
   record.metrics = TRY(read_metrics(reader));
   if (reader.has("source")) record.source = TRY(member(reader, "source", read_source));
-  if (record.source.has_value() && record.value.has_value()) {
-    return reader.wrong("value", "is only for what assay measured; source says it did not");
-  }
-  if (record.value.has_value() && record.status != RecordStatus::passed) {
-    return reader.wrong("value", "must be there only if status is passed");
-  }
-  if (record.status == RecordStatus::passed && !record.value && record.metrics.empty()) {
-    return reader.wrong("value", "must be there if status is passed; metrics if there is a source");
-  }
+  TRY(check_result(record));
   if (reader.has("work")) record.work = TRY(member(reader, "work", read_work));
   if (reader.has("samples")) record.samples = TRY(member(reader, "samples", read_sample_set));
   if (reader.has("seconds")) record.seconds = TRY(member(reader, "seconds", read_summary));

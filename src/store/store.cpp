@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "store/record_line.h"
 
 namespace assay {
 namespace {
@@ -18,6 +19,13 @@ constexpr const char* fingerprints_name = "fingerprints.jsonl";
 /// One line. Text from drivers and environment variables may not be UTF-8: bad bytes are replaced.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Record> record_of(const std::string& line, Detail detail) {
+  const Json json =
+      Json::parse(detail == Detail::whole ? line : without_samples(line), nullptr, false);
+  if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
+  return record_from_json(json);
 }
 
 }  // namespace
@@ -46,6 +54,15 @@ Status Store::append(const Record& record) {
   return records_.append(dump(to_json(record)));
 }
 
+Status Store::append(std::span<const Record> records) {
+  std::string lines;
+  for (const Record& record : records) {
+    if (!lines.empty()) lines += '\n';
+    lines += dump(to_json(record));
+  }
+  return lines.empty() ? Status() : records_.append(lines);
+}
+
 Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
   const std::string id = fingerprint_id(fingerprint);
   LineFile file = TRY(LineFile::open(folder_ / fingerprints_name));
@@ -58,7 +75,7 @@ Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
   return id;
 }
 
-Result<StoredRecords> read_records(const std::filesystem::path& path) {
+Result<StoredRecords> read_records(const std::filesystem::path& path, Detail detail) {
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
   const std::filesystem::path file = folder ? path / records_name : path;
@@ -79,12 +96,7 @@ Result<StoredRecords> read_records(const std::filesystem::path& path) {
       break;
     }
     if (line.empty()) continue;
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_discarded()) {
-      problem(number, "not JSON, ignored");
-      continue;
-    }
-    auto record = record_from_json(json);
+    auto record = record_of(line, detail);
     if (record.ok()) {
       stored.records.push_back(std::move(record).value());
     } else {

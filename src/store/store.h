@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ class Store {
 
   /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
   Status append(const Record& record);
+  /// The same for several: all of them or, with an Error, none.
+  Status append(std::span<const Record> records);
   /// Stores the environment under its hash (fingerprint_id) once; returns the hash.
   Result<std::string> append_fingerprint(const Json& fingerprint);
 
@@ -44,7 +47,14 @@ struct StoredRecords {
   std::vector<std::string> problems;  ///< "records.jsonl:17: not JSON", lines that were skipped
 };
 
+/// How much of each record is wanted.
+enum class Detail {
+  whole,
+  summary,  ///< without samples, their summary, verification, telemetry: several times faster
+};
+
 /// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
-Result<StoredRecords> read_records(const std::filesystem::path& path);
+Result<StoredRecords> read_records(const std::filesystem::path& path,
+                                   Detail detail = Detail::whole);
 
 }  // namespace assay

@@ -77,9 +77,9 @@ TEST(Record, NothingIsTrusted) {
   EXPECT_EQ(error_after([](Json& j) { j["status"] = "great"; }),
             "field status must be one of passed, failed, error, unsupported, interrupted");
   EXPECT_EQ(error_after([](Json& j) { j.erase("value"); }),
-            "field value must be there exactly if status is passed");
+            "field value must be there if status is passed; metrics if there is a source");
   EXPECT_EQ(error_after([](Json& j) { j["status"] = "failed"; }),
-            "field value must be there exactly if status is passed");
+            "field value must be there only if status is passed");
   EXPECT_EQ(error_after([](Json& j) { j["value"]["interval95"] = {1}; }),
             "field value.interval95 must be two numbers");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"].push_back(1); }),

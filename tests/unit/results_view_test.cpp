@@ -47,6 +47,50 @@ TEST(ResultsView, CellsWithoutAValueSayWhySameReasonsTogether) {
   EXPECT_EQ(outcome_text(records[0], plain), "3000 GB/s [2970, 3030] 62.5% of roofline");
 }
 
+/// What another program reported of one cell.
+Record imported_record(std::vector<std::pair<std::string, std::string>> axes,
+                       std::vector<Metric> metrics) {
+  Record record;
+  record.run = "nccl-tests-0123456789ab";
+  record.cell = Cell("collective", std::move(axes));
+  record.device.backend = "other";
+  record.status = RecordStatus::passed;
+  record.source = Source{.tool = "nccl-tests", .version = {}, .file = "a.log", .line = 3};
+  record.metrics = std::move(metrics);
+  return record;
+}
+
+TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
+  std::vector<Metric> many = {{"busbw", 184.92e9, "bytes/s", Better::higher, "184.92"},
+                              {"time", 10887.4e-6, "s", Better::lower, "10887.4"},
+                              {"rate", 1199.25, "tokens/s", Better::higher, "1199.25"},
+                              {"wrong", 0, "1", Better::lower, "0"},
+                              {"a", 1, "", Better::neither, ""},
+                              {"b", 2.5, "", Better::neither, ""},
+                              {"c", 3, "", Better::neither, ""}};
+  const std::vector<Record> records = {
+      imported_record({{"op", "all_reduce"}, {"size", "1GiB"}}, many),
+      // Axes that the first cell has not, metrics that it has.
+      imported_record({{"op", "all_reduce"}, {"place", "in"}},
+                      {{"busbw", 1e9, "bytes/s", Better::higher, "1.00"}})};
+  EXPECT_EQ(results_text(records, 0, plain),
+            "collective op=all_reduce\n"
+            "  size  place       busbw      time           rate  wrong  a      b  status\n"
+            "  1GiB         184.9 GB/s  10.89 ms  1199 tokens/s      0  1  2.500  passed\n"
+            "        in     1.000 GB/s                                            passed\n"
+            "  and 1 more metric, see --json\n"
+            "\n");
+  EXPECT_EQ(device_text(records[0].device), "an unknown device");
+}
+
+TEST(ResultsView, FlagsOfOtherProgramsResultsStandBelow) {
+  Record record = imported_record({{"op", "x"}}, {{"rate", 1, "1/s", Better::higher, "1"}});
+  record.notes = {{"model", "m"}, {"flag", "378 replies are empty"}};
+  const std::vector<Record> records = {record};
+  EXPECT_THAT(results_text(records, 0, plain),
+              HasSubstr("flagged: collective op=x\n  378 replies are empty\n"));
+}
+
 TEST(ResultsView, NoColourUnlessAskedFor) {
   const std::vector<Record> records = {passed_record("1MiB"), unsupported_record("1TiB", "x")};
   EXPECT_THAT(results_text(records, 0, plain), Not(HasSubstr("\x1b")));

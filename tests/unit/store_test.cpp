@@ -53,6 +53,18 @@ TEST(Store, WhatIsAppendedIsReadBackInOrder) {
   EXPECT_EQ(read_records(path / "records.jsonl")->records.size(), 2u);
 }
 
+TEST(Store, SeveralRecordsAreAppendedAtOnce) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  const std::vector<Record> records = {passed_record("2MiB"), passed_record("4MiB")};
+  ASSERT_TRUE(store->append(records).ok());
+  ASSERT_TRUE(store->append(std::span<const Record>()).ok());
+  const auto stored = read_records(folder.path());
+  EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB", "4MiB"));
+  EXPECT_THAT(stored->problems, IsEmpty());
+}
+
 TEST(Store, ATornLastLineIsIgnoredByReadersAndCutByWriters) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "records.jsonl";

@@ -1,0 +1,37 @@
+#include "cli/compare_operands.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "campaign/folder.h"
+#include "compare/operands.h"
+
+namespace assay::cli {
+
+Result<double> parse_margin(const std::string& text) {
+  double value = 0;
+  const bool percent = !text.empty() && text.back() == '%';
+  const char* end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (percent) value /= 100;
+  if (error != std::errc() || stop != end || !(value >= 0.001) || value > 0.5) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--margin \"{}\" is not allowed; allowed: 0.1% to 50%", text)};
+  }
+  return value;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(
+    const std::vector<std::string>& words) {
+  if (words.size() == 2) {
+    return std::vector<std::pair<std::string, std::string>>{{words[0], words[1]}};
+  }
+  if (!is_campaign(words[0])) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is no campaign; give two results, A and B, to compare", words[0])};
+  }
+  return pairs_of_campaign(words[0]);
+}
+
+}  // namespace assay::cli

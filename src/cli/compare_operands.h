@@ -1,0 +1,20 @@
+// What `assay compare` and `assay report` read from their command lines in the same way.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::cli {
+
+/// "2%" or "0.02" to 0.02. Error: usage, naming what is allowed.
+Result<double> parse_margin(const std::string& text);
+
+/// What is to be compared: A with B, or the environments of a campaign, which is one word. Error:
+/// usage.
+Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(
+    const std::vector<std::string>& words);
+
+}  // namespace assay::cli

@@ -1,0 +1,164 @@
+// assay fleet: the odd nodes out among many that should be alike.
+#include "compare/fleet.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/differences_view.h"
+#include "cli/margin.h"
+#include "cli/table.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t most_cells = 10;
+constexpr std::size_t most_nodes = 20;
+
+Json json_of(const OddNode& node) {
+  Json json;
+  json["node"] = node.name;
+  json["cells"] = Json::array();
+  for (const OddCell& cell : node.cells) {
+    json["cells"].push_back({{"cell", cell.key.cell},
+                             {"metric", cell.key.metric},
+                             {"unit", cell.unit},
+                             {"value", cell.value},
+                             {"fleet_median", cell.median},
+                             {"time_ratio", cell.slower},
+                             {"p", cell.p}});
+  }
+  json["faults"] = node.faults;
+  json["missing"] = node.missing;
+  json["differences"] = to_json(node.differences);
+  return json;
+}
+
+Json json_of(const Fleet& fleet) {
+  Json json;
+  json["nodes"] = fleet.nodes;
+  json["series"] = fleet.series;
+  json["margin"] = fleet.rule.margin;
+  json["alpha"] = fleet.rule.alpha;
+  json["typical"] = fleet.typical;
+  json["odd"] = Json::array();
+  for (const OddNode& node : fleet.odd) json["odd"].push_back(json_of(node));
+  json["problems"] = fleet.problems;
+  return json;
+}
+
+/// The first few of a list, and how many there are.
+std::string list_text(const char* label, const std::vector<std::string>& items) {
+  if (items.empty()) return "";
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(items.size(), 3); ++i) {
+    text += fmt::format("  {}: {}\n", label, items[i]);
+  }
+  if (items.size() > 3) text += fmt::format("  and {} more {}\n", items.size() - 3, label);
+  return text;
+}
+
+std::string node_text(const OddNode& node, bool all, std::size_t width, const Style& style) {
+  std::size_t slow = 0;
+  for (const OddCell& cell : node.cells) slow += cell.slower > 1 ? 1 : 0;
+  std::string text = style.bold(node.name);
+  if (!node.cells.empty()) {
+    text += fmt::format(": slower in {} cells, faster in {}", slow, node.cells.size() - slow);
+  }
+  text += "\n" + list_text("failed", node.faults) + list_text("missing", node.missing);
+  Table table({{"cell"},
+               {"metric", Column::Align::left, 1},
+               {"node", Column::Align::right},
+               {"fleet", Column::Align::right},
+               {"time against fleet", Column::Align::right}});
+  const std::size_t shown = all ? node.cells.size() : std::min(node.cells.size(), most_cells);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const OddCell& cell = node.cells[i];
+    table.add({cell.key.cell, cell.key.metric, format_in(cell.value, cell.unit),
+               format_in(cell.median, cell.unit),
+               fmt::format("{:+.1f}%", 100 * (cell.slower - 1))});
+  }
+  if (!table.empty()) text += table.render(width, style, 2);
+  if (shown < node.cells.size()) {
+    text += fmt::format("  and {} more cells: --all\n", node.cells.size() - shown);
+  }
+  if (!node.differences.empty()) {
+    text += "  what sets it apart from the typical node (A), likeliest cause first\n";
+    text += differences_text(node.differences, width, style);
+  }
+  return text + "\n";
+}
+
+std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
+  std::string text =
+      style.bold(fleet.odd.empty()
+                     ? fmt::format("All {} nodes are alike", fleet.nodes)
+                     : fmt::format("{} of {} nodes are odd", fleet.odd.size(), fleet.nodes)) +
+      fmt::format(
+          " in {} series: beyond {:.2g}% and not by chance (less than {:.2g}% that a sound "
+          "fleet has any).\n\n",
+          fleet.series, 100 * fleet.rule.margin, 100 * fleet.rule.alpha);
+  const std::size_t shown = all ? fleet.odd.size() : std::min(fleet.odd.size(), most_nodes);
+  for (std::size_t i = 0; i < shown; ++i) text += node_text(fleet.odd[i], all, width, style);
+  if (shown < fleet.odd.size()) {
+    text += fmt::format("and {} more nodes: --all\n", fleet.odd.size() - shown);
+  }
+  for (const std::string& problem : fleet.problems) text += "note: " + problem + "\n";
+  return text;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  FleetRule rule;
+  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  if (!margin.ok()) return report(terminal, margin.error());
+  rule.margin = *margin;
+  std::mutex mutex;
+  const auto progress = [&](std::size_t read, std::size_t of) {
+    if (!terminal.interactive() || (read % 16 != 0 && read != of)) return;
+    const std::lock_guard lock(mutex);
+    terminal.note(fmt::format("\r{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
+  };
+  const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);
+  if (!fleet.ok()) return report(terminal, fleet.error());
+  terminal.print(arguments.has("--json")
+                     ? json_of(*fleet).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                     : text_of(*fleet, arguments.has("--all"),
+                               static_cast<std::size_t>(terminal.width()), terminal.out_style()));
+  return fleet->odd.empty() ? exit_ok : exit_differs;
+}
+
+const Command command = {
+    .name = "fleet",
+    .summary = "Find the odd nodes out among many that should be alike",
+    .positionals = "DIR",
+    .least_positionals = 1,
+    .most_positionals = 1,
+    .details =
+        "DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files "
+        "of\n"
+        "another program. A node is odd where it lies beyond the margin from the fleet's median "
+        "and "
+        "that\n"
+        "is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's "
+        "correction "
+        "over\n"
+        "all nodes and cells. Exit status: 0 all alike, 1 some node is odd.\n"
+        "\n"
+        "  assay fleet results/rack12\n"
+        "  assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'\n"
+        "\n",
+    .options =
+        {
+            {"--margin", "SHARE", "distances below this do not matter, e.g. 1%; default 2%", ""},
+            {"--all", "", "every odd node and cell, not only the first", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

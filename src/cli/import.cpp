@@ -1,0 +1,215 @@
+// assay import: results of other programs, as a table, as records or into a store.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/metrics_view.h"
+#include "cli/table.h"
+#include "import/importer.h"
+#include "store/store.h"
+
+namespace assay::cli {
+namespace {
+
+/// One file that was asked for, or found in a folder that was.
+struct File {
+  std::string path;
+  bool named = false;  ///< by the user, not found in a folder
+  std::optional<Imported> imported;
+  std::string problem;  ///< why it is not
+};
+
+/// The files in the folder, not in its folders, by name. Error: usage if it cannot be read.
+Result<std::vector<File>> files_in(const std::string& folder) {
+  std::error_code error;
+  std::vector<File> files;
+  // A loop over iterators would throw where increment() reports.
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) files.push_back({at->path().string(), false, {}, {}});
+  }
+  if (error) {
+    return Error{ErrorKind::usage, fmt::format("cannot read {}: {}", folder, error.message())};
+  }
+  if (files.empty()) return Error{ErrorKind::usage, fmt::format("{} holds no files", folder)};
+  std::sort(files.begin(), files.end(),
+            [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
+}
+
+Result<std::vector<File>> files_of(const std::vector<std::string>& operands) {
+  std::vector<File> files;
+  for (const std::string& operand : operands) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(operand, ignored)) {
+      files.push_back({operand, true, {}, {}});
+      continue;
+    }
+    for (File& file : TRY(files_in(operand))) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void read(File& file, std::string_view format) {
+  auto imported = import_file(file.path, format);
+  if (imported.ok()) {
+    file.imported = std::move(*imported);
+  } else {
+    file.problem = imported.error().message;
+  }
+}
+
+std::size_t count_runs(const std::vector<Record>& records) {
+  std::set<std::string_view> runs;
+  for (const Record& record : records) runs.insert(record.run);
+  return runs.size();
+}
+
+/// "serving output_throughput 1199 tokens/s": the file's best known number is its last row's.
+std::string headline(const std::vector<Record>& records) {
+  const Record& last = records.back();
+  if (last.metrics.empty()) return std::string(name_of(last.status));
+  return fmt::format("{} {}", last.metrics.front().name, format_metric(last.metrics.front()));
+}
+
+std::string table_of(const std::vector<File>& files, const Terminal& terminal) {
+  const Style style = terminal.out_style();
+  Table table({{"file", Column::Align::left, 0},
+               {"format", Column::Align::left, 0},
+               {"results", Column::Align::right, 0},
+               {"runs", Column::Align::right, 1},
+               {"last one", Column::Align::left, 2},
+               {"not passed", Column::Align::right, 4},
+               {"warnings", Column::Align::right, 3}});
+  for (const File& file : files) {
+    const std::string name = std::filesystem::path(file.path).filename().string();
+    if (!file.imported) {
+      table.add({name, style.red("not read"), "", "", "", "", ""});
+      continue;
+    }
+    const auto& records = file.imported->records;
+    const auto bad = std::count_if(records.begin(), records.end(), [](const Record& record) {
+      return record.status != RecordStatus::passed;
+    });
+    const std::size_t warnings = file.imported->warnings.size();
+    table.add({name, file.imported->format, fmt::format("{}", records.size()),
+               fmt::format("{}", count_runs(records)), headline(records),
+               bad > 0 ? style.red(fmt::format("{}", bad)) : "",
+               warnings > 0 ? style.yellow(fmt::format("{}", warnings)) : ""});
+  }
+  return table.render(static_cast<std::size_t>(terminal.width()), style, 0);
+}
+
+/// Warnings and why results are not `passed`, on standard error.
+void complain_about(const std::vector<File>& files, Terminal& terminal) {
+  for (const File& file : files) {
+    if (!file.imported) {
+      terminal.complain(file.problem);
+      continue;
+    }
+    for (const std::string& warning : file.imported->warnings) {
+      terminal.complain(fmt::format("{}: {}", file.path, warning));
+    }
+    std::set<std::string> reasons;
+    for (const Record& record : file.imported->records) {
+      if (record.status != RecordStatus::failed && record.status != RecordStatus::error) continue;
+      if (!reasons.insert(record.reason).second) continue;
+      terminal.complain(fmt::format("{}: {}: {}: {}", file.path, name_of(record.status),
+                                    record.cell.id(), record.reason));
+    }
+  }
+}
+
+/// Appends each file's records at once; runs that the store has are left out. Returns what to say.
+Result<std::string> store(const std::vector<File>& files, const std::string& folder) {
+  Store target = TRY(Store::open(folder));
+  std::set<std::string> there;
+  for (const Record& record : TRY(read_records(folder)).records) there.insert(record.run);
+  std::size_t stored = 0, left_out = 0;
+  for (const File& file : files) {
+    if (!file.imported) continue;
+    std::vector<Record> fresh;
+    for (const Record& record : file.imported->records) {
+      if (there.contains(record.run)) {
+        ++left_out;
+      } else {
+        fresh.push_back(record);
+      }
+    }
+    TRY(target.append(fresh));
+    for (const Record& record : fresh) there.insert(record.run);
+    stored += fresh.size();
+  }
+  std::string text = fmt::format("{} results stored in {}", stored, folder);
+  if (left_out > 0) text += fmt::format("; {} were there already", left_out);
+  return text + "\n";
+}
+
+Result<int> import(const Arguments& arguments, Terminal& terminal) {
+  std::vector<File> files = TRY(files_of(arguments.positionals));
+  bool named_failed = false, any = false;
+  for (File& file : files) {
+    read(file, arguments.get("--format"));
+    named_failed = named_failed || (file.named && !file.imported);
+    any = any || file.imported.has_value();
+  }
+  complain_about(files, terminal);
+  if (!any) return static_cast<int>(exit_usage);
+  if (arguments.has("--json")) {
+    for (const File& file : files) {
+      if (!file.imported) continue;
+      for (const Record& record : file.imported->records) {
+        terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      }
+    }
+  } else {
+    terminal.print(table_of(files, terminal));
+  }
+  if (arguments.has("--out")) terminal.note(TRY(store(files, arguments.get("--out"))));
+  return static_cast<int>(named_failed ? exit_usage : exit_ok);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto status = import(arguments, terminal);
+  return status.ok() ? *status : report(terminal, status.error());
+}
+
+const Command command = {
+    .name = "import",
+    .summary = "Read what other programs measured",
+    .positionals = "FILE|FOLDER...",
+    .least_positionals = 1,
+    .most_positionals = 4096,
+    .details =
+        "The format is recognised from the content: nccl-tests, rccl-tests, ib_write_bw,\n"
+        "TransferBench, nvbandwidth, rocm-bandwidth-test, BabelStream, vLLM, SGLang, guidellm,\n"
+        "aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says "
+        "what\n"
+        "each gives. Of a FOLDER every file in it is tried. A file with an error gives nothing; "
+        "what\n"
+        "is merely odd in one is named with its line on standard error. --json prints the records, "
+        "one to\n"
+        "a line. The exit status is 2 if a FILE that was named could not be read, or nothing "
+        "could.\n"
+        "\n"
+        "  assay import all_reduce.log\n"
+        "  assay import results/*.json --out imported && assay show imported\n"
+        "  assay import logs --json | jq 'select(.status != \"passed\")'\n"
+        "\n",
+    .options =
+        {
+            {"--format", "NAME", "do not guess: it is this format (docs/import.md)", ""},
+            {"--out", "FOLDER", "store the results there, as `assay run` does", "folder"},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

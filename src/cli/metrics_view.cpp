@@ -1,0 +1,58 @@
+#include "cli/metrics_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string> all_metrics(std::span<const Record* const> records) {
+  std::vector<std::string> names;
+  for (const Record* record : records) {
+    for (const Metric& metric : record->metrics) {
+      if (std::find(names.begin(), names.end(), metric.name) == names.end()) {
+        names.push_back(metric.name);
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string format_metric(const Metric& metric) {
+  if (metric.unit == "bytes/s") {
+    // As everywhere in GB/s, so that a column compares at a glance.
+    return fmt::format("{} GB/s", format_significant(metric.value / 1e9));
+  }
+  if (metric.unit == "s" && metric.value >= 0) return format_seconds(metric.value);
+  if (metric.unit == "FLOP/s") return format_rate(metric.value, metric.unit);
+  const bool whole = metric.value == std::floor(metric.value) && std::abs(metric.value) < 1e15;
+  const std::string number =
+      whole ? fmt::format("{:.0f}", metric.value) : format_significant(metric.value);
+  return metric.unit == "1" || metric.unit.empty() ? number
+                                                   : fmt::format("{} {}", number, metric.unit);
+}
+
+std::vector<std::string> shown_metrics(std::span<const Record* const> records, std::size_t most) {
+  std::vector<std::string> names = all_metrics(records);
+  if (names.size() > most) names.resize(most);
+  return names;
+}
+
+std::size_t count_metrics(std::span<const Record* const> records) {
+  return all_metrics(records).size();
+}
+
+std::string metric_text(const Record& record, std::string_view name) {
+  for (const Metric& metric : record.metrics) {
+    if (metric.name == name) return format_metric(metric);
+  }
+  return {};
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,189 @@
+// assay report: one environment, or several compared, as a file to hand on.
+#include "report/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "campaign/folder.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/compare_operands.h"
+#include "compare/operands.h"
+#include "measure/runner.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Writer = std::string (*)(const report::Document&);
+struct Format {
+  std::string_view name;
+  Writer write;
+};
+constexpr std::array<Format, 3> formats = {
+    {{"html", &report::to_html}, {"md", &report::to_markdown}, {"csv", &report::to_csv}}};
+
+/// By name, or by the ending of the file; Markdown for standard output.
+Result<Writer> writer_of(const Arguments& arguments) {
+  std::string name = arguments.get("--format");
+  const std::string file = arguments.get("--output");
+  if (name.empty()) name = file.empty() ? "md" : fs::path(file).extension().string();
+  if (!name.empty() && name.front() == '.') name.erase(0, 1);
+  for (const Format& format : formats) {
+    if (format.name == name) return format.write;
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("no format \"{}\"; allowed: html, md, csv, by --format or the ending of "
+                           "the file given with -o",
+                           name)};
+}
+
+/// The last parts of paths say enough where they differ: "host" for "study/host".
+void shorten_names(std::vector<report::Environment>& environments) {
+  std::vector<std::string> names;
+  for (const report::Environment& environment : environments) {
+    const fs::path path = fs::path(environment.results.name).lexically_normal();
+    const fs::path last = path.has_filename() ? path : path.parent_path();
+    names.push_back(last.filename().string());
+  }
+  if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) environments[i].results.name = names[i];
+  }
+}
+
+Result<report::ReportInput> read_alone(const std::string& operand) {
+  report::ReportInput input;
+  input.environments.emplace_back();
+  report::Environment& only = input.environments.back();
+  only.results = TRY(load_result_set(operand, &only.records));
+  shorten_names(input.environments);
+  return input;
+}
+
+Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
+                                          const VerdictRule& rule) {
+  report::ReportInput input;
+  std::vector<std::optional<ResultSet>> controls;
+  const auto pairs = TRY(pairs_of_operands(words));
+  if (pairs.size() + 1 > report::most_environments) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} environments are too many for one report, at most {}; give two of "
+                             "them, A and B",
+                             pairs.size() + 1, report::most_environments)};
+  }
+  for (const auto& [a, b] : pairs) {
+    Operands operands = TRY(load_operands(a, b, true));
+    if (input.environments.empty()) {
+      input.environments.push_back({std::move(operands.a), std::move(operands.records_a)});
+    }
+    input.environments.front().results.paired =
+        input.environments.front().results.paired && operands.b.paired;
+    input.environments.push_back({std::move(operands.b), std::move(operands.records_b)});
+    controls.push_back(std::move(operands.control));
+  }
+  shorten_names(input.environments);
+  for (std::size_t i = 1; i < input.environments.size(); ++i) {
+    const auto& control = controls[i - 1];
+    input.comparisons.push_back(compare(input.environments.front().results,
+                                        input.environments[i].results,
+                                        control ? &*control : nullptr, rule));
+  }
+  return input;
+}
+
+/// Whole or not at all: a report that breaks off must not look like one.
+Status write_file(const fs::path& path, const std::string& text) {
+  const fs::path part = path.string() + fmt::format(".{}.part", ::getpid());
+  const auto failure = [&](const char* what) {
+    const int code = errno;
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    return Error{ErrorKind::exhausted,
+                 fmt::format("{} cannot be {}: {}", path.string(), what, std::strerror(code))};
+  };
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  if (!file) return failure("written");
+  file << text;
+  file.close();
+  if (!file) return failure("written");
+  std::error_code error;
+  fs::rename(part, path, error);
+  if (error) {
+    errno = error.value();
+    return failure("replaced");
+  }
+  return {};
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto writer = writer_of(arguments);
+  if (!writer.ok()) return report(terminal, writer.error());
+  VerdictRule rule;
+  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  if (!margin.ok()) return report(terminal, margin.error());
+  rule.margin = *margin;
+  const std::vector<std::string>& words = arguments.positionals;
+  const bool alone = words.size() == 1 && !is_campaign(words[0]);
+  auto input = alone ? read_alone(words[0]) : read_compared(words, rule);
+  if (!input.ok()) return report(terminal, input.error());
+  input->title = arguments.get("--title");
+  input->time = utc_now();
+  const std::string text = (*writer)(report::make_document(*input));
+  const std::string file = arguments.get("--output");
+  if (file.empty() || file == "-") {
+    terminal.print(text);
+    return exit_ok;
+  }
+  const Status written = write_file(file, text);
+  if (!written.ok()) {
+    terminal.complain(written.error().message);
+    return exit_io;
+  }
+  terminal.note(fmt::format("{} written, {} KiB\n", file, (text.size() + 1023) / 1024));
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "report",
+    .summary = "Write results or a comparison as one file to hand on: HTML, Markdown or CSV",
+    .positionals = "A [B] | CAMPAIGN",
+    .least_positionals = 1,
+    .most_positionals = 2,
+    .details =
+        "A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a\n"
+        "file another program wrote or a folder of such files. A alone is described, A and B are\n"
+        "compared, and of a CAMPAIGN the baseline with each of its other environments.\n"
+        "\n"
+        "HTML is one file that opens offline, with charts, the data behind each, and what differs\n"
+        "between the environments; docs/report.md says how to read it. Markdown has the same "
+        "tables,\n"
+        "CSV the table of cells. The exit status does not depend on the verdict.\n"
+        "\n"
+        "  assay report container-study -o report.html\n"
+        "  assay report results/bare-metal results/vm -o report.html --margin 1%\n"
+        "  assay report rccl.log --format md\n"
+        "\n",
+    .options =
+        {
+            {"--output", "FILE", "where to write, also -o; default: standard output", ""},
+            {"--format", "NAME",
+             "html, md or csv; default: by the ending of FILE, md on standard output",
+             "html md csv"},
+            {"--title", "TEXT", "title of the report; default: the environments' names", ""},
+            {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

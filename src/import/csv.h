@@ -1,0 +1,45 @@
+// Comma-separated values as other programs write them: quoted fields, doubled quotes, CRLF, a
+// byte-order mark.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+struct CsvRow {
+  std::vector<std::string> fields;  ///< trimmed, at least one
+  std::size_t line = 0;             ///< where it begins, from 1
+};
+
+/// Goes through rows; empty lines are skipped. A quoted field may span lines, up to 100 of them: a
+/// quote that is never closed must not swallow the file.
+class CsvReader {
+ public:
+  CsvReader(std::string_view text, char separator);
+  bool next(CsvRow& row);
+
+ private:
+  std::string_view rest_;
+  char separator_;
+  std::size_t line_ = 1;
+};
+
+/// Column names, to read rows by them.
+class CsvTable {
+ public:
+  CsvTable() = default;
+  explicit CsvTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  std::size_t size() const { return columns_.size(); }
+  const std::vector<std::string>& columns() const { return columns_; }
+  bool has(std::string_view column) const;
+  /// Empty if there is no such column or the row is too short.
+  std::string_view at(const CsvRow& row, std::string_view column) const;
+
+ private:
+  std::vector<std::string> columns_;
+};
+
+}  // namespace assay

@@ -1,0 +1,205 @@
+// Charts with a row for each cell or a square for each link.
+
+/** Width in pixels of text at 11 px, roughly. */
+function textWidth(text) {
+  return text.length * 6.1;
+}
+
+/** Where row labels go: beside the plot if they leave it most of the width, else above each row. */
+function labelPlace(labels, width) {
+  const longest = Math.max(...labels.map(textWidth));
+  const beside = longest <= 0.42 * width;
+  return {beside, left: beside ? Math.ceil(longest) + 12 : 0};
+}
+
+function barsHeight(chart) {
+  const rows = rowCount(chart.table);
+  const labels = unique(columnOf(chart.table, 'label').values).length;
+  return rows * 19 + labels * 24 + 56;
+}
+
+function barsSpec(chart, width, theme) {
+  const {table, settings} = chart;
+  const value = columnOf(table, 'value');
+  const rows = rowsOf(table).filter((row) => row.value !== null);
+  const keys = report.environments.filter((name) => rows.some((row) => row.environment === name));
+  const labels = unique(rows.map((row) => row.label));
+  // Blocks of a label and a bar for each environment, one under the other.
+  let top = 0;
+  const heads = [];
+  for (const label of labels) {
+    heads.push({y: top + 13, text: label});
+    top += 18;
+    for (const row of rows.filter((candidate) => candidate.label === label)) {
+      row.y = top;
+      row.series = row.environment;
+      row.tip = tipOf(row, value);
+      row.text = significant(row.value) + (keys.length > 1 ? ` ${row.environment}` : '');
+      top += 19;
+    }
+    top += 6;
+  }
+  const roofs = settings.roofs.map((roof) => ({
+    x: roof.value / value.factor, text: `roofline ${significant(roof.value / value.factor)}`}));
+  const x = valueScale('x', [0, ...rows.flatMap((row) => [row.value, row.high]), ...roofs.map((roof) => roof.x)],
+                       false, 'width', true);
+  // Room for the text at the end of the longest bar.
+  const longest = Math.max(...rows.map((row) => textWidth(row.text)));
+  x.domain[1] *= 1 + Math.min(1, (longest + 12) / Math.max(80, width - longest));
+  return {
+    ...frame(width, top + 56, theme),
+    data: [{name: 'bars', values: rows}, {name: 'heads', values: heads}, {name: 'roofs', values: roofs}],
+    scales: [x, ...seriesScales(keys, theme)],
+    axes: [guideOf(x, 'bottom', titled(value) + (roofs.length === 1 ? `, dashed: ${roofs[0].text}` : ''),
+                   roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
+    marks: [
+      {type: 'rule', from: {data: 'roofs'}, encode: {update: {
+        x: {scale: 'x', field: 'x'}, y: {value: 0}, y2: {signal: 'height'}, stroke: {value: theme.ink},
+        strokeDash: {value: [6, 4]}, tooltip: {field: 'text'}}}},
+      {type: 'rect', from: {data: 'bars'}, encode: {update: {
+        x: {scale: 'x', value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1}, height: {value: 15},
+        fill: {scale: 'colour', field: 'series'}, fillOpacity: {value: 0.85}, tooltip: {field: 'tip'}}}},
+      {type: 'rule', from: {data: 'bars'}, encode: {update: {
+        x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y', offset: 8.5},
+        stroke: {value: theme.ink}, strokeWidth: {value: 1.5}}}},
+      {type: 'text', from: {data: 'bars'}, encode: {update: {
+        x: {scale: 'x', field: 'high', offset: 6}, y: {field: 'y', offset: 12.5}, text: {field: 'text'},
+        fill: {value: theme.ink}}}},
+      {type: 'text', from: {data: 'heads'}, encode: {update: {
+        x: {value: 0}, y: {field: 'y'}, text: {field: 'text'}, fill: {value: theme.ink},
+        limit: {signal: 'width'}}}},
+    ],
+  };
+}
+
+function ratioHeight(chart, width) {
+  const labels = columnOf(chart.table, 'label').words || [];
+  const {beside} = labelPlace(labels, width);
+  return rowCount(chart.table) * (beside ? 22 : 36) + 92;
+}
+
+function ratioSpec(chart, width, theme) {
+  const {table, settings} = chart;
+  const rows = rowsOf(table).filter((row) => row.ratio !== null);
+  const {beside, left} = labelPlace(rows.map((row) => row.label), width);
+  const step = beside ? 22 : 36;
+  const bound = 1 + settings.margin;
+  // An interval of few runs may be endless; it is cut at the edge, not the effects squeezed.
+  const ratios = rows.map((row) => row.ratio).concat([1 / bound, bound]);
+  const spread = Math.max(...ratios) - Math.min(...ratios);
+  const cut = (v, otherwise) => (v === null ? otherwise
+    : Math.min(Math.max(v, Math.min(...ratios) - 2 * spread), Math.max(...ratios) + 2 * spread));
+  rows.forEach((row, i) => {
+    row.y = i * step + (beside ? step / 2 : 24);
+    row.low = cut(row.low, -1e9);
+    row.high = cut(row.high, 1e9);
+    row.tip = `${row.label}\n${row.verdict} ${row.ratio.toFixed(4)}`;
+  });
+  const seen = Object.keys(theme.verdicts).filter((name) => rows.some((row) => row.verdict === name));
+  const x = valueScale('x', rows.flatMap((row) => [row.low, row.high]).filter((v) => Math.abs(v) < 1e9)
+    .concat(ratios), false, [left, {signal: 'width'}], false);
+  const height = rows.length * step;
+  const better = settings.better === 'lower' ? 'lower is better' : 'higher is better';
+  const edge = {y: {value: 0}, y2: {value: height}};
+  return {
+    ...frame(width, height + 84, theme),
+    autosize: {type: 'pad'},
+    width: width - 16, height,
+    data: [{name: 'rows', values: rows}],
+    scales: [
+      x,
+      {name: 'colour', type: 'ordinal', domain: seen, range: seen.map((name) => theme.verdicts[name])},
+      {name: 'shape', type: 'ordinal', domain: seen, range: seen.map((name) => verdictShapes[name])},
+    ],
+    axes: [{...guideOf(x, 'bottom', `B over A, ${better}`,
+                       roundTicks(...x.domain, Math.max(2, Math.floor((width - left) / 80)))), grid: true}],
+    legends: [{fill: 'colour', shape: 'shape', orient: 'top', direction: 'horizontal', offset: 6,
+               columns: Math.max(1, Math.floor(width / 120))}],
+    marks: [
+      {type: 'rect', encode: {update: {
+        x: {scale: 'x', value: 1 / bound}, x2: {scale: 'x', value: bound}, ...edge,
+        fill: {value: theme.margin}}}},
+      {type: 'rule', encode: {update: {
+        x: {scale: 'x', value: 1}, ...edge, stroke: {value: theme.ink}, strokeWidth: {value: 1}}}},
+      {type: 'group', encode: {update: {x: {value: 0}, y: {value: 0}, width: {signal: 'width'},
+                                        height: {value: height}, clip: {value: true}}},
+       marks: [
+         {type: 'rule', from: {data: 'rows'}, encode: {update: {
+           x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y'},
+           stroke: {scale: 'colour', field: 'verdict'}, strokeWidth: {value: 2}}}},
+         {type: 'symbol', from: {data: 'rows'}, encode: {update: {
+           x: {scale: 'x', field: 'ratio'}, y: {field: 'y'}, size: {value: 64},
+           shape: {scale: 'shape', field: 'verdict'}, fill: {scale: 'colour', field: 'verdict'},
+           stroke: {value: theme.paper}, strokeWidth: {value: 0.75}, tooltip: {field: 'tip'}}}},
+       ]},
+      {type: 'text', from: {data: 'rows'}, encode: {update: {
+        x: {value: 0}, y: {field: 'y', offset: beside ? 4 : -11}, text: {field: 'label'},
+        fill: {value: theme.ink}, limit: {value: beside ? left : width - 20}}}},
+    ],
+  };
+}
+
+/** Cividis: ordered in lightness for every eye. */
+const heatColours = ['#00204d', '#31446b', '#666970', '#958f78', '#cab969', '#ffea46'];
+
+function heatColour(share) {
+  const place = Math.min(0.99999, Math.max(0, share)) * (heatColours.length - 1);
+  const i = Math.floor(place);
+  const parts = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  const from = parts(heatColours[i]), to = parts(heatColours[i + 1]);
+  return from.map((value, k) => Math.round(value + (to[k] - value) * (place - i)));
+}
+
+function heatEnds(table) {
+  const natural = new Intl.Collator('en', {numeric: true}).compare;
+  const of = (key) => unique(rowsOf(table).map((row) => row[key])).sort(natural);
+  return {from: of('from'), to: of('to')};
+}
+
+function heatHeight(chart, width) {
+  const {from, to} = heatEnds(chart.table);
+  const side = Math.min(46, (width - 90) / to.length);
+  return from.length * side + 120;
+}
+
+function heatSpec(chart, width, theme) {
+  const {table} = chart;
+  const value = columnOf(table, 'value');
+  const {from, to} = heatEnds(table);
+  const rows = rowsOf(table).filter((row) => row.value !== null);
+  const values = rows.map((row) => row.value);
+  const least = chart.settings.least / value.factor, most = chart.settings.most / value.factor;
+  const side = Math.min(46, (width - 90) / to.length);
+  const digits = Math.max(...values.map((v) => significant(v).length));
+  for (const row of rows) {
+    const rgb = heatColour(most > least ? (row.value - least) / (most - least) : 0.5);
+    row.fill = `rgb(${rgb.join(',')})`;
+    row.ink = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
+    row.text = side >= digits * 6.2 + 4 ? significant(row.value) : '';
+    row.tip = `${row.from} \u2192 ${row.to}\n${significant(row.value)} ${value.shown}`;
+  }
+  const band = (name, domain, range) => ({name, type: 'band', domain, range, padding: 0.04});
+  const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11});
+  return {
+    ...frame(width, 0, theme),
+    autosize: {type: 'pad'},
+    width: side * to.length, height: side * from.length,
+    data: [{name: 'links', values: rows}],
+    scales: [band('x', to, 'width'), band('y', from, 'height'),
+             {name: 'heat', type: 'linear', zero: false, range: heatColours,
+              domain: heatColours.map((_, i) => least + (most - least || 1) * i / (heatColours.length - 1))}],
+    axes: [axis('x', 'top', 'to'), axis('y', 'left', 'from')],
+    legends: [{fill: 'heat', type: 'gradient', orient: 'bottom', direction: 'horizontal', title: titled(value),
+               gradientLength: Math.max(120, Math.min(240, side * to.length)), gradientThickness: 12,
+               values: [least, (least + most) / 2, most],
+               encode: {labels: {update: {text: {signal: 'assayShort(datum.value)'}}}}}],
+    marks: [
+      {type: 'rect', from: {data: 'links'}, encode: {update: {
+        x: {scale: 'x', field: 'to'}, y: {scale: 'y', field: 'from'}, width: {scale: 'x', band: 1},
+        height: {scale: 'y', band: 1}, fill: {field: 'fill'}, tooltip: {field: 'tip'}}}},
+      {type: 'text', from: {data: 'links'}, encode: {update: {
+        x: {scale: 'x', field: 'to', band: 0.5}, y: {scale: 'y', field: 'from', band: 0.5},
+        align: {value: 'center'}, baseline: {value: 'middle'}, text: {field: 'text'}, fill: {field: 'ink'}}}},
+    ],
+  };
+}

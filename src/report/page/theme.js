@@ -1,0 +1,48 @@
+// Colours of charts. Series colours can be told apart with every common colour blindness and stand
+// out from the paper by 3:1 or more; lines differ by dash and mark as well.
+
+const themes = {
+  light: {
+    paper: '#ffffff', ink: '#1d2430', muted: '#566070', grid: '#e3e7ec', band: '#0072b2',
+    margin: '#e6ebf1',
+    series: ['#0072b2', '#c24d00', '#00785a', '#a3457a', '#6a4fa3', '#7d6200'],
+    verdicts: {EQUAL: '#00785a', FASTER: '#0072b2', SLOWER: '#c24d00', SHIFTED: '#7d6200',
+               INCONCLUSIVE: '#566070', UNSTABLE: '#6a4fa3', INVALID: '#a3457a'},
+  },
+  dark: {
+    paper: '#161b22', ink: '#e7ebf0', muted: '#a7b0bd', grid: '#2b323c', band: '#56b4e9',
+    margin: '#28303a',
+    series: ['#56b4e9', '#f08a3c', '#2fc49a', '#e28fbf', '#b9a3e3', '#d9c35a'],
+    verdicts: {EQUAL: '#2fc49a', FASTER: '#56b4e9', SLOWER: '#f08a3c', SHIFTED: '#d9c35a',
+               INCONCLUSIVE: '#a7b0bd', UNSTABLE: '#b9a3e3', INVALID: '#e28fbf'},
+  },
+};
+
+const dashes = [[], [7, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3]];
+const shapes = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'triangle-down'];
+const verdictShapes = {EQUAL: 'circle', FASTER: 'triangle-right', SLOWER: 'triangle-left', SHIFTED: 'diamond',
+                       INCONCLUSIVE: 'square', UNSTABLE: 'cross', INVALID: 'stroke'};
+
+function prefersDark() {
+  return window.matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+function configOf(theme) {
+  const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+  return {
+    aria: false,  // see silence()
+    background: theme.paper,
+    axis: {
+      labelColor: theme.muted, titleColor: theme.ink, domainColor: theme.muted,
+      tickColor: theme.muted, gridColor: theme.grid, labelFont: font, titleFont: font,
+      labelFontSize: 11, titleFontSize: 12, titleFontWeight: 'normal', titlePadding: 8, labelPadding: 4,
+      labelOverlap: 'parity',
+    },
+    legend: {
+      labelColor: theme.ink, titleColor: theme.ink, labelFont: font, titleFont: font,
+      labelFontSize: 12, titleFontSize: 12, symbolSize: 90, rowPadding: 4, columnPadding: 18, labelLimit: 260,
+    },
+    style: {'guide-label': {font}, 'guide-title': {font}},
+    text: {font, fontSize: 11, fill: theme.muted},
+  };
+}

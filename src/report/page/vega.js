@@ -1,0 +1,43 @@
+// Puts Vega together from the parts that the page carries. Expressions are interpreted: no code is
+// made from text, so the page's policy can forbid that.
+
+const vega = {};
+
+function loadVega() {
+  const loaded = {};
+  function load(name) {
+    // One part is asked for by two names.
+    if (name === 'vega-selections') name = 'vega-selection';
+    if (!loaded[name]) {
+      const module = loaded[name] = {exports: {}};
+      vegaParts[name](module.exports, module, load);
+    }
+    return loaded[name].exports;
+  }
+  Object.assign(load('vega-dataflow').transforms, load('vega-transforms'),
+                load('vega-view-transforms'), load('vega-encode'));
+  vega.parse = load('vega-parser').parse;
+  vega.View = load('vega-view').View;
+  vega.interpreter = load('vega-interpreter').expressionInterpreter;
+  load('vega-functions').expressionFunction('assayShort', (value) => short(value));
+  load('vega-functions').expressionFunction('assaySize', (value) => sizeText(value));
+}
+
+/** The figure describes the chart to screen readers; its marks would only repeat it. */
+function silence(marks) {
+  for (const mark of marks) {
+    mark.aria = false;
+    silence(mark.marks || []);
+  }
+}
+
+/** A view of `spec`, drawn as SVG into `container`; without one, for an image. */
+function viewOf(spec, container) {
+  silence(spec.marks);
+  return new vega.View(vega.parse(spec, null, {ast: true}), {
+    renderer: container ? 'svg' : 'none',
+    container,
+    hover: false,
+    expr: vega.interpreter,
+  });
+}

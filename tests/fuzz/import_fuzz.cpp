@@ -1,0 +1,66 @@
+// libFuzzer's entry to the importers. ASSAY_FUZZ_FORMAT names one of them; without it the text goes
+// to all, recognised or not. Whatever the bytes are, an importer must return, and what it returns
+// must be fit to be stored. ASSAY_FUZZ_LIST=1 lists the importers.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "import/importer.h"
+
+namespace {
+
+/// What the rest of assay relies on; ends the program if it does not hold.
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken: %s\n", what);
+  std::abort();
+}
+
+void check(const assay::Result<assay::Imported>& result) {
+  if (!result.ok()) {
+    require(!result.error().message.empty(), "an error says what is wrong");
+    return;
+  }
+  require(!result->records.empty(), "an import has records");
+  for (const assay::Record& record : result->records) {
+    require(!record.run.empty() && record.source.has_value(), "a record has a run and a source");
+    require(!record.cell.benchmark().empty(), "a record has a cell");
+    const bool passed = record.status == assay::RecordStatus::passed;
+    require(passed == record.reason.empty(), "a record has a reason exactly if it did not pass");
+    require(!passed || !record.metrics.empty(), "a record that passed has metrics");
+    for (const auto& [axis, value] : record.cell.values()) {
+      require(!axis.empty() && !value.empty(), "axes and their values are not empty");
+    }
+    for (const assay::Metric& metric : record.metrics) {
+      require(std::isfinite(metric.value) && !metric.name.empty(), "a metric is a finite number");
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  if (std::getenv("ASSAY_FUZZ_LIST") == nullptr) return 0;
+  for (const assay::Importer* importer : assay::importers()) {
+    std::printf("%.*s\n", static_cast<int>(importer->name().size()), importer->name().data());
+  }
+  std::exit(0);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const assay::ImportText input{{reinterpret_cast<const char*>(data), size}, "fuzzed"};
+  static const char* const only = std::getenv("ASSAY_FUZZ_FORMAT");
+  bool found = false;
+  for (const assay::Importer* importer : assay::importers()) {
+    if (only != nullptr && importer->name() != only) continue;
+    found = true;
+    const int sure = importer->recognises(input);
+    require(sure >= 0 && sure <= 100, "sureness is a percentage");
+    check(importer->import(input));
+  }
+  require(found, "ASSAY_FUZZ_FORMAT names an importer");
+  if (only == nullptr) check(assay::import_text(input, ""));
+  return 0;
+}

@@ -1,0 +1,134 @@
+#include "compare/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/random.h"
+#include "store/store.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Writes a fleet's stores; nodes 3 and 7 of twelve can be made odd.
+class FleetTest : public testing::Test {
+ protected:
+  struct Node {
+    double factor = 1;  ///< of the bandwidth of `triad`
+    std::string governor = "performance";
+    bool fails = false;  ///< `copy` is wrong
+    bool lacks_copy = false;
+  };
+
+  void write(const std::string& name, const Node& node) {
+    auto store = Store::open(folder_.path() / name);
+    ASSERT_TRUE(store.ok());
+    const Json fingerprint = {{"host", {{"name", name}}}, {"cpu", {{"governor", node.governor}}}};
+    Record record;
+    record.run = "r";
+    record.time = "2026-01-01T00:00:00.000Z";
+    record.device.backend = "cpu";
+    record.device.name = "cpu";
+    record.fingerprint = *store->append_fingerprint(fingerprint);
+    for (const char* op : {"copy", "triad"}) {
+      const bool copy = std::string(op) == "copy";
+      if (copy && node.lacks_copy) continue;
+      record.cell = Cell("memory", {{"op", op}});
+      record.status = copy && node.fails ? RecordStatus::failed : RecordStatus::passed;
+      record.reason = record.status == RecordStatus::failed ? "element 3 is 1" : "";
+      record.value.reset();
+      if (record.status == RecordStatus::passed) {
+        const double value = 1e11 * std::exp(0.003 * random_.normal()) * (copy ? 1 : node.factor);
+        record.value = Value{Quantity::bandwidth, value, {value, value}, std::nullopt, {}};
+      }
+      ASSERT_TRUE(store->append(record).ok());
+    }
+  }
+
+  void write_sound(int from, int to) {
+    for (int i = from; i < to; ++i) write("node" + std::to_string(10 + i), {});
+  }
+
+  Fleet judged() {
+    auto fleet = judge_fleet(folder_.path(), {}, {});
+    EXPECT_TRUE(fleet.ok()) << fleet.error().message;
+    return std::move(fleet).value();
+  }
+
+  TemporaryFolder folder_;
+  Random random_{3};
+};
+
+TEST_F(FleetTest, SoundNodesAreAlike) {
+  write_sound(0, 12);
+  const Fleet fleet = judged();
+  EXPECT_EQ(fleet.nodes, 12u);
+  EXPECT_EQ(fleet.series, 2u);
+  EXPECT_TRUE(fleet.odd.empty());
+}
+
+TEST_F(FleetTest, OddNodesAreNamedWithTheirCellsAndWhatSetsThemApart) {
+  write_sound(0, 10);
+  write("slow1", {.factor = 0.9, .governor = "powersave"});
+  write("slow2", {.factor = 0.92, .governor = "powersave"});
+  const Fleet fleet = judged();
+  ASSERT_EQ(fleet.odd.size(), 2u);
+  EXPECT_EQ(fleet.odd[0].name, "slow1");
+  ASSERT_EQ(fleet.odd[0].cells.size(), 1u);
+  EXPECT_EQ(fleet.odd[0].cells[0].key.cell, "memory op=triad");
+  EXPECT_NEAR(fleet.odd[0].cells[0].slower, 1 / 0.9, 0.02);
+  EXPECT_LT(fleet.odd[0].cells[0].value, fleet.odd[0].cells[0].median);
+  ASSERT_EQ(fleet.odd[0].differences.size(), 1u) << "its name sets every node apart: no cause";
+  EXPECT_EQ(fleet.odd[0].differences[0].path, "cpu.governor");
+  EXPECT_THAT(fleet.typical, HasSubstr("node"));
+}
+
+TEST_F(FleetTest, WhatManySoundNodesShareExplainsNothing) {
+  write_sound(0, 6);
+  for (int i = 0; i < 5; ++i) {
+    write("other" + std::to_string(i), {.governor = "schedutil"});
+  }
+  write("slow", {.factor = 0.9, .governor = "schedutil"});
+  const Fleet fleet = judged();
+  ASSERT_EQ(fleet.odd.size(), 1u);
+  for (const Difference& difference : fleet.odd[0].differences) {
+    EXPECT_NE(difference.path, "cpu.governor");
+  }
+}
+
+TEST_F(FleetTest, SmallDistancesDoNotMatter) {
+  write_sound(0, 11);
+  write("near", {.factor = 0.985});
+  EXPECT_TRUE(judged().odd.empty());
+}
+
+TEST_F(FleetTest, FailuresAndMissingCellsAreOdd) {
+  write_sound(0, 10);
+  write("wrong", {.fails = true});
+  write("lacking", {.lacks_copy = true});
+  folder_.write("broken/records.jsonl", "no record\n");
+  const Fleet fleet = judged();
+  ASSERT_EQ(fleet.odd.size(), 3u);
+  EXPECT_EQ(fleet.odd[0].name, "broken");
+  EXPECT_EQ(fleet.odd[1].name, "lacking");
+  EXPECT_THAT(fleet.odd[1].missing, ElementsAre("memory op=copy bandwidth"));
+  EXPECT_EQ(fleet.odd[2].name, "wrong");
+  EXPECT_THAT(fleet.odd[2].faults, ElementsAre(HasSubstr("failed: element 3 is 1")));
+}
+
+TEST_F(FleetTest, FewNodesAreNoFleet) {
+  write_sound(0, 3);
+  const auto few = judge_fleet(folder_.path(), {}, {});
+  ASSERT_FALSE(few.ok());
+  EXPECT_THAT(few.error().message, HasSubstr("results of 3 nodes; 4 are the least"));
+  EXPECT_FALSE(judge_fleet(folder_.path() / "none", {}, {}).ok());
+}
+
+}  // namespace
+}  // namespace assay

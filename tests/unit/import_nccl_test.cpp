@@ -1,0 +1,406 @@
+// nccl-tests and rccl-tests: every generation of their tables, and what happens to them on the way.
+#include <gmock/gmock.h>
+
+#include "import_samples.h"
+#include "import_test.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string settings =
+    "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg "
+    "iters: 1 validation: 1 graph: 0\n";
+const std::string header =
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "
+    "  algbw   busbw #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us) "
+    " (GB/s)  (GB/s)\n";
+const std::string row =
+    "  1073741824     268435456     float     sum      -1  10887.4   98.62  184.92      0  10867.5 "
+    "  98.80  185.26      0\n";
+
+TEST(ImportNccl, ARowGivesTwoCellsInUnitsOfTheSystem) {
+  const Imported result = imported(nccl_sample);
+  EXPECT_EQ(result.format, "nccl-tests");
+  ASSERT_EQ(result.records.size(), 4u);
+  EXPECT_THAT(result.warnings, IsEmpty());
+  const Record& record =
+      record_of(result, "collective op=all_reduce dtype=f32 redop=sum place=in ranks=2 size=2KiB");
+  EXPECT_EQ(record.metrics.front().name, "busbw");
+  EXPECT_EQ(metric_of(record, "busbw").value, 0.19e9);
+  EXPECT_EQ(metric_of(record, "busbw").unit, "bytes/s");
+  EXPECT_EQ(metric_of(record, "busbw").text, "0.19");
+  EXPECT_DOUBLE_EQ(metric_of(record, "time").value, 10.75e-6);
+  EXPECT_EQ(metric_of(record, "time").better, Better::lower);
+  EXPECT_EQ(metric_of(record, "wrong").value, 0);
+  EXPECT_EQ(record.device.backend, "other");
+  EXPECT_EQ(record.device.name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(record.source->tool, "nccl-tests");
+  EXPECT_EQ(record.source->version, "2.19.6");
+  EXPECT_EQ(record.source->line, 14u);
+  EXPECT_EQ(record.time, "");
+  EXPECT_EQ(note_of(record, "nccl"), "2.29.3+cuda13.1");
+  EXPECT_EQ(note_of(record, "iters"), "20");
+  EXPECT_EQ(note_of(record, "warmup_iters"), "1");
+  EXPECT_EQ(note_of(record, "hosts"), "node1");
+}
+
+TEST(ImportNccl, LostHashesChangeNothing) {
+  std::string text(nccl_sample);
+  std::erase(text, '#');
+  const Imported result = imported(text);
+  ASSERT_EQ(result.records.size(), 4u);
+  // The header has lost the mark of #wrong, too, so that only the column's place is known.
+  EXPECT_EQ(
+      value_of(result, "collective op=all_reduce dtype=f32 redop=sum place=out ranks=2 size=1KiB",
+               "busbw"),
+      0.1e9);
+}
+
+TEST(ImportNccl, LabelsOfSrun) {
+  const Imported result = imported(" 0: " + header.substr(0, header.find('\n') + 1) + " 0: " + row);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
+  EXPECT_EQ(imported("[0] " + row).records.size(), 2u);
+  EXPECT_EQ(imported("12: " + row).records.size(), 2u);
+}
+
+TEST(ImportNccl, TagsOfMpirunAlsoWithinARow) {
+  const std::string tag = "[1,0]<stdout>:";
+  std::string text = tag + settings + tag + header.substr(0, header.find('\n') + 1);
+  text += tag + row.substr(0, 60) + "[1,12]<stderr>:" + row.substr(60);
+  const Imported result = imported(text);
+  ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
+  EXPECT_EQ(metric_of(result.records[0], "busbw").value, 184.92e9);
+}
+
+TEST(ImportNccl, LinesOfLibrariesInBetweenAreNoRows) {
+  const Imported result = imported(
+      settings + "n1:3442:3442 [0] NCCL INFO Launch mode Parallel\n" + header +
+      "[1700000000.1] [n1:1:0] ucp_context.c:1 UCX WARN  network device\n" + row +
+      "n1:3442:3500 [0] NCCL INFO Channel 00 : 0 1 2 3\nRCCL version : 2.21.5-HEAD:1\n" + row);
+  EXPECT_EQ(result.records.size(), 4u);
+  EXPECT_THAT(result.warnings, IsEmpty());
+  EXPECT_EQ(note_of(result.records[0], "rccl_version"), "2.21.5-HEAD:1");
+}
+
+TEST(ImportNccl, RowsOfSizeZero) {
+  const Imported result = imported(settings + header +
+                                   "           0             0     float     sum      -1    35.20  "
+                                   "  0.00    0.00      0    34.05 "
+                                   "   0.00    0.00      0\n");
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].cell.text("size"), "0");
+  EXPECT_DOUBLE_EQ(metric_of(result.records[0], "time").value, 35.20e-6);
+}
+
+TEST(ImportNccl, NotAvailableIsNotZero) {
+  const Imported wrong = imported(settings + header +
+                                  " 8589934592     268435456     float    none      -1    20837  "
+                                  "412.23  360.71      0    20817  "
+                                  "412.64  361.06    N/A\n");
+  ASSERT_EQ(wrong.records.size(), 2u);
+  EXPECT_EQ(wrong.records[1].status, RecordStatus::passed);
+  EXPECT_EQ(wrong.records[1].metrics.size(), 3u);  // no count of wrong elements
+  const Imported half = imported(settings + header +
+                                 " 8589934592     268435456     float    none      -1    20837  "
+                                 "412.23  360.71      0    N/A    "
+                                 "N/A    N/A    N/A\n");
+  ASSERT_EQ(half.records.size(), 2u);
+  EXPECT_EQ(half.records[1].status, RecordStatus::unsupported);
+  EXPECT_THAT(half.records[1].metrics, IsEmpty());
+}
+
+TEST(ImportNccl, TheErrorColumnOfVersionsBefore213) {
+  const std::string old =
+      "# nThread 1 nGpus 8 minBytes 1 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 "
+      "validation: 1\n"
+      "#   Rank  0 Pid 112424 on localhost device  0 [0x1b] A100-SXM4-40GB\n"
+      "#       size         count    type   redop     time   algbw   busbw  error     time   algbw "
+      "  "
+      "busbw  error\n"
+      "   536870912     134217728   float     sum   4200.3  127.82  223.68  4e-07   4184.0  128.32 "
+      " "
+      "224.55    N/A\n"
+      "  1073741824     268435456   float     sum   8159.5  131.59  230.29  1e+00*  8176.5  131.32 "
+      " "
+      "229.81  1e+00\n";
+  const Imported result = imported(old, "all_reduce.log");
+  ASSERT_EQ(result.records.size(), 4u) << testing::PrintToString(result.warnings);
+  EXPECT_EQ(result.records[0].cell.id(),
+            "collective op=all_reduce dtype=f32 redop=sum place=out ranks=1 size=512MiB");
+  EXPECT_EQ(note_of(result.records[0], "error"), "4e-07");
+  EXPECT_EQ(result.records[0].status, RecordStatus::passed);
+  EXPECT_EQ(result.records[2].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[2].reason, "error 1e+00* is beyond its threshold");
+  EXPECT_EQ(result.records[3].status, RecordStatus::passed);
+}
+
+TEST(ImportNccl, OldTablesWithoutRedop) {
+  const Imported named = imported(
+      "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw "
+      " "
+      "error\n"
+      "        1024           128   float    21.75    0.05    0.02  0e+00    20.94    0.05    0.02 "
+      " "
+      "0e+00\n",
+      "all_gather.txt");
+  ASSERT_EQ(named.records.size(), 2u);
+  EXPECT_EQ(named.records[0].cell.id(),
+            "collective op=all_gather dtype=f32 redop=none place=out ranks=2 size=1KiB");
+  // The header has it, the row of an operation without one has not.
+  const Imported blank = imported(
+      header +
+          "        1024           128   float       -1    21.75    0.05    0.02     0    20.94   "
+          " 0.05    0.02     0\n",
+      "all_gather.txt");
+  ASSERT_EQ(blank.records.size(), 2u);
+  EXPECT_DOUBLE_EQ(metric_of(blank.records[1], "time").value, 20.94e-6);
+}
+
+TEST(ImportNccl, AHeaderWithSideWork) {
+  const Imported result = imported(settings.substr(0, settings.size() - 1) +
+                                   " side_work: 0 work_sms: 0 direction: H2D\n" + header + row);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(note_of(result.records[0], "side_work"), "0");
+  EXPECT_EQ(note_of(result.records[0], "iters"), "20");
+}
+
+TEST(ImportNccl, EventTimesAndSingleHalves) {
+  const Imported result = imported(
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 validation: 1\n"
+      "#                                                                in-place\n"
+      "#       size         count      type   redop    root     time   hipevt   algbw   busbw  "
+      "#wrong\n"
+      "     1048576        262144     float     sum      -1    37.37    30.25   28.06   49.11      "
+      " "
+      "0\n");
+  ASSERT_EQ(result.records.size(), 1u);
+  EXPECT_EQ(result.records[0].cell.text("place"), "in");
+  EXPECT_DOUBLE_EQ(metric_of(result.records[0], "time").value, 37.37e-6);
+  EXPECT_DOUBLE_EQ(metric_of(result.records[0], "event_time").value, 30.25e-6);
+  EXPECT_EQ(metric_of(result.records[0], "busbw").value, 49.11e9);
+}
+
+TEST(ImportNccl, TimesPerIteration) {
+  const std::string half = "     time   algbw   busbw  #wrong   i_min   i_max   i_p99  i_cv%";
+  const Imported result = imported(
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 validation: 1\n"
+      "#       size         count      type   redop    root" +
+      half + half +
+      "\n"
+      "     1048576        262144     float     sum      -1    37.37   28.06   49.11       0   "
+      "30.50   "
+      "45.00   44.50    12.5    37.64   27.86   48.75       0   31.00   46.00   45.50    13.5\n");
+  ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
+  EXPECT_DOUBLE_EQ(metric_of(result.records[0], "i_p99").value, 44.5e-6);
+  EXPECT_DOUBLE_EQ(metric_of(result.records[1], "i_max").value, 46e-6);
+  EXPECT_EQ(metric_of(result.records[1], "i_cv").value, 0.135);
+  EXPECT_EQ(metric_of(result.records[1], "busbw").value, 48.75e9);
+}
+
+TEST(ImportNccl, CpuTimesAreCellsOfTheirOwn) {
+  std::string cpu = header;
+  for (std::size_t at = cpu.find(" time"); at != std::string::npos;
+       at = cpu.find(" time", at + 8)) {
+    cpu.replace(at, 5, " cputime");
+  }
+  const Imported result = imported(settings + cpu + row);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].cell.text("timing"), "cpu");
+  EXPECT_DOUBLE_EQ(metric_of(result.records[0], "time").value, 10887.4e-6);
+}
+
+TEST(ImportNccl, TimeStampsOfRows) {
+  std::string stamped = header;
+  stamped.insert(stamped.find('\n'), "            timestamp");
+  const std::string text =
+      settings + stamped + row.substr(0, row.size() - 1) + "  2026-07-01 10:20:30\n";
+  const Imported result = imported(text);
+  ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
+  EXPECT_EQ(result.records[1].time, "2026-07-01T10:20:30");  // of a zone that nobody names
+  EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
+}
+
+TEST(ImportNccl, AlgorithmProtocolAndChannels) {
+  std::string named = header;
+  named.insert(named.find('\n'), "     algo     proto  nchannels");
+  const Imported result = imported(settings + named + row.substr(0, row.size() - 1) +
+                                   "     RING    SIMPLE         28\n");
+  ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
+  EXPECT_EQ(note_of(result.records[0], "algo"), "RING");
+  EXPECT_EQ(note_of(result.records[1], "proto"), "SIMPLE");
+  EXPECT_EQ(note_of(result.records[1], "nchannels"), "28");
+}
+
+TEST(ImportNccl, TheLineThatGfx942GluesToTheFirst) {
+  const Imported result = imported(
+      "On gfx942 architecture, using FNUZ FP8 types# rccl-tests version 2.18.3-develop:1 "
+      "rccl-headers=22803 rccl-library=22707\n# Collective test starting: reduce_scatter_perf\n" +
+      settings + header +
+      "     1048576        131072  fp8_e4m3     sum      -1    37.37   28.06   14.03      0    "
+      "37.64  "
+      " 27.86   13.93      0\n");
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].source->tool, "rccl-tests");
+  EXPECT_EQ(result.records[0].source->version, "2.18.3-develop:1");
+  EXPECT_EQ(note_of(result.records[0], "library"), "22707");
+  EXPECT_EQ(result.records[0].cell.text("op"), "reduce_scatter");
+  EXPECT_EQ(result.records[0].cell.text("dtype"), "e4m3");
+}
+
+TEST(ImportNccl, FnuzIsAnotherType) {
+  const Imported result =
+      imported("On gfx942 architecture, using FNUZ FP8 types\n" + settings + header +
+               "     1048576        131072  fp8_e4m3     sum      -1    37.37   28.06   14.03      "
+               "0    37.64  "
+               " 27.86   13.93      0\n");
+  EXPECT_EQ(result.records.at(0).cell.text("dtype"), "e4m3_fnuz");
+}
+
+TEST(ImportNccl, DevicesWithoutNamesAndListsThatAreCut) {
+  const Imported result =
+      imported(settings +
+               "#  Rank  0 Group  0 Pid    268 on inst-aq8lt-oke-rdma device  0 [0000:11:00]\n"
+               "#  Rank 15 Group  0 Pid    121 on inst-ao2dl-oke-rdma device  7 [0000:da:00]\n" +
+               header + row);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].device.name, "");
+  EXPECT_EQ(result.records[0].cell.text("ranks"), "16");
+  EXPECT_EQ(note_of(result.records[0], "hosts"), "inst-aq8lt-oke-rdma,inst-ao2dl-oke-rdma");
+}
+
+TEST(ImportNccl, SplitsCountTheRanksOfOneGroup) {
+  const Imported result = imported(settings +
+                                   "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:11:00] H100\n"
+                                   "#  Rank  1 Group  0 Pid 1 on n1 device  1 [0000:12:00] H100\n"
+                                   "#  Rank  2 Group  1 Pid 2 on n2 device  0 [0000:11:00] H100\n"
+                                   "#  Rank  3 Group  1 Pid 2 on n2 device  1 [0000:12:00] H100\n" +
+                                   header + row);
+  EXPECT_EQ(result.records.at(0).cell.text("ranks"), "2");
+}
+
+TEST(ImportNccl, RowsWithoutAnyHeader) {
+  const Imported result = imported(row + row, "/logs/mi325x_allreduce_1node.txt");
+  ASSERT_EQ(result.records.size(), 4u);
+  EXPECT_EQ(result.records[1].cell.id(),
+            "collective op=all_reduce dtype=f32 redop=sum place=in size=1GiB");
+  EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
+  // Nothing says which: a gathering operation, whose ranks only its sizes tell.
+  const Imported gathered = imported(
+      "  65536  512  float  none  -1  107.5  0.61  0.59  0  105.6  0.62  0.60  0\n", "x.txt");
+  EXPECT_EQ(gathered.records.at(0).cell.id(),
+            "collective op=unknown dtype=f32 redop=none place=out ranks=32 size=64KiB");
+}
+
+TEST(ImportNccl, SeveralRunsInOneFile) {
+  const std::string text = "$ ./all_reduce_perf -b 1G\n" + settings + header + row +
+                           "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 185.0\n" +
+                           "$ ./sendrecv_perf -b 1G\n" + settings + header + row + "#\n" +
+                           settings + header + row;
+  const Imported result = imported(text);
+  ASSERT_EQ(result.records.size(), 6u);
+  EXPECT_NE(result.records[0].run, result.records[2].run);
+  EXPECT_NE(result.records[2].run, result.records[4].run);
+  EXPECT_EQ(result.records[0].cell.text("op"), "all_reduce");
+  EXPECT_EQ(note_of(result.records[0], "average_busbw"), "185.0");
+  EXPECT_EQ(note_of(result.records[2], "average_busbw"), "");
+}
+
+TEST(ImportNccl, RowsThatAreCutKeepWhatIsWhole) {
+  const Imported result =
+      imported(settings + header + row + row.substr(0, row.find("185.26") + 3) + "\n");
+  ASSERT_EQ(result.records.size(), 3u);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_THAT(result.warnings[0], HasSubstr("line 5: the row is cut after 12 of 13 columns"));
+}
+
+TEST(ImportNccl, RowsOfDcgmHaveAColumnMore) {
+  std::string more = header;
+  more.insert(more.find('\n'), "  #iters");
+  const Imported result = imported(settings + more + row.substr(0, row.size() - 1) + "      20\n");
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(metric_of(result.records[1], "wrong").value, 0);
+}
+
+TEST(ImportNccl, RowsThatDoNotFitTheirTableAreNamed) {
+  const Imported result =
+      imported(settings + header + row + row.substr(0, row.size() - 1) + " 1 2 3\n");
+  EXPECT_EQ(result.records.size(), 2u);
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 5: looks like a row but has not")));
+}
+
+TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {
+  std::string bad = row;
+  bad.replace(bad.rfind('0'), 1, "1.23457e+06");
+  const Imported result =
+      imported(settings + header + row + bad + "# Out of bounds values : 1 FAILED\n");
+  ASSERT_EQ(result.records.size(), 4u);
+  EXPECT_EQ(result.records[2].status, RecordStatus::passed);
+  EXPECT_EQ(result.records[3].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[3].reason, "1.23457e+06 wrong elements");
+  EXPECT_EQ(metric_of(result.records[3], "busbw").value, 185.26e9);
+}
+
+TEST(ImportNccl, AFooterThatSaysFailedFailsTheRunIfNoRowSaysWhich) {
+  const Imported result =
+      imported(settings + header + row +
+               "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 185\n" + settings +
+               header + row + "# Out of bounds values : 0 OK\n");
+  ASSERT_EQ(result.records.size(), 4u);
+  EXPECT_EQ(result.records[0].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[1].reason, "the run says: 3 FAILED");
+  EXPECT_EQ(result.records[2].status, RecordStatus::passed);
+}
+
+TEST(ImportNccl, JsonDropsTheEnvironment) {
+  const Imported result = imported(nccl_json_sample);
+  ASSERT_EQ(result.records.size(), 2u);
+  const Record& out = record_of(
+      result, "collective op=all_gather dtype=f32 redop=none place=out ranks=2 size=1MiB");
+  EXPECT_EQ(metric_of(out, "busbw").value, 9.15e9);
+  EXPECT_EQ(metric_of(out, "busbw").text, "9.150000");
+  EXPECT_DOUBLE_EQ(metric_of(out, "i_p99").value, 60.9e-6);
+  EXPECT_EQ(out.time, "2026-07-01T10:20:30");
+  EXPECT_EQ(out.device.name, "NVIDIA H100");
+  EXPECT_EQ(out.status, RecordStatus::failed);  // of a run that found wrong results
+  EXPECT_EQ(result.records[1].reason, "3 wrong elements");
+  for (const Record& record : result.records) {
+    for (const auto& [key, value] : record.notes)
+      EXPECT_THAT(value, testing::Not(HasSubstr("hunter2")));
+  }
+}
+
+TEST(ImportNccl, TheReporterOfRcclTests) {
+  const Imported json = imported(rccl_json_sample);
+  EXPECT_EQ(json.format, "rccl-tests-json");
+  const std::string cell =
+      "collective op=all_reduce dtype=f32 redop=sum place=in ranks=16 size=1GiB";
+  EXPECT_EQ(value_of(json, cell, "busbw"), 349.86e9);
+  EXPECT_EQ(note_of(record_of(json, cell), "nodes"), "2");
+  const Imported lines = imported(
+      "{\"numCycle\":1,\"name\":\"AllReduce\",\"gpus\":8,\"size\":8,\"type\":\"half\",\"redop\":"
+      "\"sum\","
+      "\"inPlace\":0,\"time\":13.5,\"algBw\":0.1,\"busBw\":0.2,\"#wrong\":\"4\"}\n"
+      "{\"numCycle\":1,\"name\":\"AllReduce\",\"gpus\":8,\"size\":8,\"type\":\"half\",\"redop\":"
+      "\"sum\","
+      "\"inPlace\":1,\"time\":13.5,\"algBw\":0.1,\"busBw\":0.2,\"#wrong\":\"0\"}\n");
+  ASSERT_EQ(lines.records.size(), 2u);
+  EXPECT_EQ(lines.records[0].status, RecordStatus::failed);
+  EXPECT_EQ(lines.records[1].status, RecordStatus::passed);
+  EXPECT_EQ(lines.records[1].cell.text("ranks"), "8");
+  // Its CSV forgets a name that its rows have.
+  const Imported csv = imported(rccl_csv_sample);
+  EXPECT_EQ(csv.format, "rccl-tests-csv");
+  const Record& record =
+      record_of(csv, "collective op=all_to_all dtype=bf16 redop=none place=in ranks=16 size=1MiB");
+  EXPECT_EQ(metric_of(record, "busbw").value, 16.95e9);
+  EXPECT_EQ(note_of(record, "nodes"), "2");
+}
+
+}  // namespace
+}  // namespace assay

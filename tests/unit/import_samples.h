@@ -1,0 +1,283 @@
+// A small result of every format that has an importer, in its newest version unless said otherwise.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+inline constexpr std::string_view nccl_sample =
+    R"text(# nccl-tests version 2.19.6 nccl-headers=22903 nccl-library=22903
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 2 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid   4242 on      node1 device  0 [0000:0c:00] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid   4242 on      node1 device  1 [0000:22:00] NVIDIA H100 80GB HBM3
+NCCL version 2.29.3+cuda13.1
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+        1024           256     float     sum      -1    10.50    0.10    0.10       0    10.25    0.10    0.10       0
+        2048           512     float     sum      -1    11.00    0.19    0.19       0    10.75    0.19    0.19       0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 0.145
+#
+# Collective test concluded: all_reduce_perf
+)text";
+
+inline constexpr std::string_view nccl_json_sample =
+    R"text({"version":3,"start_time":"2026-07-01 10:20:30",
+"args":["\/opt\/bin\/all_gather_perf","-J","out.json"],"env":["SECRET_TOKEN=hunter2","PATH=\/bin"],"nccl_version":22903,
+"config":{"nthreads":1,"ngpus":2,"warmup_iters":1,"iterations":20,"aggregated_iterations":1,"validation":1,"graph":0,
+"blocking_collectives":"false","devices":[{"rank":0,"group":0,"pid":1,"hostname":"n1","device":0,"device_info":"NVIDIA H100"},
+{"rank":1,"group":0,"pid":1,"hostname":"n1","device":1,"device_info":"NVIDIA H100"}]},
+"results":[{"size":1048576,"count":131072,"type":"float","redop":"none","root":"    -1",
+"out_of_place":{"time":57.320000,"alg_bw":18.290000,"bus_bw":9.150000,"nwrong":0.000000},
+"out_of_place_per_iter":{"min_us":50.100000,"max_us":61.000000,"p99_us":60.900000,"cv_pct":2.500000},
+"in_place":{"time":58.000000,"alg_bw":18.080000,"bus_bw":9.040000,"nwrong":3.000000}}],
+"out_of_bounds":{"count":1,"okay":"false"},"average_bus_bandwidth":{"bandwidth":9.1,"okay":"unchecked"},"errors":[]}
+)text";
+
+inline constexpr std::string_view rccl_json_sample = R"text([
+{"numCycle":1,"name":"AllReduce","nodes":2,"ranks":16,"ranksPerNode":8,"gpusPerRank":1,"size":1073741824,"type":"float","redop":"sum","inPlace":0,"time":5753.0,"algBw":186.64,"busBw":349.95,"wrong":"0"},
+{"numCycle":1,"name":"AllReduce","nodes":2,"ranks":16,"ranksPerNode":8,"gpusPerRank":1,"size":1073741824,"type":"float","redop":"sum","inPlace":1,"time":5754.5,"algBw":186.59,"busBw":349.86,"wrong":"N/A"}
+]
+)text";
+
+inline constexpr std::string_view rccl_csv_sample =
+    R"text(numCycle,name,ranks,ranksPerNode,gpusPerRank,size,type,redop,inPlace,time,algBw,busBw,wrong
+1,AllToAll,2,16,8,1,1048576,bfloat16,none,0,57.32,18.29,17.15,0
+1,AllToAll,2,16,8,1,1048576,bfloat16,none,1,58.00,18.08,16.95,N/A
+)text";
+
+inline constexpr std::string_view perftest_sample =
+    R"text(---------------------------------------------------------------------------------------
+                    RDMA_Write BW Test
+ Dual-port       : OFF          Device         : mlx5_0
+ Number of qps   : 4            Transport type : IB
+ TX depth        : 128
+---------------------------------------------------------------------------------------
+ #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]
+ 65536      20000            23330.56            21167.79		     0.338685
+ 131072     20000            0.00                21443.14		     0.171545
+---------------------------------------------------------------------------------------
+)text";
+
+inline constexpr std::string_view perftest_json_sample = R"text({
+"test_info": {"test": "RDMA_Write Bidirectional BW Test", "Dual_port": "OFF", "Device": "mlx5_3", "Number_of_qps": 2, "TX_depth": 128, "Mtu": 4096},
+"results": {"MsgSize": 65536, "n_iterations": 10000, "BW_peak": 141.0, "BW_average": 140.88, "MsgRate": 0.268711}
+}
+)text";
+
+inline constexpr std::string_view transferbench_sample =
+    R"text(TransferBench v1.66.02 (with NIC support)
+NUM_ITERATIONS       =           10 : Running 10  timed iteration(s)
+Test 1:
+┌──────────────────────────┬──────────────┬───────────┬─────────────────┬───────────────────────┐
+│ Executor: Rank 0 GPU 00  │ 90.123 GB/s  │ 0.745 ms  │ 67108864 bytes  │ 91.000 GB/s (sum)     │
+│      Transfer 00         │ 45.500 GB/s  │ 0.737 ms  │ 33554432 bytes  │ F0 -> G000:008 -> F1  │
+│      Transfer 01         │ 45.500 GB/s  │ 0.737 ms  │ 33554432 bytes  │ F0 -> G000:008 -> F2  │
+│ Aggregate (CPU)          │ 80.000 GB/s  │ 0.839 ms  │ 67108864 bytes  │ Overhead: -0.010 ms   │
+└──────────────────────────┴──────────────┴───────────┴─────────────────┴───────────────────────┘
+Bytes Per Direction 67108864
+Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)
+ SRC+EXE\DST    CPU 00    GPU 00    GPU 01
+  CPU 00  ->     24.37     38.50     38.40
+  GPU 00  ->     45.20   1570.10     47.30
+)text";
+
+inline constexpr std::string_view nvbandwidth_sample = R"text(nvbandwidth Version: v0.8
+CUDA Runtime Version: 12080
+Driver Version: 570.86
+Device 0: NVIDIA H100 80GB HBM3 (00000000:19:00)
+
+Running device_to_device_bidirectional_memcpy_read_ce.
+memcpy CE GPU(row) <-> GPU(column) Read1 bandwidth (GB/s)
+           0         1
+ 0       N/A    180.90
+ 1    181.10       N/A
+
+SUM device_to_device_bidirectional_memcpy_read_ce_read1 362.00
+MIN device_to_device_bidirectional_memcpy_read_ce_read1 180.90
+Running host_device_latency_sm.
+memory latency SM CPU(row) <-> GPU(column) (ns)
+           0         1
+ 0    700.10    701.20
+
+SUM host_device_latency_sm 1401.30
+Running multinode_device_to_device_memcpy_read_ce.
+Waived: 
+)text";
+
+inline constexpr std::string_view nvbandwidth_json_sample =
+    R"text({"nvbandwidth":{"CUDA Runtime Version":12080,"Driver Version":"570.86","GPU Device list":["0: NVIDIA H100 80GB HBM3 (00000000:19:00): (n1)"],"git_version":"v0.8","version":"v0.8","testcases":[
+{"name":"device_to_device_memcpy_read_ce","status":"Passed","bandwidth_description":"memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)","bandwidth_matrix":[["N/A","369.36"],["369.40","N/A"]],"sum":738.76,"min":369.36,"max":369.4,"average":369.38},
+{"name":"multinode_bisect","status":"Waived"},{"name":"device_local_copy","status":"Error"}]
+}
+}
+)text";
+
+inline constexpr std::string_view rocm_sample = R"text(         RocmBandwidthTest Version: 2.6.0
+         Launch Command is: rocm-bandwidth-test -A
+Device: 0,  AMD EPYC 9534
+Device: 2,  AMD Instinct MI300X,  GPU-c5f7,  05:0.0
+          Inter-Device Access
+          D/D       0         1
+          0         1         1
+          1         1         1
+          Bidirectional copy peak bandwidth GB/s
+          D/D       0         1
+          0         N/A       55.123
+          1         55.123    N/A
+)text";
+
+inline constexpr std::string_view babelstream_sample = R"text(BabelStream
+Version: 5.0
+Implementation: HIP
+Running all 5 kernels 100 times
+Precision: float
+Array size: 1073.7 MB (=1.1 GB)
+Total size: 3221.2 MB (=3.2 GB)
+Using HIP device AMD Instinct MI300X
+Driver: 60342131
+Function    GB/s        Min (sec)   Max         Average     
+Copy        4012.345    0.00054     0.00061     0.00055     
+Triad       3990.001    0.00081     0.00084     0.00082     
+)text";
+
+inline constexpr std::string_view babelstream_csv_sample =
+    R"text(function,num_times,n_elements,sizeof,max_GiB_per_sec,min_runtime,max_runtime,avg_runtime
+Copy,100,134217728,8,3725.29,0.00054,0.00061,0.00055
+Dot,100,134217728,8,3500.5,0.00057,0.00062,0.00058
+)text";
+
+inline constexpr std::string_view vllm_sample =
+    R"text({"date":"20260301-101112","endpoint_type":"openai-chat","backend":"openai-chat","label":null,"model_id":"m","tokenizer_id":"m","num_prompts":3,"request_rate":"inf","burstiness":1.0,"max_concurrency":8,"duration":2.0,"completed":3,"failed":0,"total_input_tokens":30,"total_output_tokens":7,"request_throughput":1.5,"request_goodput":null,"output_throughput":3.5,"total_token_throughput":18.5,"input_lens":[10,10,10],"output_lens":[4,3,0],"ttfts":[0.2,0.4,0.0],"itls":[[0.1,0.1,0.4],[0.1,0.1],[]],"errors":["","",""],"mean_ttft_ms":200.0,"median_ttft_ms":200.0,"std_ttft_ms":163.29931618554522,"p99_ttft_ms":396.0,"p99.9_ttft_ms":399.6,"mean_itl_ms":160.0,"mean_e2el_ms":500.0}
+{"date":"20260301-101212","endpoint_type":"openai-chat","model_id":"m","num_prompts":10,"request_rate":2.5,"burstiness":2.0,"max_concurrency":null,"duration":4.0,"completed":9,"total_input_tokens":90,"total_output_tokens":70,"request_throughput":2.25,"output_throughput":17.5,"mean_ttft_ms":12.5}
+)text";
+
+inline constexpr std::string_view vllm_throughput_sample =
+    R"text({"elapsed_time": 227.28808270697482, "num_requests": 256, "total_num_tokens": 557056, "requests_per_second": 1.1263239011525354, "tokens_per_second": 2450.880808907917, "input": 128, "ouput": 2048}
+)text";
+
+inline constexpr std::string_view vllm_latency_sample =
+    R"text({"avg_latency": 2.0, "latencies": [1.0, 3.0], "percentiles": {"10": 1.2, "50": 2.0, "99": 2.98}}
+)text";
+
+inline constexpr std::string_view sglang_sample =
+    R"text({"backend": "sglang", "dataset_name": "random", "request_rate": Infinity, "max_concurrency": 16, "sharegpt_output_len": null, "random_input_len": 1024, "random_output_len": 128, "random_range_ratio": 0.0, "duration": 10.5, "completed": 100, "total_input_tokens": 51200, "total_output_tokens": 6400, "total_output_tokens_retokenized": 6390, "request_throughput": 9.52, "input_throughput": 4876.2, "output_throughput": 609.5, "mean_e2e_latency_ms": 1500.5, "median_e2e_latency_ms": 1490.0, "std_e2e_latency_ms": 100.0, "mean_ttft_ms": 80.25, "median_ttft_ms": 75.0, "std_ttft_ms": 20.0, "p99_ttft_ms": 150.0, "mean_tpot_ms": 11.2, "mean_itl_ms": 11.1, "p95_itl_ms": 15.0, "concurrency": 14.3, "accept_length": NaN}
+{"backend": "sglang", "dataset_name": "random", "request_rate": 4, "max_concurrency": null, "random_input_len": 1024, "random_output_len": 128, "random_range_ratio": 0.0, "duration": 25.0, "completed": 0, "total_input_tokens": 0, "total_output_tokens": 0, "total_output_tokens_retokenized": 0, "request_throughput": 0.0, "output_throughput": 0.0, "mean_e2e_latency_ms": 0.0, "mean_ttft_ms": 0.0}
+)text";
+
+inline constexpr std::string_view guidellm_sample =
+    R"text({"metadata":{"version":2,"guidellm_version":"0.5.0","platform":"Linux-6.8"},"benchmarks":[
+{"type_":"generative_benchmark","config":{"strategy":{"type_":"constant","rate":5.0}},"scheduler_metrics":{"start_time":1767225600.0,"requests_made":{"successful":50,"incomplete":1,"errored":2,"total":53}},
+"metrics":{"request_totals":{"successful":50,"incomplete":1,"errored":2,"total":53},
+"requests_per_second":{"successful":{"mean":4.9,"median":5.0,"count":50}},"output_tokens_per_second":{"successful":{"mean":612.5,"count":50}},
+"request_latency":{"successful":{"mean":1.25,"median":1.2,"std_dev":0.1,"count":50,"percentiles":{"p90":1.4,"p99":1.6}}},
+"time_to_first_token_ms":{"successful":{"mean":45.5,"median":44.0,"std_dev":3.0,"count":50,"percentiles":{"p99":55.0}}},
+"output_token_count":{"successful":{"mean":125.0,"total_sum":6250,"count":50}}}}]}
+)text";
+
+inline constexpr std::string_view aiperf_sample =
+    R"text({"request_throughput":{"unit":"requests/sec","avg":9.5},"output_token_throughput":{"unit":"tokens/sec","avg":1200.5},
+"request_latency":{"unit":"ms","avg":1000.5,"p1":900.0,"p50":990.0,"p90":1100.0,"p99":1200.0,"min":890.0,"max":1210.0,"std":50.0},
+"time_to_first_token":{"unit":"ms","avg":80.5,"p50":79.0,"p99":120.0,"min":70.0,"max":121.0,"std":9.5},
+"output_sequence_length":{"unit":"tokens","avg":126.0,"p50":128.0,"std":2.0},"request_count":{"unit":"requests","avg":100.0},
+"error_request_count":{"unit":"requests","avg":2.0},
+"input_config":{"endpoint":{"model_names":["m"],"type":"chat"},"loadgen":{"concurrency":10,"request_count":100}},
+"was_cancelled":false,"error_summary":[],"start_time":"2026-01-01T00:00:00.000000","end_time":"2026-01-01T00:00:11.000000"}
+)text";
+
+inline constexpr std::string_view llama_sample = R"text([
+  {"build_commit":"8cf427ff","build_number":5163,"cpu_info":"AMD EPYC","gpu_info":"AMD Instinct MI300X","backends":"ROCm","model_filename":"m.gguf","model_type":"llama 7B Q4_0","n_batch":2048,"n_ubatch":512,"n_threads":8,"type_k":"f16","type_v":"f16","n_gpu_layers":99,"split_mode":"layer","flash_attn":false,"n_prompt":512,"n_gen":0,"n_depth":0,"test_time":"2026-01-02T03:04:05Z","avg_ns":68000000,"stddev_ns":100000,"avg_ts":7529.411765,"stddev_ts":11.000000,"samples_ns":[68000000],"samples_ts":[7529.41]},
+  {"build_commit":"8cf427ff","model_type":"llama 7B Q4_0","n_prompt":0,"n_gen":128,"n_depth":512,"test_time":"2026-01-02T03:04:06Z","avg_ns":1000000000,"avg_ts":128.000000,"stddev_ts":0.500000}
+]
+)text";
+
+inline constexpr std::string_view llama_csv_sample =
+    R"text(build_commit,build_number,cpu_info,gpu_info,backends,model_filename,model_type,n_batch,n_gen,n_prompt,test_time,avg_ns,stddev_ns,avg_ts,stddev_ts
+"8cf427ff","5163","AMD EPYC, 64 cores","NVIDIA H100","CUDA","m.gguf","llama 7B Q4_0","2048","0","512","2026-01-02T03:04:05Z","68000000","100000","7529.411765","11.000000"
+)text";
+
+inline constexpr std::string_view llama_sql_sample = R"text(CREATE TABLE IF NOT EXISTS test (
+  build_commit TEXT
+);
+
+INSERT INTO test (build_commit, gpu_info, model_type, n_prompt, n_gen, avg_ns, avg_ts, stddev_ts) VALUES ('8cf427ff', 'NVIDIA H100, one', 'llama 7B Q4_0', '0', '128', '1000000000', '128.000000', '0.500000');
+)text";
+
+inline constexpr std::string_view llama_markdown_sample =
+    R"text(  Device 0: NVIDIA H100, compute capability 9.0, VMM: yes
+| model                          |       size |     params | backend    | ngl |          test |                  t/s |
+| ------------------------------ | ---------: | ---------: | ---------- | --: | ------------: | -------------------: |
+| llama 7B mostly Q4_0           |   3.56 GiB |     6.74 B | CUDA       |  99 |        pp 512 |     2368.80 ± 93.24 |
+| llama 7B mostly Q4_0           |   3.56 GiB |     6.74 B | CUDA       |  99 | tg128 @ d512 |      131.42 ± 0.59 |
+
+build: 8cf427ff (5163)
+)text";
+
+inline constexpr std::string_view superbench_sample =
+    R"text({"node": "node-1", "kernel-launch/event_time:0": 0.0058, "kernel-launch/event_time:1": 0.0061, "kernel-launch/return_code": 0, "rccl-bw:default/allreduce_1073741824_busbw:0": 349.9, "gpu-copy-bw:perf/0/gpu0_to_gpu1_bw": 45.2, "gpu-copy-bw:perf/return_code": 33, "monitor/gpu_temperature": null}
+{"node": "node-2", "kernel-launch/event_time:0": 0.0059, "kernel-launch/return_code": 0}
+)text";
+
+inline constexpr std::string_view mad_sample =
+    R"text(model,n_gpus,precision,pipeline,args,tags,docker_file,base_docker,docker_sha,docker_image,git_commit,machine_name,gpu_architecture,performance,metric,relative_change,status,build_duration,test_duration
+pyt_huggingface_bert,8,fp16,pyt,--a 1,"pyt,bert",f,b,s,i,abc,host1,gfx942,1234.5,samples_per_second,,SUCCESS,1,2
+pyt_vllm_llama,8,fp16,pyt,,vllm,f,b,s,i,abc,host1,gfx942,,tokens/s,,FAILURE,1,2
+)text";
+
+inline constexpr std::string_view google_sample =
+    R"text({"context":{"date":"2026-01-02T03:04:05+00:00","host_name":"h","executable":"./bench","num_cpus":8,"mhz_per_cpu":3000,"cpu_scaling_enabled":false,"library_version":"v1.9.0","library_build_type":"release"},
+"benchmarks":[{"name":"BM_Copy/64/threads:2","run_name":"BM_Copy/64/threads:2","run_type":"iteration","repetitions":2,"repetition_index":0,"threads":2,"iterations":1000,"real_time":12.5,"cpu_time":12.0,"time_unit":"ns","bytes_per_second":5.12e9,"hits":3.5},
+{"name":"BM_Copy/64/threads:2","run_name":"BM_Copy/64/threads:2","run_type":"iteration","repetitions":2,"repetition_index":1,"threads":2,"iterations":1000,"real_time":13.5,"cpu_time":13.0,"time_unit":"ns","bytes_per_second":4.9e9},
+{"name":"BM_Copy/64/threads:2_cv","run_name":"BM_Copy/64/threads:2","run_type":"aggregate","repetitions":2,"threads":2,"aggregate_name":"cv","aggregate_unit":"percentage","iterations":2,"real_time":0.05,"cpu_time":0.05,"time_unit":"ns"},
+{"name":"BM_Bad","run_name":"BM_Bad","run_type":"iteration","error_occurred":true,"error_message":"no file","iterations":0,"real_time":0.0,"cpu_time":0.0,"time_unit":"us"}]}
+)text";
+
+inline constexpr std::string_view nvbench_sample =
+    R"text({"meta":{"argv":["./b"],"version":{"nvbench":{"string":"0.1.0"}}},"devices":[{"id":0,"name":"NVIDIA H100"}],
+"benchmarks":[{"name":"copy","index":0,"axes":[],"states":[
+{"name":"Device=0 T=I32 Elements=2^20","device":0,"axis_values":[{"name":"T{ct}","type":"string","value":"I32"},{"name":"Elements{io}","type":"int64","value":"1048576"}],
+"summaries":[{"tag":"nv/cold/sample_size","name":"Samples","hint":"sample_size","data":[{"name":"value","type":"int64","value":"1000"}]},
+{"tag":"nv/cold/time/gpu/mean","name":"GPU Time","hint":"duration","data":[{"name":"value","type":"float64","value":"6.25e-05"}]},
+{"tag":"nv/cold/bw/global/bytes_per_second","name":"GlobalMem BW","hint":"byte_rate","data":[{"name":"value","type":"float64","value":"3.0e+12"}]}],"is_skipped":false},
+{"name":"Device=0 T=F64","device":0,"axis_values":[{"name":"T{ct}","type":"string","value":"F64"}],"summaries":null,"is_skipped":true,"skip_reason":"not enough memory"}]}]}
+)text";
+
+/// Every importer's name and a text of its format.
+inline std::vector<std::pair<std::string_view, std::string_view>> import_samples() {
+  return {{"aiperf", aiperf_sample},
+          {"babelstream", babelstream_sample},
+          {"babelstream-csv", babelstream_csv_sample},
+          {"google-benchmark", google_sample},
+          {"guidellm", guidellm_sample},
+          {"llama-bench", llama_sample},
+          {"llama-bench-csv", llama_csv_sample},
+          {"llama-bench-md", llama_markdown_sample},
+          {"llama-bench-sql", llama_sql_sample},
+          {"mad", mad_sample},
+          {"nccl-tests", nccl_sample},
+          {"nccl-tests-json", nccl_json_sample},
+          {"nvbandwidth", nvbandwidth_sample},
+          {"nvbandwidth-json", nvbandwidth_json_sample},
+          {"nvbench", nvbench_sample},
+          {"perftest", perftest_sample},
+          {"perftest-json", perftest_json_sample},
+          {"rccl-tests-csv", rccl_csv_sample},
+          {"rccl-tests-json", rccl_json_sample},
+          {"rocm-bandwidth-test", rocm_sample},
+          {"sglang", sglang_sample},
+          {"superbench", superbench_sample},
+          {"transferbench", transferbench_sample},
+          {"vllm-latency", vllm_latency_sample},
+          {"vllm-serving", vllm_sample},
+          {"vllm-throughput", vllm_throughput_sample}};
+}
+
+}  // namespace assay

@@ -1,0 +1,147 @@
+// Results of load generators: what they state, what their arrays say, and what cannot be a result.
+#include <gmock/gmock.h>
+
+#include "import/serving.h"
+#include "import_samples.h"
+#include "import_test.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
+  const Imported result = imported(vllm_sample);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_NE(result.records[0].run, result.records[1].run);
+  const Record& first =
+      record_of(result, "serving request_rate=inf max_concurrency=8 num_prompts=3");
+  EXPECT_EQ(first.metrics.front().name, "output_throughput");
+  EXPECT_EQ(metric_of(first, "output_throughput").unit, "tokens/s");
+  EXPECT_EQ(metric_of(first, "mean_ttft").value, 0.2);
+  EXPECT_EQ(metric_of(first, "mean_ttft").text, "200.0");
+  EXPECT_DOUBLE_EQ(metric_of(first, "mean_ttft_nonempty").value, 0.3);
+  EXPECT_EQ(metric_of(first, "p99_9_ttft").value, 0.3996);
+  EXPECT_EQ(metric_of(first, "mean_e2el").value, 0.5);
+  EXPECT_EQ(metric_of(first, "empty_replies").value, 1);
+  EXPECT_EQ(metric_of(first, "longest_stall").value, 0.4);
+  EXPECT_DOUBLE_EQ(metric_of(first, "median_longest_stall").value, 0.25);
+  EXPECT_EQ(first.time, "2026-03-01T10:11:12");
+  EXPECT_EQ(note_of(first, "flag"),
+            "1 of 3 replies are empty and count as successes; mean TTFT 0.200 s as stated, 0.300 s "
+            "without them");
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 1: 1 of 3 replies are empty")));
+  const Record& second = record_of(
+      result, "serving request_rate=2.5 burstiness=2 max_concurrency=none num_prompts=10");
+  EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts less completed
+  EXPECT_EQ(second.status, RecordStatus::passed);
+  EXPECT_EQ(second.source->line, 2u);
+}
+
+TEST(ImportVllm, WhatItsArraysDenyIsNamed) {
+  std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
+  text.replace(text.find("\"mean_ttft_ms\":200.0"), 20, "\"mean_ttft_ms\":100.0");
+  text.replace(text.find("\"completed\":3"), 13, "\"completed\":2");
+  text.replace(text.find("\"num_prompts\":3"), 15, "\"num_prompts\":4");
+  const Imported result = imported(text);
+  EXPECT_THAT(result.warnings,
+              ElementsAre(HasSubstr("num_prompts is 4, its arrays hold 3 requests"),
+                          HasSubstr("completed is 2, its arrays hold 3 requests without an error"),
+                          HasSubstr("mean_ttft_ms is stated as 100.0, its arrays give 200.000000"),
+                          HasSubstr("replies are empty")));
+  text.replace(text.find("[0.2,0.4,0.0]"), 13, "[0.2,0.4]");
+  EXPECT_THAT(imported(text).warnings, ElementsAre(HasSubstr("do not fit together, not used")));
+}
+
+TEST(ImportVllm, MoreFailuresThanSuccessesAreNoResult) {
+  const Imported result = imported(
+      R"({"num_prompts":100,"request_rate":1,"completed":40,"failed":60,"total_output_tokens":500,"request_throughput":1.0,"output_throughput":5.0,"mean_ttft_ms":1.0})");
+  EXPECT_EQ(result.records.at(0).status, RecordStatus::failed);
+  EXPECT_EQ(result.records.at(0).reason, "60 of 100 requests failed");
+  EXPECT_EQ(metric_of(result.records.at(0), "output_throughput").value, 5);
+  const Imported empty = imported(
+      R"({"num_prompts":100,"request_rate":1,"completed":100,"total_output_tokens":0,"request_throughput":1.0,"output_throughput":0.0,"mean_ttft_ms":1.0})");
+  EXPECT_EQ(empty.records.at(0).reason, "no reply has a token");
+}
+
+TEST(ImportVllm, ThroughputAndLatency) {
+  const Imported throughput = imported(vllm_throughput_sample);
+  const Record& record =
+      record_of(throughput, "vllm_throughput num_requests=256 tokens=557056 input=128 output=2048");
+  EXPECT_EQ(metric_of(record, "tokens_per_second").value, 2450.880808907917);
+  EXPECT_EQ(metric_of(record, "tokens_per_second").text, "2450.880808907917");
+  const Imported latency = imported(vllm_latency_sample);
+  EXPECT_EQ(value_of(latency, "vllm_latency", "mean_latency"), 2);
+  EXPECT_EQ(value_of(latency, "vllm_latency", "p99_latency"), 2.98);
+  EXPECT_THAT(latency.warnings, IsEmpty());
+  EXPECT_THAT(
+      imported(R"({"avg_latency": 2.5, "latencies": [1.0, 3.0], "percentiles": {"50": 2.0}})")
+          .warnings,
+      ElementsAre(HasSubstr("avg_latency is stated as 2.5, its latencies give 2")));
+  EXPECT_THAT(
+      imported(R"({"avg_latency": 2.5, "latencies": [], "percentiles": {"50": 2.0}})").warnings,
+      ElementsAre(HasSubstr("keeps no single latencies")));
+}
+
+TEST(ImportSglang, BareInfinityAndNoTokenAtAll) {
+  const Imported result = imported(sglang_sample);
+  EXPECT_EQ(result.format, "sglang");
+  ASSERT_EQ(result.records.size(), 2u);
+  const Record& first = record_of(
+      result,
+      "serving dataset_name=random request_rate=inf max_concurrency=16 random_input_len=1024 "
+      "random_output_len=128 random_range_ratio=0");
+  EXPECT_EQ(metric_of(first, "median_e2el").value, 1.49);
+  EXPECT_EQ(metric_of(first, "p95_itl").value, 0.015);
+  EXPECT_EQ(result.records[1].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[1].reason, "no request completed; no reply has a token");
+}
+
+TEST(ImportGuidellm, DistributionsOfSuccessfulRequests) {
+  const Imported result = imported(guidellm_sample);
+  const Record& record =
+      record_of(result, "serving strategy=constant request_rate=5 max_concurrency=none");
+  EXPECT_EQ(metric_of(record, "output_throughput").value, 612.5);
+  EXPECT_EQ(metric_of(record, "p99_ttft").value, 0.055);
+  EXPECT_EQ(metric_of(record, "median_e2el").value, 1.2);
+  EXPECT_EQ(metric_of(record, "failed").value, 2);
+  EXPECT_EQ(record.time, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(record.source->version, "0.5.0");
+  std::string failed(guidellm_sample);
+  failed.replace(failed.find("\"total_sum\":6250"), 16, "\"total_sum\":0");
+  EXPECT_EQ(imported(failed).records.at(0).reason, "no reply has a token");
+}
+
+TEST(ImportAiperf, TagsWithTheirUnits) {
+  const Imported result = imported(aiperf_sample);
+  const Record& record = record_of(result, "serving concurrency=10 request_count=100");
+  EXPECT_EQ(metric_of(record, "request_throughput").unit, "1/s");
+  EXPECT_EQ(metric_of(record, "output_token_throughput").value, 1200.5);
+  EXPECT_EQ(metric_of(record, "p99_e2el").value, 1.2);
+  EXPECT_EQ(metric_of(record, "median_ttft").value, 0.079);
+  EXPECT_EQ(metric_of(record, "mean_output_sequence_length").better, Better::neither);
+  EXPECT_EQ(record.status, RecordStatus::passed);
+  std::string cancelled(aiperf_sample);
+  cancelled.replace(cancelled.find("\"was_cancelled\":false"), 21, "\"was_cancelled\":true");
+  EXPECT_EQ(imported(cancelled).records.at(0).status, RecordStatus::interrupted);
+}
+
+TEST(ImportServing, TimesAndRates) {
+  EXPECT_EQ(iso_time("2026-01-02 03:04:05"), "2026-01-02T03:04:05");
+  EXPECT_EQ(iso_time("2026-01-02T03:04:05.123456Z"), "2026-01-02T03:04:05Z");
+  EXPECT_EQ(iso_time("2026-01-01T01:04:05+02:30"), "2025-12-31T22:34:05Z");
+  EXPECT_EQ(iso_time("2026-13-02T03:04:05Z"), "");
+  EXPECT_EQ(iso_time("Mon Dec  5"), "");
+  EXPECT_EQ(rate_text("16.0"), "16");
+  EXPECT_EQ(rate_text("Infinity"), "inf");
+  EXPECT_EQ(rate_text(""), "none");
+  EXPECT_EQ(compact_time("20241109-150547"), "2024-11-09T15:05:47");
+  EXPECT_EQ(compact_time("20241109-15054x"), "");
+  EXPECT_EQ(unix_time(1767225600), "2026-01-01T00:00:00Z");
+  EXPECT_EQ(unix_time(-1), "");
+}
+
+}  // namespace
+}  // namespace assay

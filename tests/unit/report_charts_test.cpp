@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/charts.h"
+#include "report/display.h"
+#include "report_input.h"
+#include "test_record.h"
+
+namespace assay::report {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<Mark> line_of(const std::vector<double>& values) {
+  std::vector<Mark> line;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Mark mark;
+    mark.x = static_cast<double>(i + 1);
+    mark.centre.median = values[i];
+    line.push_back(mark);
+  }
+  return line;
+}
+
+const Field& field(const Table& table, std::size_t row, const std::string& key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return table.rows.at(row).at(i);
+  }
+  ADD_FAILURE() << "no column " << key;
+  static const Field none;
+  return none;
+}
+
+TEST(ReportCharts, SaturationIsWhereACurveComesToStayNearItsBest) {
+  const auto point = saturation_of(line_of({10, 50, 89, 91, 100, 95}));
+  ASSERT_TRUE(point.has_value());
+  EXPECT_EQ(point->x, 4);
+  EXPECT_EQ(point->plateau, 100);
+  EXPECT_FALSE(saturation_of(line_of({95, 96, 100})).has_value());      // no rise was seen
+  EXPECT_FALSE(saturation_of(line_of({10, 100, 50, 60})).has_value());  // a cache, no plateau
+  EXPECT_FALSE(saturation_of(line_of({10, 100})).has_value());
+}
+
+TEST(ReportCharts, ACurveSaysItsKeyNumbers) {
+  const std::vector<Panel> panels = panels_of({curve_environment("host", 1)});
+  ASSERT_EQ(panels.size(), 1U);
+  const auto chart = curve_chart(panels[0], {"host"});
+  ASSERT_TRUE(chart.has_value());
+  EXPECT_EQ(chart->kind, ChartKind::curve);
+  EXPECT_TRUE(chart->settings["x"]["log"].get<bool>());
+  EXPECT_THAT(chart->summary, HasSubstr("100.0 GB/s at 64KiB"));
+  EXPECT_THAT(chart->summary, HasSubstr("80.0% of the roofline"));
+  EXPECT_THAT(chart->summary, HasSubstr("at least 90% of its best from 256MiB on"));
+  ASSERT_EQ(chart->settings["saturation"].size(), 1U);
+  EXPECT_EQ(chart->settings["saturation"][0]["x"], 268435456.0);
+  ASSERT_EQ(chart->settings["roofs"].size(), 1U);
+  EXPECT_EQ(chart->settings["roofs"][0]["value"], 1e12);
+  EXPECT_EQ(std::get<double>(field(chart->table, 4, "runs")), 12);
+  EXPECT_NEAR(std::get<double>(field(chart->table, 4, "share")), 0.8, 0.01);
+}
+
+TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
+  const ReportInput input = comparison_input(0.9);
+  const std::vector<Chart> charts = ratio_charts(input.comparisons[0]);
+  ASSERT_EQ(charts.size(), 1U);
+  EXPECT_EQ(charts[0].settings["margin"], 0.02);
+  ASSERT_EQ(charts[0].table.rows.size(), 5U);
+  EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "label")), "size=64KiB");
+  EXPECT_NEAR(std::get<double>(field(charts[0].table, 0, "ratio")), 0.9, 1e-9);
+  EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "verdict")), "SLOWER");
+  EXPECT_THAT(charts[0].summary, HasSubstr("0 of 5 cells lie within the margin of 2%"));
+}
+
+TEST(ReportCharts, ManyRatiosArePartedIntoSeveralCharts) {
+  std::vector<Series> series;
+  for (int i = 0; i < 90; ++i) {
+    series.push_back(series_of("memory", {{"n", std::to_string(i)}}, around(1e9, 8)));
+  }
+  const Environment a = environment_of("a", series), b = environment_of("b", series);
+  const auto charts = ratio_charts(compare(a.results, b.results, nullptr, VerdictRule{}));
+  ASSERT_EQ(charts.size(), 3U);
+  EXPECT_THAT(charts[2].title, HasSubstr("part 3 of 3"));
+  EXPECT_EQ(charts[0].table.rows.size() + charts[1].table.rows.size() + charts[2].table.rows.size(),
+            90U);
+}
+
+Environment serving_environment(const std::string& name) {
+  std::vector<Series> series;
+  for (const char* load : {"16", "4", "256", "inf"}) {
+    const Axes axes = {{"max_concurrency", load}};
+    const double x = std::string(load) == "inf" ? 500 : std::stod(load);
+    series.push_back(series_of("serve", axes, {x * 10}, "output_throughput", "tokens/s"));
+    series.push_back(series_of("serve", axes, {x / 1000}, "mean_ttft", "s", Better::lower));
+  }
+  return environment_of(name, series);
+}
+
+TEST(ReportCharts, LatencyOverThroughputInTheOrderOfLoads) {
+  const auto charts = latency_charts({serving_environment("a"), serving_environment("b")});
+  ASSERT_EQ(charts.size(), 1U);
+  const Table& table = charts[0].table;
+  ASSERT_EQ(table.rows.size(), 8U);
+  EXPECT_EQ(std::get<std::string>(field(table, 0, "load")), "4");
+  EXPECT_EQ(std::get<std::string>(field(table, 1, "load")), "16");
+  EXPECT_EQ(std::get<std::string>(field(table, 3, "load")), "inf");
+  EXPECT_EQ(std::get<double>(field(table, 2, "throughput")), 2560);
+  EXPECT_EQ(std::get<double>(field(table, 2, "latency")), 0.256);
+  EXPECT_THAT(charts[0].summary, HasSubstr("at most 5000 tokens/s, at max_concurrency inf"));
+}
+
+TEST(ReportCharts, LinksBecomeAHeatMapAtTheLargestSize) {
+  std::vector<Series> series;
+  for (const char* size : {"1MiB", "1GiB"}) {
+    for (const char* from : {"0", "1"}) {
+      const char* to = *from == '0' ? "1" : "0";
+      const double rate = std::string(size) == "1GiB" ? 48e9 : 5e9;
+      series.push_back(series_of("peer", {{"src", from}, {"dst", to}, {"size", size}}, {rate}));
+    }
+  }
+  const auto charts = heat_charts({environment_of("a", series)});
+  ASSERT_EQ(charts.size(), 1U);
+  ASSERT_EQ(charts[0].table.rows.size(), 2U);
+  EXPECT_EQ(std::get<double>(field(charts[0].table, 0, "value")), 48e9);
+  EXPECT_THAT(charts[0].title, HasSubstr("size=1GiB"));
+  EXPECT_EQ(charts[0].settings["least"], 48e9);
+}
+
+TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
+  Environment environment;
+  environment.results.name = "host";
+  for (const char* run : {"first", "second"}) {
+    Record record = passed_record();
+    record.run = run;
+    Telemetry telemetry;
+    telemetry.trace.interval = 0.1;
+    telemetry.trace.window = 0.2;
+    telemetry.trace.seconds = {0, 0.1, 0.2};
+    telemetry.trace.channels = {{"gpu0", "power", "W", ChannelKind::gauge, ""},
+                                {"gpu0", "energy", "J", ChannelKind::counter, ""}};
+    telemetry.trace.values = {{300, std::nan(""), 700}, {1, 2, 3}};
+    record.telemetry = telemetry;
+    environment.records.push_back(record);
+  }
+  environment.records.push_back(passed_record());  // a run without telemetry
+  const auto charts = telemetry_charts(environment);
+  ASSERT_EQ(charts.size(), 1U);  // energy only counts up
+  EXPECT_THAT(charts[0].title, HasSubstr("run second"));
+  EXPECT_THAT(charts[0].summary, HasSubstr("gpu0: 300.0 W to 700.0 W"));
+  ASSERT_EQ(charts[0].table.rows.size(), 3U);  // two readings, and the gap behind them
+  EXPECT_NEAR(std::get<double>(field(charts[0].table, 1, "seconds")), 0.2, 1e-6);
+}
+
+TEST(ReportCharts, NumbersAreReadInTheUnitThatSuitsThemAll) {
+  EXPECT_EQ(quantity_text(812.34e9, "bytes/s"), "812.3 GB/s");
+  EXPECT_EQ(quantity_text(2.31e-6, "s"), "2.310 us");
+  EXPECT_EQ(quantity_text(1.9e9, "Hz"), "1.900 GHz");
+  EXPECT_EQ(quantity_text(5120.4, "tokens/s"), "5120 tokens/s");
+  EXPECT_EQ(quantity_text(0.5, "1"), "0.5000");
+  EXPECT_EQ(exact_text(Field(0.1)), "0.1");
+  EXPECT_EQ(exact_text(Field(1.0 / 3)), "0.3333333333333333");
+  EXPECT_EQ(exact_text(Field(8589934592.0)), "8589934592");
+  EXPECT_EQ(exact_text(Field()), "");
+}
+
+}  // namespace
+}  // namespace assay::report

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/panels.h"
+#include "report_input.h"
+
+namespace assay::report {
+namespace {
+
+TEST(ReportPanels, AxisValuesAsNumbers) {
+  EXPECT_EQ(axis_number("64KiB"), 65536);
+  EXPECT_EQ(axis_number("2.5"), 2.5);
+  EXPECT_EQ(axis_number("4096x4096x4096"), 4096);
+  EXPECT_EQ(axis_number("4096x1024x4096"), std::nullopt);
+  EXPECT_EQ(axis_number("xx"), std::nullopt);
+  EXPECT_EQ(axis_number("inf"), std::nullopt);
+  EXPECT_EQ(axis_number("nan"), std::nullopt);
+  EXPECT_EQ(axis_number("triad"), std::nullopt);
+  EXPECT_EQ(axis_number(""), std::nullopt);
+  EXPECT_EQ(axis_number(std::string(100000, 'x')), std::nullopt);
+}
+
+TEST(ReportPanels, CellsAreOrderedByNumbersNotByText) {
+  EXPECT_TRUE(comes_before({{"size", "64KiB"}}, {{"size", "1MiB"}}));
+  EXPECT_FALSE(comes_before({{"size", "1MiB"}}, {{"size", "64KiB"}}));
+  EXPECT_TRUE(comes_before({{"op", "add"}, {"size", "8GiB"}}, {{"op", "copy"}, {"size", "1KiB"}}));
+  EXPECT_TRUE(comes_before({{"rate", "8"}}, {{"rate", "inf"}}));
+  EXPECT_FALSE(comes_before({{"size", "1MiB"}}, {{"size", "1MiB"}}));
+}
+
+TEST(ReportPanels, TheIntervalSaysWhatTheRunsCanTell) {
+  const auto one = centre_of(series_of("m", {}, {100}));
+  EXPECT_DOUBLE_EQ(one->median, 100);
+  EXPECT_DOUBLE_EQ(one->low, 99);  // within the run
+  EXPECT_DOUBLE_EQ(one->high, 101);
+  const auto three = centre_of(series_of("m", {}, {100, 90, 140}));
+  EXPECT_DOUBLE_EQ(three->median, 100);
+  EXPECT_DOUBLE_EQ(three->low, 90);  // the range
+  EXPECT_DOUBLE_EQ(three->high, 140);
+  const auto many = centre_of(
+      series_of("m", {}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
+  EXPECT_DOUBLE_EQ(many->low, 6);  // ranks 6 and 15 of 20 hold 95%
+  EXPECT_DOUBLE_EQ(many->high, 15);
+  EXPECT_FALSE(centre_of(series_of("m", {}, {})).has_value());
+  EXPECT_FALSE(centre_of(series_of("m", {}, {std::nan("")})).has_value());
+}
+
+TEST(ReportPanels, OneEnvironmentHasLinesAndSeveralHaveFacets) {
+  std::vector<Series> series;
+  for (const char* op : {"copy", "triad"}) {
+    for (const char* size : {"1MiB", "4KiB", "1GiB"}) {
+      series.push_back(series_of("memory", {{"op", op}, {"size", size}, {"cache", "hot"}}, {1e9}));
+    }
+  }
+  const Environment a = environment_of("a", series);
+  const auto alone = panels_of({a});
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_EQ(alone[0].x_axis, "size");
+  EXPECT_TRUE(alone[0].x_is_size);
+  EXPECT_EQ(alone[0].constants, "cache=hot");
+  ASSERT_EQ(alone[0].marks.size(), 6U);
+  EXPECT_EQ(alone[0].marks[0].line, "copy");
+  EXPECT_EQ(alone[0].marks[0].x, 4096);  // sorted by number
+  const auto both = panels_of({a, environment_of("b", series)});
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0].facet, "op=copy");
+  EXPECT_EQ(both[0].marks.size(), 6U);
+  EXPECT_EQ(both[0].marks[5].environment, 1U);
+}
+
+TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
+  const auto panels = panels_of(
+      {environment_of("a", {series_of("gemm", {{"dtype", "f32"}, {"layout", "TN"}}, {1}),
+                            series_of("gemm", {{"dtype", "bf16"}, {"layout", "TN"}}, {2})})});
+  ASSERT_EQ(panels.size(), 1U);
+  EXPECT_TRUE(panels[0].x_axis.empty());
+  EXPECT_EQ(panels[0].marks[0].label, "bf16");
+  EXPECT_EQ(panels[0].constants, "layout=TN");
+}
+
+TEST(ReportPanels, TooManyCategoriesArePartedAndEachPanelSaysWhatItsOwnShare) {
+  std::vector<Series> series;
+  for (int i = 0; i < 20; ++i) {
+    for (const char* op : {"copy", "triad"}) {
+      // Only "copy" has several caches.
+      const char* cache = *op == 'c' && i % 2 == 0 ? "cold" : "hot";
+      series.push_back(series_of(
+          "memory", {{"op", op}, {"cache", cache}, {"name", "n" + std::to_string(i)}}, {1}));
+    }
+  }
+  const auto panels = panels_of({environment_of("a", series)});
+  ASSERT_EQ(panels.size(), 2U);
+  EXPECT_EQ(panels[0].facet, "op=copy");
+  EXPECT_EQ(panels[0].marks[0].label, "cache=cold name=n0");
+  EXPECT_EQ(panels[1].marks[0].label, "n0");
+  EXPECT_EQ(panels[1].constants, "cache=hot");
+}
+
+TEST(ReportPanels, OfManyMetricsTheHeadlineOnesAreDrawn) {
+  std::vector<Series> series;
+  for (const char* metric : {"mean_ttft", "std_ttft", "p99_ttft", "std_itl", "output_throughput"}) {
+    series.push_back(series_of("serve", {{"request_rate", "4"}}, {1}, metric, "s"));
+  }
+  std::vector<std::string> metrics;
+  for (const Panel& panel : panels_of({environment_of("a", series)})) {
+    metrics.push_back(panel.metric);
+  }
+  EXPECT_THAT(metrics, testing::ElementsAre("mean_ttft", "output_throughput", "p99_ttft"));
+}
+
+}  // namespace
+}  // namespace assay::report
