@@ -7,7 +7,6 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
-#include "cli/margin.h"
 #include "compare/comparison_json.h"
 #include "compare/operands.h"
 

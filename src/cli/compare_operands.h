@@ -1,4 +1,5 @@
-// What `assay compare` and `assay report` read from their command lines in the same way.
+// What `assay compare`, `assay fleet` and `assay report` read from their command lines in the same
+// way.
 #pragma once
 
 #include <string>

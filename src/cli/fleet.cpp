@@ -8,8 +8,8 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/compare_operands.h"
 #include "cli/differences_view.h"
-#include "cli/margin.h"
 #include "cli/table.h"
 #include "core/units.h"
 
