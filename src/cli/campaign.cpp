@@ -96,19 +96,17 @@ Status print_schedule(const Request& request, Terminal& terminal) {
 
 /// How limits will be put upon the units, tried once, so that it is known before the first one.
 void tell_limits(const Request& request, const fs::path& folder, Terminal& terminal) {
-  for (const Arm& arm : request.design.schedule.arms) {
-    for (const Member& member : arm) {
-      const PlannedEnvironment& environment = request.plan.environments[member.index];
-      const LaunchContext context = launch_context(request.plan, member, folder);
-      const auto launch =
-          environment.where->launch(unit_arguments(request.plan, environment, ""), context);
-      if (!launch.ok() || !launch->limits.any()) continue;
-      const auto applied = apply_limits(launch->limits, context.unit);
-      terminal.note(applied.ok() ? fmt::format("{}: limits are put on by {}\n", member.environment,
-                                               applied->how)
-                                 : fmt::format("{}: its limits cannot be put on: {}\n",
-                                               member.environment, applied.error().message));
-    }
+  for (std::size_t i = 0; i < request.plan.environments.size(); ++i) {
+    const PlannedEnvironment& environment = request.plan.environments[i];
+    const LaunchContext context = launch_context(request.plan, {environment.name, i}, folder);
+    const auto launch =
+        environment.where->launch(unit_arguments(request.plan, environment, ""), context);
+    if (!launch.ok() || !launch->limits.any()) continue;
+    const auto applied = apply_limits(launch->limits, context.unit);
+    terminal.note(applied.ok()
+                      ? fmt::format("{}: limits are put on by {}\n", environment.name, applied->how)
+                      : fmt::format("{}: its limits cannot be put on: {}\n", environment.name,
+                                    applied.error().message));
   }
 }
 

@@ -33,7 +33,7 @@ std::string_view reason_text(CampaignStop stop) {
 
 std::string value_text(double value, const std::string& unit) {
   if (unit == "s") return format_seconds(value);
-  return format_rate(value, unit);
+  return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
 }
 
 std::string percent(double ratio) {

@@ -168,7 +168,7 @@ TEST(CampaignPlan, TheDocumentedPlansAreValid) {
   for (const std::string& block : blocks) {
     if (block.find("\ncells:") == std::string::npos) continue;
     for (const char* name : {"rccl.yaml", "serving.yaml", "peer.yaml"}) folder.write(name, block);
-    const auto suite = make_plan(folder.path() / "rccl.yaml", {});
+    const auto suite = make_plan((folder.path() / "rccl.yaml").string(), {});
     EXPECT_TRUE(suite.ok()) << suite.error().message << block;
   }
   for (std::string block : blocks) {
