@@ -77,7 +77,9 @@ function curveSpec(chart, width, theme) {
   const {settings, table} = chart;
   const height = chartHeights.curve;
   const value = columnOf(table, 'value'), axis = columnOf(table, 'x');
-  const rows = rowsOf(table).filter((row) => row.value !== null && (!settings.log || row.value > 0));
+  // What a logarithmic axis cannot show is in the table.
+  const rows = rowsOf(table).filter((row) => row.value !== null && (!settings.log || row.value > 0) &&
+                                             (!settings.x.log || row.x > 0));
   const keys = seriesOf(rows, report.environments.length > 1);
   for (const row of rows) {
     row.defined = true;
