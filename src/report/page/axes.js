@@ -78,7 +78,7 @@ function titled(column) {
 function seriesLegend(keys, width, withMarks) {
   const longest = Math.max(...keys.map((key) => key.length));
   const columns = Math.max(1, Math.min(keys.length, Math.floor(width / (longest * 6.6 + 50))));
-  const legend = {stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
+  const legend = {labelLimit: Math.max(120, width - 80), stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
                   symbolType: 'stroke', symbolStrokeWidth: 2, strokeDash: 'dash'};
   if (!withMarks) return legend;
   // Dashes would tear the marks.
