@@ -60,6 +60,7 @@ TEST(ImportTransferBench, BoxesExecutorsTransfersAndMatrices) {
   EXPECT_DOUBLE_EQ(value_of(result, transfer, "time"), 0.737e-3);
   const Record& sum = record_of(result, "peer scope=aggregate test=1 size=64MiB");
   EXPECT_DOUBLE_EQ(metric_of(sum, "overhead").value, -0.01e-3);
+  EXPECT_EQ(metric_of(sum, "overhead").text, "-0.010 ms");
   EXPECT_EQ(sum.status, RecordStatus::passed);  // an overhead may be below zero
   EXPECT_EQ(
       value_of(result, "peer scope=p2p src=gpu0 dst=gpu0 direction=to size=64MiB", "bandwidth"),
@@ -80,6 +81,16 @@ TEST(ImportTransferBench, Csv) {
   // Newer versions print their table with commas under that header.
   EXPECT_EQ(value_of(result, "peer scope=executor test=0 exe=GPU_00 size=448MiB", "bandwidth"),
             315.552e9);
+}
+
+TEST(ImportTransferBench, RowsWhoseNumbersCannotBeAreNamed) {
+  const Imported result =
+      imported(std::string(transferbench_sample) +
+               "Executor: GPU 01 | 90.1 GB/s | 0.7 ms | 6.71e82 bytes | 91.0 GB/s (sum)\n"
+               "Executor: GPU 02 | 90.1 GB/s | 0.7 ms | -8 bytes | 91.0 GB/s (sum)\n"
+               "Executor: GPU 03 | 90.1 GB/s | 0.7 ms | 67\n");
+  EXPECT_EQ(result.records.size(), 10u);
+  EXPECT_EQ(result.warnings.size(), 3u);
 }
 
 TEST(ImportTransferBench, WithinANewerRocmBandwidthTest) {
@@ -240,6 +251,13 @@ TEST(ImportGoogleBenchmark, CountersWithoutANameAreLeftOut) {
       R"({"benchmarks":[{"name":"a","real_time":1.5,"time_unit":"us","":2,"!!":3,"ok":4}]})");
   ASSERT_EQ(result.records.size(), 1u);
   EXPECT_EQ(result.records[0].metrics.size(), 2u);
+}
+
+TEST(ImportNvbench, AxesWithoutANameHaveOne) {
+  std::string text(nvbench_sample);
+  text.replace(text.find("\"T{ct}\""), 7, "\"\"");
+  EXPECT_EQ(record_of(imported(text), "nvbench name=copy none=I32 elements_io=1048576").status,
+            RecordStatus::passed);
 }
 
 TEST(ImportNvbench, SummariesAndSkips) {

@@ -123,8 +123,9 @@ class Reader {
     const auto first = split_words(columns[0], 6);
     const bool known = first[0] == "Transfer" || first[0] == "Executor:" || first[0] == "Aggregate";
     if (!known) return false;
-    if (!bandwidth || !time || !bytes) {
-      draft_.warn(line.number, "the row is cut, skipped");
+    constexpr double most_bytes = 1e18;
+    if (!bandwidth || !time || !bytes || !(bytes->value >= 0 && bytes->value <= most_bytes)) {
+      draft_.warn(line.number, "the row is cut or its numbers cannot be, skipped");
       return true;
     }
     Axes axes;

@@ -18,7 +18,7 @@ void add_rate(Record& record, const JsonNode& result, std::string_view key, std:
 }
 
 /// What both programs call the same.
-void add_serving(Draft& draft, const JsonNode& result, Cell cell, std::size_t line) {
+void add_serving(Draft& draft, const JsonNode& result, const Cell& cell, std::size_t line) {
   Record& record = draft.add(cell, line);
   add_rate(record, result, "output_throughput", "tokens/s");
   add_rate(record, result, "request_throughput", "1/s");
