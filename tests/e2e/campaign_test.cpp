@@ -147,6 +147,14 @@ TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
   EXPECT_TRUE(told);
 }
 
+TEST(CampaignCommand, WhereNothingRanThereIsNothingToCompare) {
+  const Study study(head() + "environments:\n  - {name: a, kind: command, prefix: ['false']}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("EQUAL")));
+  EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it ended with status 1"));
+}
+
 TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
   const TemporaryFolder flag;
   const std::string once = "if mkdir " + (flag.path() / "once").string() +
