@@ -47,8 +47,9 @@ Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::
   set.problems.insert(set.problems.end(), stored.problems.begin(), stored.problems.end());
   const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
   for (const auto& [id, fingerprint] : read_stored_fingerprints(folder)) {
-    const bool used = std::any_of(set.units.begin(), set.units.end(),
-                                  [&](const Unit& unit) { return unit.fingerprint == id; });
+    const bool used =
+        std::any_of(set.units.begin(), set.units.end(),
+                    [&wanted = id](const Unit& unit) { return unit.fingerprint == wanted; });
     if (used) set.fingerprints.push_back(fingerprint);
   }
   if (records != nullptr) *records = std::move(stored.records);

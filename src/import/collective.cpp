@@ -62,7 +62,7 @@ bool not_available(std::string_view text) {
 /// #wrong counts elements; error was the largest difference, with a star if beyond its threshold.
 void judge(Record& record, const CollectiveRow& row) {
   if (const auto count = parse_number(row.wrong)) {
-    record.metrics.push_back(metric("wrong", *count, "1", Better::lower, row.wrong));
+    record.metrics.push_back(metric("wrong", *count, "1", Better::neither, row.wrong));
     if (*count > 0) {
       record.status = RecordStatus::failed;
       record.reason = fmt::format("{} wrong elements", row.wrong);
@@ -126,8 +126,12 @@ Record* add_collective(Draft& draft, const CollectiveRow& row, std::size_t line,
     record.reason = "the program reports N/A";
     return &record;
   }
-  record.metrics = {metric("busbw", *busbw * 1e9, "bytes/s", Better::higher, row.busbw),
-                    metric("algbw", *algbw * 1e9, "bytes/s", Better::higher, row.algbw),
+  // 0.00 is what rounding left of a small rate: evidence, but nothing to compare by.
+  const auto rate = [&](const char* name, double value, std::string_view text) {
+    return metric(name, value * 1e9, "bytes/s", value == 0 ? Better::neither : Better::higher,
+                  text);
+  };
+  record.metrics = {rate("busbw", *busbw, row.busbw), rate("algbw", *algbw, row.algbw),
                     metric("time", *time / 1e6, "s", Better::lower, row.time)};
   judge(record, row);
   return &record;

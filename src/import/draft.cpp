@@ -42,7 +42,8 @@ bool has_note(const Notes& notes, std::string_view key) {
 
 /// Marks what cannot be true: no time or rate is negative (an overhead is a difference).
 void judge_numbers(Record& record) {
-  std::erase_if(record.metrics, [](const Metric& one) { return !std::isfinite(one.value); });
+  std::erase_if(record.metrics,
+                [](const Metric& one) { return one.name.empty() || !std::isfinite(one.value); });
   for (const Metric& one : record.metrics) {
     const bool rate = one.unit == "s" || one.unit.ends_with("/s");
     if (!rate || one.value >= 0 || one.name == "overhead") continue;

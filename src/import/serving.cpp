@@ -76,13 +76,13 @@ ServingCounts counts_of(const JsonNode& result, const std::optional<ServingArray
 }
 
 void add_counts(Record& record, const JsonNode& result, const ServingCounts& counts) {
-  add_metric(record, result, "completed", "completed", 1, "1", Better::higher);
+  add_metric(record, result, "completed", "completed", 1, "1", Better::neither);
   if (counts.failed) {
     record.metrics.push_back(
-        metric("failed", *counts.failed, "1", Better::lower, result.at("failed")));
+        metric("failed", *counts.failed, "1", Better::neither, result.at("failed")));
   }
   if (counts.empty) {
-    record.metrics.push_back(metric("empty_replies", *counts.empty, "1", Better::lower, ""));
+    record.metrics.push_back(metric("empty_replies", *counts.empty, "1", Better::neither, ""));
   }
   for (const char* key : {"total_input_tokens", "total_output_tokens"}) {
     add_metric(record, result, key, key, 1, "1", Better::neither);

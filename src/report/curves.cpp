@@ -29,9 +29,16 @@ std::vector<Line> lines_of(const Panel& panel) {
   return lines;
 }
 
-bool spans_decades(const std::vector<double>& values) {
+/// Of those that a logarithmic axis can show at all; programs print 0.00 for small rates.
+bool spans_decades(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !(value > 0); });
+  if (values.size() < 3) return false;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return *least > 0 && *most / *least > spread_for_log;
+  return *most / *least > spread_for_log;
+}
+
+bool has_positive(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
 
 std::string title_of(const Panel& panel) {
@@ -154,7 +161,7 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
       {"metric", panel.metric}, {"better", name_of(panel.better)}, {"roofs", roofs_of(lines)}};
   if (curve) {
     chart.settings["x"] = {{"title", panel.x_axis}, {"log", spans_decades(xs)}};
-    chart.settings["log"] = spans_decades(xs) || spans_decades(ys);
+    chart.settings["log"] = has_positive(ys) && (spans_decades(xs) || spans_decades(ys));
     Json marks = Json::array();
     for (const Line& line : lines) {
       const auto point = panel.better == Better::higher ? saturation_of(line.marks) : std::nullopt;

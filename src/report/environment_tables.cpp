@@ -117,6 +117,7 @@ Table method_table(const std::vector<Environment>& environments) {
   table.columns = {{"what", "what"}};
   std::vector<std::pair<std::string, std::vector<std::string>>> rows;
   const auto put = [&](const std::string& what, std::size_t environment, std::string text) {
+    if (text.empty()) return;
     auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == what; });
     if (row == rows.end()) {

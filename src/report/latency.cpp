@@ -133,7 +133,9 @@ std::vector<Chart> latency_charts(const std::vector<Environment>& environments) 
     const std::vector<LoadPoint> points = points_of(environments, benchmark);
     std::map<std::string, std::vector<const LoadPoint*>> by_other;
     for (const LoadPoint& point : points) by_other[point.other].push_back(&point);
-    for (const auto& [other, all] : by_other) {
+    for (const auto& group : by_other) {
+      const std::string& other = group.first;
+      const std::vector<const LoadPoint*>& all = group.second;
       for (const std::string_view latency : latencies) {
         const auto throughput = std::find_if(
             throughputs.begin(), throughputs.end(),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -18,6 +19,13 @@ struct Link {
 };
 
 using GroupKey = std::tuple<std::string, std::string, std::string>;  // benchmark, metric, unit
+
+/// Rows and columns that programs add to their matrices: sums of links are no links.
+bool is_total(std::string_view end) {
+  constexpr std::array<std::string_view, 6> names = {"all",    "actual", "total",
+                                                     "stotal", "rtotal", "sum"};
+  return std::find(names.begin(), names.end(), end) != names.end();
+}
 
 std::map<GroupKey, std::vector<Link>> links_of(const ResultSet& set) {
   std::map<GroupKey, std::vector<Link>> groups;
@@ -39,6 +47,7 @@ std::map<GroupKey, std::vector<Link>> links_of(const ResultSet& set) {
         link.other += fmt::format("{}{}={}", link.other.empty() ? "" : " ", axis, value);
       }
     }
+    if (is_total(link.from) || is_total(link.to)) continue;
     groups[{series.benchmark, series.key.metric, series.unit}].push_back(std::move(link));
   }
   return groups;

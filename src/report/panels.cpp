@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "core/units.h"
@@ -203,8 +204,11 @@ void name_categories(Panel& panel, const Layout& layout) {
     }
   }
   if (varying.empty() || panel.lines_are_links) return;
+  // A word speaks for itself, a number needs its axis.
+  const bool bare =
+      varying.size() == 1 && !axis_number(value_of(panel.marks.front().axes, varying.front()));
   for (Mark& mark : panel.marks) {
-    mark.line = joined(mark.axes, varying, varying.size() == 1);
+    mark.line = joined(mark.axes, varying, bare);
     mark.label = mark.line;
   }
 }
@@ -302,8 +306,8 @@ std::optional<Centre> centre_of(const Series& series) {
 }
 
 std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> names = {
-      {{"from", "to"}, {"src", "dst"}, {"source", "destination"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names = {
+      {{"from", "to"}, {"src", "dst"}, {"source", "destination"}, {"row", "column"}}};
   for (const auto& [from, to] : names) {
     if (!value_of(axes, from).empty() && !value_of(axes, to).empty()) {
       return std::pair(std::string(from), std::string(to));

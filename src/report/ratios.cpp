@@ -48,8 +48,13 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                     all.begin() + static_cast<std::ptrdiff_t>(first + count));
   Chart chart;
   chart.kind = ChartKind::ratio;
-  chart.title = fmt::format("{} {}: {} over {}", cells.front()->benchmark,
-                            cells.front()->key.metric, comparison.name_b, comparison.name_a);
+  // Names of files would fill the title; the page's head says who A and B are.
+  constexpr std::size_t short_name = 20;
+  const bool by_name =
+      comparison.name_a.size() <= short_name && comparison.name_b.size() <= short_name;
+  chart.title =
+      fmt::format("{} {}: {} over {}", cells.front()->benchmark, cells.front()->key.metric,
+                  by_name ? comparison.name_b : "B", by_name ? comparison.name_a : "A");
   if (all.size() > most_rows) {
     chart.title += fmt::format(", part {} of {}", first / most_rows + 1,
                                (all.size() + most_rows - 1) / most_rows);
@@ -63,8 +68,11 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                          {"low", "95% low", ColumnKind::number, "1"},
                          {"high", "95% high", ColumnKind::number, "1"}};
   for (const CellComparison* cell : cells) {
+    // Two runs or fewer give no interval.
+    const bool bounded = std::isfinite(cell->ratio95.high) && cell->ratio95.low > 0;
     chart.table.rows.push_back({label_of(*cell, all), std::string(name_of(cell->judgement.verdict)),
-                                cell->ratio, cell->ratio95.low, cell->ratio95.high});
+                                cell->ratio, bounded ? Field(cell->ratio95.low) : Field(),
+                                bounded ? Field(cell->ratio95.high) : Field()});
   }
   return chart;
 }

@@ -65,8 +65,8 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   const auto count = [&](Verdict verdict) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];
   };
-  const bool judged = std::any_of(comparison.cells.begin(), comparison.cells.end(),
-                                  [](const CellComparison& cell) { return cell.effect.n > 0; });
+  // Where cells are INVALID no mean over all of them stands for anything.
+  const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
   if (judged) {
     document.reason = fmt::format("{} takes {}.", comparison.name_b, effect_text(comparison.all));
   }

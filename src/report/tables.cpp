@@ -105,8 +105,9 @@ Table verdict_table(const Comparison& comparison) {
          bounded ? finite(cell.ratio95.low - 1) : Field(),
          bounded ? finite(cell.ratio95.high - 1) : Field(),
          cell.a.empty() ? Field() : finite(cell.median_a),
-         cell.b.empty() ? Field() : finite(cell.median_b), static_cast<double>(cell.effect.pairs),
-         static_cast<double>(cell.effect.n),
+         cell.b.empty() ? Field() : finite(cell.median_b),
+         compared ? Field(static_cast<double>(cell.effect.pairs)) : Field(),
+         compared ? Field(static_cast<double>(cell.effect.n)) : Field(),
          cell.effect.detectable > 0 ? finite(std::expm1(cell.effect.detectable)) : Field(),
          control_text(cell), corrected_text(cell), cell.judgement.reason, cell.judgement.code});
   }
@@ -136,11 +137,13 @@ Table results_table(const std::vector<Environment>& environments) {
       const auto centre = centre_of(series);
       const auto fault = set.faults.find(series.key.cell);
       const bool roofed = centre && series.roof && series.roof->rate > 0;
+      // One run of a program that reports no interval has none.
+      const bool spread = centre && (centre->runs > 1 || centre->low != centre->high);
       const double share = roofed ? centre->median / series.roof->rate : 0;
       table.rows.push_back(
           {set.name, series.key.cell, series.key.metric, series.unit,
-           centre ? Field(centre->median) : Field(), centre ? Field(centre->low) : Field(),
-           centre ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
+           centre ? Field(centre->median) : Field(), spread ? Field(centre->low) : Field(),
+           spread ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
            roofed ? Field(share) : Field(), roofed ? Field(series.roof->source) : Field(),
            fault == set.faults.end() ? Field() : Field(fault->second)});
     }

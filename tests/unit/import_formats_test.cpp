@@ -235,6 +235,13 @@ TEST(ImportGoogleBenchmark, RepetitionsAggregatesCountersAndErrors) {
   EXPECT_EQ(record_of(result, "google_benchmark name=BM_Bad").reason, "no file");
 }
 
+TEST(ImportGoogleBenchmark, CountersWithoutANameAreLeftOut) {
+  const Imported result = imported(
+      R"({"benchmarks":[{"name":"a","real_time":1.5,"time_unit":"us","":2,"!!":3,"ok":4}]})");
+  ASSERT_EQ(result.records.size(), 1u);
+  EXPECT_EQ(result.records[0].metrics.size(), 2u);
+}
+
 TEST(ImportNvbench, SummariesAndSkips) {
   const Imported result = imported(nvbench_sample);
   const Record& copy = record_of(result, "nvbench name=copy t_ct=I32 elements_io=1048576");

@@ -40,10 +40,10 @@ TEST(Parse, AfterTwoDashesAllIsPositional) {
 TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"rnu"}),
               StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: devices, list, "
-                         "run, show, completion, "));
+                         "run, show, campaign, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
-            "--seed, --budget, --telemetry, --dry-run, --json, --color, --help");
+            "--seed, --budget, --telemetry, --barrier, --dry-run, --json, --color, --help");
   EXPECT_EQ(error_of({"run", "quick", "--out"}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--out="}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--json=1"}), "--json takes no value");

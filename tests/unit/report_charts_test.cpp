@@ -117,6 +117,7 @@ TEST(ReportCharts, LinksBecomeAHeatMapAtTheLargestSize) {
       series.push_back(series_of("peer", {{"src", from}, {"dst", to}, {"size", size}}, {rate}));
     }
   }
+  series.push_back(series_of("peer", {{"src", "0"}, {"dst", "stotal"}, {"size", "1GiB"}}, {96e9}));
   const auto charts = heat_charts({environment_of("a", series)});
   ASSERT_EQ(charts.size(), 1U);
   ASSERT_EQ(charts[0].table.rows.size(), 2U);

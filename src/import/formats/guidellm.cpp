@@ -119,8 +119,8 @@ class Guidellm final : public Importer {
     if (totals == nullptr) totals = find_path(benchmark, {"scheduler_metrics", "requests_made"});
     if (totals == nullptr) totals = find_path(benchmark, {"run_stats", "requests_made"});
     if (totals == nullptr) return;
-    add_metric(record, *totals, "successful", "completed", 1, "1", Better::higher);
-    add_metric(record, *totals, "errored", "failed", 1, "1", Better::lower);
+    add_metric(record, *totals, "successful", "completed", 1, "1", Better::neither);
+    add_metric(record, *totals, "errored", "failed", 1, "1", Better::neither);
     add_metric(record, *totals, "incomplete", "incomplete", 1, "1", Better::neither);
     const double good = totals->number_at("successful").value_or(0);
     const double bad = totals->number_at("errored").value_or(0);

@@ -49,7 +49,7 @@ function valueScale(name, values, log, range, zero) {
   const finite = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
   let least = Math.min(...finite), most = Math.max(...finite);
   if (!finite.length) [least, most] = [0, 1];
-  if (log) {
+  if (log && least > 0) {
     // Six hundredths of the axis at either end.
     const room = Math.max(1.02, (most / least) ** 0.06);
     least /= room;
@@ -59,7 +59,7 @@ function valueScale(name, values, log, range, zero) {
     least = zero && least >= 0 ? 0 : least - room;
     most += room;
   }
-  return {name, type: log ? 'log' : 'linear', domain: [least, most], range, zero: false, nice: false};
+  return {name, type: log && least > 0 ? 'log' : 'linear', domain: [least, most], range, zero: false, nice: false};
 }
 
 function guideOf(scale, orient, title, ticks, text) {
@@ -78,7 +78,7 @@ function titled(column) {
 function seriesLegend(keys, width, withMarks) {
   const longest = Math.max(...keys.map((key) => key.length));
   const columns = Math.max(1, Math.min(keys.length, Math.floor(width / (longest * 6.6 + 50))));
-  const legend = {stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
+  const legend = {labelLimit: Math.max(120, width - 80), stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
                   symbolType: 'stroke', symbolStrokeWidth: 2, strokeDash: 'dash'};
   if (!withMarks) return legend;
   // Dashes would tear the marks.

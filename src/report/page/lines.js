@@ -77,7 +77,9 @@ function curveSpec(chart, width, theme) {
   const {settings, table} = chart;
   const height = chartHeights.curve;
   const value = columnOf(table, 'value'), axis = columnOf(table, 'x');
-  const rows = rowsOf(table).filter((row) => row.value !== null && (!settings.log || row.value > 0));
+  // What a logarithmic axis cannot show is in the table.
+  const rows = rowsOf(table).filter((row) => row.value !== null && (!settings.log || row.value > 0) &&
+                                             (!settings.x.log || row.x > 0));
   const keys = seriesOf(rows, report.environments.length > 1);
   for (const row of rows) {
     row.defined = true;
@@ -98,12 +100,13 @@ function curveSpec(chart, width, theme) {
     text: `90% from ${axis.kind === 'size' ? sizeText(point.x) : short(point.x)}`,
   }));
   const labelled = rings.length <= 2;
-  for (const ring of rings) {
+  rings.forEach((ring, i) => {
+    ring.drop = 22 + 14 * i;
     // Right of its ring where there is room, else ending at the edge.
     const place = (v) => (settings.x.log ? Math.log(v) : v);
     const share = (place(ring.x) - place(xs[0])) / (place(xs[xs.length - 1]) - place(xs[0]));
     ring.shift = Math.min(8, (1 - share) * (width - 70) - textWidth(ring.text));
-  }
+  });
   // Two labels on one spot would cover each other.
   if (rings.length === 2 && rings[0].x === rings[1].x) rings[1].text = '';
   const many = settings.links && keys.length < unique(rows.map((row) => row.id)).length;
@@ -125,7 +128,7 @@ function curveSpec(chart, width, theme) {
         x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, size: {value: 190},
         fill: {value: 'transparent'}, stroke: {scale: 'colour', field: 'series'}, strokeWidth: {value: 1.5}}}},
       {type: 'text', from: {data: 'rings'}, encode: {update: {
-        x: {scale: 'x', field: 'x'}, dx: {field: 'shift'}, y: {scale: 'y', field: 'y', offset: 22},
+        x: {scale: 'x', field: 'x'}, dx: {field: 'shift'}, y: {scale: 'y', field: 'y'}, dy: {field: 'drop'},
         align: {value: 'left'}, fill: {value: theme.ink},
         text: labelled ? {field: 'text'} : {value: ''}, fontSize: {value: 11}}}},
     ],

@@ -21,11 +21,17 @@ function draw(figure, theme, width) {
   const plot = figure.querySelector('.plot');
   const chart = chartOf(figure.id);
   erase(figure);
-  const view = viewOf(makers[chart.kind](chart, width || Math.max(240, plot.clientWidth), theme), plot);
-  view.tooltip(showTip);
-  view.run();
   plot.style.minHeight = '';
-  views.set(figure.id, view);
+  try {
+    const view = viewOf(makers[chart.kind](chart, width || Math.max(240, plot.clientWidth), theme), plot);
+    view.tooltip(showTip);
+    view.run();
+    views.set(figure.id, view);
+  } catch (error) {
+    // One chart must not take the others with it.
+    console.error(`${chart.title}: ${error.message}`);
+    plot.textContent = 'This chart could not be drawn; its data are below.';
+  }
 }
 
 function erase(figure) {

@@ -84,19 +84,19 @@ function ratioSpec(chart, width, theme) {
   const {beside, left} = labelPlace(rows.map((row) => row.label), width);
   const step = beside ? 22 : 36;
   const bound = 1 + settings.margin;
-  // An interval of few runs may be endless; it is cut at the edge, not the effects squeezed.
+  // A wide interval is cut at the edge, not the effects squeezed.
   const ratios = rows.map((row) => row.ratio).concat([1 / bound, bound]);
   const spread = Math.max(...ratios) - Math.min(...ratios);
-  const cut = (v, otherwise) => (v === null ? otherwise
+  const cut = (v) => (v === null ? null
     : Math.min(Math.max(v, Math.min(...ratios) - 2 * spread), Math.max(...ratios) + 2 * spread));
   rows.forEach((row, i) => {
     row.y = i * step + (beside ? step / 2 : 24);
-    row.low = cut(row.low, -1e9);
-    row.high = cut(row.high, 1e9);
+    row.low = cut(row.low);
+    row.high = cut(row.high);
     row.tip = `${row.label}\n${row.verdict} ${row.ratio.toFixed(4)}`;
   });
   const seen = Object.keys(theme.verdicts).filter((name) => rows.some((row) => row.verdict === name));
-  const x = valueScale('x', rows.flatMap((row) => [row.low, row.high]).filter((v) => Math.abs(v) < 1e9)
+  const x = valueScale('x', rows.flatMap((row) => [row.low, row.high]).filter((v) => v !== null)
     .concat(ratios), false, [left, {signal: 'width'}], false);
   const height = rows.length * step;
   const better = settings.better === 'lower' ? 'lower is better' : 'higher is better';
@@ -105,7 +105,7 @@ function ratioSpec(chart, width, theme) {
     ...frame(width, height + 84, theme),
     autosize: {type: 'pad'},
     width: width - 16, height,
-    data: [{name: 'rows', values: rows}],
+    data: [{name: 'rows', values: rows}, {name: 'bounded', values: rows.filter((row) => row.low !== null)}],
     scales: [
       x,
       {name: 'colour', type: 'ordinal', domain: seen, range: seen.map((name) => theme.verdicts[name])},
@@ -124,7 +124,7 @@ function ratioSpec(chart, width, theme) {
       {type: 'group', encode: {update: {x: {value: 0}, y: {value: 0}, width: {signal: 'width'},
                                         height: {value: height}, clip: {value: true}}},
        marks: [
-         {type: 'rule', from: {data: 'rows'}, encode: {update: {
+         {type: 'rule', from: {data: 'bounded'}, encode: {update: {
            x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y'},
            stroke: {scale: 'colour', field: 'verdict'}, strokeWidth: {value: 2}}}},
          {type: 'symbol', from: {data: 'rows'}, encode: {update: {
