@@ -123,6 +123,48 @@ TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
   EXPECT_EQ(study.units().size(), 5u);
 }
 
+/// An environment that notes the process ids of its units in $ASSAY_PIDS.
+const std::string noted =
+    "  - {name: b, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec \"$0\" "
+    "\"$@\"']}\n";
+
+/// Zombies do not: nobody may have waited for them yet.
+bool runs(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+}
+
+/// Whether one of them still runs after a moment.
+bool any_runs(const std::string& pids) {
+  std::istringstream started(Process::read(pids));
+  bool any = false;
+  for (pid_t pid = 0; started >> pid;) {
+    for (int i = 0; i < 100 && runs(pid); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    any = any || runs(pid);
+  }
+  return any;
+}
+
+TEST(CampaignCommand, AKillOfTheCampaignEndsItsUnit) {
+  const Study study(head() + "environments:\n" + noted);
+  const TemporaryFolder folder;
+  const std::string pids = folder.path() / "pids";
+  // A unit of a minute, which is told nothing.
+  Process process(study.words({"--pairs", "2"}), {{"ASSAY_FAKE", "sleep=2"}, {"ASSAY_PIDS", pids}});
+  for (int i = 0; i < 6000 && Process::read(pids).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_NE(Process::read(pids), "");
+  process.signal(SIGKILL);
+  process.wait();
+  EXPECT_FALSE(any_runs(pids));
+}
+
 TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
   const Study study(head() + two_hosts);
   {
@@ -146,9 +188,7 @@ TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
 }
 
 TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
-  const Study study(head() + two_hosts +
-                    "  - {name: c, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec "
-                    "\"$0\" \"$@\"']}\n");
+  const Study study(head() + "environments:\n  - {name: a, kind: host}\n" + noted);
   const TemporaryFolder folder;
   const std::string pids = folder.path() / "pids";
   Process process(study.words({"--pairs", "4"}),
@@ -160,10 +200,27 @@ TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
   EXPECT_THAT(outcome.err, HasSubstr("stopping; finished units are kept"));
   EXPECT_THAT(outcome.out, HasSubstr("interrupted; the same command continues it"));
   for (const Json& unit : study.units()) EXPECT_EQ(unit["complete"], true);
-  std::istringstream started(Process::read(pids));
-  for (pid_t pid = 0; started >> pid;) EXPECT_NE(::kill(pid, 0), 0) << pid << " still runs";
+  EXPECT_FALSE(any_runs(pids));
   EXPECT_EQ(study.run({"--pairs", "4"}, {{"ASSAY_PIDS", pids}}).status, 0);
-  EXPECT_EQ(study.complete().size(), 16u);
+  EXPECT_EQ(study.complete().size(), 12u);
+}
+
+TEST(CampaignCommand, ACellThatFailsTwiceLeavesTheOthersOfItsUnit) {
+  const std::string metrics = "metrics: [{name: m, regex: 'm (\\S+)', unit: s, better: lower}]}\n";
+  const Study study(
+      "name: n\nsuite: s.yaml\ndevice: fake\ncontrol: off\n"
+      "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n");
+  study.folder().write("s.yaml",
+                       "name: s\ndescription: d\ncells:\n"
+                       "  - {command: [echo, m 2], name: good, " +
+                           metrics + "  - {command: [false], name: bad, " + metrics);
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(study.units().size(), 8u);
+  EXPECT_EQ(study.complete().size(), 4u) << outcome.err;
+  for (const Json& unit : study.units()) {
+    EXPECT_EQ(unit["complete"], unit["attempt"] == 2);
+    EXPECT_EQ(unit["reason"], "a cell ended in an error");
+  }
 }
 
 TEST(RunCommand, WithoutAStoreTheEnvironmentComesFirst) {
