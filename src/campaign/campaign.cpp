@@ -221,7 +221,7 @@ class Campaign {
   std::vector<std::size_t> failures_;  // of each arm, in a row
   std::optional<std::size_t> last_position_;
   std::map<std::pair<std::size_t, int>, double> spent_;  // seconds by position and attempt
-  bool ran_ = false;  // a unit, in this call
+  bool ran_ = false;                                     // a unit, in this call
   CampaignOutcome outcome_;
 };
 

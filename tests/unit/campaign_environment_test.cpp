@@ -186,8 +186,8 @@ TEST(Environments, DstackWritesTheTask) {
       "volumes: ['/usr/local/lib:/mnt/lib'], resources: {gpu: 'MI300X:8'}}, variables: "
       "{A: b}}");
   ASSERT_TRUE(launch.ok()) << launch.error().message;
-  EXPECT_THAT(launch->words,
-              ElementsAre("dstack", "apply", "-y", "-f", "/campaign/dstack-files/env.task.dstack.yml"));
+  EXPECT_THAT(launch->words, ElementsAre("dstack", "apply", "-y", "-f",
+                                         "/campaign/dstack-files/env.task.dstack.yml"));
   ASSERT_EQ(launch->files.size(), 1u);
   const std::string& text = launch->files[0].second;
   const auto task = parse_yaml(text, "task");

@@ -79,7 +79,8 @@ class Dstack final : public Environment {
     return words;
   }
   static std::filesystem::path file_of(const LaunchContext& context, const char* what) {
-    return context.folder / "dstack-files" / fmt::format("{}.{}.dstack.yml", context.environment, what);
+    return context.folder / "dstack-files" /
+           fmt::format("{}.{}.dstack.yml", context.environment, what);
   }
   static std::string name_of_run(const LaunchContext& context) { return context.unit; }
 
