@@ -1,6 +1,7 @@
 // assay campaign: measures environments in turns until they can be compared.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -145,9 +146,16 @@ void compare_all(const Request& request, Terminal& terminal) {
   }
 }
 
-int status_of(const CampaignOutcome& outcome) {
+int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
   if (outcome.stop == CampaignStop::interrupted) return exit_interrupted;
-  if (outcome.stop == CampaignStop::failed) return exit_nothing_ran;
+  if (outcome.stop == CampaignStop::failed || outcome.values.empty()) return exit_nothing_ran;
+  const auto has_values = [&](const Member& member) {
+    const auto first = outcome.values.lower_bound({member.environment, 0});
+    return first != outcome.values.end() && first->first.first == member.environment;
+  };
+  for (const Arm& arm : design.schedule.arms) {
+    if (!std::all_of(arm.begin(), arm.end(), has_values)) return exit_cell_error;
+  }
   return outcome.given_up.empty() ? exit_ok : exit_cell_error;
 }
 
@@ -184,14 +192,14 @@ int measure(const Request& request, Terminal& terminal) {
   }
   if (request.plan.study) {
     conclude(request, *outcome, folder->path(), terminal);
-  } else if (!request.json && outcome->pairs > 0) {
+  } else if (!request.json && !outcome->values.empty() && outcome->pairs > 0) {
     compare_all(request, terminal);
   }
   if (!request.json) {
     terminal.print(fmt::format("\nkept in {}; `assay compare {}` judges it again\n", request.folder,
                                request.folder));
   }
-  return status_of(*outcome);
+  return status_of(request.design, *outcome);
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {

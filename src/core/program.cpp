@@ -204,18 +204,20 @@ class Watch {
       if (result_.stopped || result_.timed_out) begin_end(grace);
     } else if (Clock::now() > *end_) {
       ::kill(-child_, SIGKILL);
-      // A process that left the group may still hold the pipes: it is not waited for.
-      if (Clock::now() > *end_ + grace) give_up();
+      // A process that left the group may still hold the pipes, one that hangs in a driver may not
+      // die at all: neither is waited for.
+      abandoned_ = Clock::now() > *end_ + grace;
+      if (abandoned_) output_ = errors_ = -1;
     }
-  }
-  void give_up() {
-    output_ = errors_ = -1;
-    wait();
   }
   /// It has closed both outputs; it may still work, but not for ever.
   void wait() {
     while (::waitpid(child_, &status_, WNOHANG) == 0) {
       decide();
+      if (abandoned_) {
+        status_ = SIGKILL;
+        break;
+      }
       ::poll(nullptr, 0, 20);
     }
     exited_ = true;
@@ -227,7 +229,7 @@ class Watch {
   Lines lines_;
   const Clock::time_point begin_ = Clock::now();
   std::optional<Clock::time_point> end_;  // when SIGKILL follows
-  bool exited_ = false;
+  bool exited_ = false, abandoned_ = false;
   int status_ = 0;
   ProgramEnd result_;
   char part_[1 << 16];

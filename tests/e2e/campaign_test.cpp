@@ -1,64 +1,17 @@
 // assay campaign with real processes on the fake backend.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "process.h"
+#include "campaign_study.h"
 
 namespace assay {
 namespace {
 
-using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 using Json = nlohmann::json;
-
-std::vector<Json> json_lines(const std::string& text) {
-  std::vector<Json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
-
-std::string head(const std::string& more = "") {
-  return "name: test\nsuite: memory\naxes: {op: copy, dtype: f64, size: 1MiB, cache: hot}\n"
-         "device: fake\ntelemetry: off\nunit_budget: 500ms\n" +
-         more;
-}
-
-/// A folder with a plan, and the campaign run there.
-class Study {
- public:
-  explicit Study(const std::string& plan) { folder_.write("plan.yaml", plan); }
-
-  std::vector<std::string> words(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {"campaign", (folder_.path() / "plan.yaml").string(), "--out",
-                                      out().string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  Outcome run(std::vector<std::string> more = {}, Process::Environment environment = {}) const {
-    return assay_run(words(std::move(more)), std::move(environment));
-  }
-  std::vector<Json> units() const { return json_lines(Process::read(out() / "units.jsonl")); }
-  /// How often each environment and pair was completed.
-  std::map<std::string, int> complete() const {
-    std::map<std::string, int> counts;
-    for (const Json& unit : units()) {
-      if (unit["complete"]) ++counts[unit["environment"].get<std::string>() + unit["pair"].dump()];
-    }
-    return counts;
-  }
-  std::filesystem::path out() const { return folder_.path() / "out"; }
-  const TemporaryFolder& folder() const { return folder_; }
-
- private:
-  TemporaryFolder folder_;
-};
 
 const std::string two_hosts =
     "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n";
@@ -147,6 +100,14 @@ TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
   EXPECT_TRUE(told);
 }
 
+TEST(CampaignCommand, WhereNothingRanThereIsNothingToCompare) {
+  const Study study(head() + "environments:\n  - {name: a, kind: command, prefix: ['false']}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("EQUAL")));
+  EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it ended with status 1"));
+}
+
 TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
   const TemporaryFolder flag;
   const std::string once = "if mkdir " + (flag.path() / "once").string() +
@@ -160,6 +121,50 @@ TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
   EXPECT_THAT(outcome.out, HasSubstr("1 units were tried a second time"));
   EXPECT_EQ(study.complete().size(), 4u);
   EXPECT_EQ(study.units().size(), 5u);
+}
+
+/// An environment that notes the process ids of its units in $ASSAY_PIDS.
+const std::string noted =
+    "  - {name: b, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec \"$0\" "
+    "\"$@\"']}\n";
+
+/// Zombies do not: nobody may have waited for them yet.
+bool runs(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+}
+
+/// Whether one of them still runs after a moment.
+bool any_runs(const std::string& pids) {
+  std::istringstream started(Process::read(pids));
+  bool any = false;
+  for (pid_t pid = 0; started >> pid;) {
+    for (int i = 0; i < 100 && runs(pid); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    any = any || runs(pid);
+  }
+  return any;
+}
+
+TEST(CampaignCommand, AKillOfTheCampaignEndsItsUnit) {
+  // A unit that never looks at its output, which would tell it.
+  const Study study(head() +
+                    "environments:\n  - {name: a, kind: command, prefix: [sh, -c, 'echo $$ >> "
+                    "$ASSAY_PIDS; exec sleep 60']}\n");
+  const TemporaryFolder folder;
+  const std::string pids = folder.path() / "pids";
+  Process process(study.words({"--pairs", "2"}), {{"ASSAY_PIDS", pids}});
+  for (int i = 0; i < 6000 && Process::read(pids).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_NE(Process::read(pids), "");
+  process.signal(SIGKILL);
+  process.wait();
+  EXPECT_FALSE(any_runs(pids));
 }
 
 TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
@@ -185,9 +190,7 @@ TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
 }
 
 TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
-  const Study study(head() + two_hosts +
-                    "  - {name: c, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec "
-                    "\"$0\" \"$@\"']}\n");
+  const Study study(head() + "environments:\n  - {name: a, kind: host}\n" + noted);
   const TemporaryFolder folder;
   const std::string pids = folder.path() / "pids";
   Process process(study.words({"--pairs", "4"}),
@@ -199,129 +202,26 @@ TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
   EXPECT_THAT(outcome.err, HasSubstr("stopping; finished units are kept"));
   EXPECT_THAT(outcome.out, HasSubstr("interrupted; the same command continues it"));
   for (const Json& unit : study.units()) EXPECT_EQ(unit["complete"], true);
-  std::istringstream started(Process::read(pids));
-  for (pid_t pid = 0; started >> pid;) EXPECT_NE(::kill(pid, 0), 0) << pid << " still runs";
+  EXPECT_FALSE(any_runs(pids));
   EXPECT_EQ(study.run({"--pairs", "4"}, {{"ASSAY_PIDS", pids}}).status, 0);
-  EXPECT_EQ(study.complete().size(), 16u);
+  EXPECT_EQ(study.complete().size(), 12u);
 }
 
-/// Programs of the names that environments start; each notes its words and starts assay here.
-class FakePrograms {
- public:
-  FakePrograms() {
-    const std::string note = "#!/bin/sh\nprintf '%s ' \"$(basename $0)\" \"$@\" >> " + log() +
-                             "\necho >> " + log() + "\n";
-    const std::string find_assay =
-        "while [ $# -gt 0 ]; do case \"$1\" in env|*/assay) break;; esac; shift; done\n";
-    // Words up to the image, then assay's.
-    const std::string docker =
-        "[ $1 = run ] || exit 1\n"
-        "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
-        "shift 2\nexec " ASSAY_BINARY " \"$@\"\n";
-    add("docker", note + docker);
-    add("podman", note + docker);
-    add("apptainer",
-        note + "while [ $1 != /usr/local/bin/assay ]; do shift; done\nshift\nexec " ASSAY_BINARY
-               " \"$@\"\n");
-    add("mpirun", note + find_assay + "exec \"$@\"\n");
-    add("srun", note + find_assay + "exec \"$@\"\n");
-    // As sshd: a shell of the user's in the home folder gets the words joined.
-    add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
-    add("dstack", note +
-                      "[ $1 = apply ] || exit 1\n"
-                      "grep -q 'type: fleet' $4 && exit 0\necho Submitting the run...\n"
-                      "exec sh -c \"$(sed -n '/^commands:/{n;s/^  - \"//;s/\"$//;p}' $4)\"\n");
-  }
-  Process::Environment environment() const {
-    return {{"PATH", folder_.path().string() + ":" + std::getenv("PATH")},
-            {"HOME", home_.path()},
-            {"XDG_CACHE_HOME", home_.path() / "cache"}};
-  }
-  std::string log() const { return folder_.path() / "log"; }
-  std::filesystem::path home() const { return home_.path(); }
-
- private:
-  void add(const char* name, const std::string& script) {
-    ::chmod(folder_.write(name, script).c_str(), 0755);
-  }
-  TemporaryFolder folder_, home_;
-};
-
-TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
-  const FakePrograms programs;
+TEST(CampaignCommand, ACellThatFailsTwiceLeavesTheOthersOfItsUnit) {
+  const std::string metrics = "metrics: [{name: m, regex: 'm (\\S+)', unit: s, better: lower}]}\n";
   const Study study(
-      head("control: off\n") +
-      "environments:\n"
-      "  - {name: host, kind: host, variables: {ASSAY_NOTE: x}}\n"
-      "  - {name: docker, kind: container, engine: docker, image: ubuntu, cpus: 0-1}\n"
-      "  - {name: podman, kind: container, engine: podman, image: ubuntu}\n"
-      "  - {name: apptainer, kind: container, engine: apptainer, image: u.sif}\n"
-      "  - {name: mpi, kind: mpi, ranks: 1, variables: {A: b c}}\n"
-      "  - {name: slurm, kind: slurm, partition: gpu}\n"
-      "  - {name: vm, kind: ssh, target: u@h, variables: {A: \"it's $HOME\"}}\n"
-      "  - {name: vm-docker, kind: ssh, target: u@h,\n"
-      "     inside: {kind: container, engine: docker, image: i, gpus: none}}\n"
-      "  - {name: dstack, kind: dstack, binary: " ASSAY_BINARY
-      ", fleet: {placement: any}, task: {image: i}}\n"
-      "  - {name: part, kind: partition, cpus: '0'}\n");
-  const Outcome outcome = study.run({"--pairs", "2"}, programs.environment());
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(study.complete().size(), 20u) << outcome.err;
-  const std::string log = Process::read(programs.log());
-  EXPECT_THAT(log, HasSubstr("docker run --rm --name assay-"));
-  EXPECT_THAT(log, HasSubstr("--cpuset-cpus=0-1 "));
-  EXPECT_THAT(log, HasSubstr("docker rm -f assay-"));
-  EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
-  EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
-  EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
-  // The binary went over once for each environment that asked, under the name of its content.
-  std::size_t copies = 0;
-  for (std::size_t at = log.find("cat >"); at != std::string::npos;
-       at = log.find("cat >", at + 1)) {
-    ++copies;
-  }
-  EXPECT_EQ(copies, 1u) << log;
-  std::size_t binaries = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(programs.home() / ".cache" / "assay" / "bin")) {
-    EXPECT_THAT(entry.path().filename().string(), testing::MatchesRegex("assay-[0-9a-f]{16}"));
-    EXPECT_EQ(entry.file_size(), std::filesystem::file_size(ASSAY_BINARY));
-    ++binaries;
-  }
-  EXPECT_EQ(binaries, 1u);
-}
-
-TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {
-  if (std::system("bwrap --ro-bind / / --unshare-pid true 2>/dev/null") != 0) {
-    GTEST_SKIP() << "bwrap is not installed or may make no namespaces here";
-  }
-  const Study study(head("control: off\n") +
-                    "environments:\n  - {name: a, kind: host}\n"
-                    "  - {name: b, kind: container, engine: bubblewrap}\n");
+      "name: n\nsuite: s.yaml\ndevice: fake\ncontrol: off\n"
+      "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n");
+  study.folder().write("s.yaml",
+                       "name: s\ndescription: d\ncells:\n"
+                       "  - {command: [echo, m 2], name: good, " +
+                           metrics + "  - {command: [false], name: bad, " + metrics);
   const Outcome outcome = study.run({"--pairs", "2"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(study.complete().size(), 4u);
-  EXPECT_THAT(outcome.out, HasSubstr("virtualization.namespaces"));
-}
-
-TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
-  const Study study(head() +
-                    "environments:\n"
-                    "  - {name: p0, kind: partition, cpus: '0'}\n"
-                    "  - {name: p1, kind: partition, cpus: '0'}\n"
-                    "  - {name: all, kind: host}\n"
-                    "study: {each: [p0, p1], whole: all}\n");
-  const Outcome outcome = study.run({"--pairs", "2"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(study.complete().size(), 10u) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("worst together: "));
-  const Json kept = Json::parse(Process::read(study.out() / "study.json"));
-  ASSERT_EQ(kept.size(), 1u);
-  // The fake device's time is its own: partitions do not disturb each other.
-  EXPECT_NEAR(kept[0]["parts"][0]["interference"]["ratio"].get<double>(), 1, 0.01);
-  EXPECT_NEAR(kept[0]["sum_to_whole"]["ratio"].get<double>(), 2, 0.02);
-  for (const auto& entry : std::filesystem::directory_iterator(study.out())) {
-    EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("barrier")));
+  EXPECT_EQ(study.units().size(), 8u);
+  EXPECT_EQ(study.complete().size(), 4u) << outcome.err;
+  for (const Json& unit : study.units()) {
+    EXPECT_EQ(unit["complete"], unit["attempt"] == 2);
+    EXPECT_EQ(unit["reason"], "a cell ended in an error");
   }
 }
 

@@ -87,6 +87,14 @@ TEST(Program, ABackgroundProcessDoesNotHoldItOpen) {
   EXPECT_LT(seconds_since(begin), 20);
 }
 
+TEST(Program, WhatLeftTheGroupIsNotWaitedFor) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = run_program(shell("setsid sleep 60 & exit 3"));
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(end->status, 3);
+  EXPECT_LT(seconds_since(begin), 40);
+}
+
 TEST(Program, RunsOnTheCpusItIsGiven) {
   const int last = affinity_cpus().back();
   std::vector<std::string> lines;

@@ -1,0 +1,136 @@
+// Every kind of environment, with programs that stand in for those that a test machine lacks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "campaign_study.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+/// Programs of the names that environments start; each notes its words and starts assay here.
+class FakePrograms {
+ public:
+  FakePrograms() {
+    const std::string note = "#!/bin/sh\nprintf '%s ' \"$(basename $0)\" \"$@\" >> " + log() +
+                             "\necho >> " + log() + "\n";
+    const std::string find_assay =
+        "while [ $# -gt 0 ]; do case \"$1\" in env|*/assay) break;; esac; shift; done\n";
+    // Words up to the image, then assay's.
+    const std::string docker =
+        "[ $1 = run ] || exit 1\n"
+        "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
+        "shift 2\nexec " ASSAY_BINARY " \"$@\"\n";
+    add("docker", note + docker);
+    add("podman", note + docker);
+    add("apptainer",
+        note + "while [ $1 != /usr/local/bin/assay ]; do shift; done\nshift\nexec " ASSAY_BINARY
+               " \"$@\"\n");
+    add("mpirun", note + find_assay + "exec \"$@\"\n");
+    add("srun", note + find_assay + "exec \"$@\"\n");
+    // As sshd: a shell of the user's in the home folder gets the words joined.
+    add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
+    add("dstack", note +
+                      "[ $1 = apply ] || exit 1\n"
+                      "grep -q 'type: fleet' $4 && exit 0\necho Submitting the run...\n"
+                      "exec sh -c \"$(sed -n '/^commands:/{n;s/^  - \"//;s/\"$//;p}' $4)\"\n");
+  }
+  Process::Environment environment() const {
+    return {{"PATH", folder_.path().string() + ":" + std::getenv("PATH")},
+            {"HOME", home_.path()},
+            {"XDG_CACHE_HOME", home_.path() / "cache"}};
+  }
+  std::string log() const { return folder_.path() / "log"; }
+  std::filesystem::path home() const { return home_.path(); }
+
+ private:
+  void add(const char* name, const std::string& script) {
+    ::chmod(folder_.write(name, script).c_str(), 0755);
+  }
+  TemporaryFolder folder_, home_;
+};
+
+TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
+  const FakePrograms programs;
+  const Study study(
+      head("control: off\n") +
+      "environments:\n"
+      "  - {name: host, kind: host, variables: {ASSAY_NOTE: x}}\n"
+      "  - {name: docker, kind: container, engine: docker, image: ubuntu, cpus: 0-1}\n"
+      "  - {name: podman, kind: container, engine: podman, image: ubuntu}\n"
+      "  - {name: apptainer, kind: container, engine: apptainer, image: u.sif}\n"
+      "  - {name: mpi, kind: mpi, ranks: 1, variables: {A: b c}}\n"
+      "  - {name: slurm, kind: slurm, partition: gpu}\n"
+      "  - {name: vm, kind: ssh, target: u@h, variables: {A: \"it's $HOME\"}}\n"
+      "  - {name: vm-docker, kind: ssh, target: u@h,\n"
+      "     inside: {kind: container, engine: docker, image: i, gpus: none}}\n"
+      "  - {name: dstack, kind: dstack, binary: " ASSAY_BINARY
+      ", fleet: {placement: any}, task: {image: i}}\n"
+      "  - {name: part, kind: partition, cpus: '0'}\n");
+  const Outcome outcome = study.run({"--pairs", "2"}, programs.environment());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 20u) << outcome.err;
+  const std::string log = Process::read(programs.log());
+  EXPECT_THAT(log, HasSubstr("docker run --rm --name assay-"));
+  EXPECT_THAT(log, HasSubstr("--cpuset-cpus=0-1 "));
+  EXPECT_THAT(log, HasSubstr("docker rm -f assay-"));
+  EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
+  EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
+  EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
+  // The binary went over once for each environment that asked, under the name of its content.
+  std::size_t copies = 0;
+  for (std::size_t at = log.find("cat >"); at != std::string::npos;
+       at = log.find("cat >", at + 1)) {
+    ++copies;
+  }
+  EXPECT_EQ(copies, 1u) << log;
+  std::size_t binaries = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(programs.home() / ".cache" / "assay" / "bin")) {
+    EXPECT_THAT(entry.path().filename().string(), testing::MatchesRegex("assay-[0-9a-f]{16}"));
+    EXPECT_EQ(entry.file_size(), std::filesystem::file_size(ASSAY_BINARY));
+    ++binaries;
+  }
+  EXPECT_EQ(binaries, 1u);
+}
+
+TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {
+  if (std::system("bwrap --ro-bind / / --unshare-pid true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "bwrap is not installed or may make no namespaces here";
+  }
+  const Study study(head("control: off\n") +
+                    "environments:\n  - {name: a, kind: host}\n"
+                    "  - {name: b, kind: container, engine: bubblewrap}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 4u);
+  EXPECT_THAT(outcome.out, HasSubstr("virtualization.namespaces"));
+}
+
+TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
+  const Study study(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "  - {name: all, kind: host}\n"
+                    "study: {each: [p0, p1], whole: all}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(study.complete().size(), 10u) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("worst together: "));
+  const Json kept = Json::parse(Process::read(study.out() / "study.json"));
+  ASSERT_EQ(kept.size(), 1u);
+  // The fake device's time is its own: partitions do not disturb each other.
+  EXPECT_NEAR(kept[0]["parts"][0]["interference"]["ratio"].get<double>(), 1, 0.01);
+  EXPECT_NEAR(kept[0]["sum_to_whole"]["ratio"].get<double>(), 2, 0.02);
+  for (const auto& entry : std::filesystem::directory_iterator(study.out())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("barrier")));
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,60 @@
+// Campaigns as child processes.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "process.h"
+
+namespace assay {
+
+inline std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// Of a plan with one cell on the fake device.
+inline std::string head(const std::string& more = "") {
+  return "name: test\nsuite: memory\naxes: {op: copy, dtype: f64, size: 1MiB, cache: hot}\n"
+         "device: fake\ntelemetry: off\nunit_budget: 500ms\n" +
+         more;
+}
+
+/// A folder with a plan, and the campaign run there.
+class Study {
+ public:
+  explicit Study(const std::string& plan) { folder_.write("plan.yaml", plan); }
+
+  std::vector<std::string> words(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"campaign", (folder_.path() / "plan.yaml").string(), "--out",
+                                      out().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  Outcome run(std::vector<std::string> more = {}, Process::Environment environment = {}) const {
+    return assay_run(words(std::move(more)), std::move(environment));
+  }
+  std::vector<nlohmann::json> units() const {
+    return json_lines(Process::read(out() / "units.jsonl"));
+  }
+  /// How often each environment and pair was completed.
+  std::map<std::string, int> complete() const {
+    std::map<std::string, int> counts;
+    for (const nlohmann::json& unit : units()) {
+      if (unit["complete"]) ++counts[unit["environment"].get<std::string>() + unit["pair"].dump()];
+    }
+    return counts;
+  }
+  std::filesystem::path out() const { return folder_.path() / "out"; }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace assay
