@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "campaign/folder.h"
@@ -69,33 +71,45 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   return input;
 }
 
+/// Which environments a comparison is of, and what A showed when it was measured twice.
+struct Contrast {
+  std::size_t a = 0, b = 0;
+  std::optional<ResultSet> control;
+};
+
 Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                           const VerdictRule& rule) {
   report::ReportInput input;
-  std::vector<std::optional<ResultSet>> controls;
-  const auto pairs = TRY(pairs_of_operands(words));
-  if (pairs.size() + 1 > report::most_environments) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} environments are too many for one report, at most {}; give two of "
-                             "them, A and B",
-                             pairs.size() + 1, report::most_environments)};
-  }
-  for (const auto& [a, b] : pairs) {
-    Operands operands = TRY(load_operands(a, b, true));
-    if (input.environments.empty()) {
-      input.environments.push_back({std::move(operands.a), std::move(operands.records_a)});
+  std::vector<std::string> operands;  // of the environments; a campaign names its baseline often
+  const auto place = [&](const std::string& operand, ResultSet& results,
+                         std::vector<Record>& records) {
+    const auto at = std::find(operands.begin(), operands.end(), operand);
+    if (at != operands.end()) return static_cast<std::size_t>(at - operands.begin());
+    operands.push_back(operand);
+    input.environments.push_back({std::move(results), std::move(records)});
+    return operands.size() - 1;
+  };
+  std::vector<Contrast> contrasts;
+  for (const auto& [a, b] : TRY(pairs_of_operands(words))) {
+    Operands loaded = TRY(load_operands(a, b, true));
+    Contrast contrast;
+    contrast.a = place(a, loaded.a, loaded.records_a);
+    // The same results twice are two environments, as `assay compare` has them.
+    contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
+    contrast.control = std::move(loaded.control);
+    contrasts.push_back(std::move(contrast));
+    if (input.environments.size() > report::most_environments) {
+      return Error{ErrorKind::usage,
+                   fmt::format("more than {} environments are too many for one report; give two "
+                               "of them, A and B",
+                               report::most_environments)};
     }
-    input.environments.front().results.paired =
-        input.environments.front().results.paired && operands.b.paired;
-    input.environments.push_back({std::move(operands.b), std::move(operands.records_b)});
-    controls.push_back(std::move(operands.control));
   }
   shorten_names(input.environments);
-  for (std::size_t i = 1; i < input.environments.size(); ++i) {
-    const auto& control = controls[i - 1];
-    input.comparisons.push_back(compare(input.environments.front().results,
-                                        input.environments[i].results,
-                                        control ? &*control : nullptr, rule));
+  for (const Contrast& contrast : contrasts) {
+    input.comparisons.push_back(compare(input.environments[contrast.a].results,
+                                        input.environments[contrast.b].results,
+                                        contrast.control ? &*contrast.control : nullptr, rule));
   }
   return input;
 }
