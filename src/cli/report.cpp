@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -18,6 +19,8 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "compare/operands.h"
+#include "core/json_text.h"
+#include "core/read_file.h"
 #include "measure/runner.h"
 
 namespace assay::cli {
@@ -71,6 +74,15 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   return input;
 }
 
+/// The conclusions that `assay campaign` kept; null where there are none or they cannot be read.
+Json read_study(const fs::path& campaign) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const auto text = read_operand(campaign / "study.json", most_bytes);
+  if (!text.ok()) return {};
+  auto json = parse_json(*text);
+  return json.ok() ? std::move(json).value() : Json();
+}
+
 /// Which environments a comparison is of, and what A showed when it was measured twice.
 struct Contrast {
   std::size_t a = 0, b = 0;
@@ -105,6 +117,7 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                report::most_environments)};
     }
   }
+  if (words.size() == 1) input.study = read_study(words[0]);
   shorten_names(input.environments);
   for (const Contrast& contrast : contrasts) {
     input.comparisons.push_back(compare(input.environments[contrast.a].results,

@@ -1,6 +1,7 @@
 // What a report is made of.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< of pairs of them
+  Json study;                             ///< a partition study's conclusions; null: none
   std::string time;                       ///< when the report is made, UTC
 };
 
