@@ -28,22 +28,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Writer = std::string (*)(const report::Document&);
 struct Format {
   std::string_view name;
-  Writer write;
+  std::string (*write)(const report::Document&);
 };
 constexpr std::array<Format, 3> formats = {
     {{"html", &report::to_html}, {"md", &report::to_markdown}, {"csv", &report::to_csv}}};
 
 /// By name, or by the ending of the file; Markdown for standard output.
-Result<Writer> writer_of(const Arguments& arguments) {
+Result<const Format*> format_of(const Arguments& arguments) {
   std::string name = arguments.get("--format");
   const std::string file = arguments.get("--output");
   if (name.empty()) name = file.empty() ? "md" : fs::path(file).extension().string();
   if (!name.empty() && name.front() == '.') name.erase(0, 1);
   for (const Format& format : formats) {
-    if (format.name == name) return format.write;
+    if (format.name == name) return &format;
   }
   return Error{ErrorKind::usage,
                fmt::format("no format \"{}\"; allowed: html, md, csv, by --format or the ending of "
@@ -152,8 +151,8 @@ Status write_file(const fs::path& path, const std::string& text) {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto writer = writer_of(arguments);
-  if (!writer.ok()) return report(terminal, writer.error());
+  const auto format = format_of(arguments);
+  if (!format.ok()) return report(terminal, format.error());
   VerdictRule rule;
   const auto margin = parse_margin(arguments.get("--margin", "2%"));
   if (!margin.ok()) return report(terminal, margin.error());
@@ -164,7 +163,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!input.ok()) return report(terminal, input.error());
   input->title = arguments.get("--title");
   input->time = utc_now();
-  const std::string text = (*writer)(report::make_document(*input));
+  const std::string text = (*format)->write(report::make_document(*input));
   const std::string file = arguments.get("--output");
   if (file.empty() || file == "-") {
     terminal.print(text);
