@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "campaign/folder.h"
@@ -16,6 +19,8 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "compare/operands.h"
+#include "core/json_text.h"
+#include "core/read_file.h"
 #include "measure/runner.h"
 
 namespace assay::cli {
@@ -23,22 +28,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Writer = std::string (*)(const report::Document&);
 struct Format {
   std::string_view name;
-  Writer write;
+  std::string (*write)(const report::Document&);
 };
 constexpr std::array<Format, 3> formats = {
     {{"html", &report::to_html}, {"md", &report::to_markdown}, {"csv", &report::to_csv}}};
 
 /// By name, or by the ending of the file; Markdown for standard output.
-Result<Writer> writer_of(const Arguments& arguments) {
+Result<const Format*> format_of(const Arguments& arguments) {
   std::string name = arguments.get("--format");
   const std::string file = arguments.get("--output");
   if (name.empty()) name = file.empty() ? "md" : fs::path(file).extension().string();
   if (!name.empty() && name.front() == '.') name.erase(0, 1);
   for (const Format& format : formats) {
-    if (format.name == name) return format.write;
+    if (format.name == name) return &format;
   }
   return Error{ErrorKind::usage,
                fmt::format("no format \"{}\"; allowed: html, md, csv, by --format or the ending of "
@@ -69,33 +73,55 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   return input;
 }
 
+/// The conclusions that `assay campaign` kept; null where there are none or they cannot be read.
+Json read_study(const fs::path& campaign) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const auto text = read_operand(campaign / "study.json", most_bytes);
+  if (!text.ok()) return {};
+  auto json = parse_json(*text);
+  return json.ok() ? std::move(json).value() : Json();
+}
+
+/// Which environments a comparison is of, and what A showed when it was measured twice.
+struct Contrast {
+  std::size_t a = 0, b = 0;
+  std::optional<ResultSet> control;
+};
+
 Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                           const VerdictRule& rule) {
   report::ReportInput input;
-  std::vector<std::optional<ResultSet>> controls;
-  const auto pairs = TRY(pairs_of_operands(words));
-  if (pairs.size() + 1 > report::most_environments) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} environments are too many for one report, at most {}; give two of "
-                             "them, A and B",
-                             pairs.size() + 1, report::most_environments)};
-  }
-  for (const auto& [a, b] : pairs) {
-    Operands operands = TRY(load_operands(a, b, true));
-    if (input.environments.empty()) {
-      input.environments.push_back({std::move(operands.a), std::move(operands.records_a)});
+  std::vector<std::string> operands;  // of the environments; a campaign names its baseline often
+  const auto place = [&](const std::string& operand, ResultSet& results,
+                         std::vector<Record>& records) {
+    const auto at = std::find(operands.begin(), operands.end(), operand);
+    if (at != operands.end()) return static_cast<std::size_t>(at - operands.begin());
+    operands.push_back(operand);
+    input.environments.push_back({std::move(results), std::move(records)});
+    return operands.size() - 1;
+  };
+  std::vector<Contrast> contrasts;
+  for (const auto& [a, b] : TRY(pairs_of_operands(words))) {
+    Operands loaded = TRY(load_operands(a, b, true));
+    Contrast contrast;
+    contrast.a = place(a, loaded.a, loaded.records_a);
+    // The same results twice are two environments, as `assay compare` has them.
+    contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
+    contrast.control = std::move(loaded.control);
+    contrasts.push_back(std::move(contrast));
+    if (input.environments.size() > report::most_environments) {
+      return Error{ErrorKind::usage,
+                   fmt::format("more than {} environments are too many for one report; give two "
+                               "of them, A and B",
+                               report::most_environments)};
     }
-    input.environments.front().results.paired =
-        input.environments.front().results.paired && operands.b.paired;
-    input.environments.push_back({std::move(operands.b), std::move(operands.records_b)});
-    controls.push_back(std::move(operands.control));
   }
+  if (words.size() == 1) input.study = read_study(words[0]);
   shorten_names(input.environments);
-  for (std::size_t i = 1; i < input.environments.size(); ++i) {
-    const auto& control = controls[i - 1];
-    input.comparisons.push_back(compare(input.environments.front().results,
-                                        input.environments[i].results,
-                                        control ? &*control : nullptr, rule));
+  for (const Contrast& contrast : contrasts) {
+    input.comparisons.push_back(compare(input.environments[contrast.a].results,
+                                        input.environments[contrast.b].results,
+                                        contrast.control ? &*contrast.control : nullptr, rule));
   }
   return input;
 }
@@ -125,8 +151,8 @@ Status write_file(const fs::path& path, const std::string& text) {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto writer = writer_of(arguments);
-  if (!writer.ok()) return report(terminal, writer.error());
+  const auto format = format_of(arguments);
+  if (!format.ok()) return report(terminal, format.error());
   VerdictRule rule;
   const auto margin = parse_margin(arguments.get("--margin", "2%"));
   if (!margin.ok()) return report(terminal, margin.error());
@@ -137,7 +163,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!input.ok()) return report(terminal, input.error());
   input->title = arguments.get("--title");
   input->time = utc_now();
-  const std::string text = (*writer)(report::make_document(*input));
+  const std::string text = (*format)->write(report::make_document(*input));
   const std::string file = arguments.get("--output");
   if (file.empty() || file == "-") {
     terminal.print(text);

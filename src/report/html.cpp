@@ -263,10 +263,13 @@ std::string navigation_html(const Document& document) {
 std::string header_html(const Document& document) {
   std::string html = fmt::format("<header><p class=\"brand\">assay report</p>\n<h1>{}</h1>\n",
                                  escape_html(document.title));
+  constexpr std::size_t colours = 6;
+  const bool letters = document.environments.size() == 2;  // else each table says who is A
   if (document.environments.size() > 1) {
     html += "<ul class=\"environments\">";
     for (std::size_t i = 0; i < document.environments.size(); ++i) {
-      html += fmt::format("<li class=\"e{}\"><b>{}</b> {}</li>", i, static_cast<char>('A' + i),
+      html += fmt::format("<li class=\"e{}\">{}{}</li>", i % colours,
+                          letters ? (i == 0 ? "<b>A</b> " : "<b>B</b> ") : "",
                           escape_html(document.environments[i]));
     }
     html += "</ul>\n";

@@ -1,6 +1,7 @@
 // What a report is made of.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,13 @@ struct Environment {
 
 struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
-  std::vector<Environment> environments;  ///< one or more, the first is A
-  std::vector<Comparison> comparisons;    ///< of A with each of the others
+  std::vector<Environment> environments;  ///< one or more
+  std::vector<Comparison> comparisons;    ///< of pairs of them
+  Json study;                             ///< a partition study's conclusions; null: none
   std::string time;                       ///< when the report is made, UTC
 };
 
-/// Environments beyond these would share colours.
-constexpr std::size_t most_environments = 6;
+/// Of more no chart can tell the lines apart: six colours, each with several dashes and marks.
+constexpr std::size_t most_environments = 16;
 
 }  // namespace assay::report

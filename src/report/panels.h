@@ -7,29 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "report/cell_values.h"
 #include "report/input.h"
 
 namespace assay::report {
-
-/// A value of an axis as a number: "4KiB" 4096, "2.5" 2.5, "4096x4096x4096" 4096. Empty for words,
-/// and for products that are no cubes.
-std::optional<double> axis_number(std::string_view text);
-
-using Axes = std::vector<std::pair<std::string, std::string>>;
-
-/// Order of cells for people: axis by axis, numbers by their value, so that 64KiB comes before
-/// 1MiB.
-bool comes_before(const Axes& a, const Axes& b);
-
-/// What several runs say about one cell: the median of their values and an interval around it.
-struct Centre {
-  double median = 0;
-  double low = 0, high = 0;
-  std::size_t runs = 0;
-};
-/// The interval: with 6 runs or more that of the median over runs (95%, order statistics), with 2
-/// to 5 their range, with one its own. Empty without a point.
-std::optional<Centre> centre_of(const Series& series);
 
 /// One mark of a chart.
 struct Mark {

@@ -10,6 +10,7 @@
 #include "report/charts.h"
 #include "report/display.h"
 #include "report/panels.h"
+#include "report/partitions.h"
 #include "report/tables.h"
 
 namespace assay::report {
@@ -291,6 +292,10 @@ Document make_document(const ReportInput& input) {
     add_warnings(input, document);
     add_comparisons(input, document);
     add_curves(input, document);
+  }
+  if (auto partitions = partitions_chapter(input)) {
+    // Right behind the cells: it is what the study was made for.
+    document.chapters.insert(document.chapters.begin() + 1, std::move(*partitions));
   }
   add_telemetry(input, document);
   add_method(input, document);

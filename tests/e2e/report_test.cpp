@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "process.h"
 #include "store/store.h"
@@ -63,6 +65,50 @@ TEST(Report, SaysWhatIsWrong) {
   const Outcome margin = assay_run({"report", a, a, "--margin", "2"});
   EXPECT_EQ(margin.status, 2);
   EXPECT_THAT(margin.err, HasSubstr("0.1% to 50%"));
+}
+
+/// What the page's script draws: kinds of charts with their titles.
+std::vector<std::string> charts_of(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t from = page.find(begin) + begin.size();
+  const auto data = nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  std::vector<std::string> charts;
+  for (const auto& chart : data["charts"]) {
+    charts.push_back(chart["kind"].get<std::string>() + " " + chart["title"].get<std::string>());
+  }
+  return charts;
+}
+
+/// Each file of real results by itself, and the charts that people drew from such files by hand.
+TEST(Report, DrawsRealResultsOfOtherPrograms) {
+  const fs::path data = fs::path(ASSAY_SOURCE_DIR) / "../shared/data";
+  if (!fs::exists(data)) GTEST_SKIP() << data << " is not here";
+  std::map<std::string, std::vector<std::string>> charts;
+  for (const char* kind : {"logs", "vllm"}) {
+    for (const auto& entry : fs::directory_iterator(data / kind)) {
+      const Outcome outcome = assay_run({"report", entry.path(), "--format", "html"});
+      EXPECT_EQ(outcome.status, 0) << entry.path() << outcome.err;
+      if (outcome.status == 0) charts[entry.path().filename()] = charts_of(outcome.out);
+    }
+  }
+  using testing::Contains;
+  EXPECT_THAT(charts["rccl-tests_mi300x_1node_8gpu_all_reduce.log"],
+              Contains(StartsWith("curve collective busbw over size")));
+  EXPECT_THAT(charts["ib_write_bw_rocm_d2d_bidir_all_sizes.log"],
+              Contains(StartsWith("curve rdma bandwidth over size")));
+  EXPECT_THAT(charts["nvbandwidth_v0.4_h100_8gpu_d2d_read_ce_matrix.log"],
+              Contains(StartsWith("heat peer bandwidth by link")));
+  EXPECT_THAT(charts["babelstream_v3.3_cuda_titanxp.log"],
+              Contains(StartsWith("bars memory bandwidth")));
+  const TemporaryFolder loads;
+  for (const auto& entry : fs::directory_iterator(data / "vllm")) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("h200")) fs::copy(entry.path(), loads.path() / name);
+  }
+  const Outcome serving = assay_run({"report", loads.path(), "--format", "html"});
+  ASSERT_EQ(serving.status, 0) << serving.err;
+  EXPECT_THAT(charts_of(serving.out),
+              Contains(StartsWith("latency serving mean_ttft over output_throughput")));
 }
 
 }  // namespace

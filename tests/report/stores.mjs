@@ -142,7 +142,7 @@ export function writeCampaign(folder, pairs = 30) {
     const container = environment === 'container';
     writeFileSync(join(folder, environment, 'fingerprints.jsonl'), JSON.stringify({id: container ? 'b' : 'a', fingerprint: facts(container)}) + '\n');
   }
-  writeFileSync(join(folder, 'plan.yaml'), 'name: report-test\n');
+  writeFileSync(join(folder, 'plan.yaml'), 'name: report-test\nsuite: quick\nenvironments:\n  - {name: host, kind: host}\n  - {name: container, kind: host}\n');
   writeFileSync(join(folder, 'units.jsonl'), units.map((unit) => JSON.stringify(unit) + '\n').join(''));
   return {cells: all.length, pairs};
 }

@@ -3,6 +3,7 @@
 
 #include "report/charts.h"
 #include "report/display.h"
+#include "report/partitions.h"
 #include "report_input.h"
 #include "test_record.h"
 
@@ -149,6 +150,42 @@ TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
   EXPECT_THAT(charts[0].summary, HasSubstr("gpu0: 300.0 W to 700.0 W"));
   ASSERT_EQ(charts[0].table.rows.size(), 3U);  // two readings, and the gap behind them
   EXPECT_NEAR(std::get<double>(field(charts[0].table, 1, "seconds")), 0.2, 1e-6);
+}
+
+TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
+  ReportInput input;
+  input.environments = {curve_environment("p0", 1)};
+  for (const char* size : {"64KiB", "1MiB", "16MiB"}) {
+    input.study.push_back(
+        {{"cell", std::string("memory op=triad size=") + size},
+         {"metric", "bandwidth"},
+         {"unit", "bytes/s"},
+         {"better", "higher"},
+         {"worst", "p1"},
+         {"sum", 190e9},
+         {"whole", 200e9},
+         {"parts",
+          {{{"environment", "p1"},
+            {"each", 100e9},
+            {"together", 95e9},
+            {"interference", {{"ratio", 0.95}, {"interval95", {0.94, 0.96}}}}}}}});
+  }
+  input.study.push_back({{"cell", 5}});  // not trusted
+  input.study.push_back("no cell");
+  const auto chapter = partitions_chapter(input);
+  ASSERT_TRUE(chapter.has_value());
+  ASSERT_EQ(chapter->blocks.size(), 2U);
+  const Chart& chart = std::get<Chart>(chapter->blocks[0]);
+  EXPECT_THAT(chart.title, HasSubstr("Sum of the partitions: memory bandwidth over size"));
+  ASSERT_EQ(chart.table.rows.size(), 6U);
+  EXPECT_EQ(std::get<std::string>(field(chart.table, 3, "environment")), "whole device");
+  EXPECT_EQ(std::get<double>(field(chart.table, 0, "value")), 190e9);
+  const Table& table = std::get<Table>(chapter->blocks[1]);
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(std::get<double>(field(table, 0, "interference")), 0.95);
+  EXPECT_EQ(std::get<std::string>(field(table, 0, "worst")), "worst");
+  input.study = "nonsense";
+  EXPECT_FALSE(partitions_chapter(input).has_value());
 }
 
 TEST(ReportCharts, NumbersAreReadInTheUnitThatSuitsThemAll) {

@@ -1,6 +1,7 @@
 // Environments for tests of the report, made from values.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

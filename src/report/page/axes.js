@@ -87,11 +87,13 @@ function seriesLegend(keys, width, withMarks) {
 
 /** Scales by which series are told apart. */
 function seriesScales(keys, theme) {
+  // A second round of colours has other dashes and marks.
   const pick = (list) => keys.map((_, i) => list[i % list.length]);
+  const shifted = (list) => keys.map((_, i) => list[(i + Math.floor(i / list.length)) % list.length]);
   return [
     {name: 'colour', type: 'ordinal', domain: keys, range: pick(theme.series)},
-    {name: 'dash', type: 'ordinal', domain: keys, range: pick(dashes)},
-    {name: 'shape', type: 'ordinal', domain: keys, range: pick(shapes)},
+    {name: 'dash', type: 'ordinal', domain: keys, range: shifted(dashes)},
+    {name: 'shape', type: 'ordinal', domain: keys, range: shifted(shapes)},
   ];
 }
 

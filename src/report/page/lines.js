@@ -110,7 +110,7 @@ function curveSpec(chart, width, theme) {
   // Two labels on one spot would cover each other.
   if (rings.length === 2 && rings[0].x === rings[1].x) rings[1].text = '';
   const many = settings.links && keys.length < unique(rows.map((row) => row.id)).length;
-  const manyKeys = keys.length > 6;
+  const manyKeys = keys.length > 16;
   return {
     ...frame(width, height, theme),
     data: [{name: 'points', values: rows}, roofs.data, {name: 'rings', values: rings}],
