@@ -4,26 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "core/measured_unit.h"
+#include "core/pattern.h"
 
 namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Why `text` is no regular expression with a group; empty: it is one.
-std::string regex_problem(const std::string& text) {
-  try {
-    if (std::regex(text).mark_count() == 0) {
-      return "it has no group; put the number into parentheses, e.g. 'bandwidth: (\\S+)'";
-    }
-  } catch (const std::regex_error& error) {  // the only way in which std::regex reports
-    return error.what();
-  }
-  return {};
-}
 
 bool is_json_pointer(const std::string& text) {
   try {
@@ -62,10 +50,12 @@ Result<MetricRule> read_metric(const YamlValue& value, std::string_view file) {
     return map.wrong("json",
                      fmt::format("\"{}\" is no JSON pointer; e.g. /results/0/busbw", rule.json));
   }
-  if (const std::string problem = rule.regex.empty() ? "" : regex_problem(rule.regex);
-      !problem.empty()) {
-    return map.wrong("regex",
-                     fmt::format("bad regular expression \"{}\": {}", rule.regex, problem));
+  if (!rule.regex.empty()) {
+    const auto pattern = Pattern::compile(rule.regex);
+    if (!pattern.ok()) {
+      return map.wrong("regex", fmt::format("bad regular expression \"{}\": {}", rule.regex,
+                                            pattern.error().message));
+    }
   }
   if (!measured_unit(rule.unit)) {
     return map.wrong("unit",

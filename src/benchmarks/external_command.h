@@ -26,7 +26,7 @@ namespace assay {
 struct MetricRule {
   std::string name;
   std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
-  std::string regex;   ///< ECMAScript; group 1 of the last line that it matches is the number
+  std::string regex;   ///< Perl's syntax; group 1 of the last line that it matches is the number
   std::string unit;    ///< as the program means it: "GB/s", "ms"; records are in SI units
   std::string better;  ///< "higher", "lower" or "neither"
 };

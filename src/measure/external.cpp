@@ -7,11 +7,11 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <system_error>
 
 #include "core/json_text.h"
 #include "core/measured_unit.h"
+#include "core/pattern.h"
 #include "core/program.h"
 #include "core/read_file.h"
 #include "core/suggest.h"
@@ -66,23 +66,11 @@ Result<std::string> text_at(const MetricRule& rule, std::string_view output) {
 }
 
 Result<std::string> text_matching(const MetricRule& rule, std::string_view output) {
-  // libstdc++ matches by recursion: a long line would exhaust the stack.
-  constexpr std::size_t most_line_bytes = 4096;
-  try {
-    const std::regex pattern(rule.regex);
-    while (!output.empty()) {
-      const std::size_t newline = output.find_last_of('\n');
-      const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
-      const std::string_view line = output.substr(begin, most_line_bytes);
-      std::cmatch match;
-      if (std::regex_search(line.data(), line.data() + line.size(), match, pattern)) {
-        return match[1].str();
-      }
-      output = output.substr(0, begin == 0 ? 0 : begin - 1);
-    }
-  } catch (const std::regex_error& error) {  // too complex for a line, by std::regex's own limits
-    return failed(fmt::format("metric {}: {}", rule.name, error.what()));
-  }
+  const auto pattern = Pattern::compile(rule.regex);
+  if (!pattern.ok())
+    return failed(fmt::format("metric {}: {}", rule.name, pattern.error().message));
+  const std::string_view found = pattern->last_group(output);
+  if (!found.empty()) return std::string(found);
   return failed(fmt::format("metric {}: no line of its output matches {}", rule.name, rule.regex));
 }
 

@@ -81,10 +81,6 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay run --color ne", 3), "never\n");
 }
 
-bool is_sanitized() {
-  return assay_run({"--version"}).out.find("-fsanitize") != std::string::npos;
-}
-
 TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {
   if (is_sanitized()) GTEST_SKIP() << "shown by the ordinary build";
   const std::filesystem::path binary = ASSAY_BINARY;

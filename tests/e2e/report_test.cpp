@@ -8,7 +8,7 @@
 
 #include "process.h"
 #include "store/store.h"
-#include "unit/test_record.h"
+#include "test_record.h"
 
 namespace assay {
 namespace {

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 TEST(Barrier, TextThatIsNone) {
   const TemporaryFolder folder;
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(""), std::string("2"), "1:" + folder.path().string(),
         std::string("2:/no/such/folder"), "x:" + folder.path().string(), std::string("2:")}) {
     const auto barrier = Barrier::parse(text);

@@ -19,7 +19,7 @@ Record record(const std::string& run, const Cell& cell, double value,
   record.time = "2026-01-01T00:00:" + run;
   record.cell = cell;
   record.status = RecordStatus::passed;
-  record.value = Value{.quantity = quantity, .median = value, .interval95 = {value, value}};
+  record.value = Value{quantity, value, {value, value}, std::nullopt, std::nullopt};
   record.work = Work{.bytes = 1e6};
   return record;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "doctor/intent.h"
 #include "machines/machines.h"
@@ -144,15 +145,15 @@ TEST(DoctorCheck, ALargeBarMattersLessOnGraphicsCards) {
   EXPECT_EQ(line("NVIDIA GeForce RTX 4090"), "WARN");
 }
 
-/// One whose gpu_metrics is another table after 40 ms.
+/// One whose gpu_metrics is another table when a GPU's file is read for the `change`th time.
 class RunningMachine final : public Machine {
  public:
-  RunningMachine(MemoryMachine machine, std::string later)
-      : machine_(std::move(machine)), later_(std::move(later)) {}
+  RunningMachine(MemoryMachine machine, std::string later, int change)
+      : machine_(std::move(machine)), later_(std::move(later)), change_(change) {}
   FileText read(const std::filesystem::path& path) const override {
     if (path.filename() != "gpu_metrics") return machine_.read(path);
-    const bool later = std::chrono::steady_clock::now() - start_ > std::chrono::milliseconds(40);
-    return later ? FileText{FileState::found, later_} : machine_.read(path);
+    reads = ++reads_[path.string()];
+    return reads >= change_ ? FileText{FileState::found, later_} : machine_.read(path);
   }
   std::vector<std::string> list(const std::filesystem::path& folder) const override {
     return machine_.list(folder);
@@ -166,10 +167,13 @@ class RunningMachine final : public Machine {
   const Variables& variables() const override { return machine_.variables(); }
   Json ask(std::string_view probe) const override { return machine_.ask(probe); }
 
+  mutable int reads = 0;  ///< of the file that was read last
+
  private:
   MemoryMachine machine_;
   std::string later_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int change_;
+  mutable std::map<std::string, int> reads_;
 };
 
 TEST(DoctorCheck, ThrottlingIsJudgedByWhatHappensNow) {
@@ -177,7 +181,9 @@ TEST(DoctorCheck, ThrottlingIsJudgedByWhatHappensNow) {
   const auto checks = find_checks(ids);
   const auto found = [&](std::uint32_t hot) {
     const std::string later = MetricsTable(6).throttled(1000100, 25000 + hot).bytes();
-    const RunningMachine machine(mi300x_cpx(), later);
+    const RunningMachine still(mi300x_cpx(), later, 1000);
+    diagnose(still, {}, *checks, true);
+    const RunningMachine machine(mi300x_cpx(), later, still.reads);  // the last reading differs
     // GPU 1, which was hot for 2.5% of the time.
     const Diagnosis diagnosis = diagnose(machine, {}, *checks, true);
     const Finding& finding = diagnosis.results.front().findings.at(1);

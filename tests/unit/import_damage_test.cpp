@@ -99,8 +99,8 @@ TEST_P(EveryImporter, IsSurestOfItsOwnText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Import, EveryImporter, testing::ValuesIn(import_samples()),
-                         [](const auto& info) {
-                           std::string name(info.param.first);
+                         [](const auto& test) {
+                           std::string name(test.param.first);
                            std::erase(name, '-');
                            return name;
                          });
