@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         NcclFile{"logs/rccl-tests_v2.17.9_mi355x_1node_all_reduce_full.log", 29, 58,
                  "collective op=all_reduce dtype=f32 redop=sum place=in ranks=8 size=1GiB", 401.90,
                  "AMD Radeon Graphics", "rccl-tests"}),
-    [](const auto& info) { return "File" + std::to_string(info.index); });
+    [](const auto& test) { return "File" + std::to_string(test.index); });
 
 struct PerftestFile {
   const char* name;
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
         PerftestFile{"logs/ib_write_bw_h200_cuda_dmabuf_all_sizes.log", 1.25e8, "one", 0},
         PerftestFile{"logs/ib_write_bw_loopback_interleaved_server_client.log", 1048576, "one", 1},
         PerftestFile{"logs/ib_write_bw_rocm_d2d_bidir_all_sizes.log", 1.25e8, "both", 0}),
-    [](const auto& info) { return "File" + std::to_string(info.index); });
+    [](const auto& test) { return "File" + std::to_string(test.index); });
 
 TEST_F(ImportData, PerftestFacts) {
   const Imported result = read("logs/ib_write_bw_h200_cuda_dmabuf_all_sizes.log");
