@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "compare/validity.h"
 #include "core/result.h"
 #include "store/record.h"
