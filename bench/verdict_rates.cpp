@@ -55,7 +55,7 @@ Result<double> measured(Backend& fake, double seconds, std::uint64_t seed) {
 
 /// The same world, its units measured.
 UnitTime on(Backend& fake, const UnitTime& drawn) {
-  return [&fake, drawn](Arm arm, std::size_t turn, Random& random) {
+  return [&fake, drawn](SimulatedArm arm, std::size_t turn, Random& random) {
     const auto seconds = measured(fake, drawn(arm, turn, random), random.next() >> 12);
     if (seconds.ok()) return *seconds;
     fmt::print(stderr, "bench_verdict_rates: {}\n", seconds.error().message);

@@ -1,5 +1,5 @@
-// Campaigns of which the truth is known: units in the order of real ones (A B A' | A' B A, or from
-// the other end), judged by the real rules after every block as real ones are.
+// Campaigns of which the truth is known: units in the order of real ones, judged by the real rules
+// after every block as real ones are.
 #pragma once
 
 #include <array>
@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "campaign/campaign.h"
+#include "campaign/schedule.h"
 #include "compare/verdict.h"
 #include "core/random.h"
 
 namespace assay {
 
-enum class Arm { a, b, again };  ///< `again`: A', the control
+enum class SimulatedArm { a, b, again };  ///< `again`: A', the control
 
 /// Gives the time of one unit of an arm; `turn` counts the units of the campaign from 0.
-using UnitTime = std::function<double(Arm arm, std::size_t turn, Random& random)>;
+using UnitTime = std::function<double(SimulatedArm arm, std::size_t turn, Random& random)>;
 
 struct SimulatedOutcome {
   Verdict verdict = Verdict::inconclusive;
@@ -25,26 +27,21 @@ struct SimulatedOutcome {
 
 inline SimulatedOutcome simulate_campaign(const UnitTime& time, const VerdictRule& rule,
                                           Random& random) {
-  constexpr std::size_t least_pairs = 10, most_pairs = 40;
+  const CampaignDesign design;
   const double margin = rule.log_margin();
+  const std::uint64_t seed = random.next();
   std::vector<double> b_to_a, again_to_a;
-  std::size_t turn = 0;
-  while (true) {
-    const bool from_b = random.uniform() < 0.5;
-    const std::array<Arm, 3> forth =
-        from_b ? std::array{Arm::b, Arm::a, Arm::again} : std::array{Arm::a, Arm::b, Arm::again};
-    for (const bool back : {false, true}) {
-      std::array<double, 3> logs = {};
-      for (std::size_t i = 0; i < 3; ++i) {
-        const Arm arm = forth[back ? 2 - i : i];
-        logs[static_cast<std::size_t>(arm)] = std::log(time(arm, turn++, random));
-      }
+  std::array<double, 3> logs = {};
+  for (std::size_t block = 0;; ++block) {
+    for (const Turn& turn : turns_of_block(seed, block, logs.size())) {
+      logs[turn.arm] = std::log(time(static_cast<SimulatedArm>(turn.arm), turn.position, random));
+      if (turn.position % logs.size() != logs.size() - 1) continue;  // the pair is not whole
       b_to_a.push_back(logs[1] - logs[0]);
       again_to_a.push_back(logs[2] - logs[0]);
     }
-    if (b_to_a.size() < least_pairs) continue;
+    if (b_to_a.size() < design.least_pairs) continue;
     const PairedEffect effect = paired_effect(b_to_a, margin);
-    if (b_to_a.size() < most_pairs && !precise_enough(effect, margin)) continue;
+    if (b_to_a.size() < design.most_pairs && !precise_enough(effect, margin)) continue;
     const Control control = judge_control(paired_effect(again_to_a, margin), rule);
     return {judge(effect, true, control, rule).verdict, b_to_a.size()};
   }
@@ -101,40 +98,43 @@ inline std::vector<Scenario> verdict_scenarios() {
   const auto percent = [](double value) { return value / 100; };
   std::vector<Scenario> list;
   const auto add = [&](std::string name, auto log_time) {
-    list.push_back({std::move(name), [log_time](Arm arm, std::size_t turn, Random& random) {
-                      return 1e-4 * std::exp(log_time(arm, turn, random));
-                    }});
+    list.push_back(
+        {std::move(name), [log_time](SimulatedArm arm, std::size_t turn, Random& random) {
+           return 1e-4 * std::exp(log_time(arm, turn, random));
+         }});
   };
   for (const double s : {0.4, 1.0, 2.0, 3.0}) {
     const std::string noise = std::to_string(s).substr(0, 3) + "%";
-    add("equal, normal " + noise,
-        [=](Arm, std::size_t, Random& random) { return normal_noise(random, percent(s)); });
-    add("+2%, normal " + noise, [=](Arm arm, std::size_t, Random& random) {
-      return (arm == Arm::b ? std::log(1.02) : 0) + normal_noise(random, percent(s));
+    add("equal, normal " + noise, [=](SimulatedArm, std::size_t, Random& random) {
+      return normal_noise(random, percent(s));
     });
-    add("+2%, slow tail " + noise, [=](Arm arm, std::size_t, Random& random) {
-      return (arm == Arm::b
+    add("+2%, normal " + noise, [=](SimulatedArm arm, std::size_t, Random& random) {
+      return (arm == SimulatedArm::b ? std::log(1.02) : 0) + normal_noise(random, percent(s));
+    });
+    add("+2%, slow tail " + noise, [=](SimulatedArm arm, std::size_t, Random& random) {
+      return (arm == SimulatedArm::b
                   ? std::log(1.02) + exponential_noise(random, std::sqrt(2.0) * percent(s))
                   : normal_noise(random, 0.001));
     });
   }
-  add("equal, drift of 2% over 30 units, 0.4%", [=](Arm, std::size_t turn, Random& random) {
-    return 0.02 * static_cast<double>(turn) / 30 + normal_noise(random, 0.004);
-  });
+  add("equal, drift of 2% over 30 units, 0.4%",
+      [=](SimulatedArm, std::size_t turn, Random& random) {
+        return 0.02 * static_cast<double>(turn) / 30 + normal_noise(random, 0.004);
+      });
   add("equal, skewed both, 1%",
-      [=](Arm, std::size_t, Random& random) { return exponential_noise(random, 0.01); });
-  add("one unit of B in ten 10% slower, 0.4%", [=](Arm arm, std::size_t, Random& random) {
-    const bool slow = arm == Arm::b && random.uniform() < 0.1;
+      [=](SimulatedArm, std::size_t, Random& random) { return exponential_noise(random, 0.01); });
+  add("one unit of B in ten 10% slower, 0.4%", [=](SimulatedArm arm, std::size_t, Random& random) {
+    const bool slow = arm == SimulatedArm::b && random.uniform() < 0.1;
     return (slow ? 0.1 : 0) + normal_noise(random, 0.004);
   });
-  add("control moves by 2%, 0.4%", [=](Arm arm, std::size_t, Random& random) {
-    return (arm == Arm::again ? 0.02 : 0) + normal_noise(random, 0.004);
+  add("control moves by 2%, 0.4%", [=](SimulatedArm arm, std::size_t, Random& random) {
+    return (arm == SimulatedArm::again ? 0.02 : 0) + normal_noise(random, 0.004);
   });
-  add("+5%, normal 1.0%", [=](Arm arm, std::size_t, Random& random) {
-    return (arm == Arm::b ? 0.05 : 0) + normal_noise(random, 0.01);
+  add("+5%, normal 1.0%", [=](SimulatedArm arm, std::size_t, Random& random) {
+    return (arm == SimulatedArm::b ? 0.05 : 0) + normal_noise(random, 0.01);
   });
-  add("+1%, normal 1.0%", [=](Arm arm, std::size_t, Random& random) {
-    return (arm == Arm::b ? 0.01 : 0) + normal_noise(random, 0.01);
+  add("+1%, normal 1.0%", [=](SimulatedArm arm, std::size_t, Random& random) {
+    return (arm == SimulatedArm::b ? 0.01 : 0) + normal_noise(random, 0.01);
   });
   return list;
 }

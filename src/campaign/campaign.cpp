@@ -112,7 +112,8 @@ class Campaign {
         for (const auto& [series, value] : b->second) {
           const auto same = a->second.find(series);
           if (same == a->second.end()) continue;
-          differences[series].push_back(log_time(value) - log_time(same->second));
+          differences[series].push_back(*log_time(value.value, value.better) -
+                                        *log_time(same->second.value, same->second.better));
         }
       }
       if (differences.empty()) ++outcome_.contrasts;  // nothing yet: not precise

@@ -15,12 +15,7 @@ using Values = std::map<std::pair<std::string, std::size_t>, UnitValues>;
 using Key = std::pair<std::string, std::string>;
 using ByPair = std::map<std::size_t, double>;
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
-double median(const ByPair& values) {
+double median_of(const ByPair& values) {
   std::vector<double> all;
   for (const auto& [pair, value] : values) all.push_back(value);
   return median(std::move(all));
@@ -81,7 +76,7 @@ class Study {
       together.push_back(series_of(together_of(name), key, cell));
       const StudyRatio interference = ratio_of(together.back(), alone);
       if (interference.pairs == 0) return std::nullopt;
-      cell.parts.push_back({name, median(alone), median(together.back()), interference});
+      cell.parts.push_back({name, median_of(alone), median_of(together.back()), interference});
     }
     const bool rate = cell.better == Better::higher;
     const auto worst = std::min_element(
@@ -90,10 +85,10 @@ class Study {
         });
     cell.worst = worst->environment;
     const ByPair whole = plan_.whole.empty() ? ByPair() : series_of(plan_.whole, key, cell);
-    if (!whole.empty()) cell.whole = median(whole);
+    if (!whole.empty()) cell.whole = median_of(whole);
     if (!rate) return cell;
     const ByPair sums = sums_of(together);
-    if (!sums.empty()) cell.sum = median(sums);
+    if (!sums.empty()) cell.sum = median_of(sums);
     if (const StudyRatio ratio = ratio_of(sums, whole); ratio.pairs > 0) cell.sum_to_whole = ratio;
     return cell;
   }

@@ -5,22 +5,14 @@
 #include <string>
 #include <utility>
 
-#include "store/record.h"
+#include "store/figures.h"
 
 namespace assay {
 
-struct UnitValue {
-  double value = 0;  ///< above 0
-  Better better = Better::higher;
-  std::string unit;
-};
-/// By cell and metric.
-using UnitValues = std::map<std::pair<std::string, std::string>, UnitValue>;
+/// Figures above 0, by cell and metric.
+using UnitValues = std::map<std::pair<std::string, std::string>, Figure>;
 
-/// Adds those of a record that passed; what has no better side or is not above 0 is left out.
+/// Adds those of a record; what has no logarithm is left out.
 void add_values(const Record& record, UnitValues& values);
-
-/// In log time: more is worse, whichever way the metric counts.
-double log_time(const UnitValue& value);
 
 }  // namespace assay

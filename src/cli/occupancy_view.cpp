@@ -121,7 +121,7 @@ std::string scan_text(const Scan& scan, const Style& style) {
   std::string text = fmt::format("    {} instructions, {} loop{}{}\n", scan.instructions,
                                  scan.loops, scan.loops == 1 ? "" : "s",
                                  scan.calls ? "; calls functions that are not counted" : "");
-  for (const Finding& finding : scan.findings) {
+  for (const occupancy::Finding& finding : scan.findings) {
     text += fmt::format("    {:<12} {:<24} {} times, {} in loops{}\n", finding.topic,
                         printable(finding.what), finding.count, finding.in_loops,
                         finding.bytes > 0 ? fmt::format(", {} bytes per lane", finding.bytes) : "");
@@ -134,7 +134,7 @@ std::string scan_text(const Scan& scan, const Style& style) {
 
 OrderedJson scan_json(const Scan& scan) {
   OrderedJson findings = OrderedJson::array();
-  for (const Finding& finding : scan.findings) {
+  for (const occupancy::Finding& finding : scan.findings) {
     OrderedJson json = {{"topic", finding.topic},
                         {"what", finding.what},
                         {"count", finding.count},
@@ -154,7 +154,7 @@ OrderedJson scan_json(const Scan& scan) {
 
 OrderedJson numbers_json(const Occupancy& occupancy) {
   OrderedJson limits = OrderedJson::object();
-  for (const Limit& limit : occupancy.limits) {
+  for (const occupancy::Limit& limit : occupancy.limits) {
     limits[limit.resource] =
         limit.groups == unlimited ? OrderedJson(nullptr) : OrderedJson(limit.groups);
   }

@@ -8,20 +8,13 @@
 #include <set>
 
 #include "statistics/multiplicity.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
 
-/// The logarithm whose growth means "slower"; empty for values that have none.
-std::optional<double> log_time(double value, Better better) {
-  if (!(value > 0) || !std::isfinite(value)) return std::nullopt;
-  return better == Better::higher ? -std::log(value) : std::log(value);
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0 : median(std::move(values));
 }
 
 std::vector<double> values_of(const Series& series) {
@@ -111,8 +104,8 @@ class Comparer {
     } else {
       cell.judgement = {Verdict::invalid, fault->first, fault->second};
     }
-    cell.median_a = median_of(cell.a);
-    cell.median_b = median_of(cell.b);
+    cell.median_a = median_or_zero(cell.a);
+    cell.median_b = median_or_zero(cell.b);
     return cell;
   }
 

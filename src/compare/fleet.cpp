@@ -11,6 +11,8 @@
 #include "compare/fleet_nodes.h"
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
+#include "statistics/summary.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
@@ -26,27 +28,22 @@ struct Column {
   double median = 0;         ///< of the logs
 };
 
-double log_time(double value, Better better) {
-  return better == Better::higher ? -std::log(value) : std::log(value);
-}
-
 std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>& problems) {
   std::vector<Column> columns(fleet.series.size());
   for (std::size_t node = 0; node < fleet.nodes.size(); ++node) {
     for (const auto& [series, value] : fleet.nodes[node].values) {
-      if (!(value > 0) || !std::isfinite(value)) {
+      const auto log = log_time(value, fleet.series[series].better);
+      if (!log) {
         problems.push_back(fmt::format("{}: {} is {}, left out", fleet.nodes[node].name,
                                        fleet.series[series].key.cell, value));
         continue;
       }
       columns[series].nodes.push_back(node);
-      columns[series].logs.push_back(log_time(value, fleet.series[series].better));
+      columns[series].logs.push_back(*log);
     }
   }
   for (Column& column : columns) {
-    std::vector<double> sorted = column.logs;
-    std::sort(sorted.begin(), sorted.end());
-    if (!sorted.empty()) column.median = quantile(sorted, 0.5);
+    if (!column.logs.empty()) column.median = median(column.logs);
   }
   return columns;
 }

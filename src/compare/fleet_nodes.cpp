@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "statistics/summary.h"
 #include "store/store.h"
 #include "store/stored_fingerprint.h"
 
@@ -36,8 +37,7 @@ class SeriesIndex {
 double median_of(const std::vector<Point>& points) {
   std::vector<double> values;
   for (const Point& point : points) values.push_back(point.value);
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
+  return median(std::move(values));
 }
 
 Result<ResultSet> read_node(const fs::path& folder) {

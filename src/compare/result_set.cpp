@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "measure/sample.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
@@ -24,13 +25,23 @@ class Collector {
       return;
     }
     const std::size_t unit = unit_of_run(record);
-    if (record.value) add_value(record, cell, unit);
-    for (const Metric& metric : record.metrics) {
-      if (metric.better == Better::neither) continue;
-      Series& series = series_of(record, {cell, metric.name});
-      series.unit = metric.unit;
-      series.better = metric.better;
-      series.points.push_back({unit, metric.value, metric.value, metric.value, 0, 0});
+    std::size_t samples = 0, throttled = 0;
+    if (record.samples) {
+      samples = record.samples->samples.size();
+      throttled = static_cast<std::size_t>(
+          std::count_if(record.samples->samples.begin(), record.samples->samples.end(),
+                        [](const Sample& sample) { return sample.throttled; }));
+    }
+    for (const Figure& figure : figures_of(record)) {
+      Series& series = series_of(record, {cell, figure.metric});
+      series.unit = figure.unit;
+      series.better = figure.better;
+      // A roof is a rate: what has none is a latency or another program's number.
+      if (!series.roof && record.value && record.value->quantity != Quantity::latency) {
+        series.roof = record.value->roof;
+      }
+      series.points.push_back(
+          {unit, figure.value, figure.interval95.low, figure.interval95.high, samples, throttled});
     }
   }
 
@@ -49,22 +60,6 @@ class Collector {
           {record.run, record.time, record.fingerprint, record.device.name, std::nullopt});
     }
     return at->second;
-  }
-
-  void add_value(const Record& record, const std::string& cell, std::size_t unit) {
-    const Value& value = *record.value;
-    Series& series = series_of(record, {cell, std::string(name_of(value.quantity))});
-    series.unit = unit_of(value.quantity);
-    series.better = value.quantity == Quantity::latency ? Better::lower : Better::higher;
-    if (!series.roof && value.quantity != Quantity::latency) series.roof = value.roof;
-    Point point{unit, value.median, value.interval95.low, value.interval95.high, 0, 0};
-    if (record.samples) {
-      point.samples = record.samples->samples.size();
-      point.throttled = static_cast<std::size_t>(
-          std::count_if(record.samples->samples.begin(), record.samples->samples.end(),
-                        [](const Sample& sample) { return sample.throttled; }));
-    }
-    series.points.push_back(point);
   }
 
   Series& series_of(const Record& record, SeriesKey key) {

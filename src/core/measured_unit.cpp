@@ -1,6 +1,7 @@
 #include "core/measured_unit.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace assay {
@@ -12,11 +13,16 @@ struct Base {
 };
 
 /// Those that take a prefix.
-constexpr std::array<Base, 16> scaled = {{
+constexpr std::array<Base, 22> scaled = {{
     {"B/s", "bytes/s", 1},
+    {"B/sec", "bytes/s", 1},
     {"Bps", "bytes/s", 1},
     {"bytes/s", "bytes/s", 1},
+    {"bytes/sec", "bytes/s", 1},
+    {"Bytes/s", "bytes/s", 1},
+    {"Bytes/sec", "bytes/s", 1},
     {"b/s", "bytes/s", 0.125},
+    {"b/sec", "bytes/s", 0.125},
     {"bit/s", "bytes/s", 0.125},
     {"bits/s", "bytes/s", 0.125},
     {"bps", "bytes/s", 0.125},
@@ -26,20 +32,26 @@ constexpr std::array<Base, 16> scaled = {{
     {"flops", "FLOP/s", 1},
     {"B", "bytes", 1},
     {"bytes", "bytes", 1},
+    {"Bytes", "bytes", 1},
     {"Hz", "Hz", 1},
     {"W", "W", 1},
     {"1/s", "1/s", 1},
 }};
 
-constexpr std::array<Base, 19> whole = {{
+constexpr std::array<Base, 25> whole = {{
     {"s", "s", 1},
     {"sec", "s", 1},
+    {"secs", "s", 1},
+    {"seconds", "s", 1},
     {"ms", "s", 1e-3},
     {"msec", "s", 1e-3},
+    {"milliseconds", "s", 1e-3},
     {"us", "s", 1e-6},
     {"usec", "s", 1e-6},
+    {"microseconds", "s", 1e-6},
     {"\xc2\xb5s", "s", 1e-6},
     {"ns", "s", 1e-9},
+    {"nanoseconds", "s", 1e-9},
     {"min", "s", 60},
     {"h", "s", 3600},
     {"1", "1", 1},
@@ -49,6 +61,7 @@ constexpr std::array<Base, 19> whole = {{
     {"samples/s", "1/s", 1},
     {"req/s", "1/s", 1},
     {"requests/s", "1/s", 1},
+    {"requests/sec", "1/s", 1},
     {"it/s", "1/s", 1},
     {"steps/s", "1/s", 1},
 }};
@@ -70,6 +83,10 @@ constexpr std::array<std::pair<std::string_view, double>, 13> prefixes = {{
 }};
 
 }  // namespace
+
+double to_si(double value, double factor) {
+  return factor > 0 && factor < 1 ? value / std::round(1 / factor) : value * factor;
+}
 
 std::optional<MeasuredUnit> measured_unit(std::string_view text) {
   for (const Base& base : whole) {

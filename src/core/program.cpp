@@ -157,7 +157,12 @@ void keep_tail(std::string& tail) {
 class Watch {
  public:
   Watch(const ProgramStart& program, pid_t child, int output, int errors)
-      : program_(program), child_(child), output_(output), errors_(errors), lines_(program.line) {}
+      : program_(program),
+        child_(child),
+        output_(output),
+        errors_(errors),
+        lines_(program.line),
+        error_lines_(program.error_line) {}
 
   ProgramEnd run() {
     while (output_ >= 0 || errors_ >= 0) {
@@ -172,6 +177,7 @@ class Watch {
     }
     if (!exited_) wait();
     lines_.finish();
+    error_lines_.finish();
     ::kill(-child_, SIGKILL);
     result_.status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
     return std::move(result_);
@@ -187,6 +193,7 @@ class Watch {
   bool read_errors() {
     const ssize_t got = ::read(errors_, part_, sizeof(part_));
     if (got < 0) return errno == EINTR || errno == EAGAIN;
+    error_lines_.add({part_, static_cast<std::size_t>(got)});
     result_.errors_tail.append(part_, static_cast<std::size_t>(got));
     keep_tail(result_.errors_tail);
     return got > 0;
@@ -226,7 +233,7 @@ class Watch {
   const ProgramStart& program_;
   const pid_t child_;
   int output_, errors_;
-  Lines lines_;
+  Lines lines_, error_lines_;
   const Clock::time_point begin_ = Clock::now();
   std::optional<Clock::time_point> end_;  // when SIGKILL follows
   bool exited_ = false, abandoned_ = false;

@@ -27,6 +27,7 @@ struct ProgramStart {
   /// Gets each whole line of standard output, and the last one if it lacks its newline. A line is
   /// cut at 64 MiB.
   std::function<void(std::string_view line)> line = {};
+  std::function<void(std::string_view line)> error_line = {};  ///< the same of standard error
 };
 
 struct ProgramEnd {

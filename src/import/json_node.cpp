@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/measured_unit.h"
 #include "import/numbers.h"
 #include "import/text_lines.h"
 

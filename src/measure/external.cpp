@@ -174,8 +174,8 @@ Result<Metric> find_metric(const MetricRule& rule, std::string_view output) {
   if (!number || !unit) {
     return failed(fmt::format("metric {}: \"{}\" is no number", rule.name, text.substr(0, 80)));
   }
-  return Metric{rule.name, *number * unit->factor, std::string(unit->si), better_of(rule.better),
-                fmt::format("{} {}", text, rule.unit)};
+  return Metric{rule.name, to_si(*number, unit->factor), std::string(unit->si),
+                better_of(rule.better), fmt::format("{} {}", text, rule.unit)};
 }
 
 Result<std::vector<Record>> run_external(const ExternalCommand& command, const Record& blank,

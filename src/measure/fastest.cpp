@@ -16,11 +16,6 @@ struct Trial {
   std::vector<double> seconds;
 
   double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    return quantile(sorted, 0.5);
-  }
 };
 
 class Contest {
@@ -101,7 +96,7 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
 
   if (trials.size() > 1) {
     // By the median: on a machine that is busy otherwise, the best is much less than a run takes.
-    const double usual = trials.front().median();
+    const double usual = median(trials.front().seconds);
     const int repetitions =
         usual > 0 ? std::clamp(static_cast<int>(std::ceil(limits.final_seconds / usual)), 1, 1000)
                   : 1;
@@ -112,11 +107,11 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
       TRY(contest.run_round(trials, round, repetitions, repetitions));
     }
   }
-  const auto winner =
-      std::min_element(trials.begin(), trials.end(),
-                       [](const Trial& a, const Trial& b) { return a.median() < b.median(); });
+  const auto winner = std::min_element(
+      trials.begin(), trials.end(),
+      [](const Trial& a, const Trial& b) { return median(a.seconds) < median(b.seconds); });
   result.fastest = winner->index;
-  result.seconds = winner->median();
+  result.seconds = median(winner->seconds);
   return result;
 }
 

@@ -24,12 +24,12 @@ Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
 Result<std::string> find_tool(const ToolPlaces& places);
 
 struct ToolOutput {
-  std::string text;      ///< standard output
-  std::string messages;  ///< standard error
+  std::string text;      ///< standard output, in whole lines
+  std::string messages;  ///< standard error, likewise
 };
 
 /// The name under which a tool finds `input`.
-constexpr const char* tool_input = "/proc/self/fd/3";  // child_conversation
+constexpr const char* tool_input = "/dev/stdin";
 
 /// Runs `path` with `arguments` and `input` as a readable file. Error: unavailable if it cannot be
 /// started; failed with its last words if it ends with another status than 0 or takes too long.

@@ -4,37 +4,22 @@
 #include <cmath>
 
 #include "statistics/distributions.h"
+#include "statistics/summary.h"
 
 namespace assay {
-namespace {
-
-/// Of unsorted values; reorders them.
-double median_of(std::vector<double>& values) {
-  const std::size_t half = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half),
-                   values.end());
-  const double upper = values[half];
-  if (values.size() % 2 == 1) return upper;
-  return (upper +
-          *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) /
-         2;
-}
-
-}  // namespace
-
 std::vector<double> outlier_p(std::span<const double> values) {
   constexpr std::size_t least = 4;
   constexpr double mad_efficiency = 0.37;
   std::vector<double> p(values.size(), 1.0);
   if (values.size() < least) return p;
   std::vector<double> work(values.begin(), values.end());
-  const double middle = median_of(work);
+  const double middle = median(work);
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     work[i] = std::abs(values[i] - middle);
     sum += work[i];
   }
-  double scale = 1.4826 * median_of(work);
+  double scale = 1.4826 * median(work);
   // The mean distance of normal values is 0.7979 deviations.
   if (!(scale > 0)) scale = 1.2533 * sum / static_cast<double>(values.size());
   if (!(scale > 0)) return p;

@@ -43,7 +43,8 @@ PairedEffect paired_effect(std::span<const double> differences, double margin);
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
 /// Whether there are enough values to judge by and the half-widths of both 90% intervals are at
-/// most half the margin: what ends a campaign. It looks at precision only, never at the verdict.
+/// most 0.425 of the margin: what ends a campaign. It looks at precision only, never at the
+/// verdict.
 bool precise_enough(const PairedEffect& effect, double margin);
 
 /// Pairs that prove with 90% power that a mean lies on its side of a margin which is `distance` > 0

@@ -36,6 +36,13 @@ double quantile(std::span<const double> sorted, double q) {
   return sorted[index] + fraction * (sorted[index + 1] - sorted[index]);
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 double autocorrelation(std::span<const double> values) {
   if (values.size() < 3) return 0;
   const double mean =

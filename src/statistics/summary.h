@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace assay {
 
@@ -14,6 +15,9 @@ struct Interval {
 
 /// Linear-interpolated quantile (Hyndman & Fan type 7) of sorted, non-empty `sorted`; 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
+
+/// Of non-empty `values` in any order; the mean of the middle two of an even number.
+double median(std::vector<double> values);
 
 /// Lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no variance.
 double autocorrelation(std::span<const double> values);

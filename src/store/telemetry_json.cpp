@@ -111,7 +111,7 @@ Status read_channel(const JsonReader& channels, const std::string& name, Telemet
   return {};
 }
 
-Result<TelemetrySummary> read_summary(const JsonReader& json) {
+Result<TelemetrySummary> read_telemetry_summary(const JsonReader& json) {
   TelemetrySummary summary;
   TRY(read_fields(json, summary, summary_fields));
   const JsonReader gpus = TRY(json.object("gpus"));
@@ -162,7 +162,7 @@ Result<Telemetry> telemetry_from_json(const JsonReader& json) {
     TRY(read_channel(channels, name, trace));
   }
   const JsonReader summary = TRY(json.object("summary"));
-  telemetry.summary = TRY(read_summary(summary));
+  telemetry.summary = TRY(read_telemetry_summary(summary));
   return telemetry;
 }
 

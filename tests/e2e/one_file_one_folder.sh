@@ -78,9 +78,9 @@ YAML
 # build than these files need.
 cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
-new="CMakeFiles/assay_objects.dir/src/benchmarks/newcomer.cpp.o
-  CMakeFiles/assay_objects.dir/src/backends/newfolder/backend.cpp.o
-  CMakeFiles/assay_objects.dir/embedded_suites.cpp.o"
+new="CMakeFiles/assay_measuring.dir/src/benchmarks/newcomer.cpp.o
+  CMakeFiles/assay_measuring.dir/src/backends/newfolder/backend.cpp.o
+  CMakeFiles/assay_measuring.dir/embedded_suites.cpp.o"
 ninja -C build $new >ninja.log || { cat ninja.log; exit 1; }
 inputs=$(ninja -C build -t query assay)
 for object in $new; do

@@ -128,7 +128,8 @@ TEST(CampaignFolder, BringsBackValuesOfCompleteUnitsAlone) {
 using Values = std::map<std::pair<std::string, std::size_t>, UnitValues>;
 
 UnitValues one(double value, Better better) {
-  return {{{"cell", "m"}, {value, better, better == Better::higher ? "bytes/s" : "s"}}};
+  return {{{"cell", "m"},
+           {"m", value, {value, value}, better == Better::higher ? "bytes/s" : "s", better}}};
 }
 
 TEST(Study, SumWorstAndInterference) {

@@ -54,7 +54,8 @@ class FakeRunner final : public UnitRunner {
   UnitValues values(const std::string& environment, std::size_t pair) const {
     Random random(pair * 100 + static_cast<unsigned char>(environment[0]));
     random.next();
-    return {{{"cell", "latency"}, {std::exp(noise * random.normal()), Better::lower, "s"}}};
+    const double seconds = std::exp(noise * random.normal());
+    return {{{"cell", "latency"}, {"latency", seconds, {seconds, seconds}, "s", Better::lower}}};
   }
 };
 

@@ -15,26 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ids = std::vector<std::string>;
-
-Intent multi_node() {
-  Intent intent;
-  intent.multi_node = true;
-  return intent;
-}
-
-Intent with_gpus(int gpus) {
-  Intent intent;
-  intent.gpus = gpus;
-  return intent;
-}
-
-Finding first_finding(const Machine& machine, const std::string& id, const Intent& intent = {}) {
-  const auto checks = find_checks(Ids{id});
-  const Diagnosis diagnosis = diagnose(machine, intent, *checks);
-  if (diagnosis.results.front().findings.empty()) return {};
-  return diagnosis.results.front().findings.front();
-}
 
 TEST(DoctorCheck, AContainerThatGotTwoOfEightGpus) {
   MemoryMachine machine = mi300x_cpx();

@@ -11,6 +11,28 @@
 
 namespace assay {
 
+using Ids = std::vector<std::string>;  ///< of checks
+
+inline Intent multi_node() {
+  Intent intent;
+  intent.multi_node = true;
+  return intent;
+}
+
+inline Intent with_gpus(int gpus) {
+  Intent intent;
+  intent.gpus = gpus;
+  return intent;
+}
+
+inline Finding first_finding(const Machine& machine, const std::string& id,
+                             const Intent& intent = {}) {
+  const auto checks = find_checks(Ids{id});
+  const Diagnosis diagnosis = diagnose(machine, intent, *checks);
+  if (diagnosis.results.front().findings.empty()) return {};
+  return diagnosis.results.front().findings.front();
+}
+
 /// "WARN smt: on", "PASS ecc [GPU 0-7]: on"; only of `ids` if there are any. The last line names
 /// the checks that do not apply: "n/a smt acs".
 inline std::vector<std::string> lines(const Machine& machine, const Intent& intent = {},

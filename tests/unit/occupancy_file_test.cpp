@@ -304,9 +304,9 @@ TEST(OccupancyFile, WhatIsNoGpuCodeIsSaidInOneLine) {
 
 TEST(OccupancyTool, OutputMessagesAndInputArrive) {
   const auto output =
-      run_tool("/bin/sh", {"-c", "cat /proc/self/fd/3; echo problem >&2"}, "what it reads");
+      run_tool("/bin/sh", {"-c", "cat /dev/stdin; echo problem >&2"}, "what it reads\n");
   ASSERT_TRUE(output) << output.error().message;
-  EXPECT_EQ(output->text, "what it reads");
+  EXPECT_EQ(output->text, "what it reads\n");
   EXPECT_EQ(output->messages, "problem\n");
 }
 

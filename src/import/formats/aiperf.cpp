@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/measured_unit.h"
 #include "import/json_node.h"
 #include "import/numbers.h"
 #include "import/serving.h"
@@ -13,11 +14,11 @@ namespace assay {
 namespace {
 
 /// "ms" is seconds / 1000, "tokens/sec/user" and "requests/sec" are rates, all else counts.
-UnitScale unit_of(std::string_view text) {
-  if (const auto known = parse_unit(text)) return *known;
-  if (contains(text, "token") && contains(text, "/s")) return {1, "tokens/s"};
-  if (contains(text, "/s")) return {1, "1/s"};
-  return {1, "1"};
+MeasuredUnit unit_of(std::string_view text) {
+  if (const auto known = measured_unit(text)) return *known;
+  if (contains(text, "token") && contains(text, "/s")) return {"tokens/s", 1};
+  if (contains(text, "/s")) return {"1/s", 1};
+  return {"1", 1};
 }
 
 /// In the order in which they are shown.
@@ -110,16 +111,16 @@ class Aiperf final : public Importer {
   static void add_tag(Record& record, const std::string& tag, const JsonNode& values,
                       bool throughput) {
     if (!values.number_at("avg")) return;
-    const UnitScale unit = unit_of(values.at("unit"));
-    const Better better = unit.unit == "s"                 ? Better::lower
-                          : throughput || unit.unit != "1" ? Better::higher
-                                                           : Better::neither;
+    const MeasuredUnit unit = unit_of(values.at("unit"));
+    const Better better = unit.si == "s"                 ? Better::lower
+                          : throughput || unit.si != "1" ? Better::higher
+                                                         : Better::neither;
     const bool single = !values.number_at("p50") && !values.number_at("std");
     for (const auto& [key, statistic] : statistics) {
       if (single && key != "avg") continue;
       const std::string name =
           single ? short_name(tag) : fmt::format("{}_{}", statistic, short_name(tag));
-      add_metric(record, values, key, name, unit.factor, unit.unit, better);
+      add_metric(record, values, key, name, unit.factor, unit.si, better);
     }
   }
 

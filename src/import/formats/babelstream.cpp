@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/measured_unit.h"
 #include "core/units.h"
 #include "import/csv.h"
 #include "import/draft.h"
@@ -26,10 +27,10 @@ Cell cell_of(std::string_view function, const Setting& setting) {
 }
 
 /// Whether the times are positive and in order, as no measurement's are otherwise.
-void add_metrics(Record& record, std::string_view rate, const UnitScale& unit,
+void add_metrics(Record& record, std::string_view rate, const MeasuredUnit& unit,
                  std::string_view least, std::string_view most, std::string_view average) {
-  record.metrics = {metric("bandwidth", to_si(*parse_number(rate), unit.factor), unit.unit,
-                           Better::higher, rate)};
+  record.metrics = {
+      metric("bandwidth", to_si(*parse_number(rate), unit.factor), unit.si, Better::higher, rate)};
   const auto time = [&](std::string_view name, std::string_view text) {
     if (const auto value = parse_number(text)) {
       record.metrics.push_back(metric(name, *value, "s", Better::lower, text));
@@ -64,7 +65,7 @@ class Reader {
  private:
   void header(const TextLine& line) {
     const auto words = split_words(line.text, 4);
-    unit_ = words.size() < 2 ? std::nullopt : parse_unit(words[1]);
+    unit_ = words.size() < 2 ? std::nullopt : measured_unit(words[1]);
     if (!unit_) draft_.warn(line.number, "a table without a unit that is known");
   }
 
@@ -105,8 +106,8 @@ class Reader {
     const auto words = split_words(text, 2);
     if (words.size() < 2) return {};
     const auto value = parse_number(words[0]);
-    const auto unit = parse_unit(words[1]);
-    if (!value || !unit || unit->unit != "bytes") return {};
+    const auto unit = measured_unit(words[1]);
+    if (!value || !unit || unit->si != "bytes") return {};
     const double bytes = to_si(*value, unit->factor);
     for (int shift = 10; shift < 50; ++shift) {
       const double power = std::ldexp(1.0, shift);
@@ -120,7 +121,7 @@ class Reader {
   Draft draft_;
   LineReader lines_;
   Setting setting_;
-  std::optional<UnitScale> unit_;
+  std::optional<MeasuredUnit> unit_;
 };
 
 class BabelStream final : public Importer {
@@ -172,7 +173,7 @@ class BabelStreamCsv final : public Importer {
     // "max_mbytes_per_sec" of version 3 and 4, "max_GiB_per_sec" of version 5
     std::string unit = rate_name.size() > 12 ? rate_name.substr(4, rate_name.size() - 12) : "";
     if (unit == "mbytes") unit = "MB";
-    const auto scale = parse_unit(unit + "/s");
+    const auto scale = measured_unit(unit + "/s");
     if (!scale) return draft.wrong(row.line, fmt::format("unknown unit in column {}", rate_name));
     const auto elements = parse_count(table.at(row, "n_elements"));
     const auto bytes = parse_count(table.at(row, "sizeof"));

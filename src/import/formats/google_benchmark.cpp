@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/measured_unit.h"
 #include "import/json_node.h"
 #include "import/numbers.h"
 #include "import/text_lines.h"
@@ -95,12 +96,12 @@ class GoogleBenchmark final : public Importer {
 
   static void add_metrics(Record& record, const JsonNode& benchmark) {
     const bool share = benchmark.at("aggregate_unit") == "percentage";  // of cv
-    const auto unit = parse_unit(benchmark.at("time_unit"));
+    const auto unit = measured_unit(benchmark.at("time_unit"));
     for (const char* key : {"real_time", "cpu_time"}) {
       if (share) {
         add_metric(record, benchmark, key, key, 1, "1", Better::lower);
       } else if (unit) {
-        add_metric(record, benchmark, key, key, unit->factor, unit->unit, Better::lower);
+        add_metric(record, benchmark, key, key, unit->factor, unit->si, Better::lower);
       }
     }
     const auto rate = [&](const char* key, const char* of) {

@@ -1,6 +1,7 @@
 // perf.csv of AMD's MAD / madengine: a row per model, with the one number its script printed.
 #include <fmt/format.h>
 
+#include "core/measured_unit.h"
 #include "import/csv.h"
 #include "import/draft.h"
 #include "import/numbers.h"
@@ -12,9 +13,9 @@ namespace {
 /// The column `metric` holds the unit, in whatever spelling the script chose.
 Metric performance_metric(double value, std::string_view unit, std::string_view text) {
   const std::string lower = lower_case(unit);
-  if (const auto known = parse_unit(unit)) {
-    return metric("performance", to_si(value, known->factor), known->unit,
-                  known->unit == "s" ? Better::lower : Better::higher, text);
+  if (const auto known = measured_unit(unit)) {
+    return metric("performance", to_si(value, known->factor), known->si,
+                  known->si == "s" ? Better::lower : Better::higher, text);
   }
   if (contains(lower, "latency")) return metric("performance", value, unit, Better::lower, text);
   const bool tokens = contains(lower, "token") || contains(lower, "tok/s");

@@ -1,6 +1,7 @@
 // nvbandwidth's matrices and its JSON. Values are GB/s, or ns for tests of latency.
 #include <fmt/format.h>
 
+#include "core/measured_unit.h"
 #include "import/draft.h"
 #include "import/json_node.h"
 #include "import/matrix.h"
@@ -11,17 +12,17 @@ namespace assay {
 namespace {
 
 /// The unit in parentheses at the end of a matrix's description.
-std::optional<UnitScale> described_unit(std::string_view description) {
+std::optional<MeasuredUnit> described_unit(std::string_view description) {
   const std::size_t open = description.rfind('(');
   const std::size_t close = description.find(')', open);
   if (open == std::string_view::npos || close == std::string_view::npos) return std::nullopt;
-  return parse_unit(description.substr(open + 1, close - open - 1));
+  return measured_unit(description.substr(open + 1, close - open - 1));
 }
 
-void put_value(Record& record, std::string_view text, const UnitScale& unit) {
-  const bool latency = unit.unit == "s";
+void put_value(Record& record, std::string_view text, const MeasuredUnit& unit) {
+  const bool latency = unit.si == "s";
   record.metrics = {metric(latency ? "latency" : "bandwidth",
-                           to_si(*parse_number(text), unit.factor), unit.unit,
+                           to_si(*parse_number(text), unit.factor), unit.si,
                            latency ? Better::lower : Better::higher, text)};
 }
 
@@ -130,7 +131,7 @@ class Reader {
       if (share) {
         record.metrics = {metric("variation", *value, "1", Better::lower, words[2])};
       } else {
-        put_value(record, words[2], unit_.value_or(UnitScale{1e9, "bytes/s"}));
+        put_value(record, words[2], unit_.value_or(MeasuredUnit{"bytes/s", 1e9}));
       }
     } else if (text.starts_with("Waived") && !test_.empty()) {
       Record& record = draft_.add(Cell("peer", {{"op", test_}}), number);
@@ -157,7 +158,7 @@ class Reader {
   Draft draft_;
   LineReader lines_;
   std::string test_;
-  std::optional<UnitScale> unit_;
+  std::optional<MeasuredUnit> unit_;
   std::vector<std::string> columns_;
   std::size_t matrix_begin_ = 0;
 };
@@ -219,7 +220,7 @@ class NvbandwidthJson final : public Importer {
       record.reason = fmt::format("nvbandwidth says {}", status);
     }
     const auto unit =
-        described_unit(test.at("bandwidth_description")).value_or(UnitScale{1e9, "bytes/s"});
+        described_unit(test.at("bandwidth_description")).value_or(MeasuredUnit{"bytes/s", 1e9});
     const JsonNode* matrix = test.find("bandwidth_matrix");
     for (std::size_t i = 0; matrix != nullptr && i < matrix->items.size(); ++i) {
       const JsonNode& values = matrix->items[i];

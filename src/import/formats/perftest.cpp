@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/measured_unit.h"
 #include "core/units.h"
 #include "import/draft.h"
 #include "import/json_node.h"
@@ -16,9 +17,9 @@ namespace assay {
 namespace {
 
 /// perftest counts 2^20 bytes as MB and as MiB; its Gb are 10^9 bits.
-std::optional<UnitScale> bandwidth_unit(std::string_view name) {
-  if (name == "MB/sec" || name == "MiB/sec") return UnitScale{1048576, "bytes/s"};
-  return parse_unit(name);
+std::optional<MeasuredUnit> bandwidth_unit(std::string_view name) {
+  if (name == "MB/sec" || name == "MiB/sec") return MeasuredUnit{"bytes/s", 1048576};
+  return measured_unit(name);
 }
 
 /// "RDMA_Write Bidirectional BW Test" to "write", and whether both sides send.
@@ -45,15 +46,15 @@ Cell cell_of(const Test& test, std::string_view qps, std::uint64_t size) {
 }
 
 void add_metrics(Record& record, std::string_view average, std::string_view peak,
-                 std::string_view messages, const UnitScale& unit) {
+                 std::string_view messages, const MeasuredUnit& unit) {
   if (const auto value = parse_number(average)) {
     record.metrics.push_back(
-        metric("bandwidth", to_si(*value, unit.factor), unit.unit, Better::higher, average));
+        metric("bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, average));
   }
   // 0 says that the peak was not measured: -N, -D or many iterations.
   if (const auto value = parse_number(peak); value && *value > 0) {
     record.metrics.push_back(
-        metric("peak_bandwidth", to_si(*value, unit.factor), unit.unit, Better::higher, peak));
+        metric("peak_bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, peak));
   }
   if (const auto value = parse_number(messages)) {
     record.metrics.push_back(metric("message_rate", *value * 1e6, "1/s", Better::higher, messages));
@@ -152,7 +153,7 @@ class Reader {
   LineReader lines_;
   Test test_;
   std::string qps_;
-  std::optional<UnitScale> unit_;
+  std::optional<MeasuredUnit> unit_;
   std::set<std::string, std::less<>> seen_;  // rows of this run
 };
 

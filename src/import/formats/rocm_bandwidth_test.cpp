@@ -1,6 +1,7 @@
 // rocm_bandwidth_test 2.x: tables of one pair over sizes, and matrices over all pairs.
 #include <fmt/format.h>
 
+#include "core/measured_unit.h"
 #include "core/units.h"
 #include "import/draft.h"
 #include "import/matrix.h"
@@ -108,12 +109,12 @@ class Reader {
         if (!titles_[i].starts_with(column.title)) continue;
         const std::string_view word = words[2 + i];
         const std::size_t open = titles_[i].find('(');
-        const auto unit =
-            parse_unit(std::string_view(titles_[i]).substr(open + 1, titles_[i].size() - open - 2));
+        const auto unit = measured_unit(
+            std::string_view(titles_[i]).substr(open + 1, titles_[i].size() - open - 2));
         const auto value = parse_number(word);
         if (!unit || !value) continue;
         metrics.push_back(
-            metric(column.name, to_si(*value, unit->factor), unit->unit, column.better, word));
+            metric(column.name, to_si(*value, unit->factor), unit->si, column.better, word));
       }
     }
     if (metrics.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/measured_unit.h"
 #include "core/units.h"
 #include "import/csv.h"
 #include "import/draft.h"
@@ -48,8 +49,8 @@ std::optional<Quantity> quantity(std::string_view column, std::string_view unit)
   const auto words = split_words(column, 2);
   if (words.size() < 2) return std::nullopt;
   const auto value = parse_number(words[0]);
-  const auto scale = parse_unit(words[1]);
-  if (!value || !scale || scale->unit != unit) return std::nullopt;
+  const auto scale = measured_unit(words[1]);
+  if (!value || !scale || scale->si != unit) return std::nullopt;
   const auto length = static_cast<std::size_t>(words[1].data() + words[1].size() - words[0].data());
   return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
 }

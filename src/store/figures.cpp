@@ -1,0 +1,29 @@
+#include "store/figures.h"
+
+#include <cmath>
+
+namespace assay {
+
+std::vector<Figure> figures_of(const Record& record) {
+  std::vector<Figure> figures;
+  if (record.status != RecordStatus::passed) return figures;
+  if (record.value) {
+    const Value& value = *record.value;
+    figures.push_back({std::string(name_of(value.quantity)), value.median, value.interval95,
+                       std::string(unit_of(value.quantity)),
+                       value.quantity == Quantity::latency ? Better::lower : Better::higher});
+  }
+  for (const Metric& metric : record.metrics) {
+    if (metric.better == Better::neither) continue;
+    figures.push_back(
+        {metric.name, metric.value, {metric.value, metric.value}, metric.unit, metric.better});
+  }
+  return figures;
+}
+
+std::optional<double> log_time(double value, Better better) {
+  if (!(value > 0) || !std::isfinite(value)) return std::nullopt;
+  return better == Better::higher ? -std::log(value) : std::log(value);
+}
+
+}  // namespace assay
