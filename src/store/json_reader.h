@@ -42,11 +42,12 @@ class JsonReader {
   template <typename Enum>
   Result<Enum> one_of(const char* key, Enum first, Enum last) const {
     const std::string name = TRY(text(key));
+    for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
+      if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+    }
     std::string allowed;
     for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
-      const std::string_view candidate = name_of(static_cast<Enum>(i));
-      if (candidate == name) return static_cast<Enum>(i);
-      allowed += (allowed.empty() ? "" : ", ") + std::string(candidate);
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name_of(static_cast<Enum>(i)));
     }
     return wrong(key, "must be one of " + allowed);
   }

@@ -86,7 +86,8 @@ std::string_view unit_of(Quantity quantity);
 Json to_json(const Record& record);
 /// Its "device" object; unknown facts are left out.
 Json to_json(const DeviceFacts& facts);
-/// Never trusts its input. Error: usage, naming the field.
-Result<Record> record_from_json(const Json& json);
+/// Never trusts its input. `device`: what its "device" says, if that has been read already. Error:
+/// usage, naming the field.
+Result<Record> record_from_json(const Json& json, const DeviceFacts* device = nullptr);
 
 }  // namespace assay

@@ -53,24 +53,27 @@ std::size_t behind_value(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::string without_samples(std::string_view line) {
+ShortLine shorten(std::string_view line, std::string_view known_device) {
   std::size_t at = line.find('{');
-  if (at == std::string_view::npos) return std::string(line);
-  std::string shorter(line.substr(0, at + 1));
+  if (at == std::string_view::npos) return {std::string(line), {}};
+  ShortLine shorter{std::string(line.substr(0, at + 1)), {}};
   bool empty = true;
   do {
     const std::size_t key = at + 1;  // behind '{' or ','
     if (key >= line.size() || line[key] != '"') break;
     const std::size_t colon = behind_string(line, key);
     const std::size_t end = behind_value(line, colon);
-    if (is_needed(line.substr(key, colon - key))) {
-      if (!empty) shorter += ',';
-      shorter += line.substr(key, end - key);
+    const std::string_view name = line.substr(key, colon - key),
+                           member = line.substr(key, end - key);
+    if (name == "\"device\"") shorter.device = member;
+    if (is_needed(name) && (known_device.empty() || member != known_device)) {
+      if (!empty) shorter.text += ',';
+      shorter.text += member;
       empty = false;
     }
     at = end;
   } while (at < line.size() && line[at] == ',');
-  if (at < line.size()) shorter += line.substr(line[at] == '}' ? at : at + 1);
+  if (at < line.size()) shorter.text += line.substr(line[at] == '}' ? at : at + 1);
   return shorter;
 }
 

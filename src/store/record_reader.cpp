@@ -218,7 +218,7 @@ Status check_result(const Record& record) {
 
 }  // namespace
 
-Result<Record> record_from_json(const Json& json) {
+Result<Record> record_from_json(const Json& json, const DeviceFacts* device) {
   const JsonReader reader = TRY(JsonReader::of(json));
   if (TRY(reader.count("schema")) != 1) {
     return reader.wrong("schema", "is not 1, the only version this assay reads");
@@ -228,7 +228,7 @@ Result<Record> record_from_json(const Json& json) {
   record.time = TRY(reader.text("time"));
   std::string benchmark = TRY(reader.text("benchmark"));
   record.cell = Cell(std::move(benchmark), TRY(reader.texts("axes")));
-  record.device = TRY(member(reader, "device", read_device));
+  record.device = device != nullptr ? *device : TRY(member(reader, "device", read_device));
   record.status = TRY(reader.one_of("status", RecordStatus::passed, RecordStatus::interrupted));
   TRY(reader.optional("reason", record.reason));
   if (reader.has("value")) record.value = TRY(member(reader, "value", read_value));

@@ -21,12 +21,34 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<Record> record_of(const std::string& line, Detail detail) {
-  const Json json =
-      Json::parse(detail == Detail::whole ? line : without_samples(line), nullptr, false);
-  if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
-  return record_from_json(json);
-}
+/// Reads one line after the other.
+class LineReader {
+ public:
+  explicit LineReader(Detail detail) : detail_(detail) {}
+
+  Result<Record> read(const std::string& line) {
+    if (detail_ == Detail::whole) return parse(line, nullptr);
+    const ShortLine shorter = shorten(line, device_text_);
+    const bool known = !device_text_.empty() && shorter.device == device_text_;
+    Result<Record> record = parse(shorter.text, known ? &device_ : nullptr);
+    if (record.ok() && !known) {
+      device_text_ = shorter.device;
+      device_ = record->device;
+    }
+    return record;
+  }
+
+ private:
+  static Result<Record> parse(const std::string& text, const DeviceFacts* device) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
+    return record_from_json(json, device);
+  }
+
+  Detail detail_;
+  std::string device_text_;  // of the last record that had a new one
+  DeviceFacts device_;
+};
 
 }  // namespace
 
@@ -89,6 +111,7 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
   const auto problem = [&](std::size_t line, std::string_view what) {
     stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
   };
+  LineReader reader(detail);
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     if (stream.eof()) {  // no newline: its writer died in it, or is still writing it
@@ -96,7 +119,7 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
       break;
     }
     if (line.empty()) continue;
-    auto record = record_of(line, detail);
+    auto record = reader.read(line);
     if (record.ok()) {
       stored.records.push_back(std::move(record).value());
     } else {

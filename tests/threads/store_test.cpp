@@ -65,6 +65,28 @@ TEST(Store, SeveralRecordsAreAppendedAtOnce) {
   EXPECT_THAT(stored->problems, IsEmpty());
 }
 
+TEST(Store, InSummaryEveryRecordKeepsItsOwnDevice) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  for (const char* name : {"first", "first", "second", "first"}) {
+    Record record = passed_record();
+    record.device.name = name;
+    ASSERT_TRUE(store->append(record).ok());
+  }
+  const auto stored = read_records(folder.path(), Detail::summary);
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  ASSERT_EQ(stored->records.size(), 4u);
+  std::vector<std::string> names;
+  for (const Record& record : stored->records) {
+    names.push_back(record.device.name);
+    EXPECT_EQ(record.device.memory_bytes, 1u << 30);
+    EXPECT_FALSE(record.samples);
+    EXPECT_DOUBLE_EQ(record.value->median, passed_record().value->median);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"first", "first", "second", "first"}));
+}
+
 TEST(Store, ATornLastLineIsIgnoredByReadersAndCutByWriters) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "records.jsonl";

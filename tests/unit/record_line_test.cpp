@@ -6,25 +6,35 @@ namespace assay {
 namespace {
 
 TEST(RecordLine, LosesItsSamplesAndTelemetry) {
-  EXPECT_EQ(without_samples(R"({"a":1,"samples":{"seconds":[1,2],"x":{"y":"}"}},"b":[2,{"c":3}]})"),
+  EXPECT_EQ(shorten(R"({"a":1,"samples":{"seconds":[1,2],"x":{"y":"}"}},"b":[2,{"c":3}]})").text,
             R"({"a":1,"b":[2,{"c":3}]})");
-  EXPECT_EQ(without_samples(R"({"samples":[1],"telemetry":{},"b":1})"), R"({"b":1})");
-  EXPECT_EQ(without_samples(R"({"a":"\"samples\":{","telemetry":{},"samples":[[]]})"),
+  EXPECT_EQ(shorten(R"({"samples":[1],"telemetry":{},"b":1})").text, R"({"b":1})");
+  EXPECT_EQ(shorten(R"({"a":"\"samples\":{","telemetry":{},"samples":[[]]})").text,
             R"({"a":"\"samples\":{"})");
+}
+
+TEST(RecordLine, ADeviceThatIsKnownIsLeftOut) {
+  const char* line = R"({"a":1,"device":{"name":"x"},"b":2})";
+  const std::string device = R"("device":{"name":"x"})";
+  EXPECT_EQ(shorten(line).text, line);
+  EXPECT_EQ(shorten(line).device, device);
+  EXPECT_EQ(shorten(line, device).text, R"({"a":1,"b":2})");
+  EXPECT_EQ(shorten(line, device).device, device);
+  EXPECT_EQ(shorten(line, R"("device":{"name":"y"})").text, line);
 }
 
 TEST(RecordLine, MembersOfMembersStay) {
   const char* line = R"({"notes":{"samples":"3"},"a":1})";
-  EXPECT_EQ(without_samples(line), line);
+  EXPECT_EQ(shorten(line).text, line);
 }
 
 TEST(RecordLine, RubbishIsHandedOnToTheParser) {
   for (const char* line : {"", "{", "}", "{}", "[1]", "{\"a", "{\"a\":", "{\"samples\":[1,2",
                            "{\"samples\"", "{\"a\":\"\\", "{,,,}", "nothing", "{\"a\":[1"}) {
-    EXPECT_LE(without_samples(line).size(), std::string(line).size());
+    EXPECT_LE(shorten(line).text.size(), std::string(line).size());
   }
-  EXPECT_EQ(without_samples("{}"), "{}");
-  EXPECT_EQ(without_samples("{\"a\":1"), "{\"a\":1");
+  EXPECT_EQ(shorten("{}").text, "{}");
+  EXPECT_EQ(shorten("{\"a\":1").text, "{\"a\":1");
 }
 
 }  // namespace
