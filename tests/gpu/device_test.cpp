@@ -9,34 +9,38 @@
 
 #include "device/arena.h"
 #include "device/helpers.h"
+#include "device_contract.h"
 #include "measure/clock_probe.h"
 #include "measure/gate.h"
-#include "test_device.h"
 
 namespace assay {
 namespace {
 
-class Gpu : public testing::Test {
+class Gpu : public DeviceContract {
  protected:
   void SetUp() override {
-    device_ = open_test_device("");
-    if (device_->facts().backend == "cpu") GTEST_SKIP() << "no accelerator on this machine";
-    stream_ = std::move(device_->create_stream()).value();
-    program_ = std::move(device_->build({"empty", {}})).value();
-    increment_ = program_->kernel("increment").value();
-    counter_ = std::move(device_->allocate(sizeof(unsigned), MemoryKind::device)).value();
-    ASSERT_TRUE(stream_->fill(counter_.data(), 0, sizeof(unsigned)));
-    ASSERT_TRUE(stream_->synchronize());
+    if (open_test_device("")->facts().backend == "cpu") {
+      GTEST_SKIP() << "no accelerator on this machine";
+    }
+    open("");
   }
-
-  unsigned count() { return read_back<unsigned>(*stream_, counter_.data(), 1).value().front(); }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Program> program_;
-  Kernel* increment_ = nullptr;
-  Buffer counter_;
 };
+
+TEST_F(Gpu, AWaitHoldsTheOtherStreamBack) {
+  a_wait_holds_the_other_stream_back();
+}
+TEST_F(Gpu, AGateThatNobodyOpensGivesUpAfterASecond) {
+  a_gate_that_nobody_opens_gives_up_after_a_second();
+}
+TEST_F(Gpu, EventsAgreeWithTheHostClock) {
+  events_agree_with_the_host_clock(100, 0.02);
+}
+TEST_F(Gpu, GraphReplaysTwoStreamsInOrder) {
+  a_graph_replays_two_streams_in_order();
+}
+TEST_F(Gpu, MoreMemoryThanThereIsIsRefusedAndTheDeviceLivesOn) {
+  more_memory_than_there_is_is_refused();
+}
 
 TEST_F(Gpu, FactsAreFilledIn) {
   const DeviceFacts& facts = device_->facts();
@@ -71,48 +75,6 @@ TEST_F(Gpu, CopiesArriveWholeBetweenAllKindsOfMemory) {
   }
 }
 
-TEST_F(Gpu, AWaitHoldsTheOtherStreamBack) {
-  auto gate = std::move(Gate::create(*device_)).value();
-  auto other = std::move(device_->create_stream(StreamPriority::high)).value();
-  auto event = std::move(device_->create_event()).value();
-  ASSERT_TRUE(gate.close(*stream_));
-  ASSERT_TRUE(stream_->record(*event));
-  ASSERT_TRUE(other->wait(*event));
-  ASSERT_TRUE(launch(*other, *increment_, {}, counter_.as<unsigned>()));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(event->done().value());
-  gate.open();
-  ASSERT_TRUE(other->synchronize());
-  EXPECT_EQ(count(), 1u);
-  EXPECT_FALSE(gate.gave_up());
-}
-
-TEST_F(Gpu, AGateThatNobodyOpensGivesUpAfterASecond) {
-  auto gate = std::move(Gate::create(*device_)).value();
-  const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(gate.close(*stream_));
-  ASSERT_TRUE(stream_->synchronize());
-  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
-  EXPECT_TRUE(gate.gave_up());
-  EXPECT_GT(waited.count(), 0.9);
-  EXPECT_LT(waited.count(), 3);
-}
-
-TEST_F(Gpu, EventsAgreeWithTheHostClock) {
-  auto gate = std::move(Gate::create(*device_)).value();
-  auto start = std::move(device_->create_event()).value();
-  auto stop = std::move(device_->create_event()).value();
-  const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(stream_->record(*start));
-  ASSERT_TRUE(gate.close(*stream_));
-  ASSERT_TRUE(stream_->record(*stop));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  gate.open();
-  ASSERT_TRUE(stop->synchronize());
-  const std::chrono::duration<double> host = std::chrono::steady_clock::now() - begin;
-  EXPECT_NEAR(stop->seconds_since(*start).value(), host.count(), 0.02);
-}
-
 TEST_F(Gpu, ClockProbeGivesAPlausibleEngineClock) {
   auto gate = std::move(Gate::create(*device_)).value();
   auto probe = std::move(ClockProbe::create(*device_)).value();
@@ -125,24 +87,6 @@ TEST_F(Gpu, ClockProbeGivesAPlausibleEngineClock) {
   ASSERT_TRUE(probe.clock_hz());
   EXPECT_GT(*probe.clock_hz(), 2e8);
   EXPECT_LT(*probe.clock_hz(), 1.05 * device_->facts().clock_hz);
-}
-
-TEST_F(Gpu, GraphReplaysTwoStreamsInOrder) {
-  auto other = std::move(device_->create_stream()).value();
-  auto fork = std::move(device_->create_event()).value();
-  auto join = std::move(device_->create_event()).value();
-  ASSERT_TRUE(stream_->begin_capture());
-  ASSERT_TRUE(launch(*stream_, *increment_, {}, counter_.as<unsigned>()));
-  ASSERT_TRUE(stream_->record(*fork));
-  ASSERT_TRUE(other->wait(*fork));
-  ASSERT_TRUE(launch(*other, *increment_, {}, counter_.as<unsigned>()));
-  ASSERT_TRUE(other->record(*join));
-  ASSERT_TRUE(stream_->wait(*join));
-  auto graph = stream_->end_capture();
-  ASSERT_TRUE(graph) << graph.error().message;
-  EXPECT_EQ(count(), 0u) << "capturing must not run anything";
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream_->launch(**graph));
-  EXPECT_EQ(count(), 6u);
 }
 
 TEST_F(Gpu, ResourcesAndOccupancy) {
@@ -170,14 +114,6 @@ TEST_F(Gpu, PinnedMemoryIsVisibleToKernels) {
   ASSERT_TRUE(launch(*stream_, *increment_, {}, pinned.as<unsigned>()));
   ASSERT_TRUE(stream_->synchronize());
   EXPECT_EQ(*pinned.as<unsigned>(), 42u);
-}
-
-TEST_F(Gpu, MoreMemoryThanThereIsIsRefusedAndTheDeviceLivesOn) {
-  const auto buffer = device_->allocate(std::size_t{1} << 45, MemoryKind::device);
-  ASSERT_FALSE(buffer);
-  EXPECT_EQ(buffer.error().kind, ErrorKind::exhausted);
-  ASSERT_TRUE(launch(*stream_, *increment_, {}, counter_.as<unsigned>()));
-  EXPECT_EQ(count(), 1u);
 }
 
 TEST_F(Gpu, ArenaMemoryWorks) {
