@@ -22,9 +22,9 @@ std::string dump(const Json& json) {
 }
 
 /// Reads one line after the other.
-class LineReader {
+class RecordParser {
  public:
-  explicit LineReader(Detail detail) : detail_(detail) {}
+  explicit RecordParser(Detail detail) : detail_(detail) {}
 
   Result<Record> read(const std::string& line) {
     if (detail_ == Detail::whole) return parse(line, nullptr);
@@ -111,7 +111,7 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
   const auto problem = [&](std::size_t line, std::string_view what) {
     stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
   };
-  LineReader reader(detail);
+  RecordParser reader(detail);
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
     if (stream.eof()) {  // no newline: its writer died in it, or is still writing it
