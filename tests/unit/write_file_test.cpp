@@ -1,0 +1,42 @@
+#include "core/write_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/read_file.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+TEST(WriteFile, ReplacesWhatIsThereAndLeavesNothingBeside) {
+  TemporaryFolder folder;
+  const auto path = folder.write("file", "a longer text than the new one");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
+  TemporaryFolder folder;
+  const auto path = folder.write("folder/file", "old");
+  // A folder cannot be replaced by a file.
+  const Status failed = write_file(folder.path() / "folder", "new");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("cannot be replaced"));
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THAT(write_file(folder.path() / "none/file", "x").error().message,
+              testing::HasSubstr("cannot be written: No such file or directory"));
+}
+
+TEST(WriteFile, DevicesStayDevices) {
+  const Status full = write_file("/dev/full", "text");
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().message, "/dev/full cannot be written: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+}  // namespace
+}  // namespace assay
