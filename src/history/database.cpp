@@ -132,8 +132,8 @@ Error Database::failure() const {
   }
 }
 
-Result<Transaction> Transaction::begin(const Database& database) {
-  TRY(database.execute("BEGIN IMMEDIATE"));
+Result<Transaction> Transaction::begin(const Database& database, Database::Access access) {
+  TRY(database.execute(access == Database::Access::write ? "BEGIN IMMEDIATE" : "BEGIN"));
   return Transaction(database);
 }
 

@@ -77,11 +77,11 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// Takes the database's write lock at once, so that what is read inside stays true; undone unless
-/// commit() was called, also if the process dies.
+/// What is read inside is of one moment. For writing it takes the write lock at once, so that what
+/// is read stays true; undone unless commit() was called, also if the process dies.
 class Transaction {
  public:
-  static Result<Transaction> begin(const Database& database);
+  static Result<Transaction> begin(const Database& database, Database::Access access);
   Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();

@@ -34,8 +34,9 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Whether the file is one of ours that this assay can read. Of a new file: false.
-Result<bool> has_history(const Database& database) {
+/// Whether the file is one of ours that this assay can read. Of a new file: false. In a
+/// transaction: another process may be making it.
+Result<bool> check_history(const Database& database) {
   const std::int64_t found = TRY(database.integer("PRAGMA user_version"));
   const std::int64_t owner = TRY(database.integer("PRAGMA application_id"));
   const std::int64_t things = TRY(database.integer("SELECT count(*) FROM sqlite_master"));
@@ -53,10 +54,15 @@ Result<bool> has_history(const Database& database) {
   return true;
 }
 
+Result<bool> has_history(const Database& database) {
+  const Transaction moment = TRY(Transaction::begin(database, Database::Access::read));
+  return check_history(database);
+}
+
 /// Another process may be creating them at the same moment.
 Status create_tables(const Database& database) {
-  Transaction transaction = TRY(Transaction::begin(database));
-  if (TRY(has_history(database))) return {};
+  Transaction transaction = TRY(Transaction::begin(database, Database::Access::write));
+  if (TRY(check_history(database))) return {};
   TRY(database.execute(tables));
   TRY(database.execute(fmt::format("PRAGMA application_id={}", application).c_str()));
   TRY(database.execute(fmt::format("PRAGMA user_version={}", version).c_str()));
@@ -184,7 +190,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
   for (const Record& record : evidence.records) devices.emplace(record.run, &record.device);
   const ResultSet set = result_set_of(evidence.records, "");
   Added added;
-  Transaction transaction = TRY(Transaction::begin(database_));
+  Transaction transaction = TRY(Transaction::begin(database_, Database::Access::write));
   Statement keep = TRY(database_.prepare("INSERT OR IGNORE INTO fingerprint VALUES(?,?)"));
   for (const auto& [id, fingerprint] : evidence.fingerprints) {
     TRY(keep.bind(1, id).bind(2, dump(fingerprint)).run());

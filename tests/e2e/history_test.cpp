@@ -160,6 +160,44 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
   EXPECT_THAT(nowhere.err, HasSubstr("cannot create the folder /proc/assay"));
 }
 
+TEST_F(OverTime, FoldersThatCannotBeWrittenAreNamed) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  store("good", 0, 8, 1);
+  const std::string closed = path("closed"), database = closed + "/history.sqlite";
+  std::filesystem::create_directory(closed);
+  EXPECT_EQ(assay_run({"history", "add", path("good"), "--database", database}).status, 0);
+  using std::filesystem::perms;
+  std::filesystem::permissions(closed, perms::owner_read | perms::owner_exec);
+  const Outcome baseline = assay_run({"baseline", path("good"), "-o", closed + "/b"});
+  EXPECT_EQ(baseline.status, 5);
+  EXPECT_EQ(baseline.err, "assay: " + closed + "/b cannot be written: Permission denied\n");
+  store("more", 10, 12, 1);
+  for (const std::string& file : {database, closed + "/new.sqlite"}) {
+    const Outcome outcome = assay_run({"history", "add", path("more"), "--database", file});
+    EXPECT_EQ(outcome.status, 5);
+    EXPECT_THAT(outcome.err, StartsWith("assay: " + file + " cannot be read or written: "));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  }
+  EXPECT_EQ(assay_run({"history", "--database", database}).status, 0) << "reading needs no right";
+  std::filesystem::permissions(closed, perms::owner_all);
+}
+
+TEST_F(OverTime, ProcessesMayMakeTheHistoryAtOnce) {
+  store("good", 0, 3, 1);
+  for (int round = 0; round < 5; ++round) {
+    const std::string file = path("round" + std::to_string(round));
+    std::vector<std::unique_ptr<Process>> processes;
+    for (int i = 0; i < 8; ++i) {
+      processes.push_back(std::make_unique<Process>(
+          std::vector<std::string>{"history", "add", path("good"), "--database", file}));
+    }
+    for (auto& process : processes) {
+      const Outcome outcome = process->wait();
+      EXPECT_EQ(outcome.status, 0) << outcome.err;
+    }
+  }
+}
+
 TEST_F(OverTime, ProcessesMayAddAtOnceAndDieAtAnyMoment) {
   constexpr int stores = 4, runs = 200;
   for (int i = 0; i < stores; ++i) {

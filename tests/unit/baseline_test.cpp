@@ -16,7 +16,6 @@ namespace {
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::StartsWith;
 
 class BaselineTest : public testing::Test {
@@ -198,7 +197,7 @@ TEST_F(BaselineTest, DamagedFilesAreErrorsAndNeverCrashes) {
       bad[random.next() % bad.size()] = static_cast<char>(random.next() % 256);
     }
     const auto read = parse_baseline(bad, "");
-    if (!read.ok()) EXPECT_THAT(read.error().message, testing::Not(IsEmpty()));
+    EXPECT_TRUE(read.ok() || !read.error().message.empty());
   }
   const std::string cut = folder_.write("cut", good.substr(0, 400));
   const auto loaded = load_result_set(cut);
