@@ -72,8 +72,8 @@ Result<Database> Database::open(const fs::path& path, Access access) {
                                                      path.parent_path().string(), error.message())};
     }
   }
-  const int flags =
-      access == Access::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  // Readers undo what a killed writer left half done; without the right to, SQLite opens to read.
+  const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
   Database database(path, handle);

@@ -230,6 +230,30 @@ TEST_F(HistoryTest, DamagedFilesAreErrorsAndNeverCrashes) {
   EXPECT_THAT(rubbish.error().message, HasSubstr("is damaged or no history"));
 }
 
+TEST_F(HistoryTest, WhatAKilledWriterLeftHalfDoneIsUndoneByReaders) {
+  add(runs(0, 5, 1));
+  auto writer = Database::open(file(), Database::Access::write);
+  ASSERT_TRUE(writer.ok());
+  // So small a cache writes pages to the file before the end.
+  ASSERT_TRUE(writer->execute("PRAGMA cache_size=2").ok());
+  const auto transaction = Transaction::begin(*writer, Database::Access::write);
+  ASSERT_TRUE(transaction.ok());
+  ASSERT_TRUE(writer
+                  ->execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
+                            " WHERE i<5000) INSERT INTO point SELECT 1,'x'||i,'t',1,1,1,0,0,''"
+                            " FROM n")
+                  .ok());
+  // What a kill at this moment leaves.
+  const auto killed = folder_.path() / "killed.sqlite";
+  std::filesystem::copy_file(file(), killed);
+  std::filesystem::copy_file(file().string() + "-journal", killed.string() + "-journal");
+  const auto history = History::open(killed);
+  ASSERT_TRUE(history.ok()) << history.error().message;
+  const auto series = history->read([](const HistoryKey&) { return true; });
+  ASSERT_TRUE(series.ok()) << series.error().message;
+  EXPECT_EQ(series->front().points.size(), 5u);
+}
+
 TEST_F(HistoryTest, WhatCannotBeOpenedIsNamed) {
   EXPECT_THAT(History::open(folder_.path() / "none").error().message,
               HasSubstr("there is no history at"));
