@@ -40,6 +40,11 @@ Result<Evidence> load_evidence(const std::string& operand) {
     for (const Point& point : series.points) complete.insert(set.units[point.unit].run);
   }
   Evidence evidence;
+  // Of the set's problems the first are of records, whose reasons go into `left_out`.
+  const std::size_t of_records = result_set_of(records, "").problems.size();
+  for (std::size_t i = of_records; i < set.problems.size(); ++i) {
+    evidence.problems.push_back(set.problems[i]);
+  }
   std::set<std::string> used;
   for (Record& record : records) {
     auto refusal = refusal_of(record);
@@ -56,10 +61,6 @@ Result<Evidence> load_evidence(const std::string& operand) {
   for (const Json& fingerprint : set.fingerprints) {
     std::string id = fingerprint_id(fingerprint);
     if (used.contains(id)) evidence.fingerprints.emplace(std::move(id), fingerprint);
-  }
-  // What the records are worth is in `left_out`; unreadable lines are all that is said besides.
-  for (const std::string& problem : set.problems) {
-    if (!problem.starts_with("run ")) evidence.problems.push_back(problem);
   }
   return evidence;
 }

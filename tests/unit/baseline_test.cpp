@@ -134,6 +134,20 @@ TEST_F(BaselineTest, CompareReadsItAndNeverSaysEqual) {
   EXPECT_EQ(comparison.cells[0].judgement.code, "unpaired");
 }
 
+TEST_F(BaselineTest, LinesThatCannotBeReadAreNamed) {
+  add_sound(0, 6);
+  Record failed = sound_record(7, 1000);
+  failed.status = RecordStatus::failed;
+  failed.value.reset();
+  failed.reason = "element 3 is 1";
+  add(failed);
+  std::ofstream(path("store/records.jsonl"), std::ios::app) << "rubbish\n";
+  const auto baseline = made();
+  ASSERT_TRUE(baseline.ok());
+  EXPECT_THAT(baseline->problems,
+              testing::ElementsAre(HasSubstr("store: records.jsonl:8: not JSON, ignored")));
+}
+
 TEST_F(BaselineTest, ABaselineIsMadeOfRunsOnly) {
   add_sound(0, 6);
   const std::string file = folder_.write("file", text());
