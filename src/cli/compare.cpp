@@ -67,8 +67,9 @@ const Command command = {
     .details =
         "A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or "
         "STORE:RUN;\n"
-        "a file another program wrote, or a folder of such files (`assay import` lists the "
-        "formats).\n"
+        "a file that `assay baseline` wrote; a file another program wrote, or a folder of such "
+        "files\n"
+        "(`assay import` lists the formats).\n"
         "A CAMPAIGN alone: its baseline against each of its other environments.\n"
         "\n"
         "A verdict rests on runs, not on samples: only paired runs, measured in turns by\n"

@@ -9,17 +9,22 @@
 
 namespace assay::cli {
 
-Result<double> parse_margin(const std::string& text) {
+Result<double> parse_share(std::string_view option, const std::string& text, double least,
+                           double most) {
   double value = 0;
   const bool percent = !text.empty() && text.back() == '%';
   const char* end = text.data() + text.size() - (percent ? 1 : 0);
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (percent) value /= 100;
-  if (error != std::errc() || stop != end || !(value >= 0.001) || value > 0.5) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--margin \"{}\" is not allowed; allowed: 0.1% to 50%", text)};
+  if (error != std::errc() || stop != end || !(value >= least) || value > most) {
+    return Error{ErrorKind::usage, fmt::format("{} \"{}\" is not allowed; allowed: {:g}% to {:g}%",
+                                               option, text, 100 * least, 100 * most)};
   }
   return value;
+}
+
+Result<double> parse_margin(const std::string& text) {
+  return parse_share("--margin", text, 0.001, 0.5);
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(

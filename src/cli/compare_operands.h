@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,10 @@
 
 namespace assay::cli {
 
-/// "2%" or "0.02" to 0.02. Error: usage, naming what is allowed.
+/// "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
+Result<double> parse_share(std::string_view option, const std::string& text, double least,
+                           double most);
+/// Of --margin.
 Result<double> parse_margin(const std::string& text);
 
 /// What is to be compared: A with B, or the environments of a campaign, which is one word. Error:

@@ -26,8 +26,8 @@ struct ExitCodeText {
 inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_ok, "everything asked for was done"},
     {exit_cell_error,
-     "some cells ended in an error, a check of `assay doctor` failed, or `assay compare` found a "
-     "difference"},
+     "some cells ended in an error, a check of `assay doctor` failed, `assay compare` found a "
+     "difference, or `assay history` a change for the worse"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
     {exit_verification, "a benchmark computed a wrong result, or results cannot be compared"},
     {exit_nothing_ran, "nothing could be measured on this machine"},

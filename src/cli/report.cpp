@@ -2,14 +2,10 @@
 #include "report/report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -21,6 +17,7 @@
 #include "compare/operands.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
+#include "core/write_file.h"
 #include "measure/runner.h"
 
 namespace assay::cli {
@@ -124,30 +121,6 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                         contrast.control ? &*contrast.control : nullptr, rule));
   }
   return input;
-}
-
-/// Whole or not at all: a report that breaks off must not look like one.
-Status write_file(const fs::path& path, const std::string& text) {
-  const fs::path part = path.string() + fmt::format(".{}.part", ::getpid());
-  const auto failure = [&](const char* what) {
-    const int code = errno;
-    std::error_code ignored;
-    fs::remove(part, ignored);
-    return Error{ErrorKind::exhausted,
-                 fmt::format("{} cannot be {}: {}", path.string(), what, std::strerror(code))};
-  };
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  if (!file) return failure("written");
-  file << text;
-  file.close();
-  if (!file) return failure("written");
-  std::error_code error;
-  fs::rename(part, path, error);
-  if (error) {
-    errno = error.value();
-    return failure("replaced");
-  }
-  return {};
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "benchmarks/benchmark.h"
+#include "cli/cell_filter.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/results_view.h"
@@ -15,36 +15,16 @@ namespace assay::cli {
 namespace {
 
 struct Filter {
-  std::string benchmark;
+  CellFilter cells;
   std::string run;  ///< id, or "last", or empty: all
-  std::vector<AxisSetting> settings;
 };
-
-/// Values as the record's benchmark spells them, so that size=1024KiB finds 1MiB; a benchmark that
-/// this assay does not have is compared by text.
-Result<bool> matches(const AxisSetting& setting, const Cell& cell) {
-  const std::string_view value = cell.text(setting.axis);
-  if (value.empty()) return false;
-  if (const Benchmark* benchmark = find_benchmark(cell.benchmark())) {
-    for (const Axis& axis : benchmark->axes()) {
-      if (axis.name != setting.axis) continue;
-      const auto wanted = TRY(expand(axis, setting.values));
-      return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
-    }
-  }
-  return fmt::format(",{},", setting.values).find(fmt::format(",{},", value)) != std::string::npos;
-}
 
 Result<std::vector<Record>> select(std::vector<Record> records, Filter filter) {
   if (filter.run == "last" && !records.empty()) filter.run = records.back().run;
   std::vector<Record> selected;
   for (Record& record : records) {
-    bool keep = (filter.benchmark.empty() || record.cell.benchmark() == filter.benchmark) &&
-                (filter.run.empty() || record.run == filter.run);
-    for (const AxisSetting& setting : filter.settings) {
-      if (keep) keep = TRY(matches(setting, record.cell));
-    }
-    if (keep) selected.push_back(std::move(record));
+    if (!filter.run.empty() && record.run != filter.run) continue;
+    if (TRY(matches(filter.cells, record.cell))) selected.push_back(std::move(record));
   }
   return selected;
 }
@@ -82,12 +62,12 @@ std::string text_of(const std::vector<Record>& records, const Terminal& terminal
 
 int run(const Arguments& arguments, Terminal& terminal) {
   std::string path = "assay-results";
-  Filter filter{arguments.get("--benchmark"), arguments.get("--run"), {}};
+  Filter filter{{arguments.get("--benchmark"), {}}, arguments.get("--run")};
   bool path_given = false;
   for (const std::string& word : arguments.positionals) {
     const auto setting = parse_axis_setting(word);
     if (setting.ok() && word.find('/') == std::string::npos) {
-      filter.settings.push_back(*setting);
+      filter.cells.settings.push_back(*setting);
     } else if (path_given) {
       return report(terminal,
                     {ErrorKind::usage, fmt::format("two stores given: {} and {}", path, word)});

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
+#include "compare/baseline.h"
 #include "compare/result_set.h"
 #include "import/importer.h"
 #include "store/store.h"
@@ -129,6 +130,7 @@ Result<ResultSet> load_result_set(const std::string& operand, std::vector<Record
     return load_foreign(files, operand, records);
   }
   if (fs::exists(path, ignored)) {
+    if (is_baseline(path)) return read_baseline(path, operand);
     return holds_records(path) ? load_store(path, "", operand, records)
                                : load_foreign({path}, operand, records);
   }

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "compare/validity.h"
 #include "core/result.h"
@@ -65,9 +64,9 @@ struct ResultSet {
 /// Every verified record becomes a point of each of its metrics.
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
-/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a file of another
-/// program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not null, receives what
-/// it was made from. Error: usage, naming the path.
+/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
+/// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
+/// null, receives what it was made from, nothing for a baseline. Error: usage, naming the path.
 Result<ResultSet> load_result_set(const std::string& operand,
                                   std::vector<Record>* records = nullptr);
 

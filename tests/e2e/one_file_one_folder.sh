@@ -94,7 +94,7 @@ linked=()
 for object in $objects; do
   if [ -f "$object" ]; then linked+=("$object"); else linked+=("$build/$object"); fi
 done
-c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -pthread -ldl
+c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lm -pthread -ldl
 
 # shows TEXT COMMAND...: the output holds the line. (A pipe to grep -q could end in SIGPIPE.)
 shows() {

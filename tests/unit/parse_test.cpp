@@ -40,7 +40,7 @@ TEST(Parse, AfterTwoDashesAllIsPositional) {
 TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"rnu"}),
               StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: devices, list, "
-                         "run, show, campaign, "));
+                         "run, show, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
             "--seed, --budget, --telemetry, --barrier, --dry-run, --json, --color, --help");

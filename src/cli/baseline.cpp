@@ -1,0 +1,132 @@
+// assay baseline: accepted runs in one file to compare with.
+#include "compare/baseline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/left_out_view.h"
+#include "cli/table.h"
+#include "core/units.h"
+#include "core/write_file.h"
+#include "statistics/summary.h"
+
+namespace assay::cli {
+namespace {
+
+/// Least, median and greatest value.
+std::array<double, 3> spread_of(const Series& series) {
+  std::vector<double> values;
+  for (const Point& point : series.points) values.push_back(point.value);
+  std::sort(values.begin(), values.end());
+  return {values.front(), quantile(values, 0.5), values.back()};
+}
+
+Json json_of(const Baseline& baseline) {
+  Json json;
+  json["runs"] = baseline.results.units.size();
+  json["series"] = Json::array();
+  for (const Series& series : baseline.results.series) {
+    const auto [least, median, greatest] = spread_of(series);
+    json["series"].push_back({{"cell", series.key.cell},
+                              {"metric", series.key.metric},
+                              {"unit", series.unit},
+                              {"runs", series.points.size()},
+                              {"minimum", least},
+                              {"median", median},
+                              {"maximum", greatest}});
+  }
+  json["left_out"] = to_json(baseline.left_out);
+  json["problems"] = baseline.problems;
+  return json;
+}
+
+std::string text_of(const Baseline& baseline, std::size_t width, const Style& style) {
+  std::string text = fmt::format("{} {} runs, {} series\n", style.bold("accepted:"),
+                                 baseline.results.units.size(), baseline.results.series.size());
+  Table table({{"cell"},
+               {"metric", Column::Align::left, 3},
+               {"runs", Column::Align::right},
+               {"least", Column::Align::right, 1},
+               {"median", Column::Align::right},
+               {"greatest", Column::Align::right, 1}});
+  for (const Series& series : baseline.results.series) {
+    const auto [least, median, greatest] = spread_of(series);
+    table.add({series.key.cell, series.key.metric, fmt::format("{}", series.points.size()),
+               format_in(least, series.unit), format_in(median, series.unit),
+               format_in(greatest, series.unit)});
+  }
+  text += table.render(width, style) + left_out_text(baseline.left_out, width, style);
+  for (const std::string& problem : baseline.problems) text += "note: " + problem + "\n";
+  return text;
+}
+
+Status write(const Baseline& baseline, const std::string& file) {
+  const std::string text = baseline_text(baseline);
+  // A store may hold what no baseline may: a file that compare would refuse is not written.
+  TRY(parse_baseline(text, file));
+  return write_file(file, text);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const bool dry = arguments.has("--dry-run");
+  const std::string file = arguments.get("--output");
+  if (file.empty() && !dry) {
+    return report(terminal, {ErrorKind::usage, "where to? -o FILE, or --dry-run to see first"});
+  }
+  BaselineRule rule;
+  rule.allow_throttled = arguments.has("--allow-throttled");
+  const auto baseline = make_baseline(arguments.positionals, rule);
+  if (!baseline.ok()) return report(terminal, baseline.error());
+  if (!dry) {
+    const Status written = write(*baseline, file);
+    if (!written.ok()) return report(terminal, written.error());
+  }
+  terminal.print(
+      arguments.has("--json")
+          ? json_of(*baseline).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+          : text_of(*baseline, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
+  terminal.note(dry ? "nothing written: --dry-run\n" : fmt::format("{} written\n", file));
+  return exit_ok;
+}
+
+const Command command = {
+    .name = "baseline",
+    .summary = "Keep accepted runs as a baseline to compare with",
+    .positionals = "STORE...",
+    .least_positionals = 1,
+    .most_positionals = 4096,
+    .details =
+        "STORE is what `assay compare` takes, except another baseline. A run counts in a cell if "
+        "it\n"
+        "passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of "
+        "its\n"
+        "samples, and is no outlier against the other runs: medians and MADs, Holm's correction "
+        "over\n"
+        "all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is "
+        "listed\n"
+        "with its reason. `assay compare FILE STORE` then tells how STORE stands against it: "
+        "slower,\n"
+        "faster or not known; never EQUAL, since the two were not measured in turns.\n"
+        "\n"
+        "  assay baseline results/accepted --dry-run\n"
+        "  assay baseline results/monday results/tuesday -o node7.baseline\n"
+        "  assay compare node7.baseline results/today\n"
+        "\n",
+    .options =
+        {
+            {"--output", "FILE", "where to write, also -o", ""},
+            {"--dry-run", "", "only show what would be accepted", ""},
+            {"--allow-throttled", "",
+             "accept throttled runs: for work that always meets the power cap", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

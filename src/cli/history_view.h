@@ -1,0 +1,18 @@
+// What `assay history` shows. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+#include "history/trend.h"
+
+namespace assay::cli {
+
+/// A table of series for each machine and device, then every change with what changed in the
+/// environment; `all`: every difference, not only the likeliest. `width` 0 means any.
+std::string history_text(const std::vector<Trend>& trends, const ChangePointRule& rule, bool all,
+                         std::size_t width, const Style& style);
+Json history_json(const std::vector<Trend>& trends, const ChangePointRule& rule);
+
+}  // namespace assay::cli

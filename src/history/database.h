@@ -1,0 +1,95 @@
+// An SQLite file: opened with care, statements, transactions. Errors are one line that names the
+// file; no SQLite type leaves this folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace assay {
+
+class Database;
+
+/// A prepared statement. Parameters count from 1, columns from 0; text is copied. Must not outlive
+/// its Database.
+class Statement {
+ public:
+  Statement& bind(int parameter, std::string_view text);
+  Statement& bind(int parameter, double number);
+  Statement& bind(int parameter, std::int64_t number);
+
+  /// The next row: true if there is one. Error: of the file.
+  Result<bool> step();
+  /// To its end, then ready to be bound again.
+  Status run();
+  void reset();
+
+  /// Of the current row; whatever the column holds is converted, so nothing here fails.
+  std::string text(int column) const;
+  double number(int column) const;
+  std::int64_t integer(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(const Database& database, sqlite3_stmt* statement)
+      : database_(&database), statement_(statement) {}
+
+  const Database* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+ public:
+  enum class Access { read, write };
+
+  /// `write` creates the file and its folder if need be. Waits up to 30 s for other processes'
+  /// locks. The schema in the file is not trusted. Error: usage (no file, no permission, no
+  /// database) or exhausted.
+  static Result<Database> open(const std::filesystem::path& path, Access access);
+
+  Result<Statement> prepare(std::string_view sql) const;
+  /// Statements without results.
+  Status execute(const char* sql) const;
+  /// A whole number that a pragma or a count tells.
+  Result<std::int64_t> integer(std::string_view sql) const;
+
+  /// The last failure in SQLite's words with the file's name.
+  Error failure() const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  Database(std::filesystem::path path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+
+  std::filesystem::path path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// What is read inside is of one moment. For writing it takes the write lock at once, so that what
+/// is read stays true; undone unless commit() was called, also if the process dies.
+class Transaction {
+ public:
+  static Result<Transaction> begin(const Database& database, Database::Access access);
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  Status commit();
+
+ private:
+  explicit Transaction(const Database& database) : database_(&database) {}
+  const Database* database_;
+};
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+#include "core/write_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/read_file.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+TEST(WriteFile, ReplacesWhatIsThereAndLeavesNothingBeside) {
+  TemporaryFolder folder;
+  const auto path = folder.write("file", "a longer text than the new one");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
+  TemporaryFolder folder;
+  const auto path = folder.write("folder/file", "old");
+  // A folder cannot be replaced by a file.
+  const Status failed = write_file(folder.path() / "folder", "new");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("cannot be replaced"));
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THAT(write_file(folder.path() / "none/file", "x").error().message,
+              testing::HasSubstr("cannot be written: No such file or directory"));
+}
+
+TEST(WriteFile, DevicesStayDevices) {
+  TemporaryFolder folder;
+  // By a link, which is all that could be lost if they did not.
+  const auto device = folder.path() / "device";
+  std::filesystem::create_symlink("/dev/full", device);
+  const Status full = write_file(device, "text");
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().message, device.string() + " cannot be written: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
+}
+
+}  // namespace
+}  // namespace assay
