@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "core/read_file.h"
+#include "core/write_file.h"
 #include "store/store.h"
 
 namespace assay {
@@ -40,21 +41,6 @@ Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
 }
 
 /// Whole or not at all, whenever the process dies.
-Status write_whole(const fs::path& file, const std::string& text) {
-  const fs::path draft = file.string() + ".new";
-  std::ofstream stream(draft, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(draft, file, error);
-  if (!stream || error) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("cannot write {}: {}", file.string(),
-                             error ? error.message() : std::string(std::strerror(errno)))};
-  }
-  return {};
-}
-
 std::string measure_text(const CampaignPlan& plan) {
   return nlohmann::json(plan.measure)
              .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -88,8 +74,8 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
                              folder.string(), entry.path().filename().string())};
   }
   // The plan last: where it is, the rest is too.
-  TRY(write_whole(folder / measure_name, measure_text(plan)));
-  return write_whole(folder / campaign_plan_name, plan.text);
+  TRY(write_file(folder / measure_name, measure_text(plan)));
+  return write_file(folder / campaign_plan_name, plan.text);
 }
 
 }  // namespace

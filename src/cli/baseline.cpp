@@ -22,8 +22,8 @@ namespace {
 std::array<double, 3> spread_of(const Series& series) {
   std::vector<double> values;
   for (const Point& point : series.points) values.push_back(point.value);
-  std::sort(values.begin(), values.end());
-  return {values.front(), quantile(values, 0.5), values.back()};
+  const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+  return {*least, median(values), *greatest};
 }
 
 Json json_of(const Baseline& baseline) {

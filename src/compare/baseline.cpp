@@ -9,6 +9,7 @@
 
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
@@ -51,7 +52,7 @@ class Selection {
   void drop_unusable() {
     for (Series& series : baseline_.results.series) {
       drop(series, [&](const Point& point) -> std::string {
-        if (std::isnan(log_of_time(point.value, series.better))) {
+        if (!log_time(point.value, series.better)) {
           return fmt::format("a value of {} cannot be compared", point.value);
         }
         if (!(point.low <= point.value && point.value <= point.high)) {
@@ -73,7 +74,7 @@ class Selection {
     for (const Series& series : baseline_.results.series) {
       std::vector<double> logs;
       for (const Point& point : series.points) {
-        logs.push_back(log_of_time(point.value, series.better));
+        logs.push_back(*log_time(point.value, series.better));
       }
       const std::vector<double> of_series = outlier_p(logs);
       p.insert(p.end(), of_series.begin(), of_series.end());

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -63,11 +61,6 @@ Result<Evidence> load_evidence(const std::string& operand) {
     if (used.contains(id)) evidence.fingerprints.emplace(std::move(id), fingerprint);
   }
   return evidence;
-}
-
-double log_of_time(double value, Better better) {
-  if (!(value > 0) || !std::isfinite(value)) return std::numeric_limits<double>::quiet_NaN();
-  return better == Better::higher ? -std::log(value) : std::log(value);
 }
 
 }  // namespace assay

@@ -28,7 +28,4 @@ struct Evidence {
 /// `operand` as load_result_set() reads it. Of a campaign only complete units count. Error: usage.
 Result<Evidence> load_evidence(const std::string& operand);
 
-/// The logarithm of a time, or of a rate's reciprocal: larger is slower. NaN for what has none.
-double log_of_time(double value, Better better);
-
 }  // namespace assay

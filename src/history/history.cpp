@@ -10,6 +10,7 @@
 
 #include "compare/result_set.h"
 #include "core/json_text.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
@@ -201,7 +202,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
   for (const Series& series : set.series) {
     for (const Point& point : series.points) {
       const Unit& unit = set.units[point.unit];
-      const bool usable = !std::isnan(log_of_time(point.value, series.better));
+      const bool usable = log_time(point.value, series.better).has_value();
       if (!usable || unit.time.empty()) {
         added.left_out.push_back(
             {unit.run, series.key.cell, series.key.metric,

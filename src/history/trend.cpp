@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "statistics/multiplicity.h"
+#include "store/figures.h"
 
 namespace assay {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 std::vector<ChangePoint> change_points(const HistorySeries& series, const ChangePointRule& rule) {
   std::vector<double> logs;
   for (const HistoryPoint& point : series.points) {
-    logs.push_back(log_of_time(point.value, series.key.better));
+    logs.push_back(*log_time(point.value, series.key.better));  // a history holds no others
   }
   return find_change_points(logs, rule);
 }
