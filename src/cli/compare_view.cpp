@@ -112,7 +112,7 @@ std::string problems_text(const Comparison& comparison) {
 }  // namespace
 
 std::string sentence(const Comparison& comparison) {
-  const Judgement& judgement = comparison.all.judgement;
+  const Ruling& judgement = comparison.all.judgement;
   switch (judgement.verdict) {
     case Verdict::equal:
       return fmt::format("B is EQUAL to A: {}.", judgement.reason);

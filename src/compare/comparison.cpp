@@ -139,7 +139,7 @@ class Comparer {
     return std::nullopt;
   }
 
-  Judgement measure(CellComparison& cell, const Series& a, const Series& b) {
+  Ruling measure(CellComparison& cell, const Series& a, const Series& b) {
     Pairs pairs;
     if (paired_) {
       pairs = pairs_of(a_, a, b_, b);
@@ -219,7 +219,7 @@ void correct_for_many(Comparison& comparison) {
 
 /// The claim "B equals A on every cell" is an intersection-union test: each cell at alpha, no
 /// correction. That cells differ is claimed with Holm's correction only.
-Judgement judge_all(const Comparison& comparison) {
+Ruling judge_all(const Comparison& comparison) {
   const auto count = [&](Verdict verdict) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];
   };

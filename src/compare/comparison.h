@@ -26,15 +26,15 @@ struct CellComparison {
   PairedEffect effect;                  ///< of logarithms of times: positive is slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
-  Judgement judgement;
+  Ruling judgement;
   bool differs_corrected = false;  ///< different with Holm's correction over all cells
   bool equal_corrected = false;    ///< equal likewise
 };
 
 /// Over all cells.
 struct Summation {
-  Judgement judgement;  ///< of the claim "B equals A on every cell"
-  double ratio = 1;     ///< geometric mean over cells of B's time over A's: above 1 is slower
+  Ruling judgement;  ///< of the claim "B equals A on every cell"
+  double ratio = 1;  ///< geometric mean over cells of B's time over A's: above 1 is slower
   std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };

@@ -25,14 +25,14 @@ std::string direction(double log_ratio) {
   return log_ratio > 0 ? "slower" : "faster";
 }
 
-Judgement unstable(const PairedEffect& effect) {
+Ruling unstable(const PairedEffect& effect) {
   return {Verdict::unstable, "outlier_units",
           fmt::format("{} of {} pairs are outliers: most are alike, some are not",
                       effect.outliers.size(), effect.pairs)};
 }
 
 /// Why nothing is proven, and what would help.
-Judgement undecided(const PairedEffect& effect, bool paired, const VerdictRule& rule) {
+Ruling undecided(const PairedEffect& effect, bool paired, const VerdictRule& rule) {
   if (!paired) {
     return {Verdict::inconclusive, "unpaired",
             "the two sides were not measured in turns: a drift between them would look like this, "
@@ -97,7 +97,7 @@ Control judge_control(const PairedEffect& control, const VerdictRule& rule) {
   return lies_beyond(interval, rule.log_margin() / 4) ? Control::moved : Control::quiet;
 }
 
-Judgement judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule) {
+Ruling judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule) {
   if (control == Control::moved) {
     return {Verdict::invalid, "control_moved",
             "A measured twice differs from itself: the order or time of measuring made a "

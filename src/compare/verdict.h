@@ -43,13 +43,13 @@ std::string_view name_of(Control control);
 /// void one sound campaign in twenty; this one, next to none, and it sees a bias of the margin.)
 Control judge_control(const PairedEffect& control, const VerdictRule& rule);
 
-struct Judgement {
+struct Ruling {
   Verdict verdict = Verdict::inconclusive;
   std::string code;  ///< stable: "within_margin", "too_few_units", ... (docs/schema.md lists them)
   std::string reason;  ///< one sentence for people
 };
 
 /// `effect` is of logarithms of times: positive is slower.
-Judgement judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule);
+Ruling judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule);
 
 }  // namespace assay

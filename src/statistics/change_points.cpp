@@ -12,24 +12,24 @@ using Values = std::span<const double>;
 
 constexpr std::size_t least_side = 2;
 
-struct Moments {
+struct Side {
   double mean = 0;
   double squares = 0;  ///< sum of squared deviations
 };
 
-Moments moments_of(Values values) {
-  Moments moments;
-  for (const double value : values) moments.mean += value;
-  moments.mean /= static_cast<double>(values.size());
+Side side_of(Values values) {
+  Side side;
+  for (const double value : values) side.mean += value;
+  side.mean /= static_cast<double>(values.size());
   for (const double value : values) {
-    moments.squares += (value - moments.mean) * (value - moments.mean);
+    side.squares += (value - side.mean) * (value - side.mean);
   }
-  return moments;
+  return side;
 }
 
 /// Student's t test of the values before and from `index`, equal variances assumed.
 ChangePoint tested(Values before, Values after, std::size_t index) {
-  const Moments left = moments_of(before), right = moments_of(after);
+  const Side left = side_of(before), right = side_of(after);
   ChangePoint point{index, right.mean - left.mean, 1};
   const auto m = static_cast<double>(before.size()), n = static_cast<double>(after.size());
   const double freedom = m + n - 2;

@@ -20,7 +20,7 @@ std::vector<double> around(double mean, double spread, std::size_t n = 12) {
   return d;
 }
 
-Judgement judge_pairs(const std::vector<double>& d, Control control = Control::quiet) {
+Ruling judge_pairs(const std::vector<double>& d, Control control = Control::quiet) {
   return judge(paired_effect(d, rule.log_margin()), true, control, rule);
 }
 
@@ -33,7 +33,7 @@ TEST(Verdict, EachHasItsEvidence) {
 }
 
 TEST(Verdict, ASmallRealDifferenceIsEqualAndSaid) {
-  const Judgement judgement = judge_pairs(around(0.005, 0.001));
+  const Ruling judgement = judge_pairs(around(0.005, 0.001));
   EXPECT_EQ(judgement.verdict, Verdict::equal);
   EXPECT_THAT(judgement.reason, HasSubstr("0.5% slower is real but small"));
 }
@@ -60,7 +60,7 @@ TEST(Verdict, SeveralOutliersAreUnstable) {
 }
 
 TEST(Verdict, SaysHowManyPairsWouldDo) {
-  const Judgement judgement = judge_pairs(around(0, 0.03));
+  const Ruling judgement = judge_pairs(around(0, 0.03));
   EXPECT_EQ(judgement.code, "not_precise");
   EXPECT_THAT(judgement.reason, testing::ContainsRegex("some [0-9]+ more"));
   EXPECT_EQ(judge_pairs(around(0.0198, 0.03)).code, "near_margin");
@@ -72,7 +72,7 @@ TEST(Verdict, UnpairedDataProvesDifferencesOnly) {
     return judge(unpaired_effect(x, y), false, Control::off, rule);
   };
   EXPECT_EQ(judge_unpaired(a, a).code, "unpaired");
-  const Judgement slower = judge_unpaired(a, b);
+  const Ruling slower = judge_unpaired(a, b);
   EXPECT_EQ(slower.verdict, Verdict::slower);
   EXPECT_THAT(slower.reason, HasSubstr("UNPAIRED"));
 }
