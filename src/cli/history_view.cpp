@@ -15,7 +15,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t most_differences = 8;
+constexpr std::size_t most_shown = 8;
 
 /// "+2.1% slower": of the time, so that the sign means the same for rates and latencies.
 std::string step_text(const TrendChange& change, const Style& style) {
@@ -83,7 +83,7 @@ std::string moment_text(const std::vector<Changed>& changed, bool all, std::size
   if (!first.environment_known) return text + "  the environments of the two runs are not known\n";
   if (first.differences.empty()) return text + "  nothing known of the environment changed\n";
   std::vector<Difference> shown = first.differences;
-  if (!all && shown.size() > most_differences) shown.resize(most_differences);
+  if (!all && shown.size() > most_shown) shown.resize(most_shown);
   text += differences_text(shown, width, style);
   if (shown.size() < first.differences.size()) {
     text += fmt::format("and {} more: --all\n", first.differences.size() - shown.size());
