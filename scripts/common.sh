@@ -3,8 +3,7 @@
 
 # What building and running needs; names are the same on Debian 12 and Ubuntu 24.04.
 build_packages="g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev
-  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libsqlite3-dev
-  libjs-vega"
+  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libsqlite3-dev libjs-vega"
 # Matrix products on the CPU; the package carries oneDNN's major version in its name.
 blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
@@ -41,7 +40,8 @@ any_installed() {
 need() {
   command -v dpkg-query >/dev/null ||
     fail "needs Debian 12 or Ubuntu 24.04; on another system install a C++20 compiler, CMake 3.25," \
-         "Ninja, fmt, nlohmann-json, yaml-cpp, zlib, zstd, Boost, PCRE2 and SQLite, then: cmake -G Ninja -S . -B build && ninja -C build"
+         "Ninja and what build_packages in scripts/common.sh names, then:" \
+         "cmake -G Ninja -S . -B build && ninja -C build"
   local wanted missing=() as_root=()
   for wanted in "$@"; do
     any_installed "$wanted" || missing+=("$wanted")

@@ -6,9 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <system_error>
 #include <unordered_map>
 
@@ -40,7 +38,6 @@ Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
                fmt::format("cannot write {}: {}", file.string(), std::strerror(errno))};
 }
 
-/// Whole or not at all, whenever the process dies.
 std::string measure_text(const CampaignPlan& plan) {
   return nlohmann::json(plan.measure)
              .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -64,11 +61,13 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
 }
 
 Status begin(const fs::path& folder, const CampaignPlan& plan) {
-  const std::set<std::string> own = {lock_name, measure_name, std::string(measure_name) + ".new",
-                                     std::string(campaign_plan_name) + ".new"};
+  const auto is_own = [](const std::string& name) {
+    return name == lock_name || name == measure_name || is_unfinished(name, measure_name) ||
+           is_unfinished(name, campaign_plan_name);
+  };
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (own.count(entry.path().filename()) > 0) continue;
+    if (is_own(entry.path().filename().string())) continue;
     return Error{ErrorKind::usage,
                  fmt::format("{} holds {} and is no campaign; give an empty or new folder",
                              folder.string(), entry.path().filename().string())};

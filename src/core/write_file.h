@@ -12,4 +12,7 @@ namespace assay {
 /// pipe is written as it is. Error: exhausted, naming the path and the cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
+/// Whether `name` is that of what a process leaves that dies while it writes the file named `of`.
+bool is_unfinished(std::string_view name, std::string_view of);
+
 }  // namespace assay

@@ -1,13 +1,18 @@
 // What units print, what studies conclude, what a campaign's folder accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "campaign/campaign_folder.h"
 #include "campaign/study.h"
 #include "campaign/unit_output.h"
+#include "core/write_file.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 
@@ -99,6 +104,27 @@ TEST(CampaignFolder, IsUsedByOneProcessAndHoldsNothingElse) {
   EXPECT_THAT(open_problem(parent.path() / "d", plan_with("a")), HasSubstr("holds thesis.txt"));
   EXPECT_THAT(open_problem(parent.path() / "d" / "thesis.txt", plan_with("a")),
               HasSubstr("thesis.txt"));
+}
+
+TEST(CampaignFolder, BeginsAnewWhereAProcessDiedWhileItBegan) {
+  const TemporaryFolder parent;
+  const auto path = parent.path() / "c";
+  std::filesystem::create_directories(path);
+  const pid_t child = ::fork();
+  if (child == 0) {  // dies in the middle of the file, as after a kill
+    const rlimit file_size{16, 16}, core{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &file_size);
+    ::setrlimit(RLIMIT_CORE, &core);
+    ::signal(SIGXFSZ, SIG_DFL);
+    (void)write_file(path / "measure.json", std::string(1000, 'x'));
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  ASSERT_FALSE(std::filesystem::is_empty(path));
+  ASSERT_FALSE(std::filesystem::exists(path / "measure.json"));
+  EXPECT_EQ(open_problem(path, plan_with("a")), "");
 }
 
 TEST(CampaignFolder, BringsBackValuesOfCompleteUnitsAlone) {
