@@ -105,6 +105,7 @@ Result<Values> expand_item(const Axis& axis, std::string_view item) {
     }
     return bad_value(axis, item, fmt::format("is not allowed{}", did_you_mean(item, axis.choices)));
   }
+  if (axis.kind == Axis::Kind::member && item == "all") return Values{"all"};
   if (item.find("..") != std::string_view::npos) return expand_sweep(axis, item);
   if (axis.kind == Axis::Kind::shape && item.find('x') != std::string_view::npos) {
     return Values{TRY(parse_shape(axis, item))};
@@ -160,6 +161,8 @@ std::string allowed_values(const Axis& axis) {
     case Axis::Kind::size:
       return fmt::format("sizes {} (4KiB, 1GiB, plain bytes), sweeps like 1MiB..8GiB*2",
                          range_text(axis));
+    case Axis::Kind::member:
+      return fmt::format("all, whole numbers {}, sweeps like 0..7+1", range_text(axis));
     case Axis::Kind::integer:
       break;
   }

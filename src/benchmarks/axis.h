@@ -13,9 +13,11 @@ namespace assay {
 
 /// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps
 /// (1MiB..8GiB*2), "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one
-/// number or a sweep of numbers means cubes, "choice" axes one of `choices`.
+/// number or a sweep of numbers means cubes, "choice" axes one of `choices`, "member" axes
+/// integers, sweeps, or "all", which stays so until the device and the team are known
+/// (Benchmark::expand).
 struct Axis {
-  enum class Kind { size, integer, shape, choice };
+  enum class Kind { size, integer, shape, choice, member };
 
   std::string name;
   std::string description;

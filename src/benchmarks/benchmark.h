@@ -17,6 +17,7 @@
 #include "core/registry.h"
 #include "core/result.h"
 #include "device/device.h"
+#include "team/team.h"
 
 namespace assay {
 
@@ -42,7 +43,7 @@ struct Work {
 };
 
 /// Which hardware limit a case is held against.
-enum class Limit { none, memory, compute, host_link };
+enum class Limit { none, memory, compute, host_link, peer_link };
 
 /// The number a cell reports, derived from a sample's seconds.
 enum class Quantity {
@@ -76,6 +77,12 @@ class Case {
   /// Facts for the record that the cell does not say: chosen geometry, algorithm, "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
+  /// Queues what must come right before the first timed work of every sample, untimed: the barrier
+  /// of ranks that start together, for instance.
+  virtual Status lead_in(Stream&) { return {}; }
+  /// How often the work is launched, back to back, in one sample. `seconds`: of one launch, as the
+  /// warm-up saw it, and the same on all ranks.
+  virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
@@ -87,7 +94,8 @@ class Case {
 struct PrepareContext {
   Device& device;
   Stream& stream;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< the same on all ranks
+  Team& team;              ///< whom this process measures with; often nobody
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
@@ -114,6 +122,13 @@ class Benchmark {
   /// True for a cell that only repeats another because one of its axes has no effect on it, e.g.
   /// `copy direction=d2d memory=pageable`. Such cells are left out of a sweep.
   virtual bool redundant(const Cell&) const { return false; }
+  /// The cells that `cell` stands for on this device and team: the pairs behind `from=all to=all`,
+  /// the number behind `ranks=all`. None if it stands for none here.
+  virtual std::vector<Cell> expand(const Cell& cell, const Device&, const Team&) const {
+    return {cell};
+  }
+  /// Whether the ranks of a team measure a cell together. Otherwise rank 0 measures it alone.
+  virtual bool takes_team() const { return false; }
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Cheap: nothing is allocated.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;

@@ -32,8 +32,9 @@ int significand_bits(DataType type) {
       return 8;
     case DataType::i32:
       return 31;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 /// Half of the smallest step near zero of types whose exponents end within reach of a product.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "benchmarks/suite.h"
 #include "core/suggest.h"
 
@@ -60,6 +62,20 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
       ErrorKind::usage,
       fmt::format("there is no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
                   did_you_mean(target, names), join(suite_names), join(benchmark_names))};
+}
+
+std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device,
+                            const Team& team) {
+  std::vector<Cell> expanded;
+  std::unordered_set<std::string> seen;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    for (Cell& one :
+         benchmark != nullptr ? benchmark->expand(cell, device, team) : std::vector<Cell>{cell}) {
+      if (seen.insert(one.id()).second) expanded.push_back(std::move(one));
+    }
+  }
+  return expanded;
 }
 
 }  // namespace assay

@@ -10,6 +10,8 @@
 #include "benchmarks/external_command.h"
 #include "core/cell.h"
 #include "core/result.h"
+#include "device/device.h"
+#include "team/team.h"
 
 namespace assay {
 
@@ -25,5 +27,8 @@ struct Plan {
 /// benchmark is that benchmark's own selection. Settings replace axes. Error: usage, with the
 /// nearest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
+
+/// The cells as this device and team have them (Benchmark::expand), none twice.
+std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device, const Team& team);
 
 }  // namespace assay

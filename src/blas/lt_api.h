@@ -94,8 +94,9 @@ constexpr int data_type(DataType type) {
       return 3;
     case DataType::i32:
       return 10;
+    default:
+      return absent;  // no library multiplies them
   }
-  return absent;
 }
 
 /// The epilogue numbers agree too. Operands are swapped (see lt_blas.cpp), so our A is their B.

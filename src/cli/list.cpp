@@ -24,6 +24,8 @@ std::string_view kind_name(Axis::Kind kind) {
       return "integer";
     case Axis::Kind::shape:
       return "shape";
+    case Axis::Kind::member:
+      return "member";
     case Axis::Kind::choice:
       break;
   }

@@ -162,6 +162,7 @@ int measure(Request& request, Terminal& terminal) {
   auto backends = make_backends();
   const auto device = open_device(backends, request.device);
   if (!device.ok()) return report(terminal, device.error());
+  request.plan.cells = expand_on(request.plan.cells, **device, solo_team());
   std::optional<Store> store;
   const auto fingerprint = keep_fingerprint(request, take_fingerprint(backends), store, terminal);
   if (!fingerprint.ok()) {

@@ -11,7 +11,7 @@ struct Entry {
   std::size_t bytes;
 };
 
-constexpr std::array<Entry, 11> entries = {{
+constexpr std::array<Entry, 15> entries = {{
     {DataType::f64, "f64", 8},
     {DataType::f32, "f32", 4},
     {DataType::tf32, "tf32", 4},
@@ -23,6 +23,10 @@ constexpr std::array<Entry, 11> entries = {{
     {DataType::e5m2_fnuz, "e5m2_fnuz", 1},
     {DataType::i8, "i8", 1},
     {DataType::i32, "i32", 4},
+    {DataType::u8, "u8", 1},
+    {DataType::u32, "u32", 4},
+    {DataType::i64, "i64", 8},
+    {DataType::u64, "u64", 8},
 }};
 
 const Entry& entry_of(DataType type) {

@@ -175,6 +175,12 @@ class Device {
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
   /// Compiles `source` for this device, or takes it from the kernel cache.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
+  /// How many devices its backend has, itself included; they are numbered from 0.
+  virtual int siblings() const { return 1; }
+  /// Opens another device of the same backend. Error: usage if there is none of that number.
+  virtual Result<std::unique_ptr<Device>> open_sibling(int ordinal) {
+    return Error{ErrorKind::usage, "there is no device " + std::to_string(ordinal)};
+  }
   /// Makes this device's memory copyable from and to `peer`. Error: unsupported without a path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
   /// Makes this device current on the calling thread, for vendor libraries called directly.

@@ -83,8 +83,9 @@ double rate_for(const Peaks& peaks, DataType math) {
     case DataType::i8:
     case DataType::i32:
       return peaks.i8;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math
   std::optional<PeakRate> peak;
   switch (limit) {
     case Limit::none:
+    case Limit::peer_link:  // TODO
       break;
     case Limit::memory:
       peak = peak_memory_bandwidth(facts);

@@ -176,7 +176,7 @@ class Runner {
     }
     if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
-    auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed}));
+    auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed, solo_team()}));
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
