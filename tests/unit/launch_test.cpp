@@ -50,7 +50,7 @@ TEST(RankPlace, Srun) {
                     {"SLURM_JOB_ID", "4242"}, {"SLURM_STEP_ID", "0"}};
   const auto place = *place_in(step);
   ASSERT_TRUE(place.has_value());
-  EXPECT_THAT(place->address, StartsWith("gpu-node03:2"));
+  EXPECT_THAT(place->address, StartsWith("gpu-node03:"));
   EXPECT_EQ(place->token.size(), 64u);
   step["SLURM_STEP_ID"] = "1";
   EXPECT_NE((*place_in(step))->token, place->token);
