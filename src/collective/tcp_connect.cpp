@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 
+#include "collective/support.h"
 #include "collective/tcp_addresses.h"
 #include "collective/tcp_links.h"
 
@@ -87,7 +88,6 @@ class Introduction {
       : team_(team), sockets_(static_cast<std::size_t>(team.size())), missing_(team.size() - 1) {}
 
   Result<std::vector<Descriptor>> run() {
-    TRY(listen_anywhere(listener_));
     TRY(learn_addresses());
     while (missing_ > 0) {
       TRY(team_.still_whole());
@@ -97,11 +97,17 @@ class Introduction {
   }
 
  private:
+  /// "token port address address ...", of which everyone takes the token of rank 0.
+  Result<std::string> give_address(const std::vector<NetworkAddress>& own) {
+    TRY(listen_anywhere(listener_));
+    std::string text = fmt::format("{} {}", new_token(), listener_.port);
+    for (const NetworkAddress& address : own) text += " " + address.text;
+    return text;
+  }
+
   Status learn_addresses() {
-    std::string mine = fmt::format("{} {}", new_token(), listener_.port);
     const std::vector<NetworkAddress> own = own_addresses();
-    for (const NetworkAddress& address : own) mine += " " + address.text;
-    const auto all = TRY(team_.exchange("addresses for TCP", std::move(mine)));
+    const auto all = TRY(exchange_or_fail(team_, "addresses for TCP", give_address(own)));
     for (int peer = 0; peer <= team_.rank(); ++peer) {
       const TeamMember& member = team_.members()[static_cast<std::size_t>(peer)];
       std::istringstream text(all[static_cast<std::size_t>(peer)]);

@@ -190,7 +190,7 @@ TEST(TcpConnect, AListenerWithoutTheTokenIsNoPeer) {
   ThreadTeam team(2, std::chrono::seconds(3));
   team.run([&](ThreadTeam::End& end) {
     if (end.rank() == 0) {
-      FalseAddress lie(end, fmt::format("{:032} {}", 0, stranger.port()));
+      FalseAddress lie(end, fmt::format("+{:032} {}", 0, stranger.port()));
       EXPECT_FALSE(TcpLinks::connect(lie));
       return;
     }
@@ -206,7 +206,7 @@ TEST(TcpConnect, AListenerWithoutTheTokenIsNoPeer) {
 TEST(TcpConnect, WhatIsNoAddressIsRefused) {
   ThreadTeam team(2);
   team.run([&](ThreadTeam::End& end) {
-    FalseAddress lie(end, end.rank() == 0 ? "token 70000" : "token 1");
+    FalseAddress lie(end, end.rank() == 0 ? "+token 70000" : "+token 1");
     const auto links = TcpLinks::connect(lie);
     ASSERT_FALSE(links);
     EXPECT_THAT(links.error().message, HasSubstr("rank 0 on test-host gave no usable address"));
