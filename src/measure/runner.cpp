@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "collective/communicators.h"
 #include "core/units.h"
 #include "measure/external.h"
 #include "measure/value.h"
@@ -176,7 +177,8 @@ class Runner {
     }
     if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
-    auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed, solo_team()}));
+    auto work = TRY(benchmark.prepare(
+        record.cell, {device_, sampler_.stream(), options_.seed, solo_team(), communicators_}));
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
@@ -221,6 +223,7 @@ class Runner {
   }
 
   Device& device_;
+  Communicators communicators_{device_, solo_team()};
   const RunOptions& options_;
   RunObserver& observer_;
   Sampler& sampler_;
