@@ -15,11 +15,11 @@ struct Cut {
 };
 
 /// A power of two, so that every odd step visits all regions.
-Cut cut(std::size_t bytes, std::uint64_t least_total) {
+Cut cut(std::size_t bytes, std::uint64_t least_total, std::size_t least_count) {
   const std::size_t stride =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   const std::uint64_t wanted = (least_total + stride - 1) / stride;
-  return {stride, std::bit_ceil(std::max<std::size_t>(2, wanted))};
+  return {stride, std::bit_ceil(std::max<std::uint64_t>(least_count, wanted))};
 }
 
 }  // namespace
@@ -30,14 +30,15 @@ ColdRegions::ColdRegions(Buffer buffer, std::size_t stride, std::size_t count)
       count_(count),
       step_(static_cast<std::size_t>(0.618 * static_cast<double>(count)) | 1) {}
 
-std::uint64_t ColdRegions::total_bytes(std::size_t bytes, std::uint64_t least_total) {
-  const Cut parts = cut(bytes, least_total);
+std::uint64_t ColdRegions::total_bytes(std::size_t bytes, std::uint64_t least_total,
+                                       std::size_t least_count) {
+  const Cut parts = cut(bytes, least_total, least_count);
   return std::uint64_t{parts.stride} * parts.count;
 }
 
 Result<ColdRegions> ColdRegions::create(Device& device, MemoryKind kind, std::size_t bytes,
-                                        std::uint64_t least_total) {
-  const Cut parts = cut(bytes, least_total);
+                                        std::uint64_t least_total, std::size_t least_count) {
+  const Cut parts = cut(bytes, least_total, least_count);
   Buffer buffer = TRY(device.allocate(parts.stride * parts.count, kind));
   return ColdRegions(std::move(buffer), parts.stride, parts.count);
 }

@@ -10,16 +10,17 @@
 
 namespace assay {
 
-/// One allocation cut into equal regions, at least two, that are taken in turn: before one comes
+/// One allocation cut into equal regions that are taken in turn: before one comes
 /// again, all others were used. Neighbours in turn are far apart, out of reach of prefetchers.
 class ColdRegions {
  public:
-  /// Regions of `bytes` bytes that together fill `least_total` bytes; 0: nothing but two regions.
-  /// Error: exhausted.
+  /// At least `least_count` regions of `bytes` bytes that together fill at least `least_total`
+  /// bytes. Error: exhausted.
   static Result<ColdRegions> create(Device& device, MemoryKind kind, std::size_t bytes,
-                                    std::uint64_t least_total);
+                                    std::uint64_t least_total, std::size_t least_count = 2);
   /// What create() allocates for that.
-  static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total);
+  static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total,
+                                   std::size_t least_count = 2);
 
   /// The region of turn 0, 1, ..., without end; aligned to 256 bytes.
   std::byte* region(std::uint64_t turn) const;

@@ -125,18 +125,16 @@ class CollectiveCase final : public Case {
       return regions.whole().bytes() / size_of(cell_.type);
     };
     const std::size_t size = size_of(cell_.type);
-    // A graph needs a region per operation; else all that are used between two uses of one flush
-    // it.
-    const std::uint64_t least = cell_.graph
-                                    ? larger_bytes(shape_) * static_cast<std::uint64_t>(nodes_)
-                                    : cold_bytes(device_.facts(), team_);
+    // A graph has a region per operation; else all that are used between two uses of one flush it.
+    const std::uint64_t least = cell_.graph ? 0 : cold_bytes(device_.facts(), team_);
+    const auto count = static_cast<std::size_t>(std::max(2, nodes_));
     data_ = TRY(CollectiveData::create(device_, cell_.type, reduction(), shape_.ranks, seed_));
     receive_ = TRY(ColdRegions::create(
         device_, MemoryKind::device,
-        cell_.in_place ? larger_bytes(shape_) : receive_elements(shape_) * size, least));
+        cell_.in_place ? larger_bytes(shape_) : receive_elements(shape_) * size, least, count));
     if (!cell_.in_place) {
-      send_ = TRY(
-          ColdRegions::create(device_, MemoryKind::device, send_elements(shape_) * size, least));
+      send_ = TRY(ColdRegions::create(device_, MemoryKind::device, send_elements(shape_) * size,
+                                      least, count));
       TRY(stream.fill(receive_->whole().data(), 0, receive_->whole().bytes()));
     }
     const ColdRegions& inputs = cell_.in_place ? *receive_ : *send_;
