@@ -47,13 +47,17 @@ std::byte* ColdRegions::region(std::uint64_t turn) const {
   return buffer_.as<std::byte>() + (turn % count_ * step_) % count_ * stride_;
 }
 
-std::uint64_t cold_bytes(const DeviceFacts& facts, const Team& team) {
-  if (facts.backend != "cpu") return flushing_bytes(facts);
+std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here) {
+  const std::uint64_t all = flushing_bytes(facts);
+  return facts.backend == "cpu" ? all / static_cast<std::uint64_t>(ranks_here) : all;
+}
+
+int ranks_here(const Team& team) {
   const auto& members = team.members();
   const std::string& host = members[static_cast<std::size_t>(team.rank())].host;
-  const auto here = std::count_if(members.begin(), members.end(),
-                                  [&](const TeamMember& member) { return member.host == host; });
-  return flushing_bytes(facts) / static_cast<std::uint64_t>(here);
+  return static_cast<int>(
+      std::count_if(members.begin(), members.end(),
+                    [&](const TeamMember& member) { return member.host == host; }));
 }
 
 }  // namespace assay

@@ -35,7 +35,10 @@ class ColdRegions {
 };
 
 /// How many bytes a rank must rotate through so that nothing of them stays in a cache: twice the
-/// last-level cache, of which the ranks of one host each have a part if they compute on its CPUs.
-std::uint64_t cold_bytes(const DeviceFacts& facts, const Team& team);
+/// last-level cache, of which the `ranks_here` ranks of a host have a part each if they compute on
+/// its CPUs.
+std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here);
+/// How many ranks of the team run on this rank's host.
+int ranks_here(const Team& team);
 
 }  // namespace assay

@@ -126,7 +126,7 @@ class CollectiveCase final : public Case {
     };
     const std::size_t size = size_of(cell_.type);
     // A graph has a region per operation; else all that are used between two uses of one flush it.
-    const std::uint64_t least = cell_.graph ? 0 : cold_bytes(device_.facts(), team_);
+    const std::uint64_t least = cell_.graph ? 0 : cold_bytes(device_.facts(), ranks_here(team_));
     const auto count = static_cast<std::size_t>(std::max(2, nodes_));
     data_ = TRY(CollectiveData::create(device_, cell_.type, reduction(), shape_.ranks, seed_));
     receive_ = TRY(ColdRegions::create(

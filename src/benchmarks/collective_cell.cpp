@@ -6,7 +6,6 @@
 #include "blas/device_types.h"
 #include "collective/communicators.h"
 #include "core/units.h"
-#include "device/helpers.h"
 
 namespace assay {
 namespace {
@@ -140,9 +139,10 @@ std::optional<std::string> collective_unsupported(const CollectiveCell& cell,
   }
   const auto memory = device.memory_free_and_total();
   if (!memory) return memory.error().message;
+  // If they share a host; its CPUs' caches are then divided among them.
+  const std::uint64_t cold = cold_bytes(device.facts(), shape.ranks);
   const std::uint64_t needed =
-      (cell.in_place ? 1 : 2) *
-      ColdRegions::total_bytes(larger_bytes(shape), flushing_bytes(device.facts()));
+      (cell.in_place ? 1 : 2) * ColdRegions::total_bytes(larger_bytes(shape), cold);
   // A tenth of the memory stays free for the library's own buffers and everybody else.
   if (needed > memory->first / 10 * 9) {
     return fmt::format("needs {} for buffers that no cache holds; {} are free",

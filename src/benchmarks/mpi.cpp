@@ -103,10 +103,9 @@ class MessageCase final : public Case {
     return communicator_.run(barrier, stream);
   }
   int launches_per_sample(double seconds) const override {
-    const double launch = seconds * work().repetitions;
-    if (!(launch > 0)) return 1;
+    if (!(seconds > 0)) return 1;
     return static_cast<int>(
-        std::clamp(std::round(sample_seconds / launch), 1.0, static_cast<double>(most_launches)));
+        std::clamp(std::round(sample_seconds / seconds), 1.0, static_cast<double>(most_launches)));
   }
 
   Status enqueue(Stream& stream) override {
@@ -148,7 +147,7 @@ class MessageCase final : public Case {
 
   /// Everything a rank can fail at alone.
   Status allocate(Stream& stream) {
-    const std::uint64_t least = cold_bytes(device_.facts(), team_);
+    const std::uint64_t least = cold_bytes(device_.facts(), ranks_here(team_));
     barrier_ = TRY(device_.allocate(2 * sizeof(float), MemoryKind::device));
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     if (takes_part()) {

@@ -66,9 +66,10 @@ TEST(ColdRegions, RanksOfOneHostShareTheCachesOfItsCpus) {
   DeviceFacts facts;
   facts.last_level_cache_bytes = 1000;
   facts.backend = "cpu";
-  EXPECT_EQ(cold_bytes(facts, team), 1000u);
+  EXPECT_EQ(ranks_here(team), 2);
+  EXPECT_EQ(cold_bytes(facts, 2), 1000u);
   facts.backend = "cuda";
-  EXPECT_EQ(cold_bytes(facts, team), 2000u);
+  EXPECT_EQ(cold_bytes(facts, 2), 2000u);
 }
 
 }  // namespace

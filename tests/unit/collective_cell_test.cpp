@@ -72,6 +72,36 @@ CellValue value_of(std::string_view op, std::string_view size, double value) {
           value};
 }
 
+TEST(CollectiveCell, AReductionOfNothingOnlyRepeats) {
+  const Benchmark& benchmark = *find_benchmark("collective");
+  const auto cell = [](std::string op, std::string redop) {
+    return Cell("collective", {{"op", std::move(op)}, {"redop", std::move(redop)}});
+  };
+  EXPECT_TRUE(benchmark.redundant(cell("all_reduce", "none")));
+  EXPECT_FALSE(benchmark.redundant(cell("all_reduce", "max")));
+  EXPECT_FALSE(benchmark.redundant(cell("all_gather", "sum")));
+}
+
+TEST(MessageCell, WhatCannotBeMeasuredHasAReason) {
+  const auto device = open_fake_device("memory=100000000");
+  const auto reason = [&](std::string to, std::string metric, std::string library,
+                          std::string size) {
+    const Cell cell("mpi", {{"from", "0"},
+                            {"to", std::move(to)},
+                            {"metric", std::move(metric)},
+                            {"direction", "both"},
+                            {"memory", "device"},
+                            {"library", std::move(library)},
+                            {"size", std::move(size)}});
+    return find_benchmark("mpi")->unsupported(cell, *device).value_or("");
+  };
+  EXPECT_EQ(reason("1", "bandwidth", "mpi", "1KiB"), "");
+  EXPECT_THAT(reason("0", "bandwidth", "mpi", "1KiB"), HasSubstr("does not send to itself"));
+  EXPECT_THAT(reason("1", "latency", "mpi", "1KiB"), HasSubstr("use direction=one"));
+  EXPECT_THAT(reason("1", "bandwidth", "auto", "1KiB"), HasSubstr("for fake devices"));
+  EXPECT_THAT(reason("1", "bandwidth", "mpi", "50MiB"), HasSubstr("that no cache holds"));
+}
+
 TEST(CollectiveConclusions, LatencyPeakAndHalfOfItOfEveryCurve) {
   const std::vector<CellValue> values = {
       value_of("all_reduce", "4MiB", 100e9), value_of("all_reduce", "64", 9.6e6),
