@@ -1,10 +1,11 @@
-// Teams whose ranks are threads of the test.
+// Teams whose ranks are threads of the test, without sockets.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -27,6 +28,13 @@ class ThreadTeam {
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
       return all_.exchange(rank_, step, std::move(mine));
     }
+    Result<std::string> decide(
+        std::string_view step, std::string mine,
+        const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
+      const auto given = TRY(exchange(step, std::move(mine)));
+      const auto decided = TRY(exchange(step, rank_ == 0 ? at_rank_0(given) : std::string()));
+      return decided.front();
+    }
     Status still_whole() override { return all_.still_whole(); }
     /// This rank is gone, as a process that was killed.
     void die() { all_.die(rank_); }
@@ -39,18 +47,19 @@ class ThreadTeam {
   explicit ThreadTeam(int ranks, std::chrono::seconds deadline = std::chrono::seconds(60))
       : given_(static_cast<std::size_t>(ranks)),
         deadline_(std::chrono::steady_clock::now() + deadline) {
-    for (int rank = 0; rank < ranks; ++rank) members_.push_back({rank, rank, "test-host", 1000});
+    for (int rank = 0; rank < ranks; ++rank) {
+      members_.push_back({rank, rank, "test-host", 1000});
+      ends_.emplace_back(*this, rank);
+    }
   }
+
+  End& rank(int i) { return ends_[static_cast<std::size_t>(i)]; }
+  int size() const { return static_cast<int>(members_.size()); }
 
   /// Runs `rank_main` once per rank and returns when all have returned.
   void run(const std::function<void(End&)>& rank_main) {
     std::vector<std::thread> threads;
-    for (const TeamMember& member : members_) {
-      threads.emplace_back([this, &rank_main, rank = member.rank] {
-        End end(*this, rank);
-        rank_main(end);
-      });
-    }
+    for (End& end : ends_) threads.emplace_back([&rank_main, &end] { rank_main(end); });
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -88,6 +97,7 @@ class ThreadTeam {
   }
 
   std::vector<TeamMember> members_;
+  std::deque<End> ends_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> given_, taken_;

@@ -1,7 +1,5 @@
 // copy: the device's copy path between host and device, and within the device. `size` is what one
 // copy moves; `both` is one copy each way at once.
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include "benchmarks/benchmark.h"
 #include "core/units.h"
 #include "device/helpers.h"
+#include "statistics/saturation.h"
 
 namespace assay {
 namespace {
@@ -159,24 +158,6 @@ class CopyCase final : public Case {
   std::unique_ptr<Stream> second_stream_;
   std::unique_ptr<Event> fork_, join_;
 };
-
-/// The sizes at which a curve of bandwidth over size first reaches a share of its plateau, the
-/// highest value on it; between measured sizes interpolated in log(size).
-double size_at_share(std::vector<std::pair<double, double>> curve, double share) {
-  std::sort(curve.begin(), curve.end());
-  double plateau = 0;
-  for (const auto& [size, rate] : curve) plateau = std::max(plateau, rate);
-  const double wanted = share * plateau;
-  for (std::size_t i = 0; i < curve.size(); ++i) {
-    if (curve[i].second < wanted) continue;
-    if (i == 0) return curve[0].first;
-    const auto& [size0, rate0] = curve[i - 1];
-    const auto& [size1, rate1] = curve[i];
-    const double fraction = (wanted - rate0) / (rate1 - rate0);
-    return std::exp2(std::log2(size0) + fraction * (std::log2(size1) - std::log2(size0)));
-  }
-  return 0;
-}
 
 class CopyBenchmark final : public Benchmark {
  public:

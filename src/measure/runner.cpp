@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "collective/communicators.h"
 #include "core/units.h"
 #include "measure/external.h"
 #include "measure/team_results.h"
@@ -198,8 +199,8 @@ class Runner {
     TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
     if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
-    auto prepared_work =
-        benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed, team_});
+    auto prepared_work = benchmark.prepare(
+        record.cell, {device_, sampler_.stream(), options_.seed, team_, communicators_});
     TRY(agree(team_, "preparing " + record.cell.id(),
               prepared_work.ok() ? Status() : Status(prepared_work.error())));
     const std::unique_ptr<Case> work = std::move(*prepared_work);
@@ -211,8 +212,8 @@ class Runner {
     SamplingLimits limits = limits_within(options_.limits, left);
     if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
     TRY(meet(index));
-    record.samples =
-        TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
+    record.samples = TRY(free_of_hanging(
+        sampler_.take(*work, limits, [this] { return observer_.stop_requested(); })));
     record.notes = work->notes();  // a case may learn while it runs
     summarize_samples(record);
     take_telemetry(record);
@@ -221,7 +222,8 @@ class Runner {
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
       return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
     }
-    record.verification = TRY(agree_on_verification(team_, work->verify(sampler_.stream())));
+    record.verification =
+        TRY(free_of_hanging(agree_on_verification(team_, work->verify(sampler_.stream()))));
     if (!record.verification->passed) {
       return Error{ErrorKind::verification,
                    record.verification->detail.empty()
@@ -232,6 +234,13 @@ class Runner {
         value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
     record.status = RecordStatus::passed;
     return {};
+  }
+
+  /// Work that waits for a rank that is gone must end before its buffers can be freed.
+  template <typename T>
+  Result<T> free_of_hanging(Result<T> result) {
+    if (!result.ok() && !team_.still_whole().ok()) communicators_.abort();
+    return result;
   }
 
   static Error not_by_ranks(std::string_view name) {
@@ -266,6 +275,7 @@ class Runner {
   }
 
   Device& device_;
+  Communicators communicators_{device_, team_};
   const RunOptions& options_;
   RunObserver& observer_;
   Sampler& sampler_;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "device/helpers.h"
 #include "measure/clock_probe.h"
 #include "measure/gate.h"
 #include "measure/stopping_rule.h"
@@ -221,10 +222,7 @@ class DeviceSampler final : public Sampler {
 
   Status prepare_flush() {
     if (flush_.bytes() > 0) return {};
-    // Twice the real last-level cache; a device that does not say gets twice the largest known.
-    constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
-    const std::uint64_t cache = device_.facts().last_level_cache_bytes;
-    flush_ = TRY(device_.allocate(2 * (cache > 0 ? cache : largest_known), MemoryKind::device));
+    flush_ = TRY(device_.allocate(flushing_bytes(device_.facts()), MemoryKind::device));
     return {};
   }
 

@@ -116,6 +116,12 @@ class FakeStream final : public Stream {
   }
   Status wait(const Event&) override { return {}; }
   Status synchronize() override { return {}; }
+  Status call(std::function<void()> function) override {
+    return run([function = std::move(function)]() -> Status {
+      function();
+      return {};
+    });
+  }
   Status begin_capture() override {
     graph_ = std::make_unique<FakeGraph>();
     return {};
