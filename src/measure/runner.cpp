@@ -275,11 +275,11 @@ class Runner {
   }
 
   Device& device_;
-  Communicators communicators_{device_, team_};
   const RunOptions& options_;
   RunObserver& observer_;
   Sampler& sampler_;
   Team& team_;
+  Communicators communicators_{device_, team_};
   const std::vector<std::string> rank_devices_;         // by rank; empty for a process alone
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
