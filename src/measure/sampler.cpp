@@ -115,6 +115,7 @@ class DeviceSampler final : public Sampler {
       TRY(stream_->synchronize());
       if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
     }
+    if (const auto own = TRY(work.own_seconds())) sample.seconds = *own;
     sample.seconds /= work.work().repetitions * set.launches;
     const double highest = device_.facts().clock_hz;
     sample.throttled =
