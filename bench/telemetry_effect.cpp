@@ -56,7 +56,8 @@ Result<double> block(Sampler& sampler, Case& work, const Device& device, bool of
 
 /// Whether the cell's ratio is shown to lie within what is allowed.
 Result<bool> compare(const Cell& cell, Device& device, Sampler& sampler, int blocks) {
-  auto work = TRY(find_benchmark(cell.benchmark())->prepare(cell, {device, sampler.stream(), 1}));
+  auto work = TRY(
+      find_benchmark(cell.benchmark())->prepare(cell, {device, sampler.stream(), 1, solo_team()}));
   TRY(turn(sampler, *work, device, true));  // whatever is done only once is done
   double sum = 0, squares = 0;
   for (int i = 0; i < blocks; ++i) {

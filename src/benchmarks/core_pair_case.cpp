@@ -113,18 +113,22 @@ class CoreCopyCase final : public CorePairCase {
   Status clear(Stream& stream) {
     TRY(stream.call([this] {
       threads_.pin_caller();
-      threads_.run([this](std::size_t core) {
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
-          if (i != core) std::memset(lanes_[i].destination.data(), 0, bytes_);
-        }
-      });
+      threads_.run([this](std::size_t core) { clear_received(core); });
     }));
     return stream.synchronize();
   }
 
+  void clear_received(std::size_t core) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (i != core) std::memset(lanes_[i].destination.data(), 0, bytes_);
+    }
+  }
+
   void run() override {
-    // Untimed: the source's core writes, so that the data lie in its caches or on its node.
+    // Untimed: the source's core writes, so that the data lie in its caches or on its node; what
+    // the source is to write into is made the other core's own, or it would stay in its caches too.
     threads_.run([this](std::size_t core) {
+      if (by_source_) clear_received(core);
       if (core < lanes_.size()) {
         fill_pattern(lanes_[core].source.as<std::uint64_t>(), words(), lanes_[core].seed);
       }
@@ -149,6 +153,7 @@ class CoreCopyCase final : public CorePairCase {
   void copy(Lane& lane) const {
     lane.begin = Clock::now();
     std::memcpy(lane.destination.data(), lane.source.data(), bytes_);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // a store on its way has not arrived
     lane.end = Clock::now();
   }
 
