@@ -42,6 +42,7 @@ struct Work {
   double flops = 0;        ///< floating-point (or integer) operations
   double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
   DataType math = DataType::f32;  ///< whose peak rate bounds `flops`
+  double links = 1;               ///< times the rate of its link limit that is there for it
 };
 
 /// Which hardware limit a case is held against.
@@ -90,6 +91,9 @@ class Case {
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;
+  /// Seconds of what the last enqueue() did, where events or clocks of the case's own enclose it
+  /// more closely than the sampler's; asked for after every sample, when the stream is idle.
+  virtual Result<std::optional<double>> own_seconds() { return std::optional<double>(); }
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;

@@ -9,10 +9,10 @@
 #include "benchmarks/benchmark.h"
 #include "benchmarks/cold_regions.h"
 #include "benchmarks/collective_cell.h"
+#include "benchmarks/size_curve.h"
 #include "benchmarks/team_verification.h"
 #include "collective/communicators.h"
 #include "core/units.h"
-#include "statistics/saturation.h"
 #include "team/agreement.h"
 
 namespace assay {
@@ -301,13 +301,12 @@ class CollectiveBenchmark final : public Benchmark {
       curve.emplace_back(static_cast<double>(size), value->value);
       peak = std::max(peak, value->value);
     }
-    const double half = size_at_share(curve, 0.5);
-    const std::string half_text = format_memory(static_cast<std::uint64_t>(half));
-    conclusions.push_back({"peak_busbw " + name, peak, "bytes/s",
-                           fmt::format("collective {}: at most {} bus bandwidth, half of it at {}",
-                                       name, format_rate(peak, "B/s"), half_text)});
-    conclusions.push_back({"half_peak_bytes " + name, half, "bytes",
-                           fmt::format("collective {}: half the peak at {}", name, half_text)});
+    conclusions.push_back(
+        {"peak_busbw " + name, peak, "bytes/s",
+         fmt::format("collective {}: at most {} bus bandwidth", name, format_rate(peak, "B/s"))});
+    for (Conclusion& saturation : saturation_conclusions("collective", {{name, curve}})) {
+      conclusions.push_back(std::move(saturation));
+    }
   }
 };
 

@@ -2,27 +2,15 @@
 // copy moves; `both` is one copy each way at once.
 #include <cstring>
 #include <map>
-#include <numeric>
+#include <optional>
 
 #include "benchmarks/benchmark.h"
+#include "benchmarks/copy_pattern.h"
+#include "benchmarks/size_curve.h"
 #include "core/units.h"
-#include "device/helpers.h"
-#include "statistics/saturation.h"
 
 namespace assay {
 namespace {
-
-/// Word `i` of the pattern; the same formula as in src/kernels/pattern.cu.
-std::uint64_t pattern_word(std::uint64_t i, std::uint64_t seed) {
-  return (i + seed) * 0x9E3779B97F4A7C15ull;
-}
-
-/// Number of words that are not the pattern's.
-std::uint64_t count_wrong(const std::uint64_t* words, std::uint64_t n, std::uint64_t seed) {
-  std::uint64_t wrong = 0;
-  for (std::uint64_t i = 0; i < n; ++i) wrong += words[i] != pattern_word(i, seed);
-  return wrong;
-}
 
 enum class Place { host, device };
 
@@ -43,7 +31,7 @@ class CopyCase final : public Case {
         seed_(context.seed) {}
 
   Status prepare(Stream& stream) {
-    program_ = TRY(device_.build({"pattern", {}}));
+    pattern_ = TRY(DevicePattern::create(device_));
     if (direction_ == "h2d" || direction_ == "both") TRY(add(Place::host, Place::device));
     if (direction_ == "d2h" || direction_ == "both") TRY(add(Place::device, Place::host));
     if (direction_ == "d2d") TRY(add(Place::device, Place::device));
@@ -116,12 +104,9 @@ class CopyCase final : public Case {
 
   Status write_pattern(Stream& stream, Transfer& transfer) {
     if (transfer.from == Place::host) {
-      auto* to = transfer.source.as<std::uint64_t>();
-      for (std::uint64_t i = 0; i < words(); ++i) to[i] = pattern_word(i, transfer.seed);
+      fill_pattern(transfer.source.as<std::uint64_t>(), words(), transfer.seed);
     } else {
-      Kernel* fill = TRY(program_->kernel("fill_pattern"));
-      TRY(launch(stream, *fill, filling_shape(device_.facts()), transfer.source.data(), words(),
-                 transfer.seed));
+      TRY(pattern_->fill(stream, transfer.source.as<std::uint64_t>(), words(), transfer.seed));
     }
     return clear(stream, transfer);  // touched, no sample pays for page faults
   }
@@ -140,12 +125,7 @@ class CopyCase final : public Case {
   Result<std::uint64_t> wrong_words(Stream& stream, const Transfer& transfer) {
     const auto* destination = transfer.destination.as<const std::uint64_t>();
     if (transfer.to == Place::host) return count_wrong(destination, words(), transfer.seed);
-    const LaunchShape shape = filling_shape(device_.facts());
-    Buffer wrong = TRY(device_.allocate(sizeof(std::uint64_t) * shape.grid.x, MemoryKind::device));
-    Kernel* check = TRY(program_->kernel("check_pattern"));
-    TRY(launch(stream, *check, shape, wrong.data(), destination, words(), transfer.seed));
-    const auto counts = TRY(read_back<std::uint64_t>(stream, wrong.data(), shape.grid.x));
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    return pattern_->count_wrong(stream, destination, words(), transfer.seed);
   }
 
   Device& device_;
@@ -154,7 +134,7 @@ class CopyCase final : public Case {
   std::uint64_t bytes_;
   std::uint64_t seed_;
   std::vector<Transfer> transfers_;
-  std::unique_ptr<Program> program_;
+  std::optional<DevicePattern> pattern_;
   std::unique_ptr<Stream> second_stream_;
   std::unique_ptr<Event> fork_, join_;
 };
@@ -205,25 +185,13 @@ class CopyBenchmark final : public Benchmark {
 
   /// Where each direction and memory kind reaches half and nine tenths of its plateau.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
-    std::map<std::string, std::vector<std::pair<double, double>>> curves;
+    std::map<std::string, SizeCurve> curves;
     for (const CellValue& value : values) {
       const std::string curve = "direction=" + std::string(value.cell.text("direction")) +
                                 " memory=" + std::string(value.cell.text("memory"));
       curves[curve].emplace_back(static_cast<double>(value.cell.integer("size")), value.value);
     }
-    std::vector<Conclusion> conclusions;
-    for (const auto& [name, curve] : curves) {
-      if (curve.size() < 3) continue;  // a plateau of one or two points is none
-      for (const auto& [share, key] :
-           {std::pair{0.5, "half_plateau_bytes "}, std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
-        const double bytes = size_at_share(curve, share);
-        conclusions.push_back(
-            {key + name, bytes, "bytes",
-             "copy " + name + ": " + std::to_string(static_cast<int>(share * 100)) +
-                 "% of the plateau at " + format_memory(static_cast<std::uint64_t>(bytes))});
-      }
-    }
-    return conclusions;
+    return saturation_conclusions("copy", curves);
   }
 };
 

@@ -143,6 +143,10 @@ class Stream {
   /// `source` lies on the device `source_ordinal` of the same backend.
   virtual Status copy_from_peer(void* destination, int source_ordinal, const void* source,
                                 std::size_t bytes) = 0;
+  /// `destination` lies on the device `destination_ordinal` of the same backend. Either way this
+  /// stream's device runs the copy: it pulls or it pushes.
+  virtual Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                              std::size_t bytes) = 0;
   virtual Status fill(void* destination, std::uint8_t value, std::size_t bytes) = 0;
   virtual Status record(Event& event) = 0;
   /// Later work on this stream waits for `event`, recorded on any stream of the same backend.

@@ -37,6 +37,24 @@ constexpr std::array<Peaks, 8> known = {{
      64 * G},
 }};
 
+// Sources: ROCm's gpu-arch-specs and AMD data sheets (16 lanes x 32 Gb/s a link on MI300X, 38.4
+// Gb/s on MI350X); NVIDIA's H100 white paper and Blackwell tuning guide. NVIDIA's own figures, 900
+// and 1800 GB/s, count both directions.
+struct PeerLinks {
+  std::string_view name_part;
+  double rate;  // bytes/s, one direction
+  std::string_view source;
+};
+constexpr std::array<PeerLinks, 7> known_links = {{
+    {"MI300X", 64 * G, "datasheet MI300X, xGMI link"},
+    {"MI325X", 64 * G, "datasheet MI325X, xGMI link"},
+    {"MI350X", 76.8 * G, "datasheet MI350X, xGMI link"},
+    {"MI355X", 76.8 * G, "datasheet MI355X, xGMI link"},
+    {"H100 80GB HBM3", 450 * G, "datasheet H100 SXM, NVLink 4"},
+    {"H200", 450 * G, "datasheet H200 SXM, NVLink 4"},
+    {"B200", 900 * G, "datasheet B200, NVLink 5"},
+}};
+
 const Peaks* find(const DeviceFacts& facts) {
   if (facts.backend == "cpu") return nullptr;
   for (const Peaks& peaks : known) {
@@ -110,6 +128,18 @@ std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts) {
   const Peaks* peaks = find(facts);
   if (peaks == nullptr) return std::nullopt;
   return PeakRate{peaks->host_link, "PCIe 5.0 x16"};  // one link, whatever the partition
+}
+
+std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts) {
+  // Cards with NVLink bridges have fewer links than the modules whose name theirs begins with.
+  const bool is_card = facts.name.find("NVL") != std::string::npos;
+  if (facts.backend == "cpu" || is_card) return std::nullopt;
+  for (const PeerLinks& links : known_links) {
+    if (facts.name.find(links.name_part) != std::string::npos) {
+      return PeakRate{links.rate, std::string(links.source)};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -24,4 +24,9 @@ std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType mat
 /// One direction of the link to the host.
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts);
 
+/// One direction of what links a GPU to its peers (Limit::peer_link): of each link of a mesh, of
+/// all links together where they lead to a switch or can be shared out among peers. Whether two
+/// devices are linked is not its business (links_at_once). Empty where it is not known.
+std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts);
+
 }  // namespace assay

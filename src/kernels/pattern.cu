@@ -3,7 +3,7 @@
 
 namespace {
 
-/// Word `i` of the pattern; src/benchmarks/copy.cpp has the same formula for the host's side.
+/// Word `i` of the pattern; src/benchmarks/copy_pattern.cpp has the same formula for the host's side.
 DEVICE u64 pattern_word(u64 i, u64 seed) {
   return (i + seed) * 0x9E3779B97F4A7C15ull;
 }

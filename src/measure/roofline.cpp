@@ -10,7 +10,6 @@ std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math
   std::optional<PeakRate> peak;
   switch (limit) {
     case Limit::none:
-    case Limit::peer_link:  // TODO
       break;
     case Limit::memory:
       peak = peak_memory_bandwidth(facts);
@@ -20,6 +19,9 @@ std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math
       break;
     case Limit::host_link:
       peak = peak_host_link_bandwidth(facts);
+      break;
+    case Limit::peer_link:
+      peak = peak_peer_link_bandwidth(facts);
       break;
   }
   if (!peak) return std::nullopt;
@@ -31,8 +33,8 @@ std::optional<double> floor_seconds(const DeviceFacts& facts, const Work& work, 
   const auto raise = [&](const std::optional<Roof>& roof, double amount) {
     if (roof && amount > 0) floor = std::max(floor.value_or(0), amount / roof->rate);
   };
-  raise(roof_of(facts, limit == Limit::host_link ? Limit::host_link : Limit::memory, work.math),
-        work.bytes);
+  const bool is_link = limit == Limit::host_link || limit == Limit::peer_link;
+  raise(roof_of(facts, is_link ? limit : Limit::memory, work.math), work.bytes / work.links);
   raise(roof_of(facts, Limit::compute, work.math), work.flops);
   if (!floor || limit == Limit::none) return std::nullopt;
   return *floor / work.repetitions;

@@ -1,5 +1,7 @@
 #include "measure/value.h"
 
+#include <fmt/format.h>
+
 #include "measure/roofline.h"
 
 namespace assay {
@@ -9,6 +11,10 @@ Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limi
   Value value;
   value.quantity = quantity;
   value.roof = roof_of(facts, limit, work.math);
+  if (value.roof && work.links != 1) {
+    value.roof->rate *= work.links;
+    value.roof->source += fmt::format(" x {:.3g}", work.links);
+  }
   if (quantity == Quantity::latency) {
     value.median = seconds.median;
     value.interval95 = seconds.interval95;

@@ -7,6 +7,7 @@
 
 #include "report/charts.h"
 #include "report/display.h"
+#include "statistics/odd_links.h"
 
 namespace assay::report {
 namespace {
@@ -53,6 +54,27 @@ std::map<GroupKey, std::vector<Link>> links_of(const ResultSet& set) {
   return groups;
 }
 
+/// Marks the rows of links that are clearly slower than the rest, and says so in the summary.
+void mark_odd(Chart& chart, const std::vector<Link>& links, const std::string& unit) {
+  if (!unit.ends_with("/s")) return;  // of times, less is better
+  std::vector<LinkRate> rates;
+  for (const Link& link : links) rates.push_back({link.from, link.to, link.value});
+  const OddLinks odd = find_odd_links(rates);
+  if (odd.none()) return;
+  const auto is_odd = [&](const Link& link) {
+    return std::any_of(odd.links.begin(), odd.links.end(),
+                       [&](const OddLink& o) { return o.from == link.from && o.to == link.to; }) ||
+           std::any_of(odd.endpoints.begin(), odd.endpoints.end(), [&](const OddEndpoint& o) {
+             return (o.sends && o.name == link.from) || (o.receives && o.name == link.to);
+           });
+  };
+  chart.table.columns.push_back({"odd", "odd"});
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    chart.table.rows[i].push_back(is_odd(links[i]) ? Field("slow") : Field());
+  }
+  chart.summary += fmt::format(" Odd: {}.", fmt::join(describe(odd), "; "));
+}
+
 Chart chart_of(const std::string& title, const std::vector<Link>& links, const std::string& metric,
                const std::string& unit) {
   Chart chart;
@@ -70,6 +92,7 @@ Chart chart_of(const std::string& title, const std::vector<Link>& links, const s
       fmt::format("{}, from {} ({} to {}) to {} ({} to {}).", counted(links.size(), "link"),
                   quantity_text(least->value, unit), least->from, least->to,
                   quantity_text(most->value, unit), most->from, most->to);
+  mark_odd(chart, links, unit);
   return chart;
 }
 

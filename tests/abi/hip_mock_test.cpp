@@ -273,6 +273,16 @@ TEST_P(HipMock, PeerCopies) {
   EXPECT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(here.as<std::uint8_t>()[255], 9);
   EXPECT_FALSE(stream_->copy_from_peer(here.data(), 0, there.data(), 256));
+  EXPECT_TRUE((*second)->siblings() == 2 && device_->siblings() == 2);
+  auto again = device_->open_sibling(1);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ((*again)->facts().ordinal, 1);
+  std::memset(here.data(), 7, 256);
+  const Status pushed = stream_->copy_to_peer(1, there.data(), here.data(), 256);
+  EXPECT_TRUE(pushed) << pushed.error().message;
+  EXPECT_EQ(there.as<std::uint8_t>()[255], 7);
+  EXPECT_EQ(device_->open_sibling(2).error().message,
+            "hip has 2 devices, numbered from 0: there is no 2");
   const Status none = device_->enable_peer_access(0);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, "hip:0 and hip:0 cannot reach each other's memory");

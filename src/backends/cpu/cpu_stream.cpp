@@ -138,6 +138,10 @@ Status CpuStream::copy_from_peer(void* destination, int, const void* source, std
   return copy(destination, source, bytes);
 }
 
+Status CpuStream::copy_to_peer(int, void* destination, const void* source, std::size_t bytes) {
+  return copy(destination, source, bytes);
+}
+
 Status CpuStream::fill(void* destination, std::uint8_t value, std::size_t bytes) {
   enqueue([this, destination, value, bytes] {
     pool_.run([&](std::size_t worker) {

@@ -64,6 +64,8 @@ class CpuStream final : public Stream {
   Status copy(void* destination, const void* source, std::size_t bytes) override;
   Status copy_from_peer(void* destination, int source_ordinal, const void* source,
                         std::size_t bytes) override;
+  Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                      std::size_t bytes) override;
   Status fill(void* destination, std::uint8_t value, std::size_t bytes) override;
   Status record(Event& event) override;
   Status wait(const Event& event) override;

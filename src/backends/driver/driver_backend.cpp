@@ -66,9 +66,7 @@ Result<std::unique_ptr<Device>> DriverBackend::open(int ordinal) {
     return Error{ErrorKind::unavailable, fmt::format("{} is absent: {}", name_, absence_)};
   }
   if (ordinal < 0 || ordinal >= device_count_) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} has {} device{}, numbered from 0: there is no {}", name_,
-                             device_count_, device_count_ == 1 ? "" : "s", ordinal)};
+    return no_such_device(name_, device_count_, ordinal);
   }
   return DriverDevice::open(dialect_, ordinal);
 }

@@ -41,6 +41,11 @@ void release_pageable(void*, void* address, std::size_t) {
 
 }  // namespace
 
+Error no_such_device(std::string_view backend, int count, int ordinal) {
+  return {ErrorKind::usage, fmt::format("{} has {} device{}, numbered from 0: there is no {}",
+                                        backend, count, count == 1 ? "" : "s", ordinal)};
+}
+
 Result<std::unique_ptr<Device>> DriverDevice::open(std::shared_ptr<Dialect> dialect, int ordinal) {
   std::unique_ptr<DriverDevice> device(new DriverDevice(std::move(dialect), ordinal));
   TRY(device->make_current());
@@ -109,6 +114,18 @@ Result<std::unique_ptr<Event>> DriverDevice::create_event() {
 
 Result<std::unique_ptr<Program>> DriverDevice::build(const ProgramSource& source) {
   return DriverProgram::build(place_, facts_, source, cache_);
+}
+
+int DriverDevice::siblings() const {
+  int count = 0;
+  const Code result = place_.api().device_count(&count);
+  return result == code::success && count > 0 ? count : 1;
+}
+
+Result<std::unique_ptr<Device>> DriverDevice::open_sibling(int ordinal) {
+  const int count = siblings();
+  if (ordinal < 0 || ordinal >= count) return no_such_device(facts_.backend, count, ordinal);
+  return open(place_.shared_dialect(), ordinal);
 }
 
 Status DriverDevice::enable_peer_access(int peer_ordinal) {

@@ -9,6 +9,9 @@
 
 namespace assay::driver {
 
+/// "cuda has 2 devices, numbered from 0: there is no 5"
+Error no_such_device(std::string_view backend, int count, int ordinal);
+
 class DriverDevice : public Device {
  public:
   /// Creates the device's context. Error: as the driver says.
@@ -20,6 +23,8 @@ class DriverDevice : public Device {
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override;
   Result<std::unique_ptr<Event>> create_event() override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
+  int siblings() const override;
+  Result<std::unique_ptr<Device>> open_sibling(int ordinal) override;
   Status enable_peer_access(int peer_ordinal) override;
   Status make_current() override;
   SensorReading sense() const override { return place_.dialect().sense(facts_); }

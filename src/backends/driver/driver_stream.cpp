@@ -110,6 +110,16 @@ Status DriverStream::copy_from_peer(void* destination, int source_ordinal, const
   return {};
 }
 
+Status DriverStream::copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                                  std::size_t bytes) {
+  PLACE_TRY(place_,
+            place_.dialect().copy_peer(destination, destination_ordinal, source, place_.ordinal(),
+                                       bytes, stream_),
+            fmt::format("copying {} bytes to {}:{}", bytes, place_.dialect().backend(),
+                        destination_ordinal));
+  return {};
+}
+
 Status DriverStream::fill(void* destination, std::uint8_t value, std::size_t bytes) {
   PLACE_TRY(place_, place_.api().fill(destination, value, bytes, stream_),
             fmt::format("filling {} bytes", bytes));

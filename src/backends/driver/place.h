@@ -14,6 +14,7 @@ class Place {
   Place(std::shared_ptr<Dialect> dialect, int ordinal);
 
   Dialect& dialect() const { return *dialect_; }
+  const std::shared_ptr<Dialect>& shared_dialect() const { return dialect_; }
   const DriverApi& api() const { return dialect_->api(); }
   int ordinal() const { return ordinal_; }
 

@@ -1,5 +1,6 @@
 // A scripted device for tests: kernels really run, on the CPU and at once, but time is what the
 // script says. It answers the gate and the clock probe itself, since both are about time.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -19,31 +20,37 @@ namespace {
 constexpr double nominal_clock_hz = 1e9;
 constexpr double throttled_clock = 0.6;
 
-/// The device's time: seconds and engine cycles since it was opened.
-class VirtualClock {
+/// What one piece of work takes.
+struct Duration {
+  double seconds = 0;
+  double cycles = 0;  // of the engine
+};
+
+/// How long work takes on a device that is noisy, drifts and is throttled as the script says.
+class Pace {
  public:
-  explicit VirtualClock(const FakeScript& script) : script_(script), random_(script.seed) {}
+  explicit Pace(const FakeScript& script) : script_(script), random_(script.seed) {}
 
-  double seconds() const { return seconds_; }
-  double cycles() const { return cycles_; }
-
-  /// Lets work pass that takes `nominal` seconds without noise, drift and throttling.
-  void pass(double nominal) {
+  /// Of work that would take `nominal` seconds without all that, begun at `now`.
+  Duration of(double nominal, double now) {
     const double rho = script_.autocorrelation;
     noise_ = rho * noise_ + std::sqrt(1 - rho * rho) * random_.normal();
     const double clock = random_.uniform() < script_.throttled_share ? throttled_clock : 1;
-    const double elapsed =
-        nominal / clock * std::exp(script_.noise * noise_) * (1 + script_.drift * seconds_);
-    seconds_ += elapsed;
-    cycles_ += elapsed * clock * nominal_clock_hz;
+    const double seconds =
+        nominal / clock * std::exp(script_.noise * noise_) * (1 + script_.drift * now);
+    return {seconds, seconds * clock * nominal_clock_hz};
   }
 
  private:
   FakeScript script_;
   Random random_;
   double noise_ = 0;
-  double seconds_ = 1;  // not 0, which the clock probe takes for "never written"
-  double cycles_ = 1;
+};
+
+/// What all devices of a script share.
+struct Box {
+  double host_seconds = 1;    // reached by the host; not 0, which the clock probe takes for "never"
+  double copies_seconds = 0;  // when the last copy ends, where there is one engine for all
 };
 
 class FakeEvent final : public Event {
@@ -57,9 +64,16 @@ class FakeEvent final : public Event {
 };
 
 struct State {
-  explicit State(const FakeScript& s) : script(s), clock(s), pool({cpu::usable_cpus().front()}) {}
+  State(const FakeScript& s, int number, std::shared_ptr<Box> shared)
+      : script(s),
+        ordinal(number),
+        box(std::move(shared)),
+        pace(s),
+        pool({cpu::usable_cpus().front()}) {}
   FakeScript script;
-  VirtualClock clock;
+  int ordinal;
+  std::shared_ptr<Box> box;
+  Pace pace;
   cpu::ThreadPool pool;
   std::uint64_t launches = 0;
 };
@@ -69,6 +83,7 @@ class FakeGraph final : public Graph {
   std::vector<std::function<Status()>> operations;
 };
 
+/// Work runs at once, in the order of the calls; only its time is that of a stream beside others.
 class FakeStream final : public Stream {
  public:
   explicit FakeStream(State& state) : state_(state) {}
@@ -98,8 +113,13 @@ class FakeStream final : public Stream {
       return {};
     });
   }
-  Status copy_from_peer(void* destination, int, const void* source, std::size_t bytes) override {
-    return copy(destination, source, bytes);
+  Status copy_from_peer(void* destination, int source_ordinal, const void* source,
+                        std::size_t bytes) override {
+    return copy_between(source_ordinal, destination, source, bytes);
+  }
+  Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                      std::size_t bytes) override {
+    return copy_between(destination_ordinal, destination, source, bytes);
   }
   Status fill(void* destination, std::uint8_t value, std::size_t bytes) override {
     return run([=, this]() -> Status {
@@ -110,12 +130,21 @@ class FakeStream final : public Stream {
   }
   Status record(Event& event) override {
     return run([this, &event]() -> Status {
-      static_cast<FakeEvent&>(event).seconds = state_.clock.seconds();
+      static_cast<FakeEvent&>(event).seconds = begin();
       return {};
     });
   }
-  Status wait(const Event&) override { return {}; }
-  Status synchronize() override { return {}; }
+  Status wait(const Event& event) override {
+    return run([this, &event]() -> Status {
+      idle_until(static_cast<const FakeEvent&>(event).seconds);
+      return {};
+    });
+  }
+  Status synchronize() override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(state_.script.late_seconds));
+    state_.box->host_seconds = std::max(state_.box->host_seconds, seconds_);
+    return {};
+  }
   Status call(std::function<void()> function) override {
     return run([function = std::move(function)]() -> Status {
       function();
@@ -138,8 +167,39 @@ class FakeStream final : public Stream {
     return {};
   }
 
+  void idle_until(double seconds) {
+    if (seconds <= seconds_) return;
+    cycles_ += (seconds - seconds_) * nominal_clock_hz;
+    seconds_ = seconds;
+  }
+
+  /// When what is queued next may begin: not before the host queued it.
+  double begin() {
+    idle_until(state_.box->host_seconds);
+    return seconds_;
+  }
+
+  void pass(double nominal) {
+    const Duration duration = state_.pace.of(nominal, begin());
+    seconds_ += duration.seconds;
+    cycles_ += duration.cycles;
+  }
+
   void pass_bytes(std::size_t bytes) {
-    state_.clock.pass(static_cast<double>(bytes) / state_.script.bytes_per_second);
+    pass(static_cast<double>(bytes) / state_.script.bytes_per_second);
+  }
+
+  Status copy_between(int peer, void* destination, const void* source, std::size_t bytes) {
+    return run([=, this]() -> Status {
+      std::memmove(destination, source, bytes);
+      const int slow = state_.script.slow_device;
+      Box& box = *state_.box;
+      begin();
+      if (state_.script.serial_copies) idle_until(box.copies_seconds);
+      pass_bytes(peer == slow || state_.ordinal == slow ? 2 * bytes : bytes);
+      box.copies_seconds = seconds_;
+      return {};
+    });
   }
 
   Status run_kernel(const cpu::KernelEntry& entry, const LaunchShape& shape, void** arguments) {
@@ -147,8 +207,9 @@ class FakeStream final : public Stream {
     if (name == "gate") return {};
     if (name == "read_clock") {
       auto* reading = *static_cast<std::uint64_t**>(arguments[0]);
-      reading[0] = static_cast<std::uint64_t>(state_.clock.cycles());
-      reading[1] = static_cast<std::uint64_t>(state_.clock.seconds() * 1e9);
+      begin();
+      reading[0] = static_cast<std::uint64_t>(cycles_);
+      reading[1] = static_cast<std::uint64_t>(seconds_ * 1e9);
       return {};
     }
     if (++state_.launches == state_.script.fail_at) {
@@ -163,17 +224,20 @@ class FakeStream final : public Stream {
       **static_cast<unsigned char**>(arguments[0]) ^= 0x55;
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(state_.script.real_seconds));
-    state_.clock.pass(state_.script.launch_seconds);
+    pass(state_.script.launch_seconds);
     return {};
   }
 
   State& state_;
+  double seconds_ = 1;                // the stream's time, and
+  double cycles_ = 1;                 // those of its engine
   std::unique_ptr<FakeGraph> graph_;  // set while capturing
 };
 
-DeviceFacts fake_facts(const FakeScript& script) {
+DeviceFacts fake_facts(const FakeScript& script, int ordinal) {
   DeviceFacts facts;
   facts.backend = "fake";
+  facts.ordinal = ordinal;
   facts.name = "scripted device";
   facts.arch = "fake";
   facts.memory_bytes = script.memory_bytes;
@@ -186,7 +250,17 @@ DeviceFacts fake_facts(const FakeScript& script) {
 
 class FakeDevice final : public Device {
  public:
-  explicit FakeDevice(const FakeScript& script) : state_(script), facts_(fake_facts(script)) {}
+  FakeDevice(const FakeScript& script, int ordinal, std::shared_ptr<Box> box)
+      : state_(script, ordinal, std::move(box)), facts_(fake_facts(script, ordinal)) {}
+
+  static Result<std::unique_ptr<Device>> open(const FakeScript& script, int ordinal,
+                                              std::shared_ptr<Box> box) {
+    if (ordinal < 0 || ordinal >= script.devices) {
+      return Error{ErrorKind::usage, "fake:" + std::to_string(ordinal) + ": only fake:0 to fake:" +
+                                         std::to_string(script.devices - 1) + " exist"};
+    }
+    return std::unique_ptr<Device>(std::make_unique<FakeDevice>(script, ordinal, std::move(box)));
+  }
 
   const DeviceFacts& facts() const override { return facts_; }
   Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const override {
@@ -207,6 +281,10 @@ class FakeDevice final : public Device {
   }
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override {
     return cpu::program_of(source, cpu::kernel_variant());
+  }
+  int siblings() const override { return state_.script.devices; }
+  Result<std::unique_ptr<Device>> open_sibling(int ordinal) override {
+    return open(state_.script, ordinal, state_.box);
   }
   Status enable_peer_access(int) override { return {}; }
   Status make_current() override { return {}; }
@@ -234,13 +312,12 @@ class FakeBackend final : public Backend {
   std::vector<DeviceFacts> devices() override {
     const auto parsed = script();
     if (!parsed) return {};
-    return {fake_facts(*parsed)};
+    std::vector<DeviceFacts> facts;
+    for (int i = 0; i < parsed->devices; ++i) facts.push_back(fake_facts(*parsed, i));
+    return facts;
   }
   Result<std::unique_ptr<Device>> open(int ordinal) override {
-    if (ordinal != 0) {
-      return Error{ErrorKind::usage, "fake:" + std::to_string(ordinal) + ": only fake:0 exists"};
-    }
-    return std::unique_ptr<Device>(std::make_unique<FakeDevice>(TRY(script())));
+    return FakeDevice::open(TRY(script()), ordinal, std::make_shared<Box>());
   }
 
  private:
@@ -248,7 +325,14 @@ class FakeBackend final : public Backend {
   static Result<FakeScript> script() {
     if (script_text() == nullptr)
       return Error{ErrorKind::unavailable, "only for tests: ASSAY_FAKE is not set"};
-    return parse_fake_script(script_text());
+    FakeScript script = TRY(parse_fake_script(script_text()));
+    const char* rank = std::getenv("ASSAY_RANK");
+    if (script.rank >= 0 && std::to_string(script.rank) != (rank == nullptr ? "0" : rank)) {
+      FakeScript plain;
+      plain.devices = script.devices;
+      script = plain;
+    }
+    return script;
   }
 };
 

@@ -22,6 +22,11 @@ struct FakeScript {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  ///< memory: of the device
   std::uint64_t seed = 1;                               ///< seed: of the noise
   double real_seconds = 0;  ///< sleep: wall time every kernel really takes
+  int devices = 1;          ///< devices: how many there are
+  int slow_device = -1;     ///< slow: the device whose copies to and from others take twice as long
+  bool serial_copies = false;  ///< serial: one copy engine for all devices
+  double late_seconds = 0;     ///< late: wall time by which a wait for a stream ends late
+  int rank = -1;  ///< rank: the only one of several ranks for which all this holds; -1: all
 };
 
 /// Error: usage, naming the field and what is allowed.

@@ -176,6 +176,7 @@ function heatSpec(chart, width, theme) {
     row.fill = `rgb(${rgb.join(',')})`;
     row.ink = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
     row.text = side >= digits * 6.2 + 4 ? significant(row.value) : '';
+    row.edge = row.odd ? theme.verdicts.SLOWER : null;
     row.tip = `${row.from} \u2192 ${row.to}\n${significant(row.value)} ${value.shown}`;
   }
   const band = (name, domain, range) => ({name, type: 'band', domain, range, padding: 0.04});
@@ -196,7 +197,8 @@ function heatSpec(chart, width, theme) {
     marks: [
       {type: 'rect', from: {data: 'links'}, encode: {update: {
         x: {scale: 'x', field: 'to'}, y: {scale: 'y', field: 'from'}, width: {scale: 'x', band: 1},
-        height: {scale: 'y', band: 1}, fill: {field: 'fill'}, tooltip: {field: 'tip'}}}},
+        height: {scale: 'y', band: 1}, fill: {field: 'fill'}, stroke: {field: 'edge'},
+        strokeWidth: {value: 3}, tooltip: {field: 'tip'}}}},
       {type: 'text', from: {data: 'links'}, encode: {update: {
         x: {scale: 'x', field: 'to', band: 0.5}, y: {scale: 'y', field: 'from', band: 0.5},
         align: {value: 'center'}, baseline: {value: 'middle'}, text: {field: 'text'}, fill: {field: 'ink'}}}},
