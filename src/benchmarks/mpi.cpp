@@ -239,7 +239,13 @@ class MessageBenchmark final : public Benchmark {
          {"mpi"},
          library_choices()},
         // The last default is the largest message of the point-to-point study assay replaces.
-        {"size", "bytes of one message", Axis::Kind::size, {"1..1GiB*4", "2101346304"}, {}},
+        {"size",
+         "bytes of one message",
+         Axis::Kind::size,
+         {"1..1GiB*4", "2101346304"},
+         {},
+         1,
+         std::uint64_t{1} << 40},
     };
     return axes;
   }
