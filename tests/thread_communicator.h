@@ -19,8 +19,7 @@ namespace assay {
 
 /// What the ranks of one communicator share. A fault can be planted into what they compute.
 struct Meeting {
-  explicit Meeting(int ranks)
-      : ranks(ranks), barrier(ranks), calls(static_cast<std::size_t>(ranks)) {}
+  explicit Meeting(int size) : ranks(size), barrier(ranks), calls(static_cast<std::size_t>(size)) {}
 
   int ranks;
   bool queues = false;  ///< whether operations are queued on the stream
