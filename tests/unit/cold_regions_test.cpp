@@ -57,11 +57,6 @@ TEST(ColdRegions, RanksOfOneHostShareTheCachesOfItsCpus) {
     Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
       return std::vector<std::string>(4, mine);
     }
-    Result<std::string> decide(
-        std::string_view, std::string mine,
-        const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
-      return at_rank_0(std::vector<std::string>(4, mine));
-    }
     Status still_whole() override { return {}; }
 
    private:
