@@ -21,6 +21,7 @@ class DriverDevice : public Device {
   Result<std::unique_ptr<Event>> create_event() override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
   Status enable_peer_access(int peer_ordinal) override;
+  Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override;
   Status make_current() override;
   SensorReading sense() const override { return place_.dialect().sense(facts_); }
 
