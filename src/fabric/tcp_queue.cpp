@@ -180,13 +180,15 @@ bool Queue::refuse(const char* why) {
 
 void Queue::acknowledge(const Frame& frame) {
   if (frame.signalled == 0) return;
-  const Outgoing message{{Frame::acknowledgement, 0, 0, 0, 0, frame.id}, nullptr, 0, 0};
+  const Outgoing message{{Frame::acknowledgement, 1, 0, 0, 0, frame.id}, nullptr, 0, 0};
   enqueue({&message, 1});
 }
 
 void Queue::enqueue(std::span<const Outgoing> messages) {
   const std::lock_guard lock(mutex_);
   outgoing_.insert(outgoing_.end(), messages.begin(), messages.end());
+  // What nobody waits for yet leaves with what somebody does.
+  if (messages.back().frame.signalled == 0 && outgoing_.size() < most_at_once) return;
   pump();
   if (!outgoing_.empty()) news_.notify_all();
 }

@@ -76,7 +76,8 @@ class Transport {
   /// Team::still_whole() says if the peer does not come.
   virtual Status connect(const std::string& peer, Team& team) = 0;
 
-  /// Hands over requests, in order. Never waits for the peer. Error: failed, naming the first
+  /// Hands over requests, in order. Never waits for the peer; what is not signalled may stay until
+  /// something signalled follows. Error: failed, naming the first
   /// request that was not accepted; the ones before it are on their way.
   virtual Status post(int queue, std::span<const FabricRequest> requests) = 0;
   /// Posts a receive of up to `bytes` into the window. Error: failed.
