@@ -77,11 +77,12 @@ class RdmaCase final : public Case {
   }
 
   Status lead_in(Stream&) override {
+    Status posted;
     if (traffic_) {
       traffic_->set_messages(messages_);
-      TRY(traffic_->post_receives());
+      posted = traffic_->post_receives();
     }
-    TRY(team_.exchange("rdma: starting", {}));
+    TRY(give_all(team_, "rdma: starting", text_of(posted)));
     return traffic_ ? traffic_->meet() : Status();
   }
   Status enqueue(Stream&) override { return traffic_ ? traffic_->run() : Status(); }

@@ -93,7 +93,9 @@ Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
   std::string text =
       mine ? "+" + *mine
            : fmt::format("-{} {}", static_cast<int>(mine.error().kind), mine.error().message);
-  std::vector<std::string> given = TRY(team.exchange(step, std::move(text)));
+  auto exchanged = team.exchange(step, std::move(text));
+  if (!exchanged) return mine ? exchanged.error() : mine.error();  // the cause, if it is known here
+  std::vector<std::string>& given = *exchanged;
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
     if (given[rank].starts_with('+')) {
       given[rank].erase(0, 1);
@@ -105,7 +107,7 @@ Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
         kind ? static_cast<ErrorKind>(*kind) : ErrorKind::failed,
         fmt::format("{}: {}", name_of(team.members()[rank]), given[rank].substr(space + 1))};
   }
-  return given;
+  return exchanged;
 }
 
 Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& team) {

@@ -1,5 +1,7 @@
 #include "benchmarks/rdma_traffic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -9,6 +11,11 @@ namespace {
 /// Every wait looks at the team this often.
 constexpr std::chrono::milliseconds look(20);
 constexpr std::uint64_t control_id = 0xffffffff;
+
+// A rank that met an error goes on to tell the team; the other one, which still waits for messages,
+// must come there, too. Adapters give up within about two seconds.
+constexpr double patience_seconds = 5;
+constexpr double slowest_network = 10e6;  // bytes/s: a run may take as long as this needs
 
 }  // namespace
 
@@ -29,10 +36,13 @@ RdmaTraffic::RdmaTraffic(const RdmaSettings& settings, int queues, bool first, c
 Status RdmaTraffic::post_receives() {
   std::fill(flows_.begin(), flows_.end(), Flow());
   met_ = peer_done_ = false;
+  last_news_ = Clock::now();
   // Receives are filled in the order of posting: first the handshake, then messages, or where
   // messages need no receives the handshake at the end.
   TRY(transport_.receive(0, layout_.destination(0, 0), 0, 0));
-  if (one_sided()) return transport_.receive(0, layout_.destination(0, 0), 0, 0);
+  if (one_sided()) {
+    return told_at_end() ? transport_.receive(0, layout_.destination(0, 0), 0, 0) : Status();
+  }
   const int queues = static_cast<int>(flows_.size());
   for (int queue = 0; serves_ && queue < queues; ++queue) {
     const auto ahead = std::min<std::uint64_t>(messages_, receives_ahead_);
@@ -66,7 +76,7 @@ Status RdmaTraffic::run() {
   if (!one_sided()) return {};
   // The peer cannot see one-sided messages: it is told, and this rank waits to be told.
   if (posts_) TRY(send_control());
-  while (serves_ && !peer_done_) TRY(turn());
+  while (told_at_end() && !peer_done_) TRY(turn());
   return {};
 }
 
@@ -144,7 +154,8 @@ Status RdmaTraffic::await_pong(std::uint64_t message) {
     return {};
   }
   const std::uint64_t last = layout_.destination(0, 0) + settings_.size - 1;
-  while (!TRY(transport_.await_write(0, last, value_, look))) TRY(team_.still_whole());
+  while (!TRY(transport_.await_write(0, last, value_, look))) TRY(no_news());
+  last_news_ = Clock::now();
   return {};
 }
 
@@ -165,9 +176,21 @@ Status RdmaTraffic::read_one_by_one() {
 Status RdmaTraffic::turn() {
   std::array<FabricCompletion, 64> completions;
   const std::size_t count = TRY(transport_.poll(completions, look));
-  if (count == 0) return team_.still_whole();
+  if (count == 0) return no_news();
+  last_news_ = Clock::now();
   for (std::size_t i = 0; i < count; ++i) TRY(take_in(completions[i]));
   return {};
+}
+
+Status RdmaTraffic::no_news() {
+  const double bytes = static_cast<double>(messages_ * settings_.size * flows_.size());
+  const double patience = patience_seconds + bytes / slowest_network;
+  if (std::chrono::duration<double>(Clock::now() - last_news_).count() > patience) {
+    const auto peer = static_cast<std::size_t>(first_ ? settings_.to : settings_.from);
+    return Error{ErrorKind::failed, fmt::format("no messages from {} for {:.0f} s",
+                                                name_of(team_.members()[peer]), patience)};
+  }
+  return team_.still_whole();
 }
 
 Status RdmaTraffic::take_in(const FabricCompletion& completion) {

@@ -1,6 +1,7 @@
 // The messages of one cell of `rdma`, as one of the two ranks sends and receives them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,7 @@ class RdmaTraffic {
   Status run();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Flow {
     std::uint64_t posted = 0, completed = 0;          // of this rank's messages
     std::uint64_t receives_posted = 0, received = 0;  // of the peer's
@@ -40,6 +42,8 @@ class RdmaTraffic {
   bool ping_pong() const {
     return settings_.latency && settings_.operation != FabricOperation::read;
   }
+  /// Whether the peer says when its messages are complete: this rank cannot see them.
+  bool told_at_end() const { return one_sided() && serves_ && !ping_pong(); }
   Status stream();
   Status ping();
   Status pong(std::uint64_t message);
@@ -53,6 +57,8 @@ class RdmaTraffic {
   FabricRequest request(int queue, std::uint64_t message, bool signalled) const;
   /// Waits a little for completions and takes them in; looks at the team if there are none.
   Status turn();
+  /// The team's state; an error if the peer has been silent for too long.
+  Status no_news();
   Status take_in(const FabricCompletion& completion);
 
   RdmaSettings settings_;
@@ -71,6 +77,7 @@ class RdmaTraffic {
   bool peer_done_ = false;  // and the one at the end
   int controls_ = 0;        // handshakes of this rank under way
   std::uint8_t value_ = 0;
+  Clock::time_point last_news_;  // of the peer
 };
 
 }  // namespace assay

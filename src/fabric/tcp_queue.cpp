@@ -65,7 +65,8 @@ Queue::~Queue() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  news_.notify_all();
+  left_over_.notify_one();
+  posted_.notify_one();
   ::shutdown(socket_.file(), SHUT_RDWR);
   receiver_.join();
   sender_.join();
@@ -100,7 +101,7 @@ void Queue::receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id)
     const std::lock_guard lock(mutex_);
     receives_.push_back({offset, bytes, id});
   }
-  news_.notify_all();
+  posted_.notify_one();
 }
 
 void Queue::receive_all() {
@@ -147,7 +148,7 @@ bool Queue::fill_receive(const Frame& frame) {
   PostedReceive posted{};
   {
     std::unique_lock lock(mutex_);
-    news_.wait(lock, [this] { return stopping_ || !receives_.empty(); });
+    posted_.wait(lock, [this] { return stopping_ || !receives_.empty(); });
     if (stopping_) return false;
     posted = receives_.front();
     receives_.pop_front();
@@ -190,13 +191,13 @@ void Queue::enqueue(std::span<const Outgoing> messages) {
   // What nobody waits for yet leaves with what somebody does.
   if (messages.back().frame.signalled == 0 && outgoing_.size() < most_at_once) return;
   pump();
-  if (!outgoing_.empty()) news_.notify_all();
+  if (!outgoing_.empty()) left_over_.notify_one();
 }
 
 void Queue::send_left_over() {
   std::unique_lock lock(mutex_);
   while (true) {
-    news_.wait(lock, [this] { return stopping_ || !outgoing_.empty(); });
+    left_over_.wait(lock, [this] { return stopping_ || !outgoing_.empty(); });
     if (stopping_) return;
     lock.unlock();
     pollfd entry{socket_.file(), POLLOUT, 0};

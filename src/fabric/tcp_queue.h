@@ -91,7 +91,8 @@ class Queue {
   Reader reader_;
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable news_;
+  std::condition_variable left_over_;  // what the sending thread waits for
+  std::condition_variable posted_;     // what the receiving thread waits for
   bool stopping_ = false;
   std::deque<Outgoing> outgoing_;
   std::deque<PostedReceive> receives_;

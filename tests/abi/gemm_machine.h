@@ -25,7 +25,7 @@ inline Result<GemmOutcome> run_gemm(Device& device, Stream& stream,
   if (const auto reason = gemm->unsupported(cells.at(0), device)) {
     return Error{ErrorKind::unsupported, *reason};
   }
-  const std::unique_ptr<Case> prepared = TRY(gemm->prepare(cells.at(0), {device, stream, 3}));
+  const std::unique_ptr<Case> prepared = TRY(gemm->prepare(cells.at(0), {device, stream, 3, solo_team()}));
   for (int i = 0; i < 3; ++i) TRY(prepared->enqueue(stream));
   TRY(stream.synchronize());
   GemmOutcome outcome;

@@ -1,0 +1,67 @@
+// The benchmark `rdma` as two ranks drive it, over TCP.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "rdma_pair.h"
+#include "test_device.h"
+#include "thread_team.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// What both ranks of a pair found.
+TEST(Rdma, EveryOperationArrivesWholeOverTcp) {
+  for (const char* op : {"write", "read", "send"}) {
+    for (const char* direction : {"one", "both"}) {
+      for (const char* size : {"2", "100", "4096", "100000", "1048576"}) {
+        SCOPED_TRACE(std::string(op) + " " + direction + " " + size);
+        const PairOutcome outcome = run_pair(
+            {{"op", op}, {"direction", direction}, {"size", size}, {"qps", "2"}, {"depth", "16"}});
+        ASSERT_EQ(outcome.error, "");
+        EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
+        EXPECT_GT(outcome.value, 0);
+      }
+    }
+  }
+}
+
+TEST(Rdma, LatencyArrivesWholeOverTcp) {
+  for (const char* op : {"write", "read", "send"}) {
+    for (const char* size : {"2", "8192", "100000"}) {
+      SCOPED_TRACE(std::string(op) + " " + size);
+      const PairOutcome outcome =
+          run_pair({{"op", op}, {"metric", "latency"}, {"size", size}, {"depth", "1"}});
+      ASSERT_EQ(outcome.error, "");
+      EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
+      EXPECT_GT(outcome.value, 1e-7);
+      EXPECT_LT(outcome.value, 1);
+    }
+  }
+}
+
+TEST(Rdma, BatchesAndRanksThatTakeNoPart) {
+  const PairOutcome outcome = run_pair({{"op", "send"},
+                                        {"size", "64"},
+                                        {"batch", "8"},
+                                        {"depth", "8"},
+                                        {"from", "2"},
+                                        {"to", "0"}},
+                                       3);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
+  EXPECT_EQ(outcome.notes.at("transport"), "tcp");
+  EXPECT_EQ(outcome.notes.at("from_memory_path"), "host");
+}
+
+TEST(Rdma, ARankOutsideTheTeamIsAnErrorOnAll) {
+  const PairOutcome outcome = run_pair({{"from", "0"}, {"to", "5"}});
+  EXPECT_THAT(outcome.error, HasSubstr("rdma from=0 to=5 needs two ranks of the 2 that run"));
+}
+
+}  // namespace
+}  // namespace assay
