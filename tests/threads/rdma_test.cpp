@@ -45,13 +45,9 @@ TEST(Rdma, LatencyArrivesWholeOverTcp) {
 }
 
 TEST(Rdma, BatchesAndRanksThatTakeNoPart) {
-  const PairOutcome outcome = run_pair({{"op", "send"},
-                                        {"size", "64"},
-                                        {"batch", "8"},
-                                        {"depth", "8"},
-                                        {"from", "2"},
-                                        {"to", "0"}},
-                                       3);
+  const PairOutcome outcome = run_pair(
+      {{"op", "send"}, {"size", "64"}, {"batch", "8"}, {"depth", "8"}, {"from", "2"}, {"to", "0"}},
+      3);
   ASSERT_EQ(outcome.error, "");
   EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
   EXPECT_EQ(outcome.notes.at("transport"), "tcp");
