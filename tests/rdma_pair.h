@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,8 +18,9 @@
 namespace assay {
 
 struct PairOutcome {
-  std::string error;  ///< of the first rank that has one; every rank must have the same
-  double value = 0;   ///< median of the cell's quantity, by the clock of `from`
+  std::string error;          ///< of the first rank that has one; every rank must have the same
+  double value = 0;           ///< median of the cell's quantity, by the clock of `from`
+  double mean_bandwidth = 0;  ///< bytes/s over all samples together
   Verification verification;
   std::map<std::string, std::string> notes;
 };
@@ -61,6 +64,8 @@ inline void run_rank(const Cell& cell, Team& team, int samples, PairOutcome& out
   const Work done = work.work();
   outcome.value =
       work.quantity() == Quantity::latency ? median / done.repetitions : done.bytes / median;
+  outcome.mean_bandwidth = done.bytes * static_cast<double>(seconds.size()) /
+                           std::accumulate(seconds.begin(), seconds.end(), 0.0);
   for (const auto& [key, value] : work.notes()) outcome.notes[key] = value;
 }
 

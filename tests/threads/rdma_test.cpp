@@ -1,20 +1,17 @@
 // The benchmark `rdma` as two ranks drive it, over TCP.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
+#include <cstdlib>
 
 #include "rdma_pair.h"
-#include "test_device.h"
-#include "thread_team.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 
-/// What both ranks of a pair found.
 TEST(Rdma, EveryOperationArrivesWholeOverTcp) {
   for (const char* op : {"write", "read", "send"}) {
     for (const char* direction : {"one", "both"}) {
@@ -52,6 +49,15 @@ TEST(Rdma, BatchesAndRanksThatTakeNoPart) {
   EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
   EXPECT_EQ(outcome.notes.at("transport"), "tcp");
   EXPECT_EQ(outcome.notes.at("from_memory_path"), "host");
+}
+
+TEST(Rdma, TcpBandwidth) {
+  if (std::getenv("ASSAY_TCP_BANDWIDTH") == nullptr) {
+    GTEST_SKIP() << "a number for scripts/compare-iperf3, which sets ASSAY_TCP_BANDWIDTH";
+  }
+  const PairOutcome outcome = run_pair({{"size", "1048576"}, {"depth", "128"}}, 2, 100);
+  ASSERT_EQ(outcome.error, "");
+  fmt::print("bandwidth {:.0f}\n", outcome.mean_bandwidth);
 }
 
 TEST(Rdma, ARankOutsideTheTeamIsAnErrorOnAll) {
