@@ -90,7 +90,7 @@ class Queue {
   Inbox& inbox_;
   Reader reader_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;                   // guards what follows
   std::condition_variable left_over_;  // what the sending thread waits for
   std::condition_variable posted_;     // what the receiving thread waits for
   bool stopping_ = false;
