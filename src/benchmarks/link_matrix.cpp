@@ -34,6 +34,7 @@ void add_conclusions(const std::string& matrix, const std::vector<LinkRate>& lin
 std::vector<Conclusion> odd_link_conclusions(std::span<const CellValue> values) {
   std::map<std::string, std::vector<LinkRate>> matrices;
   for (const auto& [cell, value] : values) {
+    if (cell.text("metric") == "latency") continue;
     std::string matrix = cell.benchmark();
     for (const auto& [axis, text] : cell.values()) {
       if (axis != "from" && axis != "to") matrix += fmt::format(" {}={}", axis, text);

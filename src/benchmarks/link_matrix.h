@@ -10,7 +10,8 @@ namespace assay {
 
 /// The cells are grouped by everything but their axes `from` and `to`; each group of rates is a
 /// matrix, and each link or end in it that is clearly slower than the rest (statistics/odd_links.h)
-/// gives a conclusion, whose value is its share of the median.
+/// gives a conclusion, whose value is its share of the median. Latencies (`metric=latency`) are
+/// left out: they are no rates.
 std::vector<Conclusion> odd_link_conclusions(std::span<const CellValue> values);
 
 }  // namespace assay

@@ -322,11 +322,7 @@ class MessageBenchmark final : public Benchmark {
 
   /// Slow links and ends among all pairs: the sweep over nodes.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
-    std::vector<CellValue> rates;
-    for (const CellValue& value : values) {
-      if (value.cell.text("metric") == "bandwidth") rates.push_back(value);
-    }
-    return odd_link_conclusions(rates);
+    return odd_link_conclusions(values);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "benchmarks/benchmark.h"
+#include "benchmarks/link_matrix.h"
 #include "benchmarks/rdma_case.h"
 #include "core/units.h"
 #include "fabric/verbs.h"
@@ -190,6 +191,11 @@ class RdmaBenchmark final : public Benchmark {
   }
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
     return prepare_rdma(TRY(rdma_settings(settled(cell))), context);
+  }
+
+  /// Slow links and ends among all pairs: the sweep over nodes.
+  std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
+    return odd_link_conclusions(values);
   }
 };
 
