@@ -137,7 +137,9 @@ class DeviceSampler final : public Sampler {
 
   /// Single launches that begin on all ranks at once, to find who comes late to them.
   Status watch_arrivals(Case& work, SampleSet& set) {
-    constexpr int rounds = 5;
+    // A long operation is waited for less often: its lateness shows in one.
+    const double seconds = set.samples.empty() ? 0 : set.samples.back().seconds * set.launches;
+    const int rounds = seconds > 0.5 ? 1 : 5;
     std::vector<double> inside;
     for (int i = 0; i < rounds; ++i) {
       TRY(team_.exchange("starting together", ""));

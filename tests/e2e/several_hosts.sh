@@ -58,14 +58,14 @@ for host in $(seq 2 $hosts); do
   on "$host" ip address add "10.77.0.$host/24" dev wire
   on "$host" ip link set wire up
   # Every host has a gigabit a second both ways.
-  tc qdisc add dev "port$host" root tbf rate 1gbit burst 256kb latency 20ms || exit 77
-  on "$host" tc qdisc add dev wire root tbf rate 1gbit burst 256kb latency 20ms || exit 77
+  tc qdisc add dev "port$host" root tbf rate 1gbit burst 1mb latency 20ms || exit 77
+  on "$host" tc qdisc add dev wire root tbf rate 1gbit burst 1mb latency 20ms || exit 77
   on "$host" /usr/sbin/sshd -f /dev/null -h "$folder/host_key" -o PidFile=none \
     -o StrictModes=no -o AcceptEnv='*' || { echo "sshd does not start"; exit 77; }
 done
 
 operations="all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,gather,scatter,send_recv"
-suite="{cells: [{benchmark: collective, axes: {op: [$operations], size: 256KiB, dtype: f32, \
+suite="{name: hosts, description: all operations, cells: [{benchmark: collective, axes: {op: [$operations], size: 256KiB, dtype: f32, \
 redop: sum, place: out, launch: stream}}]}"
 words=(--device cpu --telemetry off --json --budget 12s)
 case $check in
@@ -91,8 +91,8 @@ case $check in
     # Host 3 gets a tenth, both ways.
     tc qdisc replace dev port3 root tbf rate 100mbit burst 256kb latency 20ms
     on 3 tc qdisc replace dev wire root tbf rate 100mbit burst 256kb latency 20ms
-    "$folder/assay" run nodes metric=bandwidth library=tcp memory=host --device cpu \
-      --telemetry off --budget 20s --out "$folder/store" \
+    "$folder/assay" run mpi from=all to=all metric=bandwidth library=tcp memory=host size=64KiB \
+      --device cpu --telemetry off --budget 20s --out "$folder/store" \
       --hosts 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4
     ;;
 esac
