@@ -50,10 +50,10 @@ std::vector<Route> routes_of(std::string_view pattern, int from, int to,
   return routes;
 }
 
-Cell with_value(const Cell& cell, std::string_view axis, std::string value) {
+Cell with_value(const Cell& cell, std::string_view axis, std::string_view value) {
   auto values = cell.values();
   for (auto& [name, text] : values) {
-    if (name == axis) text = std::move(value);
+    if (name == axis) text = value;
   }
   return Cell(cell.benchmark(), std::move(values));
 }
