@@ -21,6 +21,8 @@
 
 namespace assay {
 
+class Communicators;  // collective/communicators.h
+
 /// How a sample's seconds are taken.
 enum class TimeSource {
   device_events,  ///< between two events around the work, queued before the device starts
@@ -70,6 +72,9 @@ class Case {
   virtual Work work() const = 0;
   virtual Quantity quantity() const = 0;
   virtual Limit limit() const = 0;
+  /// Whether this rank does any of the timed work. If not, its seconds mean nothing: it only keeps
+  /// the others company.
+  virtual bool takes_part() const { return true; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
   /// Whether enqueue() may run while the device is held: false if it waits for the device or queues
@@ -98,8 +103,9 @@ class Case {
 struct PrepareContext {
   Device& device;
   Stream& stream;
-  std::uint64_t seed = 1;  ///< the same on all ranks
-  Team& team;              ///< whom this process measures with; often nobody
+  std::uint64_t seed = 1;        ///< the same on all ranks
+  Team& team;                    ///< whom this process measures with; often nobody
+  Communicators& communicators;  ///< of that team, shared by all cells of the run
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".

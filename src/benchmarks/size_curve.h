@@ -14,10 +14,6 @@ namespace assay {
 /// Points of (bytes, bytes/s), in any order.
 using SizeCurve = std::vector<std::pair<double, double>>;
 
-/// The size in bytes at which a curve first reaches `share` of its plateau, the highest value on
-/// it; between measured sizes interpolated in log(size). 0 for an empty curve.
-double size_at_share(SizeCurve curve, double share);
-
 /// Where each curve, by its name, reaches half and nine tenths of its plateau. Curves of fewer than
 /// three points have none.
 std::vector<Conclusion> saturation_conclusions(std::string_view benchmark,

@@ -63,9 +63,11 @@ Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* overr
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable) {
   LibraryCandidates candidates;
   candidates.role = fmt::format("{} of ROCm", stem);
-  // hipBLASLt has sonames 0 and 1, rocBLAS 3 (ROCm 5) to 5 (ROCm 7 and 10); PyTorch's wheels strip
-  // the number.
-  const Names majors = stem == "libhipblaslt" ? Names{"1", "0"} : Names{"5", "4", "3"};
+  // hipBLASLt has sonames 0 and 1, RCCL 1, rocBLAS 3 (ROCm 5) to 5 (ROCm 7 and 10); PyTorch's
+  // wheels strip the number.
+  const Names majors = stem == "libhipblaslt" ? Names{"1", "0"}
+                       : stem == "librccl"    ? Names{"1"}
+                                              : Names{"5", "4", "3"};
   for (const std::string& major : majors) {
     candidates.names.push_back(fmt::format("{}.so.{}", stem, major));
   }

@@ -13,7 +13,7 @@ namespace assay {
 /// Error: unavailable.
 Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* override_variable);
 
-/// libhipblaslt or librocblas. First beside the HIP runtime this process has already loaded, since
+/// libhipblaslt, librocblas or librccl. First beside the HIP runtime this process has already loaded, since
 /// a second copy of that runtime would not see the device. Error: unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
 

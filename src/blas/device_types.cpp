@@ -14,6 +14,11 @@ bool is_fnuz(DataType type) {
   return type == DataType::e4m3_fnuz || type == DataType::e5m2_fnuz;
 }
 
+bool has_fnuz_fp8(const DeviceFacts& facts) {
+  return facts.arch.starts_with("gfx940") || facts.arch.starts_with("gfx941") ||
+         facts.arch.starts_with("gfx942");
+}
+
 int compute_capability(const DeviceFacts& facts) {
   if (facts.arch.rfind("sm_", 0) != 0) return 0;
   int number = 0;
@@ -38,7 +43,7 @@ std::optional<std::string> cuda_lacks_type(const GemmProblem& problem, const Dev
 
 std::optional<std::string> rocm_lacks_type(const GemmProblem& problem, const DeviceFacts& facts) {
   const auto is_arch = [&](std::string_view prefix) { return facts.arch.rfind(prefix, 0) == 0; };
-  const bool fnuz_hardware = is_arch("gfx940") || is_arch("gfx941") || is_arch("gfx942");
+  const bool fnuz_hardware = has_fnuz_fp8(facts);
   const bool ocp_hardware = is_arch("gfx950") || is_arch("gfx12");
   if (is_fnuz(problem.a) && !fnuz_hardware) {
     return fmt::format("{} has no FNUZ fp8{}", facts.arch,

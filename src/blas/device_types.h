@@ -12,6 +12,8 @@ namespace assay {
 
 bool is_fp8(DataType type);
 bool is_fnuz(DataType type);
+/// Whether the device's own fp8 is FNUZ: gfx940 to gfx942.
+bool has_fnuz_fp8(const DeviceFacts& facts);
 
 /// 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.
 int compute_capability(const DeviceFacts& facts);

@@ -1,11 +1,8 @@
 // assay run: measures a suite or a benchmark on one device and stores the records.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
@@ -13,11 +10,13 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
+#include "cli/run_ranks.h"
 #include "cli/run_view.h"
-#include "core/child_process.h"
 #include "core/units.h"
 #include "measure/external.h"
+#include "measure/team_plan.h"
 #include "system/fingerprint.h"
+#include "team/agreement.h"
 
 namespace assay::cli {
 namespace {
@@ -30,6 +29,7 @@ struct Request {
   std::string device;
   std::string folder;
   RunOptions options;
+  TeamRequest team;
   bool json = false;
 };
 
@@ -75,6 +75,7 @@ Result<Request> read_request(const Arguments& arguments) {
     if (!barrier.ok()) return about("--barrier", barrier.error());
     request.options.barrier = *barrier;
   }
+  request.team = TRY(read_team_request(arguments, request.plan));
   return request;
 }
 
@@ -126,22 +127,6 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
-/// Whether this is a rank other than the first of an MPI or Slurm job, whose lines would tear those
-/// of the first one. The first variable that is set decides: a job within a job is its own.
-bool is_other_rank() {
-  for (const char* name :
-       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) != "0";
-  }
-  return false;
-}
-
-/// From here on nothing reaches standard output.
-void close_output() {
-  const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  ::dup2(nowhere.number(), STDOUT_FILENO);
-}
-
 /// Opens the store and keeps the environment there, or prints it as the first line where there is
 /// no store. Returns its id.
 Result<std::string> keep_fingerprint(const Request& request, const Json& fingerprint,
@@ -159,9 +144,18 @@ Result<std::string> keep_fingerprint(const Request& request, const Json& fingerp
 
 int measure(Request& request, Terminal& terminal) {
   if (request.folder == pipe && is_other_rank()) close_output();
+  const auto session = meet_ranks(request.team, request.plan);
+  if (!session.ok()) return report(terminal, session.error());
+  Team& team = session->team ? *session->team : solo_team();
   auto backends = make_backends();
-  const auto device = open_device(backends, request.device);
-  if (!device.ok()) return report(terminal, device.error());
+  const auto device = open_device_of_rank(backends, request.device, own_place(team).local_rank);
+  if (team.rank() > 0) return measure_for_rank_0(device, request.options, team);
+  const Status opened =
+      agree(team, "opening devices", device.ok() ? Status() : Status(device.error()));
+  if (!opened.ok()) return report(terminal, opened.error());
+  request.plan.cells = expand_on(request.plan.cells, **device, team);
+  const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
+  if (!plan.ok()) return report(terminal, plan.error());
   request.plan.cells = expand_on(request.plan.cells, **device, solo_team());
   std::optional<Store> store;
   const auto fingerprint = keep_fingerprint(request, take_fingerprint(backends), store, terminal);
@@ -172,15 +166,16 @@ int measure(Request& request, Terminal& terminal) {
   request.options.run = new_run_id();
   request.options.fingerprint = *fingerprint;
   catch_interrupts();
-  terminal.note(fmt::format("{}: {} cells on {}\n", request.plan.name, request.plan.cells.size(),
-                            device_text((*device)->facts())));
+  terminal.note(fmt::format("{}: {} cells on {}{}\n", request.plan.name, request.plan.cells.size(),
+                            device_text((*device)->facts()),
+                            team.size() > 1 ? fmt::format(", {} ranks", team.size()) : ""));
   RunView view(terminal, store ? &*store : nullptr, request.plan.cells.size(),
                request.options.budget_seconds, request.json);
-  const auto outcome = run_cells(request.plan.cells, **device, request.options, view);
+  const auto outcome = run_cells(request.plan.cells, **device, request.options, view, team);
   view.clear();
   print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, terminal);
   if (!outcome.ok()) {
-    terminal.complain(outcome.error().message);
+    terminal.complain(with_failures(outcome.error().message, session->started));
     const ErrorKind kind = outcome.error().kind;  // only the store reports these two
     return kind == ErrorKind::exhausted || kind == ErrorKind::usage ? exit_io : exit_nothing_ran;
   }
@@ -225,9 +220,18 @@ const Command command = {
         "suite\n"
         "itself, as YAML in one line that begins with {.\n"
         "\n"
+        "Benchmarks between processes need ranks, one for each GPU: --ranks starts them here, "
+        "--hosts\n"
+        "over ssh as well; under mpirun, srun, torchrun or dstack they are there already. A rank "
+        "that\n"
+        "dies or is late ends the run, named; --patience says what late is.\n"
+        "\n"
         "  assay run quick\n"
         "  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0\n"
         "  assay run copy direction=h2d,d2h memory=pinned --json | jq .value\n"
+        "  assay run collective op=all_reduce size=1MiB..8GiB*4 --ranks 8\n"
+        "  assay run collective --hosts node1:8,node2:8\n"
+        "  mpirun -n 16 assay run collective\n"
         "\n",
     .options =
         {
@@ -245,6 +249,16 @@ const Command command = {
              "off 1 10"},
             {"--barrier", "COUNT:DIR",
              "start every cell together with the other processes that share the folder DIR", ""},
+            {"--ranks", "N",
+             "measure with N ranks on this machine, each with its own device; this process is rank "
+             "0",
+             ""},
+            {"--hosts", "LIST",
+             "measure with ranks on several machines, e.g. node1:8,node2:8, started over ssh; this "
+             "machine comes first",
+             ""},
+            {"--patience", "TIME",
+             "how long a rank may keep the others waiting before the run ends; default 2min", ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },
     .run = &run,

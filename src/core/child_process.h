@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -18,6 +19,8 @@ class Descriptor {
   ~Descriptor() { close(); }
   int number() const { return number_; }
   void close() { reset(-1); }
+  /// Leaves it open to whoever takes the number.
+  int release() { return std::exchange(number_, -1); }
   void reset(int number) {
     if (number_ >= 0) ::close(number_);
     number_ = number;

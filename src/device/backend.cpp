@@ -88,4 +88,27 @@ Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>
   return backend.open(*ordinal);
 }
 
+Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,
+                                                    std::string_view choice, int local_rank) {
+  if (choice.find(':') != std::string_view::npos) return open_device(backends, choice);
+  Backend* backend = default_backend(backends);
+  for (const auto& candidate : backends) {
+    if (candidate->name() == choice) backend = candidate.get();
+  }
+  if (backend == nullptr || backend->score() == 0 ||
+      (!choice.empty() && backend->name() != choice)) {
+    return open_device(backends, choice);  // which says what is wrong
+  }
+  const std::size_t count = backend->devices().size();
+  const bool shared = count == 1 && backend->devices().front().pci.empty();  // a CPU
+  if (shared) return backend->open(0);
+  if (static_cast<std::size_t>(local_rank) >= count) {
+    return Error{ErrorKind::usage,
+                 fmt::format("this machine has rank {} of its own and only {} {} device{}; start "
+                             "one rank per device",
+                             local_rank, count, backend->name(), count == 1 ? "" : "s")};
+  }
+  return backend->open(local_rank);
+}
+
 }  // namespace assay

@@ -52,4 +52,10 @@ std::vector<std::unique_ptr<Backend>> make_backends();
 Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
                                             std::string_view choice);
 
+/// The device of a rank that is the `local_rank`th of its machine: `choice` if that has a number,
+/// else the backend's device of that number; ranks on CPUs share the one device. Error: as
+/// open_device(); usage if there are more ranks than devices.
+Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,
+                                                    std::string_view choice, int local_rank);
+
 }  // namespace assay

@@ -1,14 +1,9 @@
 // Matrices for GEMM: filled with a pattern on the device, and samples of a product recomputed in
 // double from the very elements that were multiplied.
 #include "element_types.h"
+#include "mix.h"
 
 namespace {
-
-DEVICE u64 mix(u64 x) {  // the finalizer of SplitMix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
 
 /// The sum of four 16-bit numbers.
 DEVICE u32 sum_of_quarters(u64 x) {
@@ -23,7 +18,7 @@ enum Pattern { ZEROS, ONES, INTEGERS, NORMAL };
 DEVICE float pattern_value(u64 i, u64 seed, int pattern) {
   if (pattern == ZEROS) return 0;
   if (pattern == ONES) return 1;
-  const u64 h = mix(seed + (i + 1) * 0x9E3779B97F4A7C15ull);
+  const u64 h = hash_at(i, seed);
   if (pattern == INTEGERS) return static_cast<float>(static_cast<i32>(((h >> 32) * 5) >> 32) - 2);
   const u32 sum = sum_of_quarters(h) + sum_of_quarters(mix(h + 0x9E3779B97F4A7C15ull));
   constexpr float inverse_deviation = 9.3441e-06f;  // 1 / (2 * 65536 * sqrt(8 / 12))

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <random>
 
+#include "collective/communicators.h"
 #include "core/units.h"
 #include "measure/external.h"
+#include "measure/team_results.h"
 #include "measure/value.h"
 #include "system/affinity.h"
+#include "team/agreement.h"
 #include "telemetry/recorder.h"
 
 namespace assay {
@@ -60,28 +64,31 @@ WorkDone work_done(const Record& record) {
 /// One run's state.
 class Runner {
  public:
-  Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler)
+  Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler,
+         Team& team, std::vector<std::string> rank_devices)
       : device_(device),
         options_(options),
         observer_(observer),
         sampler_(sampler),
+        team_(team),
+        rank_devices_(std::move(rank_devices)),
         telemetry_(start_telemetry(device.facts(), options.telemetry_interval)) {}
 
   Result<RunOutcome> run(const std::vector<Cell>& cells) {
     RunOutcome outcome;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (observer_.stop_requested()) break;
+      const std::optional<double> share = TRY(next_share(cells.size() - i));
+      if (!share) break;
       observer_.starting(i, cells[i]);
-      const double share = remaining_seconds() / static_cast<double>(cells.size() - i);
       const ExternalCommand* command = command_of(cells[i]);
       if (command != nullptr) {
-        TRY(measure_external(i, *command, share));
+        TRY(measure_external(i, *command, *share));
         ++outcome.measured;
         continue;
       }
       Record record = blank_record(cells[i]);
       met_ = false;
-      const Status measured = measure(record, i, share);
+      const Status measured = measure(record, i, *share);
       if (options_.barrier && !met_) TRY(options_.barrier->arrive(i));
       if (!measured.ok()) {
         record.status = status_of(measured.error());
@@ -92,6 +99,7 @@ class Runner {
         values_[record.cell.benchmark()].push_back({cells[i], record.value->median});
       ++outcome.measured;
       TRY(observer_.finished(i, std::move(record)));
+      TRY(team_.still_whole());
     }
     outcome.interrupted = observer_.stop_requested();
     for (const auto& [name, values] : values_) {
@@ -125,6 +133,22 @@ class Runner {
     return nullptr;
   }
 
+  /// Seconds of the budget for the next of `left` cells, the same on all ranks; empty if the run
+  /// ends here because one was asked to stop.
+  Result<std::optional<double>> next_share(std::size_t left) {
+    const double share = remaining_seconds() / static_cast<double>(left);
+    const bool stop = observer_.stop_requested();
+    if (team_.size() == 1) return stop ? std::nullopt : std::optional(share);
+    constexpr std::string_view end = "end";
+    const std::string decided = TRY(team_.decide(
+        "beginning the next cell", stop ? std::string(end) : fmt::format("{}", share),
+        [&](const std::vector<std::string>& given) {
+          return std::count(given.begin(), given.end(), end) > 0 ? std::string(end) : given.front();
+        }));
+    if (decided == end) return std::optional<double>();
+    return std::optional(std::strtod(decided.c_str(), nullptr));
+  }
+
   Error budget_spent() const {
     return {ErrorKind::interrupted, fmt::format("the budget of {} was spent before this cell",
                                                 format_seconds(*options_.budget_seconds))};
@@ -144,6 +168,7 @@ class Runner {
     const auto run = [&]() -> Result<std::vector<Record>> {
       TRY(meet(index));
       if (seconds <= 0) return budget_spent();
+      if (team_.size() > 1) return not_by_ranks(command.name);
       return run_external(command, blank, [this] { return observer_.stop_requested(); });
     };
     const auto begin = Clock::now();
@@ -171,12 +196,14 @@ class Runner {
   /// Fills in everything that is known by the time it returns; an Error becomes status and reason.
   Status measure(Record& record, std::size_t index, double seconds) {
     const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
-    if (const auto reason = benchmark.unsupported(record.cell, device_)) {
-      return Error{ErrorKind::unsupported, *reason};
-    }
+    TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
     if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
-    auto work = TRY(benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed, solo_team()}));
+    auto prepared_work = benchmark.prepare(
+        record.cell, {device_, sampler_.stream(), options_.seed, team_, communicators_});
+    TRY(agree(team_, "preparing " + record.cell.id(),
+              prepared_work.ok() ? Status() : Status(prepared_work.error())));
+    const std::unique_ptr<Case> work = std::move(*prepared_work);
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
@@ -185,15 +212,18 @@ class Runner {
     SamplingLimits limits = limits_within(options_.limits, left);
     if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
     TRY(meet(index));
-    record.samples =
-        TRY(sampler_.take(*work, limits, [this] { return observer_.stop_requested(); }));
+    record.samples = TRY(free_of_hanging(
+        sampler_.take(*work, limits, [this] { return observer_.stop_requested(); })));
     record.notes = work->notes();  // a case may learn while it runs
     summarize_samples(record);
     take_telemetry(record);
+    record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
+    for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
       return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
     }
-    record.verification = TRY(work->verify(sampler_.stream()));
+    record.verification =
+        TRY(free_of_hanging(agree_on_verification(team_, work->verify(sampler_.stream()))));
     if (!record.verification->passed) {
       return Error{ErrorKind::verification,
                    record.verification->detail.empty()
@@ -203,6 +233,30 @@ class Runner {
     record.value =
         value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
     record.status = RecordStatus::passed;
+    return {};
+  }
+
+  /// Work that waits for a rank that is gone must end before its buffers can be freed.
+  template <typename T>
+  Result<T> free_of_hanging(Result<T> result) {
+    if (!result.ok() && !team_.still_whole().ok()) communicators_.abort();
+    return result;
+  }
+
+  static Error not_by_ranks(std::string_view name) {
+    return {ErrorKind::unsupported,
+            fmt::format("{} measures one process; run it without --ranks, --hosts or a launcher of "
+                        "several ranks",
+                        name)};
+  }
+
+  Status supported(const Benchmark& benchmark, const Cell& cell) const {
+    if (team_.size() > 1 && !benchmark.takes_team()) {
+      return not_by_ranks(benchmark.name());
+    }
+    if (auto reason = benchmark.unsupported(cell, device_)) {
+      return Error{ErrorKind::unsupported, std::move(*reason)};
+    }
     return {};
   }
 
@@ -224,6 +278,9 @@ class Runner {
   const RunOptions& options_;
   RunObserver& observer_;
   Sampler& sampler_;
+  Team& team_;
+  Communicators communicators_{device_, team_};
+  const std::vector<std::string> rank_devices_;         // by rank; empty for a process alone
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
@@ -243,7 +300,7 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
 }
 
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
-                             const RunOptions& options, RunObserver& observer) {
+                             const RunOptions& options, RunObserver& observer, Team& team) {
   for (const Cell& cell : cells) {
     const auto is_named = [&](const ExternalCommand& c) { return c.name == cell.benchmark(); };
     if (find_benchmark(cell.benchmark()) == nullptr &&
@@ -251,8 +308,10 @@ Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
       return Error{ErrorKind::usage, fmt::format("there is no benchmark {}", cell.benchmark())};
     }
   }
-  const auto sampler = TRY(Sampler::create(device));
-  return Runner(device, options, observer, *sampler).run(cells);
+  auto sampler = Sampler::create(device, team);
+  TRY(agree(team, "starting", sampler.ok() ? Status() : Status(sampler.error())));
+  std::vector<std::string> devices = TRY(devices_of_ranks(team, device.facts()));
+  return Runner(device, options, observer, **sampler, team, std::move(devices)).run(cells);
 }
 
 std::string new_run_id() {

@@ -15,6 +15,7 @@
 #include "measure/barrier.h"
 #include "measure/sampler.h"
 #include "store/record.h"
+#include "team/team.h"
 
 namespace assay {
 
@@ -52,10 +53,12 @@ struct RunOutcome {
 /// recorded. A cell that fails does not stop the others. A budget is divided as it goes: every cell
 /// may use an equal part of what is left, and cells that find nothing left get a record that says
 /// so. At a barrier sampling fills its time box, so that all processes load the machine for as
-/// long. Error: the device cannot be sampled at all, a cell names no benchmark, or an observer's
-/// error.
+/// long. With a `team` all ranks call it with the same cells, each with its own device and
+/// observer; the records of rank 0 are the team's. Error: the device cannot be sampled at all, a
+/// cell names no benchmark, an observer's error, or a rank was lost.
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
-                             const RunOptions& options, RunObserver& observer);
+                             const RunOptions& options, RunObserver& observer,
+                             Team& team = solo_team());
 
 /// "20260131T120000Z-3f2a": sorts by time, differs between processes of one second.
 std::string new_run_id();

@@ -34,6 +34,10 @@ struct SampleSet {
   double wall_seconds = 0;  ///< warm-up and sampling together
   SensorReading before, after;
   std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
+  /// Of ranks that measured together, by rank: the seconds of each of their samples. `samples` then
+  /// holds the slowest rank's. Empty for a process alone.
+  std::vector<std::vector<double>> by_rank;
+  std::vector<double> inside;  ///< by rank: as Arrivals::inside (measure/team_sample.h)
 };
 
 /// Stable names for records: "precision", "time_box", ...

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 #include <utility>
 
+#include "device/helpers.h"
 #include "measure/clock_probe.h"
 #include "measure/gate.h"
 #include "measure/stopping_rule.h"
+#include "measure/team_sample.h"
+#include "statistics/summary.h"
 
 namespace assay {
 namespace {
@@ -23,12 +27,15 @@ constexpr double throttle_share = 0.9;
 
 class DeviceSampler final : public Sampler {
  public:
-  DeviceSampler(Device& device, std::unique_ptr<Stream> stream, std::unique_ptr<Event> start,
-                std::unique_ptr<Event> stop, Gate gate, ClockProbe probe)
+  DeviceSampler(Device& device, Team& team, std::unique_ptr<Stream> stream,
+                std::unique_ptr<Event> start, std::unique_ptr<Event> stop,
+                std::unique_ptr<Event> idle, Gate gate, ClockProbe probe)
       : device_(device),
+        team_(team),
         stream_(std::move(stream)),
         start_(std::move(start)),
         stop_(std::move(stop)),
+        idle_(std::move(idle)),
         gate_(std::move(gate)),
         probe_(std::move(probe)) {}
 
@@ -48,6 +55,7 @@ class DeviceSampler final : public Sampler {
       set.stop = StopReason::interrupted;
     } else {
       TRY(repeat(work, prepare_pace(work, limits, set), stop_requested, set));
+      if (team_.size() > 1) TRY(watch_arrivals(work, set));
     }
     set.after = device_.sense();
     set.wall_seconds = seconds_since(begin);
@@ -60,13 +68,12 @@ class DeviceSampler final : public Sampler {
     WarmupRule rule(limits);
     const bool gated = std::exchange(set.gated, false);
     const auto begin = Clock::now();
-    for (std::optional<StopReason> stop; !stop;) {
-      last_warm_up_ = TRY(take_one(work, set));
+    const auto judge = [&](double seconds) { return rule.after(seconds, seconds_since(begin)); };
+    while (set.warmup_stop == StopReason::not_run) {
+      const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, last_warm_up_));
       ++set.warmup_launches;
       set.gated = gated;  // the first launch may load code, which waits for an idle device
-      stop = stop_requested() ? StopReason::interrupted
-                              : rule.after(last_warm_up_.seconds, seconds_since(begin));
-      if (stop) set.warmup_stop = *stop;
+      if (taken.stop) set.warmup_stop = *taken.stop;
     }
     return {};
   }
@@ -74,13 +81,16 @@ class DeviceSampler final : public Sampler {
   /// What the last launch of the warm-up says about how to sample compute-bound work: its limits,
   /// and how many launches make a sample long enough.
   SamplingLimits prepare_pace(Case& work, const SamplingLimits& limits, SampleSet& set) const {
-    if (work.limit() != Limit::compute) return limits;
+    const double launch = last_warm_up_.seconds * work.work().repetitions;
+    if (work.limit() != Limit::compute) {
+      set.launches = work.launches_per_sample(launch);
+      return limits;
+    }
     const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
-    const double seconds = last_warm_up_.seconds * work.work().repetitions;
     constexpr double most = 1000;
-    if (set.time_source == TimeSource::device_events && seconds > 0) {
+    if (set.time_source == TimeSource::device_events && launch > 0) {
       set.launches =
-          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / seconds), 1.0, most));
+          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), 1.0, most));
     }
     if (set.launches > 1) set.gated = false;  // they would not fit, and the start hardly counts
     return pace;
@@ -89,30 +99,93 @@ class DeviceSampler final : public Sampler {
   Status repeat(Case& work, const SamplingLimits& limits,
                 const std::function<bool()>& stop_requested, SampleSet& set) {
     StoppingRule rule(limits);
+    const auto judge = [&](double seconds) {
+      return rule.after(seconds, seconds_since(set.begin));
+    };
+    if (team_.size() > 1) set.by_rank.resize(static_cast<std::size_t>(team_.size()));
     set.begin = Clock::now();
-    for (std::optional<StopReason> stop; !stop;) {
-      set.samples.push_back(TRY(take_one(work, set)));
-      stop = stop_requested() ? StopReason::interrupted
-                              : rule.after(set.samples.back().seconds, seconds_since(set.begin));
-      if (stop) set.stop = *stop;
+    while (set.stop == StopReason::not_run) {
+      Sample sample;
+      const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, sample));
+      set.samples.push_back(sample);
+      for (std::size_t rank = 0; rank < set.by_rank.size(); ++rank) {
+        set.by_rank[rank].push_back(taken.by_rank[rank]);
+      }
+      if (taken.stop) set.stop = *taken.stop;
     }
     set.end = Clock::now();
     return {};
   }
 
+  /// One sample on every rank, whose seconds become the slowest rank's.
+  Result<TeamSample> take_together(Case& work, SampleSet& set,
+                                   const std::function<bool()>& stop_requested,
+                                   const std::function<std::optional<StopReason>(double)>& judge,
+                                   Sample& sample) {
+    const Result<Sample> mine = take_one(work, set);
+    Result<double> seconds = 0.0;
+    if (mine.ok()) {
+      seconds = mine->seconds;
+    } else {
+      seconds = mine.error();
+    }
+    TeamSample taken = TRY(agree_on_sample(team_, seconds, stop_requested(), judge));
+    sample = *mine;
+    sample.seconds = taken.slowest();
+    return taken;
+  }
+
+  /// Single launches that begin on all ranks at once, to find who comes late to them.
+  Status watch_arrivals(Case& work, SampleSet& set) {
+    constexpr int rounds = 5;
+    std::vector<double> inside;
+    for (int i = 0; i < rounds; ++i) {
+      TRY(team_.exchange("starting together", ""));
+      TRY(finish());
+      const auto begin = Clock::now();
+      const bool on_device = set.time_source == TimeSource::device_events;
+      if (on_device) TRY(stream_->record(*start_));
+      TRY(work.enqueue(*stream_));
+      if (on_device) TRY(stream_->record(*stop_));
+      TRY(finish());
+      inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : seconds_since(begin));
+    }
+    const TeamSample arrivals = TRY(agree_on_sample(
+        team_, median(inside), false, [](double) { return std::optional<StopReason>(); }));
+    set.inside = arrivals.by_rank;
+    return {};
+  }
+
+  /// Until the stream is idle. Ranks of a team poll meanwhile, because what a device waits for may
+  /// be a rank that is gone.
+  Status finish() {
+    if (team_.size() == 1) return stream_->synchronize();
+    TRY(stream_->record(*idle_));
+    auto asked = Clock::now();
+    while (!TRY(idle_->done())) {
+      if (seconds_since(asked) > 0.01) {
+        TRY(team_.still_whole());
+        asked = Clock::now();
+      }
+      std::this_thread::yield();
+    }
+    return stream_->synchronize();
+  }
+
   Result<Sample> take_one(Case& work, SampleSet& set) {
     if (set.cache_state == CacheState::cold) {
       TRY(stream_->fill(flush_.data(), 0x5A, flush_.bytes()));
-      TRY(stream_->synchronize());
+      TRY(finish());
     }
     Sample sample;
     if (set.time_source == TimeSource::device_events) {
       sample = TRY(take_between_events(work, set));
     } else {
+      TRY(work.lead_in(*stream_));
       const auto begin = Clock::now();
-      TRY(work.enqueue(*stream_));
+      for (int i = 0; i < set.launches; ++i) TRY(work.enqueue(*stream_));
       if (set.time_source == TimeSource::enqueue_only) sample.seconds = seconds_since(begin);
-      TRY(stream_->synchronize());
+      TRY(finish());
       if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
     }
     if (const auto own = TRY(work.own_seconds())) sample.seconds = *own;
@@ -129,7 +202,7 @@ class DeviceSampler final : public Sampler {
     if (set.gated) TRY(gate_.close(*stream_));
     const Status queued = queue_timed(work, set.launches);
     gate_.open();  // also when queueing failed: the stream must not be left waiting
-    TRY(stream_->synchronize());
+    TRY(finish());
     TRY(queued);
     // A driver that blocks while the gate is closed makes every sample wait for its time limit.
     if (set.gated && gate_.gave_up()) set.gated = false;
@@ -140,6 +213,7 @@ class DeviceSampler final : public Sampler {
   }
 
   Status queue_timed(Case& work, int launches) {
+    TRY(work.lead_in(*stream_));
     TRY(probe_.read_before(*stream_));
     TRY(stream_->record(*start_));
     for (int i = 0; i < launches; ++i) TRY(work.enqueue(*stream_));
@@ -149,16 +223,14 @@ class DeviceSampler final : public Sampler {
 
   Status prepare_flush() {
     if (flush_.bytes() > 0) return {};
-    // Twice the real last-level cache; a device that does not say gets twice the largest known.
-    constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
-    const std::uint64_t cache = device_.facts().last_level_cache_bytes;
-    flush_ = TRY(device_.allocate(2 * (cache > 0 ? cache : largest_known), MemoryKind::device));
+    flush_ = TRY(device_.allocate(flushing_bytes(device_.facts()), MemoryKind::device));
     return {};
   }
 
   Device& device_;
+  Team& team_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Event> start_, stop_;
+  std::unique_ptr<Event> start_, stop_, idle_;
   Gate gate_;
   ClockProbe probe_;
   Buffer flush_;
@@ -167,15 +239,16 @@ class DeviceSampler final : public Sampler {
 
 }  // namespace
 
-Result<std::unique_ptr<Sampler>> Sampler::create(Device& device) {
+Result<std::unique_ptr<Sampler>> Sampler::create(Device& device, Team& team) {
   std::unique_ptr<Stream> stream = TRY(device.create_stream());
   std::unique_ptr<Event> start = TRY(device.create_event());
   std::unique_ptr<Event> stop = TRY(device.create_event());
+  std::unique_ptr<Event> idle = TRY(device.create_event());
   Gate gate = TRY(Gate::create(device));
   ClockProbe probe = TRY(ClockProbe::create(device));
-  return std::unique_ptr<Sampler>(
-      std::make_unique<DeviceSampler>(device, std::move(stream), std::move(start), std::move(stop),
-                                      std::move(gate), std::move(probe)));
+  return std::unique_ptr<Sampler>(std::make_unique<DeviceSampler>(
+      device, team, std::move(stream), std::move(start), std::move(stop), std::move(idle),
+      std::move(gate), std::move(probe)));
 }
 
 }  // namespace assay

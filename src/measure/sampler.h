@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "device/device.h"
 #include "measure/sample.h"
+#include "team/team.h"
 
 namespace assay {
 
@@ -36,12 +37,14 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled);
 /// once per device and run, used for every case.
 class Sampler {
  public:
-  static Result<std::unique_ptr<Sampler>> create(Device& device);
+  /// With a `team`, all ranks take the same samples, and each of them is as slow as the slowest
+  /// rank; all call take() with equal work.
+  static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team());
   virtual ~Sampler() = default;
 
   /// The stream on which cases are prepared and run.
   virtual Stream& stream() = 0;
-  /// Error only if the work itself fails; `stop_requested` is polled between samples.
+  /// Error only if the work itself fails, on any rank; `stop_requested` is polled between samples.
   virtual Result<SampleSet> take(Case& work, const SamplingLimits& limits,
                                  const std::function<bool()>& stop_requested) = 0;
 };

@@ -16,7 +16,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double dependent = 0.4;
 
 /// What of skewness the correction leaves is met by holding the t test to two thirds of alpha.
-constexpr double t_strictness = 0.68;
+constexpr double t_strictness = 0.64;
 /// A campaign stops at half-widths of this share of the margin: at half of it, one equal cell in
 /// twenty would be left undecided at a noise of 2%.
 constexpr double precise_share = 0.425;

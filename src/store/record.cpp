@@ -131,6 +131,18 @@ Json to_json(const Verification& verification) {
   return json;
 }
 
+Json to_json(const RankResult& rank) {
+  Json json;
+  json["rank"] = rank.member.rank;
+  json["local_rank"] = rank.member.local_rank;
+  json["host"] = rank.member.host;
+  json["process"] = rank.member.process;
+  put(json, "device", rank.device);
+  put(json, "seconds", rank.seconds);
+  put(json, "inside_seconds", rank.inside_seconds);
+  return json;
+}
+
 Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
   Json json = Json::object();
   for (const auto& [key, value] : pairs) json[key] = value;
@@ -218,6 +230,7 @@ Json to_json(const Record& record) {
   if (record.work) json["work"] = to_json(*record.work);
   if (record.samples) json["samples"] = to_json(*record.samples);
   if (record.seconds) json["seconds"] = to_json(*record.seconds);
+  for (const RankResult& rank : record.ranks) json["ranks"].push_back(to_json(rank));
   if (record.verification) json["verification"] = to_json(*record.verification);
   if (record.telemetry) json["telemetry"] = to_json(*record.telemetry);
   json["notes"] = pairs_to_json(record.notes);

@@ -13,6 +13,7 @@
 #include "measure/roofline.h"
 #include "measure/sample.h"
 #include "statistics/summary.h"
+#include "team/team.h"
 #include "telemetry/summary.h"
 
 namespace assay {
@@ -58,6 +59,14 @@ struct Source {
   std::uint64_t line = 0;  ///< the row's, from 1; 0: it has none
 };
 
+/// One of the ranks that measured a cell together.
+struct RankResult {
+  TeamMember member;
+  std::string device;                    ///< "cuda:0", with its PCI address where it has one
+  std::optional<double> seconds;         ///< median of its samples
+  std::optional<double> inside_seconds;  ///< of single operations: Arrivals::inside
+};
+
 struct Record {
   std::string run;   ///< id of the run (process) that measured it
   std::string time;  ///< ISO 8601 UTC, when sampling ended
@@ -71,6 +80,7 @@ struct Record {
   std::optional<Work> work;      ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
   std::optional<Summary> seconds;  ///< of the samples
+  std::vector<RankResult> ranks;   ///< empty: one process alone
   std::optional<Verification> verification;
   std::optional<Telemetry> telemetry;  ///< during the samples
   std::vector<std::pair<std::string, std::string>> notes;

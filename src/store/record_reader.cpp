@@ -199,6 +199,30 @@ Result<Verification> read_verification(const JsonReader& json) {
   return verification;
 }
 
+Result<RankResult> read_rank(const JsonReader& json) {
+  RankResult rank;
+  TRY(json.optional("rank", rank.member.rank));
+  TRY(json.optional("local_rank", rank.member.local_rank));
+  rank.member.host = TRY(json.text("host"));
+  TRY(json.optional("process", rank.member.process));
+  TRY(json.optional("device", rank.device));
+  TRY(json.optional("seconds", rank.seconds));
+  TRY(json.optional("inside_seconds", rank.inside_seconds));
+  return rank;
+}
+
+Result<std::vector<RankResult>> read_ranks(const JsonReader& json) {
+  std::vector<RankResult> ranks;
+  const Json* array = json.find("ranks");
+  if (array == nullptr) return ranks;
+  if (!array->is_array()) return json.wrong("ranks", "must be an array");
+  for (const Json& item : *array) {
+    const JsonReader rank = TRY(JsonReader::of(item, "ranks"));
+    ranks.push_back(TRY(read_rank(rank)));
+  }
+  return ranks;
+}
+
 /// Whether value, metrics, source and status go together.
 Status check_result(const Record& record) {
   const auto wrong = [](const char* what) {
@@ -238,6 +262,7 @@ Result<Record> record_from_json(const Json& json, const DeviceFacts* device) {
   if (reader.has("work")) record.work = TRY(member(reader, "work", read_work));
   if (reader.has("samples")) record.samples = TRY(member(reader, "samples", read_sample_set));
   if (reader.has("seconds")) record.seconds = TRY(member(reader, "seconds", read_summary));
+  record.ranks = TRY(read_ranks(reader));
   if (reader.has("verification")) {
     record.verification = TRY(member(reader, "verification", read_verification));
   }

@@ -1,17 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-
-#include "team/team.h"
+#include "team/rendezvous.h"
 
 namespace assay {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 class SoloTeam final : public Team {
  public:
@@ -19,6 +12,11 @@ class SoloTeam final : public Team {
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
     return std::vector<std::string>{std::move(mine)};
+  }
+  Result<std::string> decide(
+      std::string_view, std::string mine,
+      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
+    return at_rank_0({std::move(mine)});
   }
   Status still_whole() override { return {}; }
 

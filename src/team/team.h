@@ -3,6 +3,7 @@
 // error that names it and its host.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,11 @@ class Team {
   /// deadline, or that were at another step; interrupted if a rank was asked to stop.
   virtual Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) = 0;
 
+  /// The same, but what all get is the one text that `at_rank_0` makes there of what each gave.
+  virtual Result<std::string> decide(
+      std::string_view step, std::string mine,
+      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) = 0;
+
   /// Polled while waiting for something other than exchange(): an error as soon as this rank cannot
   /// go on, because another one died or because this wait, since `step` began, passed the deadline.
   virtual Status still_whole() = 0;
@@ -40,6 +46,11 @@ class Team {
 
 /// A team of this process alone: every exchange returns at once.
 Team& solo_team();
+
+/// What the others know of this rank.
+inline const TeamMember& own_place(const Team& team) {
+  return team.members()[static_cast<std::size_t>(team.rank())];
+}
 
 /// "rank 2 on node-b"
 std::string name_of(const TeamMember& member);

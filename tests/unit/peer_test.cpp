@@ -218,13 +218,6 @@ TEST(PeerConclusions, SaturationLatencyAndOddLinks) {
             "median of 48.00 GB/s");
 }
 
-TEST(SizeCurve, ReachesItsSharesBetweenMeasuredSizes) {
-  const SizeCurve curve = {{4096, 100}, {1024, 25}, {2048, 50}, {8192, 100}};
-  EXPECT_DOUBLE_EQ(size_at_share(curve, 0.5), 2048);
-  EXPECT_NEAR(size_at_share(curve, 0.75), std::sqrt(2048.0 * 4096), 1e-6);
-  EXPECT_EQ(size_at_share({}, 0.5), 0);
-}
-
 TEST(PeerCores, ManyAreStoodForByOneOfEachDomain) {
   const TemporaryFolder folder;
   std::vector<int> cpus;

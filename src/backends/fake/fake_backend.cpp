@@ -141,8 +141,15 @@ class FakeStream final : public Stream {
     });
   }
   Status synchronize() override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(state_.script.late_seconds));
     state_.box->host_seconds = std::max(state_.box->host_seconds, seconds_);
     return {};
+  }
+  Status call(std::function<void()> function) override {
+    return run([function = std::move(function)]() -> Status {
+      function();
+      return {};
+    });
   }
   Status begin_capture() override {
     graph_ = std::make_unique<FakeGraph>();
@@ -318,7 +325,14 @@ class FakeBackend final : public Backend {
   static Result<FakeScript> script() {
     if (script_text() == nullptr)
       return Error{ErrorKind::unavailable, "only for tests: ASSAY_FAKE is not set"};
-    return parse_fake_script(script_text());
+    FakeScript script = TRY(parse_fake_script(script_text()));
+    const char* rank = std::getenv("ASSAY_RANK");
+    if (script.rank >= 0 && std::to_string(script.rank) != (rank == nullptr ? "0" : rank)) {
+      FakeScript plain;
+      plain.devices = script.devices;
+      script = plain;
+    }
+    return script;
   }
 };
 

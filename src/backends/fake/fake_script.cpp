@@ -11,7 +11,7 @@ Error bad(std::string_view field) {
       ErrorKind::usage,
       "ASSAY_FAKE: '" + std::string(field) +
           "' is not one of launch, rate, noise, rho, drift, throttle, corrupt, fail_at, memory, "
-          "seed, sleep, devices, slow, serial followed by '=' and a number"};
+          "seed, sleep, devices, slow, serial, late, rank followed by '=' and a number"};
 }
 
 }  // namespace
@@ -59,6 +59,10 @@ Result<FakeScript> parse_fake_script(std::string_view text) {
       script.slow_device = static_cast<int>(std::min(value, 64.0));
     else if (name == "serial")
       script.serial_copies = value != 0;
+    else if (name == "late")
+      script.late_seconds = value;
+    else if (name == "rank")
+      script.rank = static_cast<int>(std::min(value, 65536.0));
     else
       return bad(field);
   }

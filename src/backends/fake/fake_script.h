@@ -25,6 +25,8 @@ struct FakeScript {
   int devices = 1;          ///< devices: how many there are
   int slow_device = -1;     ///< slow: the device whose copies to and from others take twice as long
   bool serial_copies = false;  ///< serial: one copy engine for all devices
+  double late_seconds = 0;     ///< late: wall time by which a wait for a stream ends late
+  int rank = -1;  ///< rank: the only one of several ranks for which all this holds; -1: all
 };
 
 /// Error: usage, naming the field and what is allowed.

@@ -1,0 +1,130 @@
+#include "cli/run_ranks.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "core/child_process.h"
+#include "core/units.h"
+#include "measure/team_plan.h"
+#include "team/agreement.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::uint64_t most_ranks_here = 4096;
+
+/// Rank 0 keeps what is measured; the others only listen to whether they should stop.
+class SilentObserver final : public RunObserver {
+ public:
+  void starting(std::size_t, const Cell&) override {}
+  Status finished(std::size_t, Record) override { return {}; }
+  bool stop_requested() override { return interrupt_requested(); }
+};
+
+const Cell* first_team_cell(const Plan& plan) {
+  for (const Cell& cell : plan.cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    if (benchmark != nullptr && benchmark->takes_team()) return &cell;
+  }
+  return nullptr;
+}
+
+/// The team has failed and this rank hangs in a call that nothing ends.
+[[noreturn]] void abandon(const Error& error, bool say_it) {
+  if (say_it) std::fputs(fmt::format("\nassay: {}\n", error.message).c_str(), stderr);
+  ::_exit(exit_nothing_ran);
+}
+
+}  // namespace
+
+Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan) {
+  TeamRequest request;
+  request.place = TRY(find_rank_place([](const char* name) { return std::getenv(name); }));
+  if (arguments.has("--ranks")) {
+    const auto ranks = parse_integer(arguments.get("--ranks"));
+    if (!ranks.ok() || *ranks < 1 || *ranks > most_ranks_here) {
+      return Error{ErrorKind::usage, fmt::format("--ranks \"{}\" is not allowed; allowed: 1 to {}",
+                                                 arguments.get("--ranks"), most_ranks_here)};
+    }
+    request.ranks = static_cast<int>(*ranks);
+  }
+  if (arguments.has("--hosts")) {
+    auto hosts = parse_hosts(arguments.get("--hosts"));
+    if (!hosts.ok()) return about("--hosts", hosts.error());
+    request.hosts = std::move(*hosts);
+  }
+  if (arguments.has("--patience")) {
+    const auto patience = parse_duration(arguments.get("--patience"));
+    if (!patience.ok()) return about("--patience", patience.error());
+    request.patience.step_seconds = *patience;
+    request.patience.silence_seconds = std::min(request.patience.silence_seconds, *patience);
+    request.gathering_seconds = std::min(request.gathering_seconds, *patience);
+  }
+  const Cell* cell = first_team_cell(plan);
+  if (cell == nullptr && (request.ranks > 1 || !request.hosts.empty())) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} has no benchmark that several ranks measure together; see `assay "
+                             "list`",
+                             plan.name)};
+  }
+  // The cells come from rank 0: what a started rank is told only has to name a benchmark of ranks.
+  if (cell != nullptr) request.arguments = {"run", cell->benchmark()};
+  for (const char* option : {"--device", "--telemetry", "--patience"}) {
+    if (!arguments.has(option)) continue;
+    request.arguments.insert(request.arguments.end(), {option, arguments.get(option)});
+  }
+  const bool is_rank_0 = !request.place || request.place->rank == 0;
+  request.abandoned = [is_rank_0](const Error& error) { abandon(error, is_rank_0); };
+  return request;
+}
+
+Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan) {
+  const bool several = request.place || request.ranks > 1 || !request.hosts.empty();
+  if (!several || first_team_cell(plan) == nullptr) return TeamSession();
+  return form_team(request);
+}
+
+int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions options,
+                       Team& team) {
+  close_output();
+  catch_interrupts();
+  const Status opened =
+      agree(team, "opening devices", device.ok() ? Status() : Status(device.error()));
+  if (!opened.ok()) return exit_nothing_ran;
+  const auto plan = plan_of_rank_0(team, {});
+  if (!plan.ok()) return exit_nothing_ran;
+  options.seed = plan->seed;
+  options.budget_seconds.reset();  // rank 0 watches it
+  SilentObserver observer;
+  const auto outcome = run_cells(plan->cells, **device, options, observer, team);
+  return outcome.ok() ? exit_ok : exit_nothing_ran;
+}
+
+std::string with_failures(const std::string& message, const StartedRanks& started) {
+  std::string text = message;
+  for (const std::string& failure : started.failures()) text += "; " + failure;
+  return text;
+}
+
+bool is_other_rank() {
+  // The first variable that is set decides: a job within a job is its own.
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) != "0";
+  }
+  return false;
+}
+
+void close_output() {
+  const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(nowhere.number(), STDOUT_FILENO);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,52 @@
+#include "collective/communicators.h"
+
+#include <fmt/format.h>
+
+#include "core/suggest.h"
+#include "team/agreement.h"
+
+namespace assay {
+
+Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view library) {
+  std::vector<std::string> names;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    if (kind.name == library) {
+      auto made = kind.create(device_, team_);
+      TRY(agree(team_, fmt::format("making a communicator of {}", library),
+                made.ok() ? Status() : Status(made.error())));
+      return made;
+    }
+    names.emplace_back(kind.name);
+  }
+  return Error{
+      ErrorKind::unsupported,
+      fmt::format("this build has no collective library {}; it has: {}", library, join(names))};
+}
+
+Result<Communicator*> Communicators::get(std::string_view library) {
+  auto at = made_.find(library);
+  if (at == made_.end()) at = made_.emplace(std::string(library), create(library)).first;
+  if (!at->second.ok()) return Error(at->second.error());
+  return at->second->get();
+}
+
+void Communicators::abort() {
+  for (auto& [name, made] : made_) {
+    if (made.ok()) (*made)->abort();
+  }
+}
+
+std::string_view best_communicator_kind(const Device& device, const Team& team) {
+  std::string_view best;
+  int best_score = 0;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    const int score = kind.score(device, team);
+    if (score > best_score) {
+      best = kind.name;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// The communicators of one run: making one takes seconds, so all cells share it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "collective/communicator.h"
+#include "core/result.h"
+#include "device/device.h"
+#include "team/team.h"
+
+namespace assay {
+
+/// One communicator per library, made when first asked for. Owned by whoever runs the cells, and
+/// destroyed before the device and the team; every Case that uses one before that.
+class Communicators {
+ public:
+  Communicators(Device& device, Team& team) : device_(device), team_(team) {}
+
+  /// The communicator of a kind of that name ("nccl"), valid as long as this object. All ranks call
+  /// it together. Error: unsupported if this build has no such kind; what making it said, here or
+  /// on another rank, and the same again whenever it is asked for.
+  Result<Communicator*> get(std::string_view library);
+  /// Ends what hangs in them because a rank is gone; they are of no use then.
+  void abort();
+
+ private:
+  Result<std::unique_ptr<Communicator>> create(std::string_view library);
+
+  Device& device_;
+  Team& team_;
+  std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
+};
+
+/// The name of the kind that suits a device and a team best; empty if none does.
+std::string_view best_communicator_kind(const Device& device, const Team& team);
+
+}  // namespace assay

@@ -1,0 +1,213 @@
+#include "launch/started_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "campaign/environment.h"
+#include "core/child_process.h"
+#include "core/program.h"
+#include "core/units.h"
+#include "core/yaml_text.h"
+
+namespace assay {
+namespace {
+
+constexpr int most_ranks_per_host = 4096;
+constexpr std::chrono::seconds farewell{10};
+
+/// Variables that steer the libraries under test: what holds on rank 0 holds on far ranks too.
+bool goes_along(std::string_view name) {
+  for (const std::string_view prefix :
+       {"NCCL_", "RCCL_", "UCX_", "FI_", "HSA_", "HIP_", "ROCR_", "CUDA_", "GPU_", "ASSAY_"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::vector<std::pair<std::string, std::string>> variables_of(const RankStart& start, int rank,
+                                                              int local_rank) {
+  return {{"ASSAY_RANK", fmt::format("{}", rank)},
+          {"ASSAY_RANKS", fmt::format("{}", start.size)},
+          {"ASSAY_LOCAL_RANK", fmt::format("{}", local_rank)},
+          {"ASSAY_ADDRESS", start.address},
+          {"ASSAY_TOKEN", start.token}};
+}
+
+/// A temporary file that only this user can read.
+Result<std::string> secret_file(const std::string& text) {
+  std::error_code ignored;
+  std::string path = (std::filesystem::temp_directory_path(ignored) / "assay-rank-XXXXXX").string();
+  const Descriptor file(::mkstemp(path.data()));
+  if (::write(file.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Error{ErrorKind::failed, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+  }
+  return path;
+}
+
+/// The ssh environment of a campaign is what copies the binary and starts it on the other side.
+Result<std::unique_ptr<Environment>> over_ssh(
+    const std::string& host, const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::string yaml = fmt::format("{{kind: ssh, target: {}, variables: {{", in_quotes(host));
+  for (const auto& [name, value] : variables) {
+    yaml += fmt::format("{}: {}, ", in_quotes(name), in_quotes(value));
+  }
+  const YamlValue settings = TRY(parse_yaml(yaml + "}}", "--hosts"));
+  return read_environment(settings, "--hosts", {});
+}
+
+}  // namespace
+
+/// One started rank, and the thread that waits for it.
+struct StartedRanks::Running {
+  int rank = 0;
+  std::string host;  // empty: this machine
+  std::atomic<bool> stop = false, ended = false;
+  std::mutex mutex;  // of `failure`
+  std::string failure;
+  std::filesystem::path token_file;
+  std::thread thread;
+
+  void run(ProgramStart program) {
+    program.stop_requested = [this] { return stop.load(); };
+    program.error_line = [](std::string_view) {};
+    const auto end = run_program(program);
+    std::string text;
+    if (!end.ok()) {
+      text = end.error().message;
+    } else if (end->status > 128 && !end->stopped) {
+      text = fmt::format("was ended by signal {} ({})", end->status - 128,
+                         ::strsignal(end->status - 128));
+    } else if (end->status != 0 && !end->stopped) {
+      text = fmt::format("ended with status {}: {}", end->status, last_line(end->errors_tail));
+    }
+    {
+      const std::lock_guard guard(mutex);
+      failure = std::move(text);
+    }
+    ended = true;
+  }
+};
+
+StartedRanks::StartedRanks() = default;
+StartedRanks::StartedRanks(StartedRanks&&) noexcept = default;
+StartedRanks& StartedRanks::operator=(StartedRanks&&) noexcept = default;
+
+StartedRanks::~StartedRanks() {
+  const auto end = std::chrono::steady_clock::now() + farewell;
+  for (const auto& running : running_) {
+    while (!running->ended && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    running->stop = true;
+  }
+  for (const auto& running : running_) {
+    running->thread.join();
+    std::error_code ignored;
+    if (!running->token_file.empty()) std::filesystem::remove(running->token_file, ignored);
+  }
+}
+
+Status StartedRanks::start_here(const RankStart& start, int first, int count, int first_local) {
+  std::error_code error;
+  const std::string binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) {
+    return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
+  }
+  for (int i = 0; i < count; ++i) {
+    ProgramStart program;
+    program.words = {binary};
+    program.words.insert(program.words.end(), start.arguments.begin(), start.arguments.end());
+    program.variables = variables_of(start, first + i, first_local + i);
+    auto running = std::make_unique<Running>();
+    running->rank = first + i;
+    running->thread = std::thread(&Running::run, running.get(), std::move(program));
+    running_.push_back(std::move(running));
+  }
+  return {};
+}
+
+Status StartedRanks::start_there(const RankStart& start, int first, const HostSlots& slots) {
+  LaunchContext context;
+  std::error_code error;
+  context.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  context.environment = slots.host;
+  for (int i = 0; i < slots.ranks; ++i) {
+    auto variables = variables_of(start, first + i, i);
+    variables.back().second = "-";  // read from standard input: everybody sees a command line
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string_view text = *variable;
+      const std::string_view name = text.substr(0, text.find('='));
+      const bool told = std::any_of(variables.begin(), variables.end(),
+                                    [&](const auto& known) { return known.first == name; });
+      if (told || !goes_along(name)) continue;
+      variables.emplace_back(name, text.substr(name.size() + 1));
+    }
+    const auto environment = TRY(over_ssh(slots.host, variables));
+    if (i == 0) TRY(environment->prepare(context));
+    const Launch launch = TRY(environment->launch(start.arguments, context));
+    auto running = std::make_unique<Running>();
+    running->rank = first + i;
+    running->host = slots.host;
+    running->token_file = TRY(secret_file(start.token + "\n"));
+    ProgramStart program;
+    program.words = launch.words;
+    program.variables = launch.variables;
+    program.input_file = running->token_file.string();
+    running->thread = std::thread(&Running::run, running.get(), std::move(program));
+    running_.push_back(std::move(running));
+  }
+  return {};
+}
+
+std::vector<std::string> StartedRanks::failures() const {
+  std::vector<std::string> failures;
+  for (const auto& running : running_) {
+    const std::lock_guard guard(running->mutex);
+    if (running->failure.empty()) continue;
+    failures.push_back(fmt::format("rank {}{}{} {}", running->rank,
+                                   running->host.empty() ? "" : " on ", running->host,
+                                   running->failure));
+  }
+  return failures;
+}
+
+Result<std::vector<HostSlots>> parse_hosts(const std::string& text) {
+  std::vector<HostSlots> hosts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t colon = item.rfind(':');
+    HostSlots slots{item.substr(0, colon), 1};
+    if (colon != std::string::npos) {
+      const auto ranks = parse_integer(item.substr(colon + 1));
+      slots.ranks = ranks.ok() && *ranks <= most_ranks_per_host ? static_cast<int>(*ranks) : 0;
+    }
+    if (slots.host.empty() || slots.host.front() == '-' || slots.ranks < 1) {
+      return Error{ErrorKind::usage,
+                   fmt::format("\"{}\" is not allowed; allowed: HOST or HOST:RANKS with 1 to {} "
+                               "ranks, separated by commas",
+                               item, most_ranks_per_host)};
+    }
+    hosts.push_back(std::move(slots));
+    begin = end + 1;
+  }
+  return hosts;
+}
+
+}  // namespace assay

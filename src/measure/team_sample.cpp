@@ -1,0 +1,99 @@
+#include "measure/team_sample.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "statistics/summary.h"
+#include "team/agreement.h"
+#include "team/wire.h"
+
+namespace assay {
+namespace {
+
+/// StopReason in a payload; 0: go on.
+std::uint64_t code_of(const std::optional<StopReason>& stop) {
+  return stop ? static_cast<std::uint64_t>(*stop) + 1 : 0;
+}
+
+std::optional<StopReason> stop_of(std::uint64_t code) {
+  if (code == 0) return std::nullopt;
+  const auto most = static_cast<std::uint64_t>(StopReason::not_run) + 1;
+  return static_cast<StopReason>(std::min(code, most) - 1);
+}
+
+std::string vote(const Result<double>& mine, bool stop_asked) {
+  std::string payload;
+  put(payload, to_text(mine.ok() ? Status() : Status(mine.error())));
+  put(payload, std::bit_cast<std::uint64_t>(mine.ok() ? *mine : 0.0));
+  put(payload, static_cast<std::uint64_t>(stop_asked));
+  return payload;
+}
+
+/// On rank 0: an error, or whether to stop and all seconds.
+std::string count_votes(const Team& team, const std::vector<std::string>& votes,
+                        const std::function<std::optional<StopReason>(double)>& rule) {
+  TeamSample sample;
+  bool stop_asked = false;
+  std::string error;
+  for (std::size_t rank = 0; rank < votes.size(); ++rank) {
+    PayloadReader reader(votes[rank]);
+    const Status status = status_from_text(reader.text());
+    sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
+    stop_asked = stop_asked || reader.number() != 0;
+    if (status.ok() || !error.empty()) continue;
+    error = to_text(
+        Error{status.error().kind, name_of(team.members()[rank]) + ": " + status.error().message});
+  }
+  if (error.empty()) {
+    sample.stop = stop_asked ? StopReason::interrupted : rule(sample.slowest());
+  }
+  std::string decision;
+  put(decision, error);
+  put(decision, code_of(sample.stop));
+  for (const double seconds : sample.by_rank) {
+    put(decision, std::bit_cast<std::uint64_t>(seconds));
+  }
+  return decision;
+}
+
+}  // namespace
+
+double TeamSample::slowest() const {
+  return *std::max_element(by_rank.begin(), by_rank.end());
+}
+
+Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool stop_asked,
+                                   const std::function<std::optional<StopReason>(double)>& rule) {
+  if (team.size() == 1) {
+    if (!mine.ok()) return mine.error();
+    return TeamSample{{*mine}, stop_asked ? StopReason::interrupted : rule(*mine)};
+  }
+  const std::string decision = TRY(team.decide(
+      "sampling", vote(mine, stop_asked),
+      [&](const std::vector<std::string>& votes) { return count_votes(team, votes, rule); }));
+  PayloadReader reader(decision);
+  TRY(status_from_text(reader.text()));
+  TeamSample sample;
+  sample.stop = stop_of(reader.number());
+  for (int rank = 0; rank < team.size(); ++rank) {
+    sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
+  }
+  return sample;
+}
+
+Arrivals judge_arrivals(std::vector<double> inside) {
+  constexpr double least_share = 0.2, least_seconds = 2e-4;
+  Arrivals arrivals;
+  arrivals.inside = std::move(inside);
+  const auto last = std::min_element(arrivals.inside.begin(), arrivals.inside.end());
+  arrivals.last = static_cast<int>(last - arrivals.inside.begin());
+  std::vector<double> others = arrivals.inside;
+  others.erase(others.begin() + arrivals.last);
+  if (others.empty()) return arrivals;
+  const double typical = median(others);
+  const double waited = typical - *last;
+  if (waited > least_share * typical && waited > least_seconds) arrivals.waited = waited;
+  return arrivals;
+}
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// Where this machine can be reached, and reaching another.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay {
+
+/// The addresses of every interface that is up, loopback last; link-local ones left out.
+std::vector<std::string> own_addresses();
+
+/// "10.0.0.1:29500,[fe00::1]:29500"
+std::string with_port(const std::vector<std::string>& hosts, int port);
+
+/// A connected TCP socket, to a host name or address. Error: failed, as the system says, or that
+/// nobody answered within `seconds`.
+Result<int> connect_to(const std::string& host, int port, double seconds);
+
+/// Splits "a:1,[b]:2" into hosts and ports; what is no address is left out.
+std::vector<std::pair<std::string, int>> parse_addresses(const std::string& text);
+
+}  // namespace assay

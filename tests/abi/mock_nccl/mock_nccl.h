@@ -1,0 +1,19 @@
+// What tests ask of the mock of NCCL and RCCL beyond the library's own functions.
+#pragma once
+
+extern "C" {
+/// Forgets what was set and counted.
+void mock_nccl_reset();
+/// What ncclGetVersion says: 22809.
+void mock_nccl_set_version(int version);
+/// The next call of `function` returns `status`.
+void mock_nccl_fail_next(const char* function, int status);
+/// What ncclCommGetAsyncError reports from now on.
+void mock_nccl_set_async_error(int status);
+/// Communicators that were made and neither destroyed nor aborted.
+int mock_nccl_live();
+/// How often `function` was called since the last reset.
+int mock_nccl_calls(const char* function);
+/// The element type that the last collective of the caller's thread was given.
+int mock_nccl_last_type();
+}

@@ -1,0 +1,191 @@
+// Ranks as real processes: they measure together, and a rank that is killed, stopped or late is
+// named; nothing outlives its deadline.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<std::string> all_reduce(const std::string& size, std::vector<std::string> more) {
+  std::vector<std::string> words = {"run",       "collective", "op=all_reduce", "dtype=f32",
+                                    "redop=sum", "place=out",  "library=tcp",   "size=" + size,
+                                    "--device",  "fake",       "--telemetry",   "off",
+                                    "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The records on standard output.
+std::vector<nlohmann::json> records(const Outcome& outcome) {
+  std::vector<nlohmann::json> found;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    nlohmann::json json = nlohmann::json::parse(line);
+    if (json.contains("status")) found.push_back(std::move(json));
+  }
+  return found;
+}
+
+/// The process id of a rank that `parent` started, once it measures; 0 if none is found in 30 s.
+pid_t process_of_rank(const Process& parent, int rank) {
+  const std::string mark = "ASSAY_RANK=" + std::to_string(rank);
+  const std::string folder = parent.folder();
+  for (int i = 0; i < 3000; ++i) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::ifstream file(entry.path() / "environ", std::ios::binary);
+      const std::string variables(std::istreambuf_iterator<char>(file), {});
+      // Several tests run at once: the folder tells whose rank it is.
+      if (variables.find(mark + '\0') != std::string::npos &&
+          variables.find(folder) != std::string::npos) {
+        return static_cast<pid_t>(std::stol(name));
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return 0;
+}
+
+TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
+  const Outcome outcome = assay_run(all_reduce("4KiB,1MiB", {"--ranks", "3", "--budget", "4s"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto found = records(outcome);
+  ASSERT_EQ(found.size(), 2u) << outcome.err;
+  for (const nlohmann::json& record : found) {
+    EXPECT_EQ(record["status"], "passed") << record["reason"];
+    EXPECT_EQ(record["axes"]["ranks"], "3");
+    EXPECT_THAT(record["verification"]["method"].get<std::string>(), HasSubstr("bit for bit"));
+    ASSERT_EQ(record["ranks"].size(), 3u);
+    double slowest = 0;
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(record["ranks"][rank]["rank"], rank);
+      EXPECT_EQ(record["ranks"][rank]["device"], "fake:0");
+      slowest = std::max(slowest, record["ranks"][rank]["seconds"].get<double>());
+    }
+    // Every sample is its slowest rank's, so their median is at least every rank's.
+    EXPECT_GE(record["seconds"]["median"].get<double>(), slowest);
+    EXPECT_TRUE(record["notes"].contains("rank_seconds"));
+    EXPECT_FALSE(record["notes"].contains("late_rank")) << record["notes"];
+  }
+}
+
+TEST(Ranks, ALateOneIsNamed) {
+  const Outcome outcome = assay_run(all_reduce("4KiB", {"--ranks", "3", "--budget", "4s"}),
+                                    {{"ASSAY_FAKE", "late=0.03,rank=2"}});
+  const auto found = records(outcome);
+  ASSERT_EQ(found.size(), 1u) << outcome.err;
+  EXPECT_THAT(found[0]["notes"].value("late_rank", ""),
+              AllOf(HasSubstr("rank 2 on "), HasSubstr("wait 3")))
+      << found[0]["ranks"].dump();
+}
+
+TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
+  Process process(all_reduce("4KiB..64KiB*2", {"--ranks", "3", "--out", "results"}));
+  ASSERT_TRUE(process.wait_for_error_text("[1/5]"));
+  const pid_t rank = process_of_rank(process, 2);
+  ASSERT_GT(rank, 0);
+  ::kill(rank, SIGKILL);
+  const auto begin = Clock::now();
+  const Outcome outcome = process.wait();
+  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("rank 2 on "), HasSubstr("ended unexpectedly"),
+                                 HasSubstr("ended by signal 9")));
+  EXPECT_FALSE(Process::read(process.folder() / "results" / "records.jsonl").empty());
+}
+
+TEST(Ranks, AStoppedOneIsNamedWithinItsPatience) {
+  Process process(all_reduce("4KiB..64KiB*2", {"--ranks", "3", "--patience", "3s"}));
+  ASSERT_TRUE(process.wait_for_error_text("[1/5]"));
+  const pid_t rank = process_of_rank(process, 1);
+  ASSERT_GT(rank, 0);
+  ::kill(rank, SIGSTOP);
+  const auto begin = Clock::now();
+  const Outcome outcome = process.wait();
+  EXPECT_LT(seconds_since(begin), 40);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("rank 1 on "));
+  EXPECT_NE(::kill(rank, 0), 0) << "the stopped rank outlived the run";
+}
+
+TEST(Ranks, InterruptEndsAllOfThem) {
+  Process process(all_reduce("4KiB..1MiB*2", {"--ranks", "2"}));
+  ASSERT_TRUE(process.wait_for_error_text("[1/9]"));
+  const pid_t rank = process_of_rank(process, 1);
+  process.signal(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("not measured"));
+  EXPECT_NE(::kill(rank, 0), 0);
+}
+
+TEST(Ranks, WhoCannotStartSaysWhy) {
+  // Rank 0 listens on a port of its own; nobody else comes.
+  const auto begin = Clock::now();
+  const Outcome outcome =
+      assay_run(all_reduce("4KiB", {"--patience", "2s"}), {{"ASSAY_RANK", "0"},
+                                                           {"ASSAY_RANKS", "2"},
+                                                           {"ASSAY_ADDRESS", "127.0.0.1:39471"},
+                                                           {"ASSAY_TOKEN", "t"}});
+  EXPECT_LT(seconds_since(begin), 15);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks came within 2 s; missing: rank 1"));
+}
+
+TEST(Ranks, TheyMeetByTorchrunsVariables) {
+  const auto variables = [](int rank) -> Process::Environment {
+    return {{"RANK", std::to_string(rank)},
+            {"WORLD_SIZE", "2"},
+            {"LOCAL_RANK", std::to_string(rank)},
+            {"MASTER_ADDR", "127.0.0.1"},
+            {"MASTER_PORT", "39561"},
+            {"ASSAY_FAKE", ""}};
+  };
+  Process other(all_reduce("4KiB", {}), variables(1));
+  const Outcome first = assay_run(all_reduce("4KiB", {"--budget", "3s"}), variables(0));
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(records(first).size(), 1u);
+  const Outcome second = other.wait();
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_EQ(second.out, "");  // rank 0 speaks for all
+}
+
+TEST(Ranks, WhatMakesNoSenseIsRefused) {
+  const auto complaint = [](std::vector<std::string> words) {
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(complaint(all_reduce("4KiB", {"--ranks", "0"})),
+              HasSubstr("--ranks \"0\" is not allowed; allowed: 1 to 4096"));
+  EXPECT_THAT(complaint(all_reduce("4KiB", {"--hosts", "a:0"})), HasSubstr("--hosts: \"a:0\""));
+  EXPECT_THAT(complaint(all_reduce("4KiB", {"--ranks", "2", "--hosts", "a,b"})),
+              HasSubstr("leave --ranks out"));
+  EXPECT_THAT(complaint({"run", "memory", "--ranks", "2", "--device", "fake"}),
+              HasSubstr("no benchmark that several ranks measure together"));
+}
+
+TEST(Ranks, OneAloneIsToldToBringOthers) {
+  const Outcome outcome = assay_run(all_reduce("4KiB", {}));
+  const auto found = records(outcome);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["status"], "unsupported");
+  EXPECT_THAT(found[0]["reason"].get<std::string>(), HasSubstr("--ranks"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,233 @@
+// Collective operations between threads of one process, computed plainly and in rank order: what
+// libraries do, for tests of those who call them.
+#pragma once
+
+#include <algorithm>
+#include <barrier>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collective/communicator.h"
+#include "kernels/element_types.h"
+
+namespace assay {
+
+/// What the ranks of one communicator share. A fault can be planted into what they compute.
+struct Meeting {
+  explicit Meeting(int size) : ranks(size), barrier(ranks), calls(static_cast<std::size_t>(size)) {}
+
+  int ranks;
+  bool queues = false;  ///< whether operations are queued on the stream
+  std::barrier<> barrier;
+  std::vector<CollectiveCall> calls;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  ///< by (from, to)
+  /// Byte `fault_at` of that rank's receive buffer (its send buffer if so) comes out wrong.
+  int fault_rank = -1;
+  std::size_t fault_at = 0;
+  bool fault_in_send = false;
+};
+
+template <typename T>
+T reference_of(double x) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(x);
+  } else {
+    return T::encode(static_cast<float>(x));
+  }
+}
+
+/// In T, rounded after every step. Averages as NCCL has them: of floats each is multiplied by 1/n
+/// first, the sum of integers is divided.
+template <typename T>
+T reference_combine(T a, T b, Reduction reduction) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (reduction == Reduction::prod) return static_cast<T>(a * b);
+    if (reduction == Reduction::min) return std::min(a, b);
+    if (reduction == Reduction::max) return std::max(a, b);
+    return static_cast<T>(a + b);
+  } else {
+    return T::encode(reference_combine<float>(a.decode(), b.decode(), reduction));
+  }
+}
+
+/// Element i of what `sends` reduce to, in the order of ranks or against it.
+template <typename T>
+T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
+                    bool backwards = false) {
+  const auto n = static_cast<int>(sends.size());
+  const auto at = [&](int place) {
+    const T x = static_cast<const T*>(
+        sends[static_cast<std::size_t>(backwards ? n - 1 - place : place)])[i];
+    if (reduction != Reduction::avg || std::is_integral_v<T>) return x;
+    return reference_combine<T>(x, reference_of<T>(1.0 / n), Reduction::prod);
+  };
+  T result = at(0);
+  for (int place = 1; place < n; ++place)
+    result = reference_combine<T>(result, at(place), reduction);
+  if constexpr (std::is_integral_v<T>) {
+    if (reduction == Reduction::avg) result = static_cast<T>(result / static_cast<T>(n));
+  }
+  return result;
+}
+
+/// body(T{}) with the C++ type of `type`.
+template <typename Body>
+void with_type(DataType type, Body body) {
+  switch (type) {
+    case DataType::f64:
+      return body(double{});
+    case DataType::f16:
+      return body(F16{});
+    case DataType::bf16:
+      return body(Bf16{});
+    case DataType::e4m3:
+      return body(E4m3{});
+    case DataType::e5m2:
+      return body(E5m2{});
+    case DataType::e4m3_fnuz:
+      return body(E4m3Fnuz{});
+    case DataType::e5m2_fnuz:
+      return body(E5m2Fnuz{});
+    case DataType::i8:
+      return body(std::int8_t{});
+    case DataType::u8:
+      return body(std::uint8_t{});
+    case DataType::i32:
+      return body(std::int32_t{});
+    case DataType::u32:
+      return body(std::uint32_t{});
+    case DataType::i64:
+      return body(std::int64_t{});
+    case DataType::u64:
+      return body(std::uint64_t{});
+    default:
+      return body(float{});
+  }
+}
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+
+  std::string library() const override { return "threads 1.0"; }
+  bool queues_on_stream() const override { return meeting_.queues; }
+  std::optional<std::string> unsupported(CollectiveOperation, DataType, Reduction) const override {
+    return std::nullopt;
+  }
+  Status run(const CollectiveCall& call, Stream& stream) override {
+    if (meeting_.queues) return stream.call([this, call] { run_now(call); });
+    run_now(call);
+    return {};
+  }
+  Status transfer(std::span<const Message> sends, std::span<const Message> receives,
+                  Stream& stream) override {
+    std::vector<Message> out(sends.begin(), sends.end()), in(receives.begin(), receives.end());
+    if (meeting_.queues) return stream.call([this, out, in] { transfer_now(out, in); });
+    transfer_now(out, in);
+    return {};
+  }
+
+ private:
+  using Bytes = std::vector<std::byte>;
+  using Operation = CollectiveOperation;
+
+  void run_now(const CollectiveCall& call) {
+    meeting_.calls[static_cast<std::size_t>(rank_)] = call;
+    meeting_.barrier.arrive_and_wait();
+    Bytes result = result_of(call);
+    meeting_.barrier.arrive_and_wait();  // in place, nothing is written before all is read
+    std::memcpy(call.receive, result.data(), result.size());
+    const bool barrier = call.count == 1;
+    if (rank_ == meeting_.fault_rank && !barrier) {
+      void* to = meeting_.fault_in_send ? const_cast<void*>(call.send) : call.receive;
+      static_cast<unsigned char*>(to)[meeting_.fault_at] ^= 1;
+    }
+    meeting_.barrier.arrive_and_wait();
+  }
+
+  const std::byte* sent_by(int rank) const {
+    return static_cast<const std::byte*>(meeting_.calls[static_cast<std::size_t>(rank)].send);
+  }
+
+  Bytes result_of(const CollectiveCall& call) const {
+    const std::size_t block = call.count * size_of(call.type);
+    const std::size_t mine = block * static_cast<std::size_t>(rank_);
+    const auto copy = [&](int source, std::size_t at) {
+      return Bytes(sent_by(source) + at, sent_by(source) + at + block);
+    };
+    const auto of_all = [&](std::size_t at) {
+      Bytes all;
+      for (int source = 0; source < meeting_.ranks; ++source) {
+        const Bytes one = copy(source, at);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+      return all;
+    };
+    const bool root = rank_ == call.root;
+    switch (call.operation) {
+      case Operation::all_reduce:
+        return reduced(call, 0);
+      case Operation::reduce:
+        return root ? reduced(call, 0) : Bytes();
+      case Operation::reduce_scatter:
+        return reduced(call, static_cast<std::size_t>(rank_) * call.count);
+      case Operation::broadcast:
+        return copy(call.root, 0);
+      case Operation::scatter:
+        return copy(call.root, mine);
+      case Operation::send_recv:
+        return copy((rank_ + meeting_.ranks - 1) % meeting_.ranks, 0);
+      case Operation::all_gather:
+        return of_all(0);
+      case Operation::gather:
+        return root ? of_all(0) : Bytes();
+      case Operation::all_to_all:
+        return of_all(mine);
+    }
+    return {};
+  }
+
+  Bytes reduced(const CollectiveCall& call, std::size_t first) const {
+    std::vector<const void*> sends;
+    for (int rank = 0; rank < meeting_.ranks; ++rank) sends.push_back(sent_by(rank));
+    Bytes result(call.count * size_of(call.type));
+    with_type(call.type, [&](auto zero) {
+      using T = decltype(zero);
+      for (std::size_t i = 0; i < call.count; ++i) {
+        const T value = reference_reduced<T>(sends, first + i, call.reduction);
+        std::memcpy(result.data() + i * sizeof(T), &value, sizeof(T));
+      }
+    });
+    return result;
+  }
+
+  void transfer_now(const std::vector<Message>& out, const std::vector<Message>& in) {
+    std::unique_lock lock(meeting_.mutex);
+    for (const Message& message : out) {
+      const auto* data = static_cast<const std::byte*>(message.data);
+      meeting_.mail[{rank_, message.peer}].emplace_back(data, data + message.bytes);
+    }
+    meeting_.changed.notify_all();
+    for (const Message& message : in) {
+      auto& box = meeting_.mail[{message.peer, rank_}];
+      meeting_.changed.wait(lock, [&] { return !box.empty(); });
+      std::memcpy(message.data, box.front().data(), message.bytes);
+      box.pop_front();
+      if (rank_ == meeting_.fault_rank && message.bytes > meeting_.fault_at) {
+        static_cast<unsigned char*>(message.data)[meeting_.fault_at] ^= 1;
+      }
+    }
+  }
+
+  Meeting& meeting_;
+  int rank_;
+};
+
+}  // namespace assay

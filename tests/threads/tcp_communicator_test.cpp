@@ -1,0 +1,223 @@
+// The TCP communicator, every rank a thread with a device of its own.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+
+#include "collective/tcp_links.h"
+#include "collective_contract.h"
+#include "test_device.h"
+#include "thread_team.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Runs `use` on every rank with a TCP communicator among `ranks`.
+void with_tcp(int ranks, const std::function<void(ThreadTeam::End&, Communicator&, Stream&)>& use) {
+  ThreadTeam team(ranks);
+  team.run([&](ThreadTeam::End& end) {
+    const auto device = open_test_device("cpu");
+    const auto stream = std::move(device->create_stream()).value();
+    auto communicator = communicator_kind("tcp").create(*device, end);
+    ASSERT_TRUE(communicator) << communicator.error().message;
+    use(end, **communicator, *stream);
+  });
+}
+
+class TcpRanks : public testing::TestWithParam<int> {};
+
+TEST_P(TcpRanks, DoEveryOperationOnEveryType) {
+  with_tcp(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    const auto tally =
+        expect_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 7, 31});
+    EXPECT_EQ(tally.refused, 0);
+    EXPECT_GT(tally.run, 1000);
+    expect_messages(communicator, stream, end.rank(), end.size());
+  });
+}
+
+TEST_P(TcpRanks, PassLongVectorsOnInPieces) {
+  with_tcp(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    for (int op = 0; op <= static_cast<int>(CollectiveOperation::send_recv); ++op) {
+      for (const bool in_place : {false, true}) {
+        CollectiveExample example;
+        example.call.operation = static_cast<CollectiveOperation>(op);
+        if (in_place && !has_in_place(example.call.operation)) continue;
+        example.call.count = 300007;  // a prime; 2.4 MB, in chains more than all slots at once
+        example.call.type = DataType::f64;
+        example.call.root = end.size() - 1;
+        example.rank = end.rank();
+        example.ranks = end.size();
+        example.in_place = in_place;
+        expect_collective(communicator, stream, example);
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(OneToFive, TcpRanks, testing::Values(1, 2, 3, 4, 5));
+
+TEST(TcpCommunicator, SaysWhatItIs) {
+  with_tcp(1, [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    EXPECT_EQ(communicator.library(), "TCP");
+    EXPECT_EQ(communicator.path(), "");
+    EXPECT_FALSE(communicator.queues_on_stream());
+    const auto why =
+        communicator.unsupported(CollectiveOperation::all_reduce, DataType::tf32, Reduction::sum);
+    EXPECT_THAT(why.value_or(""), HasSubstr("tf32"));
+    CollectiveCall call;
+    call.type = DataType::tf32;
+    EXPECT_EQ(communicator.run(call, stream).error().kind, ErrorKind::unsupported);
+    const auto cpu = open_test_device("cpu");
+    EXPECT_GT(communicator_kind("tcp").score(*cpu, end), 0);
+  });
+}
+
+/// A rank that ends amid an operation ends it everywhere, with its name.
+TEST(TcpCommunicator, ALostRankIsNamed) {
+  std::atomic<int> errors = 0;
+  ThreadTeam team(3);
+  team.run([&](ThreadTeam::End& end) {
+    auto links = std::move(TcpLinks::connect(end)).value();
+    if (end.rank() == 2) {
+      links->close();
+      return;
+    }
+    char byte = 0;
+    std::vector<pollfd> interests = {links->interest(2, POLLIN)};
+    ASSERT_TRUE(links->wait(interests));
+    const auto received = links->receive_some(2, &byte, 1);
+    ASSERT_FALSE(received);
+    EXPECT_EQ(received.error().kind, ErrorKind::failed);
+    EXPECT_THAT(received.error().message, HasSubstr("lost rank 2 on test-host: it closed"));
+    ++errors;
+  });
+  EXPECT_EQ(errors, 2);
+}
+
+/// The rank that dies is nobody's neighbour in what the others do: only the team can tell.
+TEST(TcpCommunicator, ADeadRankEndsTheWaitOfAll) {
+  std::atomic<int> errors = 0;
+  with_tcp(4, [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    if (end.rank() == 3) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      end.die();
+      return;
+    }
+    std::vector<float> data(1 << 20);
+    CollectiveCall call;
+    call.send = call.receive = data.data();
+    call.count = data.size();
+    const auto started = std::chrono::steady_clock::now();
+    const Status status = communicator.run(call, stream);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("rank 3 on test-host"));
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
+    ++errors;
+  });
+  EXPECT_EQ(errors, 3);
+}
+
+TEST(TcpCommunicator, AbortIsSeenByTheOthers) {
+  with_tcp(2, [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    float value = 1;
+    CollectiveCall call;
+    call.send = call.receive = &value;
+    call.count = 1;
+    if (end.rank() == 0) {
+      communicator.abort();
+    } else {
+      const Status status = communicator.run(call, stream);
+      ASSERT_FALSE(status);
+      EXPECT_THAT(status.error().message, HasSubstr("lost rank 0"));
+    }
+    EXPECT_TRUE(end.exchange("end", ""));  // not the end of rank 0 is seen, but its abort
+  });
+}
+
+/// Gives the others an address of its own making.
+class FalseAddress final : public Team {
+ public:
+  FalseAddress(Team& real, std::string mine) : real_(real), mine_(std::move(mine)) {}
+  int rank() const override { return real_.rank(); }
+  const std::vector<TeamMember>& members() const override { return real_.members(); }
+  Result<std::vector<std::string>> exchange(std::string_view step, std::string) override {
+    return real_.exchange(step, mine_);
+  }
+  Status still_whole() override { return real_.still_whole(); }
+
+ private:
+  Team& real_;
+  std::string mine_;
+};
+
+/// A listener that answers every connection with `answer`, as a stranger would.
+class Stranger {
+ public:
+  explicit Stranger(std::string answer)
+      : answer_(std::move(answer)), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof(address);
+    EXPECT_EQ(::bind(socket_.number(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
+    EXPECT_EQ(::listen(socket_.number(), 8), 0);
+    ::getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&address), &bytes);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] {
+      for (;;) {
+        const Descriptor caller(::accept(socket_.number(), nullptr, nullptr));
+        if (caller.number() < 0) return;
+        (void)::send(caller.number(), answer_.data(), answer_.size(), MSG_NOSIGNAL);
+      }
+    });
+  }
+  ~Stranger() {
+    ::shutdown(socket_.number(), SHUT_RDWR);
+    thread_.join();
+  }
+  int port() const { return port_; }
+
+ private:
+  std::string answer_;
+  Descriptor socket_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+TEST(TcpConnect, AListenerWithoutTheTokenIsNoPeer) {
+  Stranger stranger(fmt::format("assay tcp {:032} {:8} {:8}\n", 1, 0, 1));
+  ThreadTeam team(2, std::chrono::seconds(3));
+  team.run([&](ThreadTeam::End& end) {
+    if (end.rank() == 0) {
+      FalseAddress lie(end, fmt::format("+{:032} {}", 0, stranger.port()));
+      EXPECT_FALSE(TcpLinks::connect(lie));
+      return;
+    }
+    const auto links = TcpLinks::connect(end);
+    ASSERT_FALSE(links);
+    EXPECT_THAT(links.error().message,
+                AllOf(HasSubstr("cannot reach rank 0 on test-host: tried 127.0.0.1, ::1"),
+                      HasSubstr(fmt::format("port {}", stranger.port()))));
+    end.die();
+  });
+}
+
+TEST(TcpConnect, WhatIsNoAddressIsRefused) {
+  ThreadTeam team(2);
+  team.run([&](ThreadTeam::End& end) {
+    FalseAddress lie(end, end.rank() == 0 ? "+token 70000" : "+token 1");
+    const auto links = TcpLinks::connect(lie);
+    ASSERT_FALSE(links);
+    EXPECT_THAT(links.error().message, HasSubstr("rank 0 on test-host gave no usable address"));
+  });
+}
+
+}  // namespace
+}  // namespace assay

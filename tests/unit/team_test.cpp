@@ -1,0 +1,257 @@
+// Ranks as threads of one process, over real sockets: what they say to each other, and what each
+// learns of one that dies, stays away or hangs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "team/addresses.h"
+#include "team/agreement.h"
+#include "team/tcp_team.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* token = "0123";
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Runs `body` as every rank of a team, each in a thread of its own.
+void with_team(int size, const TeamPatience& patience, const std::function<void(Team&)>& body) {
+  const auto listener = Listener::open(0);
+  ASSERT_TRUE(listener.ok());
+  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto gathering = rank == 0 ? receive_ranks(**listener, size, token, 10, [] { return false; })
+                                 : join_rank_0(address, rank, size, token, 10);
+      ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+      const auto team = make_tcp_team(std::move(*gathering), rank, patience, nullptr);
+      body(*team);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Team, ExchangeGivesAllRanksWhatEachGaveInRankOrder) {
+  with_team(4, {}, [](Team& team) {
+    for (int i = 0; i < 50; ++i) {
+      const auto given = team.exchange("greeting", std::to_string(team.rank() * 100 + i));
+      ASSERT_TRUE(given.ok()) << given.error().message;
+      EXPECT_THAT(*given, ElementsAre(std::to_string(i), std::to_string(100 + i),
+                                      std::to_string(200 + i), std::to_string(300 + i)));
+    }
+    EXPECT_EQ(team.size(), 4);
+    EXPECT_EQ(own_place(team).rank, team.rank());
+    EXPECT_EQ(own_place(team).local_rank, team.rank());  // all on one host
+  });
+}
+
+TEST(Team, LargeTextsAndEmptyOnesPass) {
+  with_team(3, {}, [](Team& team) {
+    const std::string mine = team.rank() == 1
+                                 ? std::string()
+                                 : std::string(3000000, static_cast<char>('a' + team.rank()));
+    const auto given = team.exchange("large", mine);
+    ASSERT_TRUE(given.ok()) << given.error().message;
+    EXPECT_EQ((*given)[0], std::string(3000000, 'a'));
+    EXPECT_EQ((*given)[1], "");
+    EXPECT_EQ((*given)[2], std::string(3000000, 'c'));
+  });
+}
+
+TEST(Team, AllAgreeOnTheFirstErrorAndItsRank) {
+  with_team(3, {}, [](Team& team) {
+    EXPECT_TRUE(agree(team, "trying", {}).ok());
+    const Status mine =
+        team.rank() == 0
+            ? Status()
+            : Status(Error{ErrorKind::exhausted, "no memory on " + std::to_string(team.rank())});
+    const Status all = agree(team, "trying again", mine);
+    ASSERT_FALSE(all.ok());
+    EXPECT_EQ(all.error().kind, ErrorKind::exhausted);
+    EXPECT_THAT(all.error().message, AllOf(HasSubstr("rank 1 on "), HasSubstr("no memory on 1")));
+    EXPECT_EQ(*from_rank_0(team, "telling", std::to_string(team.rank())), "0");
+  });
+}
+
+TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
+  TeamPatience patience;
+  patience.step_seconds = 0.3;
+  const auto begin = Clock::now();
+  with_team(3, patience, [](Team& team) {
+    ASSERT_TRUE(team.exchange("first", "").ok());
+    if (team.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(2));
+    const auto given = team.exchange("second", "");
+    ASSERT_FALSE(given.ok());
+    EXPECT_THAT(given.error().message,
+                AllOf(HasSubstr("rank 2 on "), HasSubstr("did not come to \"second\"")));
+    EXPECT_FALSE(team.still_whole().ok());
+  });
+  EXPECT_LT(seconds_since(begin), 6);
+}
+
+TEST(Team, AWaitElsewhereHasADeadlineToo) {
+  TeamPatience patience;
+  patience.step_seconds = 0.3;
+  with_team(2, patience, [](Team& team) {
+    ASSERT_TRUE(team.exchange("first", "").ok());
+    const auto begin = Clock::now();
+    Status whole;
+    while ((whole = team.still_whole()).ok() && seconds_since(begin) < 5) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_FALSE(whole.ok());
+    EXPECT_THAT(whole.error().message, HasSubstr("for its device or library after \"first\""));
+    EXPECT_LT(seconds_since(begin), 2);
+  });
+}
+
+TEST(Team, OwnWorkBetweenTwoPollsIsNoWait) {
+  TeamPatience patience;
+  patience.step_seconds = 2.5;
+  with_team(2, patience, [](Team& team) {
+    ASSERT_TRUE(team.still_whole().ok());
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // preparing, for instance
+    EXPECT_TRUE(team.still_whole().ok());
+  });
+}
+
+/// Rank 0's team with one other rank that behaves as `other` says, and what rank 0 then learns.
+std::string learned_of(const TeamPatience& patience, const std::function<void(Gathering)>& other) {
+  const auto listener = Listener::open(0);
+  std::thread second([&] {
+    auto gathering = join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+    if (gathering.ok()) other(std::move(*gathering));
+  });
+  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  std::string message;
+  if (gathering.ok()) {
+    const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
+    const auto given = team->exchange("waiting", "");
+    message = given.ok() ? "" : given.error().message;
+  }
+  second.join();
+  return message;
+}
+
+TEST(Team, ADeadRankIsKnownAtOnce) {
+  const auto begin = Clock::now();
+  EXPECT_THAT(learned_of({}, [](Gathering) {}),
+              AllOf(HasSubstr("rank 1 on "), HasSubstr("ended unexpectedly")));
+  EXPECT_LT(seconds_since(begin), 3);
+}
+
+TEST(Team, ASilentRankIsKnownWithinSeconds) {
+  TeamPatience patience;
+  patience.silence_seconds = 1.5;
+  EXPECT_THAT(
+      learned_of(patience,
+                 [](const Gathering&) { std::this_thread::sleep_for(std::chrono::seconds(4)); }),
+      AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard of")));
+}
+
+TEST(Team, RanksThatPartAreToldWhere) {
+  with_team(2, {}, [](Team& team) {
+    const auto given = team.exchange(team.rank() == 0 ? "this" : "that", "");
+    // Rank 0 may answer before it has looked at the name, never after.
+    if (!given.ok()) EXPECT_THAT(given.error().message, HasSubstr("is at \"that\""));
+    const auto more = team.exchange(team.rank() == 0 ? "this" : "that", "");
+    EXPECT_FALSE(given.ok() && more.ok());
+  });
+}
+
+TEST(Team, ARankThatHangsInACallIsAbandoned) {
+  const auto listener = Listener::open(0);
+  ASSERT_TRUE(listener.ok());
+  TeamPatience patience;
+  patience.last_seconds = 0.5;
+  std::thread second([&] {
+    const auto gathering =
+        join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+    EXPECT_TRUE(gathering.ok());
+  });
+  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  second.join();
+  ASSERT_TRUE(gathering.ok());
+  std::atomic<int> abandoned = 0;
+  const auto team = make_tcp_team(std::move(*gathering), 0, patience, [&](const Error& error) {
+    EXPECT_THAT(error.message, HasSubstr("ended unexpectedly"));
+    ++abandoned;
+  });
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // a call that nothing ends
+  EXPECT_GT(abandoned, 0);
+}
+
+TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
+  const auto listener = Listener::open(0);
+  ASSERT_TRUE(listener.ok());
+  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  std::thread ranks([&] {
+    EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 5).error().message, HasSubstr("wrong token"));
+    EXPECT_THAT(join_rank_0(address, 1, 4, token, 5).error().message,
+                HasSubstr("this run has 3 ranks, not 4"));
+    EXPECT_THAT(join_rank_0(address, 3, 3, token, 5).error().message,
+                HasSubstr("rank 3 is not allowed; allowed: 1 to 2"));
+    EXPECT_FALSE(join_rank_0(address, 2, 3, token, 5).ok());  // rank 0 gives up
+  });
+  const auto gathering = receive_ranks(**listener, 3, token, 1, [] { return false; });
+  ASSERT_FALSE(gathering.ok());
+  EXPECT_THAT(gathering.error().message,
+              HasSubstr("2 of 3 ranks came within 1 s; missing: rank 1"));
+  ranks.join();
+}
+
+TEST(Rendezvous, GivesUpWhenTheRestCannotCome) {
+  const auto listener = Listener::open(0);
+  ASSERT_TRUE(listener.ok());
+  const auto begin = Clock::now();
+  EXPECT_FALSE(receive_ranks(**listener, 2, token, 60, [] { return true; }).ok());
+  EXPECT_LT(seconds_since(begin), 5);
+}
+
+TEST(Rendezvous, AnUnreachableRank0IsNamed) {
+  const auto gathering = join_rank_0("127.0.0.1:1", 1, 2, token, 0.3);
+  ASSERT_FALSE(gathering.ok());
+  EXPECT_THAT(gathering.error().message,
+              AllOf(HasSubstr("rank 1 cannot reach rank 0 at 127.0.0.1:1"), HasSubstr("refused")));
+  EXPECT_FALSE(join_rank_0("nonsense", 1, 2, token, 0.3).ok());
+}
+
+TEST(Addresses, TextAndBack) {
+  const std::string text = with_port({"10.0.0.1", "fd00::2"}, 29500);
+  EXPECT_EQ(text, "10.0.0.1:29500,[fd00::2]:29500");
+  EXPECT_THAT(parse_addresses(text + ",broken,a:0,b:99999"),
+              ElementsAre(std::pair<std::string, int>("10.0.0.1", 29500),
+                          std::pair<std::string, int>("fd00::2", 29500)));
+  EXPECT_FALSE(own_addresses().empty());
+}
+
+TEST(Wire, PayloadsThatBreakOffReadAsEmpty) {
+  std::string payload;
+  put(payload, std::uint64_t{7});
+  put(payload, "text");
+  PayloadReader whole(payload);
+  EXPECT_EQ(whole.number(), 7u);
+  EXPECT_EQ(whole.text(), "text");
+  EXPECT_TRUE(whole.ok());
+  for (std::size_t length = 0; length < payload.size(); ++length) {
+    PayloadReader broken(std::string_view(payload).substr(0, length));
+    broken.number();
+    EXPECT_EQ(broken.text(), "");
+    EXPECT_FALSE(broken.ok());
+  }
+}
+
+}  // namespace
+}  // namespace assay
