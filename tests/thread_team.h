@@ -28,13 +28,6 @@ class ThreadTeam {
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
       return all_.exchange(rank_, step, std::move(mine));
     }
-    Result<std::string> decide(
-        std::string_view step, std::string mine,
-        const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
-      const auto given = TRY(exchange(step, std::move(mine)));
-      const auto decided = TRY(exchange(step, rank_ == 0 ? at_rank_0(given) : std::string()));
-      return decided.front();
-    }
     Status still_whole() override { return all_.still_whole(); }
     /// This rank is gone, as a process that was killed.
     void die() { all_.die(rank_); }

@@ -64,6 +64,12 @@ struct Verification {
   std::string detail;  ///< on failure: the first wrong element, what it is, what it should be
 };
 
+/// Of a check whose results are right exactly if none of them is `wrong`.
+inline Verification exact_verification(std::string method, std::uint64_t wrong,
+                                       std::string detail) {
+  return {wrong == 0, std::move(method), static_cast<double>(wrong), 0, std::move(detail)};
+}
+
 /// A cell prepared on a device: buffers allocated, kernels compiled, inputs written.
 class Case {
  public:

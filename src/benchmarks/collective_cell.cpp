@@ -105,7 +105,8 @@ Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& 
 std::optional<std::string> collective_unsupported(const CollectiveCell& cell,
                                                   const Device& device) {
   const std::string_view operation = name_of(cell.operation);
-  if (cell.ranks == 1) return "one rank has nobody to exchange data with; start several";
+  if (cell.ranks == 1)
+    return "one rank has nobody to exchange data with; start several: --ranks, --hosts or mpirun";
   if (cell.library == "auto") {
     return fmt::format("no collective library of this build is for {} devices",
                        device.facts().backend);

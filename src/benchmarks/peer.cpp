@@ -9,11 +9,11 @@
 
 #include "benchmarks/benchmark.h"
 #include "benchmarks/core_pair_case.h"
+#include "benchmarks/link_matrix.h"
 #include "benchmarks/peer_case.h"
 #include "benchmarks/peer_routes.h"
 #include "benchmarks/size_curve.h"
 #include "core/units.h"
-#include "statistics/odd_links.h"
 #include "system/affinity.h"
 
 namespace assay {
@@ -95,27 +95,6 @@ std::vector<Conclusion> latency_conclusions(const std::map<std::string, SizeCurv
   return conclusions;
 }
 
-/// Links of one matrix that are clearly slower than the rest.
-std::vector<Conclusion> odd_conclusions(const std::string& matrix,
-                                        const std::vector<LinkRate>& links) {
-  const OddLinks odd = find_odd_links(links);
-  std::vector<std::string> texts = describe(odd);
-  std::vector<Conclusion> conclusions;
-  for (const OddEndpoint& end : odd.endpoints) {
-    conclusions.push_back(
-        {fmt::format("odd_endpoint {} at={}", matrix, end.name), end.ratio, "1", ""});
-  }
-  for (const OddLink& link : odd.links) {
-    conclusions.push_back({fmt::format("odd_link {} from={} to={}", matrix, link.from, link.to),
-                           link.ratio, "1", ""});
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    conclusions[i].text =
-        fmt::format("peer {}: {} of {}", matrix, texts[i], format_rate(odd.median, "B/s"));
-  }
-  return conclusions;
-}
-
 class PeerBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "peer"; }
@@ -189,24 +168,21 @@ class PeerBenchmark final : public Benchmark {
   /// matrix.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, SizeCurve> lines, pairs;
-    std::map<std::string, std::vector<LinkRate>> matrices;
+    std::vector<CellValue> links;
     for (const auto& [cell, value] : values) {
       if (cell.text("engine") == "cacheline") continue;  // seconds
       const std::pair point{static_cast<double>(cell.integer("size")), value};
       lines[line_of(cell)].push_back(point);
       if (cell.text("pattern") != "pair") continue;
       pairs[line_of(cell)].push_back(point);
-      const std::string matrix = fmt::format("engine={} by={} size={}", cell.text("engine"),
-                                             cell.text("by"), cell.text("size"));
-      matrices[matrix].push_back(
-          {std::string(cell.text("from")), std::string(cell.text("to")), value});
+      links.push_back({cell, value});
     }
     std::vector<Conclusion> conclusions = saturation_conclusions("peer", lines);
     const auto append = [&](std::vector<Conclusion> more) {
       std::move(more.begin(), more.end(), std::back_inserter(conclusions));
     };
     append(latency_conclusions(pairs));
-    for (const auto& [matrix, links] : matrices) append(odd_conclusions(matrix, links));
+    append(odd_link_conclusions(links));
     return conclusions;
   }
 };

@@ -16,13 +16,14 @@ constexpr std::string_view purpose =
 struct EnvironmentText {
   std::string_view name, meaning;
 };
-constexpr std::array<EnvironmentText, 6> environment_texts = {{
+constexpr std::array<EnvironmentText, 7> environment_texts = {{
     {"NO_COLOR", "if set and not empty, output is never coloured unless --color always"},
     {"ASSAY_CPU_VARIANT", "instruction-set build of the CPU kernels to use, e.g. x86_64_v3"},
     {"ASSAY_CUDA_LIBRARY", "libcuda.so.1, or its folder, to use instead of searching"},
     {"ASSAY_NVRTC_LIBRARY", "libnvrtc, or its folder, to use instead of searching"},
     {"ASSAY_HIP_LIBRARY",
      "libamdhip64, or its folder (hipRTC beside it), to use instead of searching"},
+    {"ASSAY_VERBS_LIBRARY", "libibverbs.so.1, or its folder, to use instead of searching"},
     {"ASSAY_FAKE", "script of the fake device, for tests, e.g. noise=0.01,corrupt=1"},
 }};
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -108,6 +110,10 @@ int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions
 }
 
 std::string with_failures(const std::string& message, const StartedRanks& started) {
+  // Who is gone is known sooner than how it ended.
+  for (int i = 0; i < 100 && started.failures().empty() && !started.all_ended(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   std::string text = message;
   for (const std::string& failure : started.failures()) text += "; " + failure;
   return text;

@@ -166,6 +166,17 @@ class Stream {
   virtual void* native_handle() const = 0;
 };
 
+/// Device memory as a file that other drivers can open, a network adapter's for instance.
+struct DmaBuf {
+  DmaBuf(int open_file, std::uint64_t start) : file(open_file), offset(start) {}
+  DmaBuf(DmaBuf&& other) noexcept : file(std::exchange(other.file, -1)), offset(other.offset) {}
+  DmaBuf& operator=(DmaBuf&&) = delete;
+  ~DmaBuf();
+
+  int file;              ///< descriptor, closed with this object
+  std::uint64_t offset;  ///< where the memory begins in it, bytes
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -187,6 +198,11 @@ class Device {
   }
   /// Makes this device's memory copyable from and to `peer`. Error: unsupported without a path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
+  /// Device memory of this device as a file. Error: unsupported where the driver has no such call,
+  /// failed as it says.
+  virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
+    return Error{ErrorKind::unsupported, "this backend does not export memory"};
+  }
   /// Makes this device current on the calling thread, for vendor libraries called directly.
   virtual Status make_current() = 0;
   /// Never fails: what cannot be read stays empty.

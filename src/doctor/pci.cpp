@@ -1,8 +1,5 @@
 #include "doctor/pci.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "doctor/advice.h"
 
 namespace assay {
@@ -24,42 +21,12 @@ std::uint32_t word_at(std::string_view bytes, std::size_t at, std::size_t size) 
 
 }  // namespace
 
-std::filesystem::path pci_folder(std::string_view address) {
-  return std::filesystem::path("sys/bus/pci/devices") / address;
-}
-
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file) {
   const std::filesystem::path path = pci_folder(address) / file;
   std::string why = read_setting(machine, path).why_not;
   const std::size_t folder = path.string().size() + 1 - file.size();
   if (why.starts_with("/" + path.string())) why.erase(0, folder);
   return why;
-}
-
-bool is_pci_address(std::string_view text) {
-  constexpr std::string_view shape = "xxxx:xx:xx.x";
-  if (text.size() != shape.size()) return false;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const bool digit = std::isxdigit(static_cast<unsigned char>(text[i])) != 0;
-    if (shape[i] == 'x' ? !digit : text[i] != shape[i]) return false;
-  }
-  return true;
-}
-
-std::vector<std::string> bridges_above(const Machine& machine, std::string_view address) {
-  std::vector<std::string> bridges;
-  for (const std::filesystem::path& part : machine.resolve(pci_folder(address))) {
-    if (is_pci_address(part.string())) bridges.push_back(part.string());
-  }
-  if (!bridges.empty()) bridges.pop_back();  // the device itself
-  return bridges;
-}
-
-int shared_bridges(const Machine& machine, std::string_view a, std::string_view b) {
-  const std::vector<std::string> first = bridges_above(machine, a);
-  const std::vector<std::string> second = bridges_above(machine, b);
-  const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
-  return static_cast<int>(differ.first - first.begin());
 }
 
 AcsControl acs_control(std::string_view configuration) {

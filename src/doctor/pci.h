@@ -1,34 +1,18 @@
-// Where a PCI device sits, and what its bridges do with peer-to-peer traffic.
+// What the doctor asks of PCI devices: why a file cannot be read, and what bridges do with
+// peer-to-peer traffic.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "system/machine.h"
+#include "system/pci.h"
 
 namespace assay {
-
-/// "sys/bus/pci/devices/0000:3b:00.0"
-std::filesystem::path pci_folder(std::string_view address);
 
 /// Why a file of the device cannot be read, without the device's own folder, so that the reasons of
 /// several GPUs are one: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
-
-/// "0000:3b:00.0"
-bool is_pci_address(std::string_view text);
-
-/// The bridges from the root port down to the one above `address`; empty for a device on a root
-/// bus or one that is not to be seen.
-std::vector<std::string> bridges_above(const Machine& machine, std::string_view address);
-
-/// How many bridges two devices have in common: the more, the nearer. A common root port counts 1,
-/// a common switch more.
-int shared_bridges(const Machine& machine, std::string_view a, std::string_view b);
 
 enum class AcsState { absent, known, needs_root, unreadable };
 /// Bits of the control register.

@@ -93,7 +93,8 @@ struct StartedRanks::Running {
     } else if (end->status > 128 && !end->stopped) {
       text = fmt::format("was ended by signal {} ({})", end->status - 128,
                          ::strsignal(end->status - 128));
-    } else if (end->status != 0 && !end->stopped) {
+    } else if (end->status != 0 && !end->stopped && !last_line(end->errors_tail).empty()) {
+      // One that says nothing ended because the others did.
       text = fmt::format("ended with status {}: {}", end->status, last_line(end->errors_tail));
     }
     {
@@ -185,6 +186,11 @@ std::vector<std::string> StartedRanks::failures() const {
                                    running->failure));
   }
   return failures;
+}
+
+bool StartedRanks::all_ended() const {
+  return std::all_of(running_.begin(), running_.end(),
+                     [](const auto& running) { return running->ended.load(); });
 }
 
 Result<std::vector<HostSlots>> parse_hosts(const std::string& text) {

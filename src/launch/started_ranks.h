@@ -42,6 +42,7 @@ class StartedRanks {
   Status start_there(const RankStart& start, int first, const HostSlots& slots);
   /// How started ranks ended that did not end well: "rank 2 was ended by signal 9".
   std::vector<std::string> failures() const;
+  bool all_ended() const;
 
  private:
   struct Running;

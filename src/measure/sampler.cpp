@@ -125,7 +125,7 @@ class DeviceSampler final : public Sampler {
     const Result<Sample> mine = take_one(work, set);
     Result<double> seconds = 0.0;
     if (mine.ok()) {
-      seconds = mine->seconds;
+      seconds = work.takes_part() ? mine->seconds : 0;
     } else {
       seconds = mine.error();
     }
@@ -147,11 +147,13 @@ class DeviceSampler final : public Sampler {
       if (on_device) TRY(stream_->record(*start_));
       TRY(work.enqueue(*stream_));
       if (on_device) TRY(stream_->record(*stop_));
+      const double on_host = seconds_since(begin);  // a library that works on the host is done
       TRY(finish());
-      inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : seconds_since(begin));
+      inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : on_host);
     }
-    const TeamSample arrivals = TRY(agree_on_sample(
-        team_, median(inside), false, [](double) { return std::optional<StopReason>(); }));
+    const TeamSample arrivals =
+        TRY(agree_on_sample(team_, work.takes_part() ? median(inside) : 0, false,
+                            [](double) { return std::optional<StopReason>(); }));
     set.inside = arrivals.by_rank;
     return {};
   }

@@ -68,8 +68,12 @@ std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std
     RankResult result;
     result.member = team.members()[rank];
     result.device = devices[rank];
-    if (!samples.by_rank[rank].empty()) result.seconds = median(samples.by_rank[rank]);
-    if (rank < samples.inside.size()) result.inside_seconds = samples.inside[rank];
+    // A rank that took no part has no time.
+    const double seconds = samples.by_rank[rank].empty() ? 0 : median(samples.by_rank[rank]);
+    if (seconds > 0) result.seconds = seconds;
+    if (rank < samples.inside.size() && samples.inside[rank] > 0) {
+      result.inside_seconds = samples.inside[rank];
+    }
     ranks.push_back(std::move(result));
   }
   return ranks;
@@ -79,24 +83,31 @@ std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks) {
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<double> seconds, inside;
+  std::vector<TeamMember> measured, watched;
   for (const RankResult& rank : ranks) {
-    if (rank.seconds) seconds.push_back(*rank.seconds);
-    if (rank.inside_seconds) inside.push_back(*rank.inside_seconds);
+    if (rank.seconds) {
+      seconds.push_back(*rank.seconds);
+      measured.push_back(rank.member);
+    }
+    if (rank.inside_seconds) {
+      inside.push_back(*rank.inside_seconds);
+      watched.push_back(rank.member);
+    }
   }
-  if (seconds.empty() || seconds.size() != ranks.size()) return notes;
+  if (seconds.empty()) return notes;
   const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
   const double mean =
       std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
   notes.emplace_back("rank_seconds", fmt::format("min {}, mean {}, max {}", format_seconds(*least),
                                                  format_seconds(mean), format_seconds(*most)));
   notes.emplace_back("slowest_rank",
-                     name_of(ranks[static_cast<std::size_t>(most - seconds.begin())].member));
-  if (inside.size() != ranks.size()) return notes;
+                     name_of(measured[static_cast<std::size_t>(most - seconds.begin())]));
+  if (inside.size() < 2) return notes;
   const Arrivals arrivals = judge_arrivals(inside);
   if (arrivals.waited > 0) {
     notes.emplace_back("late_rank",
                        fmt::format("{}: the others wait {} for it",
-                                   name_of(ranks[static_cast<std::size_t>(arrivals.last)].member),
+                                   name_of(watched[static_cast<std::size_t>(arrivals.last)]),
                                    format_seconds(arrivals.waited)));
   }
   return notes;

@@ -37,7 +37,7 @@ class Team {
   /// The same, but what all get is the one text that `at_rank_0` makes there of what each gave.
   virtual Result<std::string> decide(
       std::string_view step, std::string mine,
-      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) = 0;
+      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0);
 
   /// Polled while waiting for something other than exchange(): an error as soon as this rank cannot
   /// go on, because another one died or because this wait, since `step` began, passed the deadline.

@@ -25,6 +25,9 @@ constexpr bool same_value =
       (std::is_same_v<Ours, Theirs> || kind_of<Ours> != Kind::integer || sizeof(Ours) < 8)) ||
      (std::is_pointer_v<Ours> && std::is_same_v<Theirs, unsigned long long>));
 
+template <>
+inline constexpr bool same_value<void, void> = true;  // functions without a result
+
 template <typename Ours, typename Theirs>
 struct Match : std::false_type {};
 

@@ -15,7 +15,8 @@ namespace {
 #define ONLY(member, symbol) ASSAY_EXPECT_MATCH(cuda::CudaApi, member, symbol)
 #define RTC(member, symbol) ASSAY_EXPECT_MATCH(RtcApi, member, symbol)
 
-TEST(CudaHeader, Prototypes){ASSAY_CUDA_DRIVER(DRIVER) ASSAY_CUDA_ONLY(ONLY) ASSAY_NVRTC(RTC)}
+TEST(CudaHeader, Prototypes){ASSAY_CUDA_DRIVER(DRIVER) ASSAY_CUDA_ONLY(ONLY)
+                                 ASSAY_CUDA_OPTIONAL(ONLY) ASSAY_NVRTC(RTC)}
 
 TEST(CudaHeader, CommonValues) {
   EXPECT_EQ(driver::code::success, CUDA_SUCCESS);
@@ -38,6 +39,8 @@ TEST(CudaHeader, CommonValues) {
   EXPECT_EQ(driver::function_attribute::registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
   EXPECT_EQ(cuda::function_attribute_max_dynamic_shared_bytes,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(cuda::range_handle_dmabuf, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+  EXPECT_EQ(driver::code::unknown, CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(sizeof(CUuuid), 16u);
   EXPECT_EQ(NVRTC_SUCCESS, 0);
 }

@@ -29,6 +29,7 @@ TEST(HipHeader, CommonValues) {
   EXPECT_EQ(driver::code::not_ready, hipErrorNotReady);
   EXPECT_EQ(driver::code::peer_access_already_enabled, hipErrorPeerAccessAlreadyEnabled);
   EXPECT_EQ(driver::code::not_supported, hipErrorNotSupported);
+  EXPECT_EQ(driver::code::unknown, hipErrorUnknown);
   EXPECT_EQ(driver::stream_non_blocking, static_cast<unsigned>(hipStreamNonBlocking));
   EXPECT_EQ(driver::event_default, static_cast<unsigned>(hipEventDefault));
   EXPECT_EQ(driver::host_portable, static_cast<unsigned>(hipHostMallocPortable));

@@ -7,6 +7,7 @@
 #include "benchmarks/benchmark.h"
 #include "benchmarks/collective_layout.h"
 #include "collective/communicators.h"
+#include "measure/team_results.h"
 #include "test_device.h"
 #include "thread_communicator.h"
 #include "thread_team.h"
@@ -64,7 +65,7 @@ Result<Seen> measure(const Cell& cell, Device& device, Team& team) {
   }
   TRY(stream->synchronize());
   Seen seen;
-  seen.verification = TRY(work->verify(*stream));
+  seen.verification = TRY(agree_on_verification(team, work->verify(*stream)));
   seen.work = work->work();
   seen.launches = work->launches_per_sample(1e-4);
   seen.time_source = work->time_source();

@@ -211,10 +211,12 @@ TEST(PeerConclusions, SaturationLatencyAndOddLinks) {
   }
   const auto odd = conclusions_of(values);
   ASSERT_EQ(odd.size(), 1u);
-  EXPECT_EQ(odd[0].name, "odd_link engine=copy by=destination size=1MiB from=2 to=5");
+  EXPECT_EQ(odd[0].name,
+            "odd_link peer pattern=pair engine=copy by=destination size=1MiB from=2 to=5");
   EXPECT_DOUBLE_EQ(odd[0].value, 0.5);
   EXPECT_EQ(odd[0].text,
-            "peer engine=copy by=destination size=1MiB: the link from 2 to 5 runs at 50% of the "
+            "peer pattern=pair engine=copy by=destination size=1MiB: the link from 2 to 5 runs at "
+            "50% of the "
             "median of 48.00 GB/s");
 }
 

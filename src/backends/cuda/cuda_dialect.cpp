@@ -21,6 +21,7 @@ Status bind_driver(const SharedLibrary& library, driver::DriverApi& api) {
 
 Status bind_cuda(const SharedLibrary& library, CudaApi& api) {
   ASSAY_CUDA_ONLY(ASSAY_BIND)
+  ASSAY_CUDA_OPTIONAL(ASSAY_BIND_OPTIONAL)
   return {};
 }
 
@@ -112,6 +113,13 @@ driver::Code CudaDialect::enable_peer(int peer_ordinal) {
 
 driver::Code CudaDialect::instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) {
   return cuda_.instantiate(exec, graph, 0);
+}
+
+driver::Code CudaDialect::export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                                        std::size_t bytes) {
+  if (cuda_.range_handle == nullptr) return driver::code::not_supported;
+  *offset = 0;
+  return cuda_.range_handle(file, address, bytes, range_handle_dmabuf, 0);
 }
 
 driver::Code CudaDialect::allow_dynamic_shared(driver::FunctionObject* function, int bytes) {

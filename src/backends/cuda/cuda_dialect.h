@@ -28,6 +28,8 @@ class CudaDialect : public driver::Dialect {
                          std::size_t bytes, driver::StreamObject* stream) override;
   driver::Code enable_peer(int peer_ordinal) override;
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override;
+  driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                             std::size_t bytes) override;
   driver::Code allow_dynamic_shared(driver::FunctionObject* function, int bytes) override;
   std::string describe(driver::Code code) const override;
   std::string no_device_hint() const override;

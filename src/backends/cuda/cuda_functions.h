@@ -66,6 +66,8 @@ struct CudaApi {
   int (*set_function_attribute)(driver::FunctionObject* function, int attribute, int value);
   int (*error_name)(int code, const char** name);
   int (*error_text)(int code, const char** text);
+  int (*range_handle)(void* handle, void* address, std::size_t bytes, int type,
+                      unsigned long long flags);  ///< null before CUDA 11.7
 };
 #define ASSAY_CUDA_ONLY(F)                         \
   F(context_retain, cuDevicePrimaryCtxRetain)      \
@@ -78,6 +80,9 @@ struct CudaApi {
   F(set_function_attribute, cuFuncSetAttribute)    \
   F(error_name, cuGetErrorName)                    \
   F(error_text, cuGetErrorString)
+
+/// Since CUDA 11.7.
+#define ASSAY_CUDA_OPTIONAL(F) F(range_handle, cuMemGetHandleForAddressRange)
 
 #define ASSAY_NVRTC(F)                \
   F(version, nvrtcVersion)            \
@@ -104,6 +109,7 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .shared_bytes_per_block_optin = 97,
 };
 constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
+constexpr int range_handle_dmabuf = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr int function_attribute_max_dynamic_shared_bytes = 8;
 
 }  // namespace assay::cuda

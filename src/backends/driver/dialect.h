@@ -1,6 +1,8 @@
 // What differs between CUDA's driver API and HIP, behind one interface.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,10 @@ class Dialect {
   /// Lets the current device reach the memory of `peer_ordinal`.
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
+  /// Whole pages of the current device's memory as a file: its descriptor, and where in it they
+  /// begin. not_supported where the driver is older than the call.
+  virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                             std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"

@@ -73,7 +73,7 @@ struct DriverApi {
 namespace code {
 constexpr Code success = 0, out_of_memory = 2, no_device = 100, invalid_device = 101,
                no_binary_for_device = 209, not_ready = 600, peer_access_already_enabled = 704,
-               not_supported = 801;
+               not_supported = 801, unknown = 999;
 }
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0;

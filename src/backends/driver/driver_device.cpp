@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "backends/driver/driver_facts.h"
@@ -126,6 +127,21 @@ Result<std::unique_ptr<Device>> DriverDevice::open_sibling(int ordinal) {
   const int count = siblings();
   if (ordinal < 0 || ordinal >= count) return no_such_device(facts_.backend, count, ordinal);
   return open(place_.shared_dialect(), ordinal);
+}
+
+Result<DmaBuf> DriverDevice::export_dmabuf(void* address, std::size_t bytes) {
+  // Drivers export whole pages; an allocation's last page belongs to it alone.
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t first = begin / page * page;
+  const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
+  int file = -1;
+  std::uint64_t offset = 0;
+  PLACE_TRY(
+      place_,
+      place_.dialect().export_dmabuf(&file, &offset, reinterpret_cast<void*>(first), end - first),
+      "exporting device memory as a dmabuf");
+  return DmaBuf(file, offset + (begin - first));
 }
 
 Status DriverDevice::enable_peer_access(int peer_ordinal) {

@@ -26,6 +26,7 @@ class DriverDevice : public Device {
   int siblings() const override;
   Result<std::unique_ptr<Device>> open_sibling(int ordinal) override;
   Status enable_peer_access(int peer_ordinal) override;
+  Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override;
   Status make_current() override;
   SensorReading sense() const override { return place_.dialect().sense(facts_); }
 

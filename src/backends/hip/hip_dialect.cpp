@@ -51,6 +51,18 @@ Result<std::unique_ptr<driver::Dialect>> HipDialect::load() {
   return std::unique_ptr<driver::Dialect>(std::move(dialect));
 }
 
+driver::Code HipDialect::export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                                       std::size_t bytes) {
+  const auto hsa = open_hsa(library_);
+  int (*export_memory)(const void* address, std::size_t bytes, int* file, std::uint64_t* offset) =
+      nullptr;
+  if (!hsa || !hsa->bind(export_memory, {"hsa_amd_portable_export_dmabuf"})) {
+    return driver::code::not_supported;
+  }
+  return export_memory(address, bytes, file, offset) == 0 ? driver::code::success
+                                                          : driver::code::unknown;
+}
+
 std::string HipDialect::describe(driver::Code code) const {
   const char* name = hip_.error_name(code);
   const char* text = hip_.error_text(code);

@@ -37,4 +37,12 @@ Result<SharedLibrary> open_rtc(const SharedLibrary& runtime) {
   return library;
 }
 
+Result<SharedLibrary> open_hsa(const SharedLibrary& runtime) {
+  // Loaded with the runtime, so its name finds it; the folder is for a runtime that has not begun.
+  return SharedLibrary::open({"HSA runtime",
+                              {"libhsa-runtime64.so.1", "libhsa-runtime64.so"},
+                              {std::filesystem::path(runtime.path()).parent_path().string(), ""},
+                              "it comes with ROCm's HIP runtime"});
+}
+
 }  // namespace assay::hip

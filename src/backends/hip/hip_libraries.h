@@ -13,4 +13,7 @@ LibraryCandidates runtime_candidates();
 /// runtime itself. Another release's hipRTC is never taken. Error: unavailable.
 Result<SharedLibrary> open_rtc(const SharedLibrary& runtime);
 
+/// The HSA runtime that `runtime` uses. Error: unavailable.
+Result<SharedLibrary> open_hsa(const SharedLibrary& runtime);
+
 }  // namespace assay::hip

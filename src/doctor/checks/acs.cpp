@@ -3,8 +3,8 @@
 #include <set>
 
 #include "doctor/advice.h"
-#include "doctor/nic.h"
 #include "doctor/pci.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "doctor/advice.h"
 #include "doctor/gpu_model.h"
-#include "doctor/nic.h"
-#include "doctor/pci.h"
+#include "system/nic.h"
+#include "system/pci.h"
 
 namespace assay {
 namespace {
@@ -20,12 +20,10 @@ constexpr Advice advice = {
         "move the NIC to a slot of that socket; until then name the near ones: export "
         "NCCL_IB_HCA=LIST, NCCL_NET_GDR_LEVEL=PXB"};
 
-constexpr int switch_depth = 2;  ///< a root port alone is shared by what lies on several cards, too
-
 std::optional<Finding> look(const CheckContext& context, const std::vector<Nic>& nics,
                             const Gpu& gpu) {
   const bool behind_switch = std::any_of(nics.begin(), nics.end(), [&](const Nic& nic) {
-    return shared_bridges(context.machine, gpu.pci, nic.pci) >= switch_depth;
+    return shared_bridges(context.machine, gpu.pci, nic.pci) >= pci_switch_depth;
   });
   if (behind_switch) return passed(advice, "a NIC behind the same switch", label(gpu));
   if (!gpu.numa_node || *gpu.numa_node < 0) {

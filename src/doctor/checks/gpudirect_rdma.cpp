@@ -1,8 +1,8 @@
 #include <array>
 
-#include "doctor/nic.h"
 #include "doctor/variable_advice.h"
 #include "system/fact_source.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "doctor/advice.h"
-#include "doctor/nic.h"
 #include "system/fact_source.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

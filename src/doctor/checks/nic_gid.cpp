@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "doctor/nic.h"
 #include "doctor/variable_advice.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

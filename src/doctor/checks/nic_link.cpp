@@ -4,7 +4,7 @@
 #include <array>
 
 #include "doctor/advice.h"
-#include "doctor/nic.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "doctor/advice.h"
-#include "doctor/nic.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

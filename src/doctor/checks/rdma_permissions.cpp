@@ -1,7 +1,7 @@
 #include <set>
 
 #include "doctor/advice.h"
-#include "doctor/nic.h"
+#include "system/nic.h"
 
 namespace assay {
 namespace {

@@ -13,11 +13,6 @@ class SoloTeam final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
     return std::vector<std::string>{std::move(mine)};
   }
-  Result<std::string> decide(
-      std::string_view, std::string mine,
-      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
-    return at_rank_0({std::move(mine)});
-  }
   Status still_whole() override { return {}; }
 
  private:
@@ -25,6 +20,14 @@ class SoloTeam final : public Team {
 };
 
 }  // namespace
+
+Result<std::string> Team::decide(
+    std::string_view step, std::string mine,
+    const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) {
+  const auto given = TRY(exchange(step, std::move(mine)));
+  const auto decided = TRY(exchange(step, rank() == 0 ? at_rank_0(given) : std::string()));
+  return decided.front();
+}
 
 Team& solo_team() {
   static SoloTeam team;

@@ -1,12 +1,12 @@
-#include "doctor/nic.h"
+#include "system/nic.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-#include "doctor/advice.h"
-#include "doctor/pci.h"
+#include "core/units.h"
 #include "system/fact_source.h"
+#include "system/pci.h"
 
 namespace assay {
 namespace {
@@ -62,7 +62,7 @@ std::vector<Nic> read_nics(const Machine& machine) {
   std::vector<Nic> nics;
   for (const std::string& name : machine.list(nics_folder)) {
     for (const std::string& port : machine.list(fs::path(nics_folder) / name / "ports")) {
-      if (const auto number = whole_number(port)) {
+      if (const auto number = parse_integer(port)) {
         nics.push_back(read_port(machine, name, static_cast<int>(*number)));
       }
     }

@@ -1,0 +1,17 @@
+// Control of the mock libibverbs from the test that loaded it.
+#pragma once
+
+extern "C" {
+
+/// Settings, by name; all but the first count down with every use:
+///   devices         how many there are (2)
+///   port_state      of every port, in the library's numbers (4: active)
+///   infiniband      1: ports are InfiniBand, else Ethernet with four addresses
+///   fail_open, fail_register, fail_register_dmabuf, fail_inline   the next so many calls fail
+///   fail_request    the so-manieth request posted from now on is refused
+///   fail_status     the next request completes with this status
+void mock_verbs_set(const char* name, int value);
+/// Counts, by name: "objects" alive, "requests", "signalled", "posts", "inlined", "relaxed" and
+/// "dmabuf" registrations, "overruns" of completion queues.
+int mock_verbs_count(const char* name);
+}

@@ -1,0 +1,85 @@
+// Ranks on several hosts: namespaces of this machine with their own networks, names and sshd.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/program.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Output {
+  int status = -1;
+  std::string out, err;
+};
+
+/// One check of several_hosts.sh.
+Output on_hosts(const std::string& check) {
+  const TemporaryFolder folder;
+  Output output;
+  ProgramStart start;
+  start.words = {ASSAY_SOURCE_DIR "/tests/e2e/several_hosts.sh", ASSAY_BINARY,
+                 folder.path().string(), check};
+  start.timeout_seconds = 240;
+  start.line = [&](std::string_view line) { output.out += std::string(line) + "\n"; };
+  start.error_line = [&](std::string_view line) { output.err += std::string(line) + "\n"; };
+  const auto end = run_program(start);
+  if (end.ok()) output.status = end->status;
+  return output;
+}
+
+#define SKIP_WITHOUT_HOSTS(output) \
+  if (output.status == 77) GTEST_SKIP() << "no hosts on this machine: " << output.out
+
+/// All nine operations passed, between ranks on `hosts` hosts.
+void expect_all_passed(const Output& output, const std::string& library, std::size_t ranks) {
+  EXPECT_EQ(output.status, 0) << output.err;
+  std::set<std::string> operations;
+  std::istringstream lines(output.out);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json record = nlohmann::json::parse(line);
+    if (!record.contains("status")) continue;
+    EXPECT_EQ(record["status"], "passed") << record.value("reason", "");
+    EXPECT_EQ(record["axes"]["library"], library);
+    operations.insert(record["axes"]["op"]);
+    ASSERT_EQ(record["ranks"].size(), ranks);
+    EXPECT_EQ(record["ranks"][0]["host"], "host-1");
+    EXPECT_EQ(record["ranks"][1]["host"], "host-2");
+    EXPECT_EQ(record["ranks"][1]["local_rank"], 0);
+  }
+  EXPECT_EQ(operations.size(), 9u) << output.out << output.err;
+}
+
+TEST(SeveralHosts, MeetByTcpAlone) {
+  const Output output = on_hosts("rendezvous");
+  SKIP_WITHOUT_HOSTS(output);
+  expect_all_passed(output, "tcp", 2);
+}
+
+TEST(SeveralHosts, AreStartedOverSsh) {
+  const Output output = on_hosts("ssh");
+  SKIP_WITHOUT_HOSTS(output);
+  expect_all_passed(output, "tcp", 3);
+}
+
+TEST(SeveralHosts, AreStartedByMpirun) {
+  const Output output = on_hosts("mpirun");
+  SKIP_WITHOUT_HOSTS(output);
+  expect_all_passed(output, "mpi", 2);
+}
+
+TEST(SeveralHosts, TheSlowOneIsFound) {
+  const Output output = on_hosts("slow_node");
+  SKIP_WITHOUT_HOSTS(output);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("2 sends and receives at")) << output.err;  // rank 2: host 3
+}
+
+}  // namespace
+}  // namespace assay
