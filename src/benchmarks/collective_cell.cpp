@@ -84,14 +84,6 @@ CollectiveShape shape_of(const CollectiveCell& cell) {
           block_count(cell.operation, cell.type, cell.size, ranks)};
 }
 
-Cell with_value(const Cell& cell, std::string_view axis, std::string_view value) {
-  auto values = cell.values();
-  for (auto& [name, text] : values) {
-    if (name == axis) text = value;
-  }
-  return {cell.benchmark(), std::move(values)};
-}
-
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team) {
   Cell expanded = cell;
   if (cell.text("ranks") == "all") {

@@ -31,8 +31,6 @@ std::vector<std::string> library_choices();
 CollectiveCell parse_collective_cell(const Cell& cell);
 CollectiveShape shape_of(const CollectiveCell& cell);
 
-/// The cell with one axis set to another value.
-Cell with_value(const Cell& cell, std::string_view axis, std::string_view value);
 /// The cell on this device and team: `ranks` a number, `library` a kind if one suits, fp8 types as
 /// the device encodes them, `redop` none where nothing is reduced.
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team);

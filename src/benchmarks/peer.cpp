@@ -36,7 +36,7 @@ bool is_pairwise(const Cell& cell) {
 }
 
 /// What is the same on the CPU: whoever copies there is a core, a line goes to and fro in one cell.
-std::vector<Cell> expand_on_cpu(const Cell& cell, const Device&) {
+std::vector<Cell> expand_on_cpu(const Cell& cell) {
   if (!is_pairwise(cell)) return {};
   const std::vector<int> cores = representative_cores(this_machine(), affinity_cpus());
   if (cell.text("engine") != "cacheline") {
@@ -131,7 +131,7 @@ class PeerBenchmark final : public Benchmark {
 
   std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
     if (endpoint_count(device) < 2) return {cell};  // it gets its reason
-    if (is_cpu(device)) return expand_on_cpu(cell, device);
+    if (is_cpu(device)) return expand_on_cpu(cell);
     if (cell.text("engine") == "cacheline") return {};
     std::vector<int> ordinals(endpoint_count(device));
     std::iota(ordinals.begin(), ordinals.end(), 0);

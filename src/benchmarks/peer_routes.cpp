@@ -50,14 +50,6 @@ std::vector<Route> routes_of(std::string_view pattern, int from, int to,
   return routes;
 }
 
-Cell with_value(const Cell& cell, std::string_view axis, std::string value) {
-  auto values = cell.values();
-  for (auto& [name, text] : values) {
-    if (name == axis) text = std::move(value);
-  }
-  return Cell(cell.benchmark(), std::move(values));
-}
-
 std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints) {
   const std::string_view pattern = cell.text("pattern");
   const bool has_from = pattern != "all_to_one" && pattern != "all_to_all";

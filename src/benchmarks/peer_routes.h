@@ -26,9 +26,6 @@ std::vector<Route> routes_of(std::string_view pattern, int from, int to,
 /// bidirectional pair stands in its ascending order, and an end the pattern does not have is "all".
 std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints);
 
-/// A copy of `cell` with `value` on `axis`.
-Cell with_value(const Cell& cell, std::string_view axis, std::string value);
-
 /// The ends of a copy as PCI addresses.
 struct PciRoute {
   std::string from, to;

@@ -22,4 +22,12 @@ std::string Cell::id() const {
   return id;
 }
 
+Cell with_value(const Cell& cell, std::string_view axis, std::string_view value) {
+  auto values = cell.values();
+  for (auto& [name, text] : values) {
+    if (name == axis) text = value;
+  }
+  return Cell(cell.benchmark(), std::move(values));
+}
+
 }  // namespace assay

@@ -34,4 +34,7 @@ class Cell {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
+/// The cell with `value` on one of its axes.
+Cell with_value(const Cell& cell, std::string_view axis, std::string_view value);
+
 }  // namespace assay

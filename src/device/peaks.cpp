@@ -38,18 +38,19 @@ constexpr std::array<Peaks, 8> known = {{
 }};
 
 // Sources: ROCm's gpu-arch-specs and AMD data sheets (16 lanes x 32 Gb/s a link on MI300X, 38.4
-// Gb/s on MI350X); NVIDIA's H100 white paper and Blackwell tuning guide. NVIDIA's own figures, 900
-// and 1800 GB/s, count both directions.
+// Gb/s on MI350X); NVIDIA's NVLink page (A100), H100 white paper and Blackwell tuning guide.
+// NVIDIA's own figures, 600, 900 and 1800 GB/s, count both directions.
 struct PeerLinks {
   std::string_view name_part;
   double rate;  // bytes/s, one direction
   std::string_view source;
 };
-constexpr std::array<PeerLinks, 7> known_links = {{
+constexpr std::array<PeerLinks, 8> known_links = {{
     {"MI300X", 64 * G, "datasheet MI300X, xGMI link"},
     {"MI325X", 64 * G, "datasheet MI325X, xGMI link"},
     {"MI350X", 76.8 * G, "datasheet MI350X, xGMI link"},
     {"MI355X", 76.8 * G, "datasheet MI355X, xGMI link"},
+    {"A100-SXM", 300 * G, "datasheet A100 SXM, NVLink 3"},
     {"H100 80GB HBM3", 450 * G, "datasheet H100 SXM, NVLink 4"},
     {"H200", 450 * G, "datasheet H200 SXM, NVLink 4"},
     {"B200", 900 * G, "datasheet B200, NVLink 5"},
