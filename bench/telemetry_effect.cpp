@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "benchmarks/plan.h"
+#include "collective/communicators.h"
 #include "device/backend.h"
 #include "measure/sampler.h"
 #include "statistics/summary.h"
@@ -56,8 +57,9 @@ Result<double> block(Sampler& sampler, Case& work, const Device& device, bool of
 
 /// Whether the cell's ratio is shown to lie within what is allowed.
 Result<bool> compare(const Cell& cell, Device& device, Sampler& sampler, int blocks) {
-  auto work = TRY(
-      find_benchmark(cell.benchmark())->prepare(cell, {device, sampler.stream(), 1, solo_team()}));
+  Communicators alone(device, solo_team());
+  auto work = TRY(find_benchmark(cell.benchmark())
+                      ->prepare(cell, {device, sampler.stream(), 1, solo_team(), alone}));
   TRY(turn(sampler, *work, device, true));  // whatever is done only once is done
   double sum = 0, squares = 0;
   for (int i = 0; i < blocks; ++i) {

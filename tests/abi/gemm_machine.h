@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "benchmarks/benchmark.h"
+#include "collective/communicators.h"
 
 namespace assay {
 
@@ -25,8 +26,9 @@ inline Result<GemmOutcome> run_gemm(Device& device, Stream& stream,
   if (const auto reason = gemm->unsupported(cells.at(0), device)) {
     return Error{ErrorKind::unsupported, *reason};
   }
+  Communicators alone(device, solo_team());
   const std::unique_ptr<Case> prepared =
-      TRY(gemm->prepare(cells.at(0), {device, stream, 3, solo_team()}));
+      TRY(gemm->prepare(cells.at(0), {device, stream, 3, solo_team(), alone}));
   for (int i = 0; i < 3; ++i) TRY(prepared->enqueue(stream));
   TRY(stream.synchronize());
   GemmOutcome outcome;

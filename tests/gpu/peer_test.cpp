@@ -4,6 +4,7 @@
 
 #include "benchmarks/benchmark.h"
 #include "benchmarks/plan.h"
+#include "collective/communicators.h"
 #include "measure/sampler.h"
 #include "test_device.h"
 
@@ -64,7 +65,8 @@ TEST_F(GpuPeer, EveryPatternAndEngineArrivesWholeAndHasAPlausibleRate) {
           const Cell one = expand_on({cell(pattern, engine, by, size)}, *device_, solo_team())[0];
           SCOPED_TRACE(one.id());
           ASSERT_EQ(benchmark.unsupported(one, *device_), std::nullopt);
-          auto work = benchmark.prepare(one, {*device_, sampler->stream(), 1, solo_team()});
+          Communicators alone(*device_, solo_team());
+          auto work = benchmark.prepare(one, {*device_, sampler->stream(), 1, solo_team(), alone});
           if (!work && work.error().kind == ErrorKind::unsupported) continue;  // no direct path
           ASSERT_TRUE(work) << work.error().message;
           for (int i = 0; i < 3; ++i) {
