@@ -118,7 +118,9 @@ def peer_copies(args, log):
                     values.append(record["value"]["median"])
                 elif "status" in record:
                     print(f"  {record['axes']}: {record['status']}: {record.get('reason')}")
-            ours.append(statistics.mean(values) if values else 0.0)
+            # nvbandwidth gives one direction's rate while the other runs; ours counts the bytes of both.
+            ways = 2 if pattern == "both" else 1
+            ours.append(statistics.mean(values) / ways if values else 0.0)
         a, b = statistics.median(theirs), statistics.median(ours)
         ratio = b / a if a else float("nan")
         missed += not ratio >= 0.99

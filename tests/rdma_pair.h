@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "benchmarks/benchmark.h"
+#include "collective/communicators.h"
 #include "test_device.h"
 #include "thread_team.h"
 
@@ -45,7 +46,8 @@ inline void run_rank(const Cell& cell, Team& team, int samples, PairOutcome& out
   const auto stream = device->create_stream();
   ASSERT_TRUE(stream);
   const auto note = [&](const Error& error) { outcome.error = error.message; };
-  auto prepared = find_benchmark("rdma")->prepare(cell, {*device, **stream, 7, team});
+  Communicators unused(*device, team);
+  auto prepared = find_benchmark("rdma")->prepare(cell, {*device, **stream, 7, team, unused});
   if (!prepared) return note(prepared.error());
   Case& work = **prepared;
   std::vector<double> seconds;

@@ -18,7 +18,7 @@ namespace assay {
 namespace {
 
 constexpr int most_launches = 20;  // of a sample: what a device's queue takes while it is held
-constexpr double sample_seconds = 2e-3;
+constexpr double sample_seconds = 20e-3;
 constexpr std::uint64_t graph_bytes = std::uint64_t{64} << 20;  // that the operations of one move
 
 class CollectiveCase final : public Case {

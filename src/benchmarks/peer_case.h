@@ -57,6 +57,7 @@ class PeerCase final : public Case {
   Result<Endpoint*> endpoint(int ordinal);
   Status connect(const Route& route);
   Status add(const Route& route);
+  int repeats() const;
   Status copy(PeerCopy& copy);
   Status launch_copy(PeerCopy& copy);
   Status clear(PeerCopy& copy);
