@@ -18,7 +18,7 @@ namespace {
 const std::vector<std::string>& plan_keys() {
   static const std::vector<std::string> keys = {
       "name",        "description", "seed",         "margin", "pairs",  "control",
-      "budget",      "suite",       "axes",         "suites", "device", "telemetry",
+      "budget",      "suite",       "axes",         "suites", "device", "telemetry", "ranks", "hosts",
       "unit_budget", "timeout",     "environments", "study"};
   return keys;
 }
@@ -38,6 +38,9 @@ class PlanReader {
     TRY(root_.duration("unit_budget", plan_.unit_budget_seconds));
     TRY(root_.optional("device", plan_.device));
     TRY(root_.optional("telemetry", plan_.telemetry));
+    constexpr std::uint64_t most_ranks = 4096;
+    TRY(root_.count("ranks", 1, most_ranks, plan_.ranks));
+    TRY(root_.optional("hosts", plan_.hosts));
     TRY(read_suites());
     TRY(read_environments());
     TRY(read_study());

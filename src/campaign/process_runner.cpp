@@ -87,6 +87,8 @@ std::vector<std::string> unit_arguments(const CampaignPlan& plan,
   if (plan.unit_budget_seconds) {
     words.insert(words.end(), {"--budget", fmt::format("{}s", *plan.unit_budget_seconds)});
   }
+  if (plan.ranks > 0) words.insert(words.end(), {"--ranks", fmt::format("{}", plan.ranks)});
+  if (!plan.hosts.empty()) words.insert(words.end(), {"--hosts", plan.hosts});
   if (!barrier.empty()) words.insert(words.end(), {"--barrier", barrier});
   return words;
 }

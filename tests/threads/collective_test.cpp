@@ -190,7 +190,7 @@ TEST(Collective, APlantedWrongElementIsNamedByRankIndexAndBuffer) {
         EXPECT_FALSE(seen.verification.passed) << op;
         EXPECT_EQ(seen.verification.error, 1) << op;
         EXPECT_THAT(seen.verification.detail,
-                    AllOf(HasSubstr("rank 2 on host"), HasSubstr("element 77 of its"),
+                    AllOf(HasSubstr("rank 2 on test-host"), HasSubstr("element 77 of its"),
                           HasSubstr(in_send ? "send buffer is " : "receive buffer is "),
                           HasSubstr("should be ")))
             << op;
@@ -235,8 +235,8 @@ TEST(Collective, EveryRankRefusesWhatOneCannotDo) {
   world.devices[1] = open_fake_device("memory=1000");
   const auto seen = run(world, collective("all_reduce", 3));
   EXPECT_THAT(seen[1].error, HasSubstr("fake: "));
-  EXPECT_THAT(seen[0].error, HasSubstr("rank 1 on host: fake: "));
-  EXPECT_THAT(seen[2].error, HasSubstr("rank 1 on host: fake: "));
+  EXPECT_THAT(seen[0].error, HasSubstr("rank 1 on test-host: fake: "));
+  EXPECT_THAT(seen[2].error, HasSubstr("rank 1 on test-host: fake: "));
 }
 
 TEST(Collective, CellsAreExpandedForDeviceAndTeam) {
@@ -314,7 +314,7 @@ TEST(Messages, APlantedWrongByteIsNamed) {
     for (const Seen& seen : run(world, message(0, 1, metric))) {
       EXPECT_FALSE(seen.verification.passed);
       EXPECT_THAT(seen.verification.detail,
-                  AllOf(HasSubstr("rank 1 on host: byte 321 of message 0 from rank 0 is ")));
+                  AllOf(HasSubstr("rank 1 on test-host: byte 321 of message 0 from rank 0 is ")));
       EXPECT_EQ(seen.verification.error, std::string_view(metric) == "latency" ? 1 : 64);
     }
   }

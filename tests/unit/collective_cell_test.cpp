@@ -112,13 +112,15 @@ TEST(CollectiveConclusions, LatencyPeakAndHalfOfItOfEveryCurve) {
   for (const Conclusion& one : conclusions) names.push_back(one.name);
   EXPECT_THAT(names, UnorderedElementsAre("latency op=all_reduce " + curve,
                                           "peak_busbw op=all_reduce " + curve,
-                                          "half_peak_bytes op=all_reduce " + curve,
+                                          "half_plateau_bytes op=all_reduce " + curve,
+                                          "nine_tenths_plateau_bytes op=all_reduce " + curve,
                                           "latency op=broadcast " + curve));
   EXPECT_DOUBLE_EQ(conclusions[0].value, 64 * 1.5 / 9.6e6);  // 10 us: busbw has the factor 1.5
   EXPECT_EQ(conclusions[1].value, 100e9);
   EXPECT_GT(conclusions[2].value, 1 << 20);
   EXPECT_LT(conclusions[2].value, 4 << 20);
-  EXPECT_DOUBLE_EQ(conclusions[3].value, 1e-6);
+  EXPECT_GT(conclusions[3].value, conclusions[2].value);
+  EXPECT_DOUBLE_EQ(conclusions[4].value, 1e-6);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(Parse, MistakesGetOneLine) {
                          "run, show, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
-            "--seed, --budget, --telemetry, --barrier, --dry-run, --json, --color, --help");
+            "--seed, --budget, --telemetry, --barrier, --ranks, --hosts, --patience, --dry-run, "
+            "--json, --color, --help");
   EXPECT_EQ(error_of({"run", "quick", "--out"}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--out="}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--json=1"}), "--json takes no value");

@@ -1,0 +1,244 @@
+// assay tune: tries settings, and proves the best one against none on fresh runs in turns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/plan.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/table.h"
+#include "core/program.h"
+#include "core/write_file.h"
+#include "device/backend.h"
+#include "tune/sweep.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Request {
+  std::string benchmark;
+  std::vector<std::string> axes;  ///< AXIS=VALUE
+  std::vector<Settings> candidates;
+  std::vector<std::pair<std::string, std::string>> options;  ///< of `assay run`
+  std::string folder;
+};
+
+/// Axes are in lower case, variables of the environment in capitals.
+bool is_variable(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  return !name.empty() && std::none_of(name.begin(), name.end(),
+                                       [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+Result<Request> read_request(const Arguments& arguments) {
+  Request request;
+  request.benchmark = arguments.positionals.front();
+  std::vector<std::vector<Setting>> variables;
+  std::vector<AxisSetting> axes;
+  for (std::size_t i = 1; i < arguments.positionals.size(); ++i) {
+    const std::string& word = arguments.positionals[i];
+    if (is_variable(word)) {
+      variables.push_back(TRY(parse_setting(word)));
+    } else {
+      axes.push_back(TRY(parse_axis_setting(word)));
+      request.axes.push_back(word);
+    }
+  }
+  TRY(make_plan(request.benchmark, axes));  // so that mistakes are told before anything runs
+  if (variables.empty()) {
+    auto backends = make_backends();
+    const auto device = TRY(open_device(backends, arguments.get("--device")));
+    const std::string& backend = device->facts().backend;
+    variables = usual_settings(backend == "cuda" ? "nccl" : backend == "hip" ? "rccl" : "");
+    if (request.benchmark != "collective" || variables.empty()) {
+      return Error{ErrorKind::usage,
+                   fmt::format("nothing is known that would be worth trying for {} on {}; name "
+                               "variables and their values, e.g. OMP_NUM_THREADS=1,2,4",
+                               request.benchmark, backend)};
+    }
+  }
+  request.candidates = TRY(candidates(variables, arguments.has("--combine")));
+  for (const char* option : {"--device", "--ranks", "--hosts", "--budget"}) {
+    if (arguments.has(option)) request.options.emplace_back(option, arguments.get(option));
+  }
+  request.folder = arguments.get("--out", "tuning");
+  return request;
+}
+
+std::vector<std::string> run_words(const Request& request, const std::string& binary) {
+  std::vector<std::string> words = {binary, "run", request.benchmark};
+  words.insert(words.end(), request.axes.begin(), request.axes.end());
+  for (const auto& [option, value] : request.options) {
+    words.insert(words.end(), {option, value});
+  }
+  words.insert(words.end(), {"--telemetry", "off", "--out", "-"});
+  return words;
+}
+
+std::string gain_text(const Trial& trial, const Trial& first) {
+  const auto gain = gain_of(trial, first);
+  return gain ? fmt::format("{:+.1f}%", (*gain - 1) * 100) : "-";
+}
+
+std::string trials_text(const std::vector<Trial>& trials, std::size_t best, std::size_t width,
+                        const Style& style) {
+  Table table({{"setting"},
+               {"gain", Column::Align::right},
+               {"cells", Column::Align::right},
+               {"", Column::Align::left, 1}});
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Trial& trial = trials[i];
+    table.add({text_of(trial.settings), i == 0 ? "" : gain_text(trial, trials[0]),
+               fmt::format("{}", trial.speeds.size()),
+               !trial.problem.empty() ? trial.problem
+               : i == best && i > 0   ? "best"
+                                      : ""});
+  }
+  return table.render(width, style);
+}
+
+Json trials_json(const std::vector<Trial>& trials, std::size_t best) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    Json one = {{"settings", Json::object()}, {"speeds", trials[i].speeds}};
+    for (const Setting& setting : trials[i].settings) {
+      one["settings"][setting.variable] = setting.value;
+    }
+    if (const auto gain = gain_of(trials[i], trials[0])) one["gain"] = *gain;
+    if (!trials[i].problem.empty()) one["problem"] = trials[i].problem;
+    json["trials"].push_back(std::move(one));
+  }
+  json["best"] = best;
+  return json;
+}
+
+/// YAML's quoting of any text.
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A campaign of the best setting against none.
+std::string plan_text(const Request& request, const Settings& best, const std::string& pairs) {
+  std::string text = "name: tuning\n";
+  std::string axes;
+  for (const std::string& axis : request.axes) {
+    const std::size_t equals = axis.find('=');
+    axes += fmt::format("{}{}: {}", axes.empty() ? "" : ", ", axis.substr(0, equals),
+                        quoted(axis.substr(equals + 1)));
+  }
+  text += fmt::format("suite: {}\naxes: {{{}}}\ntelemetry: off\n", request.benchmark, axes);
+  for (const auto& [option, value] : request.options) {
+    const std::string key = option == "--budget" ? "unit_budget" : option.substr(2);
+    text += fmt::format("{}: {}\n", key, quoted(value));
+  }
+  text += fmt::format("pairs: {{least: {0}, most: {0}}}\n", pairs);
+  text +=
+      "environments:\n  - {name: as-it-is, kind: host}\n  - {name: tuned, kind: host, "
+      "variables: {";
+  for (const Setting& setting : best) {
+    text += fmt::format("{}{}: {}", &setting == &best.front() ? "" : ", ", setting.variable,
+                        quoted(setting.value));
+  }
+  return text + "}}\n";
+}
+
+/// The campaign's own output is this command's; its exit status too.
+int prove(const Request& request, const Settings& best, const std::string& binary,
+          const Arguments& arguments, Terminal& terminal) {
+  const fs::path folder = fs::path(request.folder) / "proof";
+  const fs::path plan = fs::path(request.folder) / "proof.yaml";
+  const Status written = write_file(plan, plan_text(request, best, arguments.get("--pairs", "10")));
+  if (!written.ok()) {
+    terminal.complain(written.error().message);
+    return exit_io;
+  }
+  ProgramStart start;
+  start.words = {binary, "campaign", plan.string(), "--out", folder.string()};
+  if (arguments.has("--json")) start.words.push_back("--json");
+  start.stop_requested = &interrupt_requested;
+  start.line = [&](std::string_view line) { terminal.print(std::string(line) + "\n"); };
+  start.error_line = [&](std::string_view line) { terminal.note(std::string(line) + "\n"); };
+  const auto end = run_program(start);
+  if (!end.ok()) return report(terminal, end.error());
+  if (end->status == exit_differs) return exit_ok;  // better or worse: it is what was asked
+  return end->status;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto request = read_request(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  std::error_code error;
+  const std::string binary = fs::read_symlink("/proc/self/exe", error).string();
+  fs::create_directories(request->folder, error);
+  if (error) {
+    terminal.complain(fmt::format("cannot create {}: {}", request->folder, error.message()));
+    return exit_io;
+  }
+  catch_interrupts();
+  std::vector<Trial> trials;
+  for (const Settings& settings : request->candidates) {
+    if (interrupt_requested()) return exit_interrupted;
+    terminal.note(fmt::format("[{}/{}] {}\n", trials.size() + 1, request->candidates.size(),
+                              text_of(settings)));
+    trials.push_back(try_settings(run_words(*request, binary), settings, &interrupt_requested));
+    if (trials.size() > 1 || !trials[0].speeds.empty()) continue;
+    terminal.complain(
+        fmt::format("without any setting nothing was measured: {}", trials[0].problem));
+    return exit_nothing_ran;
+  }
+  const std::size_t best = best_of(trials);
+  terminal.print(arguments.has("--json")
+                     ? trials_json(trials, best).dump() + "\n"
+                     : trials_text(trials, best, static_cast<std::size_t>(terminal.width()),
+                                   terminal.out_style()));
+  if (best == 0) {
+    terminal.note("nothing was better than as it is\n");
+    return exit_ok;
+  }
+  terminal.note(fmt::format("proving {} on fresh runs\n", text_of(trials[best].settings)));
+  return prove(*request, trials[best].settings, binary, arguments, terminal);
+}
+
+const Command command = {
+    .name = "tune",
+    .summary = "Try settings, find the best, and prove its gain on fresh runs",
+    .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
+    .least_positionals = 1,
+    .most_positionals = 64,
+    .details =
+        "Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment "
+        "(in\n"
+        "capitals), every one in a process of its own; --combine tries all combinations. For\n"
+        "collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if "
+        "none is\n"
+        "named. What was best by the geometric mean over all cells may have been luck: a campaign\n"
+        "(`assay campaign`) then measures it against no setting on fresh runs in turns, and its "
+        "verdict\n"
+        "is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.\n"
+        "\n"
+        "  assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8\n"
+        "  assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8\n"
+        "\n",
+    .options =
+        {
+            {"--ranks", "N", "as for `assay run`", ""},
+            {"--hosts", "LIST", "as for `assay run`", ""},
+            {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+            {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+            {"--combine", "", "try every combination of values instead of each alone", ""},
+            {"--pairs", "N", "pairs of runs that prove the best, an even number; default 10", ""},
+            {"--out", "DIR", "folder for what is kept; default ./tuning", "folder"},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli
