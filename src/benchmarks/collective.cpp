@@ -136,11 +136,26 @@ class CollectiveCase final : public Case {
       TRY(stream.fill(receive_->whole().data(), 0, receive_->whole().bytes()));
     }
     const ColdRegions& inputs = cell_.in_place ? *receive_ : *send_;
-    TRY(data_->fill(stream, {sent().kind, team_.rank(), 0, elements(inputs)},
-                    inputs.whole().data()));
+    TRY(fill_whole(stream, inputs.whole(), elements(inputs)));
     barrier_ = TRY(device_.allocate(2 * sizeof(float), MemoryKind::device));
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     return stream.synchronize();
+  }
+
+  /// Data as they will be checked in a first part, which is then copied over the rest: making a
+  /// whole gigabyte would take a CPU seconds.
+  Status fill_whole(Stream& stream, const Buffer& buffer, std::uint64_t elements) {
+    const std::size_t size = size_of(cell_.type);
+    const std::uint64_t made = std::min<std::uint64_t>(elements, (std::uint64_t{8} << 20) / size);
+    TRY(data_->fill(stream, {sent().kind, team_.rank(), 0, made}, buffer.data()));
+    auto* const bytes = buffer.as<std::byte>();
+    const std::size_t whole = elements * size;
+    for (std::size_t done = made * size; done < whole;) {
+      const std::size_t more = std::min(done, whole - done);
+      TRY(stream.copy(bytes + done, bytes, more));
+      done += more;
+    }
+    return {};
   }
 
   CollectiveCall call_of(std::uint64_t turn) const {

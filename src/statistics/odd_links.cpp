@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 
 #include "statistics/summary.h"
@@ -56,6 +57,41 @@ OddEndpoint odd_endpoint(const Ends& ends, double middle) {
   return odd;
 }
 
+/// The rate below which a link is odd among links of these rates.
+double bound_of(const std::vector<double>& rates, const OddLinkRule& rule) {
+  const double middle = median(rates);
+  std::vector<double> distances;
+  for (const double rate : rates) distances.push_back(std::abs(rate - middle));
+  const double deviation = 1.4826 * median(std::move(distances));
+  return middle - std::max(rule.least_drop * middle, rule.deviations * deviation);
+}
+
+/// Of four endpoints one has half of the links, which no median of all can call odd. The others'
+/// links can: an endpoint is outcast if every link of it is odd among those without it.
+std::optional<OddLinks> find_outcast(std::span<const LinkRate> links, const OddLinkRule& rule,
+                                     const EndsByName& ends) {
+  for (const Ends& one : ends.all()) {
+    std::vector<LinkRate> rest;
+    std::vector<double> rest_rates, own;
+    for (const LinkRate& link : links) {
+      if (link.from == one.name || link.to == one.name) {
+        own.push_back(link.rate);
+      } else {
+        rest.push_back(link);
+        rest_rates.push_back(link.rate);
+      }
+    }
+    if (rest.size() < least_links || own.size() * 2 < links.size()) continue;
+    if (*std::max_element(own.begin(), own.end()) >= bound_of(rest_rates, rule)) continue;
+    OddLinks found = find_odd_links(rest, rule);
+    found.endpoints.insert(found.endpoints.begin(),
+                           {one.name, !one.sends.rates.empty(), !one.receives.rates.empty(),
+                            median(own) / found.median});
+    return found;
+  }
+  return std::nullopt;
+}
+
 std::string percent(double ratio) {
   return fmt::format("{:.0f}% of the median", 100 * ratio);
 }
@@ -65,19 +101,17 @@ std::string percent(double ratio) {
 OddLinks find_odd_links(std::span<const LinkRate> links, const OddLinkRule& rule) {
   OddLinks found;
   if (links.size() < least_links) return found;
-  std::vector<double> rates, distances;
+  std::vector<double> rates;
   for (const LinkRate& link : links) rates.push_back(link.rate);
   found.median = median(rates);
-  for (const double rate : rates) distances.push_back(std::abs(rate - found.median));
-  const double deviation = 1.4826 * median(distances);
-  const double bound =
-      found.median - std::max(rule.least_drop * found.median, rule.deviations * deviation);
+  const double bound = bound_of(rates, rule);
 
   EndsByName ends;
   for (const LinkRate& link : links) {
     ends.of(link.from).sends.add(link.rate, link.rate < bound);
     ends.of(link.to).receives.add(link.rate, link.rate < bound);
   }
+  if (auto outcast = find_outcast(links, rule, ends)) return std::move(*outcast);
   for (const Ends& one : ends.all()) {
     if (!one.sends.is_odd() && !one.receives.is_odd()) continue;
     found.endpoints.push_back(odd_endpoint(one, found.median));

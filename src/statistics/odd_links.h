@@ -39,7 +39,9 @@ struct OddLinks {
 
 /// A link is odd if it lies below the median of all by both bounds of `rule`. Fewer than half of
 /// the links can be odd, and of fewer than 4 none is: then nothing says which of them are the rule.
-/// An endpoint takes at least 2 links in a direction to be called odd.
+/// An endpoint takes at least 2 links in a direction to be called odd. Of four endpoints, where one
+/// has half of the links, it is odd if all of them lie below the other three's by both bounds; the
+/// median is then that of the others.
 OddLinks find_odd_links(std::span<const LinkRate> links, const OddLinkRule& rule = {});
 
 /// One line for people for each finding: "3 sends and receives at 52% of the median", "the link

@@ -71,6 +71,19 @@ TEST(OddLinks, WhereLinksDifferByNatureTheMiddleOfThemIsNotCalledOdd) {
       find_odd_links(mesh(8, [](int a, int b) { return a / 4 == b / 4 ? 40e9 : 25e9; })).none());
 }
 
+TEST(OddLinks, OneOfFourThatIsSlowIsFound) {
+  const OddLinks odd =
+      find_odd_links(mesh(4, [](int a, int b) { return a == 2 || b == 2 ? 12e6 : 120e6; }));
+  ASSERT_EQ(odd.endpoints.size(), 1u);
+  EXPECT_EQ(odd.endpoints[0].name, "2");
+  EXPECT_TRUE(odd.endpoints[0].sends && odd.endpoints[0].receives);
+  EXPECT_DOUBLE_EQ(odd.endpoints[0].ratio, 0.1);
+  EXPECT_TRUE(odd.links.empty());
+  // Two sockets of two: nobody is slow towards all.
+  EXPECT_TRUE(
+      find_odd_links(mesh(4, [](int a, int b) { return a / 2 == b / 2 ? 40e9 : 25e9; })).none());
+}
+
 TEST(OddLinks, FewerThanFourLinksSayNothing) {
   EXPECT_TRUE(find_odd_links(std::vector<LinkRate>{{"0", "1", 1e9}, {"1", "0", 9e9}}).none());
   EXPECT_TRUE(find_odd_links({}).none());
