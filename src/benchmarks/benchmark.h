@@ -81,6 +81,9 @@ class Case {
   /// Whether this rank does any of the timed work. If not, its seconds mean nothing: it only keeps
   /// the others company.
   virtual bool takes_part() const { return true; }
+  /// Whether the work ends on no rank before all have come to it. Who is inside it for the shortest
+  /// time then came last.
+  virtual bool waits_for_all() const { return false; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
   /// Whether enqueue() may run while the device is held: false if it waits for the device or queues

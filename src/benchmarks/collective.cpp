@@ -65,6 +65,18 @@ class CollectiveCase final : public Case {
   }
   bool fits_behind_gate() const override { return communicator_.queues_on_stream(); }
 
+  bool waits_for_all() const override {
+    switch (cell_.operation) {
+      case CollectiveOperation::all_reduce:
+      case CollectiveOperation::all_gather:
+      case CollectiveOperation::reduce_scatter:
+      case CollectiveOperation::all_to_all:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   std::vector<std::pair<std::string, std::string>> notes() const override {
     const double factor = bus_factor(cell_.operation, shape_.ranks);
     std::vector<std::pair<std::string, std::string>> notes = {

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::string_view from_axis = "from", to_axis = "to";
 
-/// `cell` with `axis` set to `value`.
-Cell with(const Cell& cell, std::string_view axis, std::string value) {
-  auto values = cell.values();
-  for (auto& [name, text] : values) {
-    if (name == axis) text = std::move(value);
-  }
-  return {cell.benchmark(), std::move(values)};
-}
-
 /// A device with memory of its own, which an adapter could reach.
 bool has_own_memory(const Device& device) {
   return !device.facts().pci.empty();
@@ -61,11 +52,11 @@ std::vector<std::pair<int, int>> pairs_of(const Cell& cell, const Team& team) {
 /// The same cell with what follows from other axes said: a cell's name tells what was measured.
 Cell settled(Cell cell) {
   if (cell.text("transport") == "auto") {
-    cell = with(cell, "transport", verbs::ports_here() ? "verbs" : "tcp");
+    cell = with_value(cell, "transport", verbs::ports_here() ? "verbs" : "tcp");
   }
-  if (cell.text("transport") == "tcp") cell = with(cell, "nic", "routed");
+  if (cell.text("transport") == "tcp") cell = with_value(cell, "nic", "routed");
   if (cell.text("metric") == "latency") {
-    cell = with(with(cell, "depth", "1"), "batch", "1");
+    cell = with_value(with_value(cell, "depth", "1"), "batch", "1");
   }
   return cell;
 }
@@ -167,14 +158,15 @@ class RdmaBenchmark final : public Benchmark {
     std::vector<std::string> memories = {std::string(one.text("memory"))};
     if (memories[0] == "auto") {
       memories = {"host"};
-      const Cell other = with(one, "memory", "device");
+      const Cell other = with_value(one, "memory", "device");
       if (!unsupported(other, device)) memories.emplace_back("device");
     }
     std::vector<Cell> cells;
     for (const auto& [from, to] : pairs_of(one, team)) {
       const Cell pair =
-          with(with(one, from_axis, std::to_string(from)), to_axis, std::to_string(to));
-      for (const std::string& memory : memories) cells.push_back(with(pair, "memory", memory));
+          with_value(with_value(one, from_axis, std::to_string(from)), to_axis, std::to_string(to));
+      for (const std::string& memory : memories)
+        cells.push_back(with_value(pair, "memory", memory));
     }
     return cells;
   }

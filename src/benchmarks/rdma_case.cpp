@@ -63,6 +63,7 @@ class RdmaCase final : public Case {
   Limit limit() const override { return Limit::none; }
   TimeSource time_source() const override { return TimeSource::host_clock; }
   bool fits_behind_gate() const override { return false; }
+  bool takes_part() const override { return traffic_ != nullptr; }
   std::vector<std::pair<std::string, std::string>> notes() const override {
     std::vector<std::pair<std::string, std::string>> notes = {
         {"transport", settings_.verbs ? "verbs" : "tcp"},

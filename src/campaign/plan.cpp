@@ -17,9 +17,9 @@ namespace {
 
 const std::vector<std::string>& plan_keys() {
   static const std::vector<std::string> keys = {
-      "name",        "description", "seed",         "margin", "pairs",  "control",
-      "budget",      "suite",       "axes",         "suites", "device", "telemetry", "ranks", "hosts",
-      "unit_budget", "timeout",     "environments", "study"};
+      "name",   "description", "seed",        "margin",  "pairs",        "control",
+      "budget", "suite",       "axes",        "suites",  "device",       "telemetry",
+      "ranks",  "hosts",       "unit_budget", "timeout", "environments", "study"};
   return keys;
 }
 

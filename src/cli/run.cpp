@@ -156,7 +156,6 @@ int measure(Request& request, Terminal& terminal) {
   request.plan.cells = expand_on(request.plan.cells, **device, team);
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
-  request.plan.cells = expand_on(request.plan.cells, **device, solo_team());
   std::optional<Store> store;
   const auto fingerprint = keep_fingerprint(request, take_fingerprint(backends), store, terminal);
   if (!fingerprint.ok()) {

@@ -55,7 +55,7 @@ class DeviceSampler final : public Sampler {
       set.stop = StopReason::interrupted;
     } else {
       TRY(repeat(work, prepare_pace(work, limits, set), stop_requested, set));
-      if (team_.size() > 1) TRY(watch_arrivals(work, set));
+      if (team_.size() > 1 && work.waits_for_all()) TRY(watch_arrivals(work, set));
     }
     set.after = device_.sense();
     set.wall_seconds = seconds_since(begin);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace assay {
 
 std::string to_text(const Status& status) {
@@ -17,12 +19,24 @@ Status status_from_text(std::string_view text) {
                std::string(text.substr(1))};
 }
 
+namespace {
+
+/// Whether ranks have agreed on this error before.
+bool is_named(const Team& team, const std::string& message) {
+  return std::any_of(team.members().begin(), team.members().end(), [&](const TeamMember& member) {
+    return message.starts_with(name_of(member) + ": ");
+  });
+}
+
+}  // namespace
+
 Status agree(Team& team, std::string_view step, const Status& mine) {
   if (team.size() == 1) return mine;
   const auto first_error = [&](const std::vector<std::string>& given) {
     for (std::size_t rank = 0; rank < given.size(); ++rank) {
       const Status status = status_from_text(given[rank]);
       if (status.ok()) continue;
+      if (is_named(team, status.error().message)) return given[rank];
       return to_text(Error{status.error().kind, fmt::format("{}: {}", name_of(team.members()[rank]),
                                                             status.error().message)});
     }

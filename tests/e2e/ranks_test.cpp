@@ -133,6 +133,25 @@ TEST(Ranks, InterruptEndsAllOfThem) {
   EXPECT_NE(::kill(rank, 0), 0);
 }
 
+TEST(Ranks, MessagesBetweenTwoByEveryWay) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"rdma", "op=write,read,send", "direction=one", "metric=all",
+                                 "transport=tcp", "size=64KiB"},
+        {"mpi", "library=tcp", "memory=host", "metric=all", "direction=one", "size=64KiB"}}) {
+    std::vector<std::string> all = {"run"};
+    all.insert(all.end(), words.begin(), words.end());
+    all.insert(all.end(), {"--device", "fake", "--ranks", "3", "--budget", "8s", "--json"});
+    const Outcome outcome = assay_run(all);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const auto found = records(outcome);
+    EXPECT_EQ(found.size(), words[0] == "rdma" ? 6u : 2u) << outcome.err;
+    for (const nlohmann::json& record : found) {
+      EXPECT_EQ(record["status"], "passed") << record.dump();
+      EXPECT_FALSE(record["ranks"][2].contains("seconds"));  // it took no part
+    }
+  }
+}
+
 TEST(Ranks, WhoCannotStartSaysWhy) {
   // Rank 0 listens on a port of its own; nobody else comes.
   const auto begin = Clock::now();

@@ -81,6 +81,7 @@ TEST(Team, AllAgreeOnTheFirstErrorAndItsRank) {
     ASSERT_FALSE(all.ok());
     EXPECT_EQ(all.error().kind, ErrorKind::exhausted);
     EXPECT_THAT(all.error().message, AllOf(HasSubstr("rank 1 on "), HasSubstr("no memory on 1")));
+    EXPECT_EQ(agree(team, "once more", all).error().message, all.error().message);
     EXPECT_EQ(*from_rank_0(team, "telling", std::to_string(team.rank())), "0");
   });
 }
