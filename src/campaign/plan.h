@@ -47,8 +47,9 @@ struct CampaignPlan {
   std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
   double unit_timeout_seconds = 0;
   std::string device, telemetry;
-  std::uint64_t ranks = 0;  ///< for `assay run --ranks`; 0: one process, or as the environment has it
-  std::string hosts;        ///< for `assay run --hosts`
+  std::uint64_t ranks =
+      0;              ///< for `assay run --ranks`; 0: one process, or as the environment has it
+  std::string hosts;  ///< for `assay run --hosts`
   std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
   std::optional<StudyPlan> study;
 };
