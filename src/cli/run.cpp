@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "cli/run_ranks.h"
+#include "cli/run_repeat.h"
 #include "cli/run_view.h"
 #include "core/units.h"
 #include "measure/external.h"
@@ -48,6 +49,24 @@ Result<double> parse_telemetry(const std::string& text) {
   return 1 / rate;
 }
 
+Status check_repeat(const Arguments& arguments, const Request& request) {
+  if (!arguments.has("--repeat")) return {};
+  constexpr std::uint64_t most = 1000;
+  const std::string text = arguments.get("--repeat");
+  const auto times = parse_integer(text);
+  if (!times.ok() || *times < 1 || *times > most) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--repeat \"{}\" is not allowed; allowed: 1 to {}", text, most)};
+  }
+  if (request.team.place) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--repeat starts processes of its own: repeat {} as a whole, or start "
+                             "the ranks with --ranks or --hosts",
+                             request.team.place->launcher)};
+  }
+  return {};
+}
+
 Result<Request> read_request(const Arguments& arguments) {
   Request request;
   std::vector<AxisSetting> settings;
@@ -76,6 +95,7 @@ Result<Request> read_request(const Arguments& arguments) {
     request.options.barrier = *barrier;
   }
   request.team = TRY(read_team_request(arguments, request.plan));
+  TRY(check_repeat(arguments, request));
   return request;
 }
 
@@ -184,6 +204,9 @@ int measure(Request& request, Terminal& terminal) {
 int run(const Arguments& arguments, Terminal& terminal) {
   auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
+  if (arguments.has("--repeat") && !arguments.has("--dry-run")) {
+    return repeat_run(arguments, *parse_integer(arguments.get("--repeat")), terminal);
+  }
   if (arguments.has("--dry-run")) {
     print_cells(*request, terminal);
     return exit_ok;
@@ -231,6 +254,7 @@ const Command command = {
         "  assay run collective op=all_reduce size=1MiB..8GiB*4 --ranks 8\n"
         "  assay run collective --hosts node1:8,node2:8\n"
         "  mpirun -n 16 assay run collective\n"
+        "  assay run collective op=all_reduce --ranks 8 --repeat 10\n"
         "\n",
     .options =
         {
@@ -256,6 +280,8 @@ const Command command = {
              "measure with ranks on several machines, e.g. node1:8,node2:8, started over ssh; this "
              "machine comes first",
              ""},
+            {"--repeat", "N",
+             "run N times, each in processes of its own, and show the deviation over runs", ""},
             {"--patience", "TIME",
              "how long a rank may keep the others waiting before the run ends; default 2min", ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},

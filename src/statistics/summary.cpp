@@ -43,6 +43,15 @@ double median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+double sample_deviation(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const double n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (n - 1));
+}
+
 double autocorrelation(std::span<const double> values) {
   if (values.size() < 3) return 0;
   const double mean =

@@ -19,6 +19,9 @@ double quantile(std::span<const double> sorted, double q);
 /// Of non-empty `values` in any order; the mean of the middle two of an even number.
 double median(std::vector<double> values);
 
+/// Square root of the unbiased variance; 0 for fewer than 2 values.
+double sample_deviation(std::span<const double> values);
+
 /// Lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no variance.
 double autocorrelation(std::span<const double> values);
 

@@ -152,6 +152,18 @@ TEST(Ranks, MessagesBetweenTwoByEveryWay) {
   }
 }
 
+TEST(Ranks, RunsAreRepeatedAndTheirDeviationShown) {
+  std::vector<std::string> words =
+      all_reduce("4KiB,64KiB", {"--ranks", "2", "--repeat", "3", "--budget", "1s"});
+  words.erase(std::find(words.begin(), words.end(), "--json"));
+  const Outcome outcome = assay_run(words);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("run 3 of 3"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("deviation"), HasSubstr("size=4KiB"), HasSubstr("%")));
+  EXPECT_THAT(assay_run(all_reduce("4KiB", {"--repeat", "0"})).err,
+              HasSubstr("--repeat \"0\" is not allowed; allowed: 1 to 1000"));
+}
+
 TEST(Ranks, WhoCannotStartSaysWhy) {
   // Rank 0 listens on a port of its own; nobody else comes.
   const auto begin = Clock::now();
