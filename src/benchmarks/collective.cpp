@@ -43,7 +43,7 @@ class CollectiveCase final : public Case {
     // graph or while the device is held.
     TRY(lead_in(stream));
     TRY(run_next(stream));
-    TRY(stream.synchronize());
+    TRY(wait_for_ranks(communicator_, stream, *idle_, team_));
     next_ = 0;
     if (cell_.graph) TRY(agree(team_, "capturing " + operation_text(), capture(stream)));
     return {};
@@ -115,7 +115,7 @@ class CollectiveCase final : public Case {
     const auto end = first + static_cast<std::uint64_t>(nodes_);
     TRY(agree(team_, "writing the data of " + operation_text(), rewrite(stream, first, end)));
     TRY(enqueue(stream));
-    TRY(stream.synchronize());
+    TRY(wait_for_ranks(communicator_, stream, *idle_, team_));
     std::uint64_t wrong = 0;
     std::string detail;
     for (std::uint64_t turn = first; turn < end; ++turn) TRY(check(stream, turn, wrong, detail));
@@ -149,6 +149,7 @@ class CollectiveCase final : public Case {
     }
     const ColdRegions& inputs = cell_.in_place ? *receive_ : *send_;
     TRY(fill_whole(stream, inputs.whole(), elements(inputs)));
+    idle_ = TRY(device_.create_event());
     barrier_ = TRY(device_.allocate(2 * sizeof(float), MemoryKind::device));
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     return stream.synchronize();
@@ -241,6 +242,7 @@ class CollectiveCase final : public Case {
   std::optional<ColdRegions> send_, receive_;  // in place only receive_
   Buffer barrier_;
   std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Event> idle_;
   std::uint64_t next_ = 0;  // turn of the next operation
 };
 

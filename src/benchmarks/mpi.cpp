@@ -67,7 +67,7 @@ class MessageCase final : public Case {
     // Libraries connect the ranks at the first use, which must not happen while the device is held.
     TRY(lead_in(stream));
     TRY(enqueue(stream));
-    return stream.synchronize();
+    return wait_for_ranks(communicator_, stream, *idle_, team_);
   }
 
   Work work() const override {
@@ -119,7 +119,7 @@ class MessageCase final : public Case {
     const std::uint64_t first = next_, end = first + window_;
     TRY(agree(team_, "writing messages", rewrite(stream, first, end)));
     TRY(enqueue(stream));
-    TRY(stream.synchronize());
+    TRY(wait_for_ranks(communicator_, stream, *idle_, team_));
     std::uint64_t wrong = 0;
     std::string detail;
     for (std::uint64_t turn = first; turn < end && expects(); ++turn) {
@@ -148,6 +148,7 @@ class MessageCase final : public Case {
   /// Everything a rank can fail at alone.
   Status allocate(Stream& stream) {
     const std::uint64_t least = cold_bytes(device_.facts(), ranks_here(team_));
+    idle_ = TRY(device_.create_event());
     barrier_ = TRY(device_.allocate(2 * sizeof(float), MemoryKind::device));
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     if (takes_part()) {
@@ -209,6 +210,7 @@ class MessageCase final : public Case {
   std::optional<CollectiveData> data_;
   std::optional<ColdRegions> send_, receive_;
   Buffer barrier_, acknowledgement_;
+  std::unique_ptr<Event> idle_;
   std::uint64_t next_ = 0;  // turn of the next message
 };
 

@@ -65,8 +65,15 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
   if (arguments.has("--patience")) {
     const auto patience = parse_duration(arguments.get("--patience"));
     if (!patience.ok()) return about("--patience", patience.error());
+    constexpr double least = 1, most = 24 * 3600, least_silence = 5;  // ranks speak every second
+    if (*patience < least || *patience > most) {
+      return Error{ErrorKind::usage, fmt::format("--patience \"{}\" is not allowed; allowed: 1s to "
+                                                 "24h",
+                                                 arguments.get("--patience"))};
+    }
     request.patience.step_seconds = *patience;
-    request.patience.silence_seconds = std::min(request.patience.silence_seconds, *patience);
+    request.patience.silence_seconds =
+        std::clamp(*patience, least_silence, request.patience.silence_seconds);
     request.gathering_seconds = std::min(request.gathering_seconds, *patience);
   }
   const Cell* cell = first_team_cell(plan);

@@ -184,10 +184,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   catch_interrupts();
   std::vector<Trial> trials;
   for (const Settings& settings : request->candidates) {
-    if (interrupt_requested()) return exit_interrupted;
     terminal.note(fmt::format("[{}/{}] {}\n", trials.size() + 1, request->candidates.size(),
                               text_of(settings)));
     trials.push_back(try_settings(run_words(*request, binary), settings, &interrupt_requested));
+    if (interrupt_requested()) return exit_interrupted;
     if (trials.size() > 1 || !trials[0].speeds.empty()) continue;
     terminal.complain(
         fmt::format("without any setting nothing was measured: {}", trials[0].problem));

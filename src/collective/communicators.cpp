@@ -4,6 +4,7 @@
 
 #include "core/suggest.h"
 #include "team/agreement.h"
+#include "team/team_wait.h"
 
 namespace assay {
 
@@ -34,6 +35,12 @@ void Communicators::abort() {
   for (auto& [name, made] : made_) {
     if (made.ok()) (*made)->abort();
   }
+}
+
+Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {
+  Status waited = wait_idle(stream, idle, team);
+  if (!waited.ok() && !team.still_whole().ok()) communicator.abort();
+  return waited;
 }
 
 std::string_view best_communicator_kind(const Device& device, const Team& team) {

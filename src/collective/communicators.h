@@ -34,6 +34,10 @@ class Communicators {
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
 };
 
+/// Until the stream is idle, as wait_idle(). If a rank is lost meanwhile, what hangs is aborted, so
+/// that buffers can be freed.
+Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
+
 /// The name of the kind that suits a device and a team best; empty if none does.
 std::string_view best_communicator_kind(const Device& device, const Team& team);
 

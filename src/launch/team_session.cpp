@@ -93,9 +93,9 @@ Result<TeamSession> form_team(const TeamRequest& request) {
   TeamSession session;
   std::unique_ptr<Listener> listener;
   if (meeting.rank == 0) {
-    listener = TRY(Listener::open(meeting.port));
+    const bool local = !request.place && request.hosts.empty();
+    listener = TRY(Listener::open(meeting.port, local));
     if (meeting.addresses.empty()) {
-      const bool local = !request.place && request.hosts.empty();
       meeting.addresses = with_port(local ? std::vector<std::string>{"127.0.0.1"} : own_addresses(),
                                     listener->port());
     }

@@ -78,8 +78,14 @@ class Runner {
     RunOutcome outcome;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const std::optional<double> share = TRY(next_share(cells.size() - i));
-      if (!share) break;
+      if (!share) {
+        outcome.interrupted = true;
+        break;
+      }
       observer_.starting(i, cells[i]);
+      if (team_.rank() > 0 && find_benchmark(cells[i].benchmark()) == nullptr) {
+        continue;  // a command, which rank 0 refuses
+      }
       const ExternalCommand* command = command_of(cells[i]);
       if (command != nullptr) {
         TRY(measure_external(i, *command, *share));
@@ -101,7 +107,7 @@ class Runner {
       TRY(observer_.finished(i, std::move(record)));
       TRY(team_.still_whole());
     }
-    outcome.interrupted = observer_.stop_requested();
+    outcome.interrupted = outcome.interrupted || observer_.stop_requested();
     for (const auto& [name, values] : values_) {
       for (Conclusion& conclusion : find_benchmark(name)->conclusions(values)) {
         outcome.conclusions.push_back(std::move(conclusion));
@@ -150,8 +156,11 @@ class Runner {
   }
 
   Error budget_spent() const {
-    return {ErrorKind::interrupted, fmt::format("the budget of {} was spent before this cell",
-                                                format_seconds(*options_.budget_seconds))};
+    // Only rank 0 has one; the others learn from its share that it is spent.
+    return {ErrorKind::interrupted, options_.budget_seconds
+                                        ? fmt::format("the budget of {} was spent before this cell",
+                                                      format_seconds(*options_.budget_seconds))
+                                        : "the budget was spent before this cell"};
   }
 
   /// Where the other processes are met, once for every cell.
@@ -302,6 +311,7 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer, Team& team) {
   for (const Cell& cell : cells) {
+    if (team.rank() > 0) break;  // rank 0 has looked at what all measure
     const auto is_named = [&](const ExternalCommand& c) { return c.name == cell.benchmark(); };
     if (find_benchmark(cell.benchmark()) == nullptr &&
         std::none_of(options.commands.begin(), options.commands.end(), is_named)) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "device/helpers.h"
@@ -12,6 +11,7 @@
 #include "measure/stopping_rule.h"
 #include "measure/team_sample.h"
 #include "statistics/summary.h"
+#include "team/team_wait.h"
 
 namespace assay {
 namespace {
@@ -160,21 +160,7 @@ class DeviceSampler final : public Sampler {
     return {};
   }
 
-  /// Until the stream is idle. Ranks of a team poll meanwhile, because what a device waits for may
-  /// be a rank that is gone.
-  Status finish() {
-    if (team_.size() == 1) return stream_->synchronize();
-    TRY(stream_->record(*idle_));
-    auto asked = Clock::now();
-    while (!TRY(idle_->done())) {
-      if (seconds_since(asked) > 0.01) {
-        TRY(team_.still_whole());
-        asked = Clock::now();
-      }
-      std::this_thread::yield();
-    }
-    return stream_->synchronize();
-  }
+  Status finish() { return wait_idle(*stream_, *idle_, team_); }
 
   Result<Sample> take_one(Case& work, SampleSet& set) {
     if (set.cache_state == CacheState::cold) {

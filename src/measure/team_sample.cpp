@@ -68,21 +68,26 @@ Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool 
     if (!mine.ok()) return mine.error();
     return TeamSample{{*mine}, stop_asked ? StopReason::interrupted : rule(*mine)};
   }
-  const std::string decision = TRY(team.decide(
+  const auto decision = team.decide(
       "sampling", vote(mine, stop_asked),
-      [&](const std::vector<std::string>& votes) { return count_votes(team, votes, rule); }));
-  PayloadReader reader(decision);
+      [&](const std::vector<std::string>& votes) { return count_votes(team, votes, rule); });
+  // What went wrong here says more than that the others did not come.
+  if (!decision.ok()) return mine.ok() ? decision.error() : mine.error();
+  PayloadReader reader(*decision);
   TRY(status_from_text(reader.text()));
   TeamSample sample;
   sample.stop = stop_of(reader.number());
   for (int rank = 0; rank < team.size(); ++rank) {
     sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
   }
+  if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent a decision that breaks off"};
   return sample;
 }
 
 Arrivals judge_arrivals(std::vector<double> inside) {
-  constexpr double least_share = 0.2, least_seconds = 2e-4;
+  constexpr double least_share = 0.2;
+  // The word to begin reaches one rank after the other.
+  const double least_seconds = 2e-4 + 2e-5 * static_cast<double>(inside.size());
   Arrivals arrivals;
   arrivals.inside = std::move(inside);
   const auto last = std::min_element(arrivals.inside.begin(), arrivals.inside.end());

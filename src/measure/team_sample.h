@@ -35,7 +35,8 @@ struct Arrivals {
 };
 
 /// An operation in which all wait for all ends everywhere at once, so who was inside for the
-/// shortest time came last. Waiting counts from a fifth of the operation and 0.2 ms on: below, the
+/// shortest time came last. Waiting counts from a fifth of the operation and 0.2 ms, and
+/// 20 us for each rank, on: below, the
 /// messages that make ranks begin at once may be the cause.
 Arrivals judge_arrivals(std::vector<double> inside);
 

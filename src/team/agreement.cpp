@@ -42,7 +42,10 @@ Status agree(Team& team, std::string_view step, const Status& mine) {
     }
     return std::string();
   };
-  return status_from_text(TRY(team.decide(step, to_text(mine), first_error)));
+  const auto decided = team.decide(step, to_text(mine), first_error);
+  // What went wrong here says more than that the others did not come.
+  if (!decided.ok()) return mine.ok() ? decided.error() : mine.error();
+  return status_from_text(*decided);
 }
 
 Result<std::string> from_rank_0(Team& team, std::string_view step, std::string mine) {

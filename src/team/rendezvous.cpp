@@ -108,13 +108,13 @@ Result<Gathering> read_welcome(std::unique_ptr<Wire> wire, const Frame& frame, i
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::open(int port) {
+Result<std::unique_ptr<Listener>> Listener::open(int port, bool local) {
   const auto complain = [&](const char* what) {
     return Error{ErrorKind::failed, fmt::format("cannot {} port {} for the other ranks: {}", what,
                                                 port, std::strerror(errno))};
   };
   // IPv6 takes IPv4 too; a machine without IPv6 has IPv4 alone.
-  int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int socket = local ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool six = socket >= 0;
   if (!six) socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return complain("open");
@@ -128,6 +128,7 @@ Result<std::unique_ptr<Listener>> Listener::open(int port) {
   sockaddr_in any4 = {};
   any4.sin_family = AF_INET;
   any4.sin_port = any6.sin6_port;
+  if (local) any4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   auto* const address =
       six ? reinterpret_cast<sockaddr*>(&any6) : reinterpret_cast<sockaddr*>(&any4);
   socklen_t length = six ? sizeof(any6) : sizeof(any4);
@@ -209,11 +210,13 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
       const auto reply =
           greeted.ok() ? wire->wait(std::max(left.count(), 1.0)) : Result<Frame>(greeted.error());
       if (reply.ok() && reply->kind == 'w') return read_welcome(std::move(wire), *reply, size);
-      if (reply.ok()) {
-        return Error{ErrorKind::failed, fmt::format("rank 0 at {} turned rank {} away: {}",
-                                                    addresses, rank, reply->payload)};
+      if (reply.ok() && reply->kind == 'n') {
+        constexpr std::size_t most = 200;
+        return Error{ErrorKind::failed,
+                     fmt::format("rank 0 at {} turned rank {} away: {}", addresses, rank,
+                                 reply->payload.substr(0, most))};
       }
-      why = reply.error().message;
+      why = reply.ok() ? "what answers is no rank 0" : reply.error().message;
     }
     std::this_thread::sleep_for(retry_interval);
   } while (Clock::now() < end && !places.empty());

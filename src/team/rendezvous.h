@@ -17,8 +17,9 @@ namespace assay {
 /// A listening socket on every interface.
 class Listener {
  public:
-  /// `port` 0 takes any free one. Error: failed, naming the port.
-  static Result<std::unique_ptr<Listener>> open(int port);
+  /// `port` 0 takes any free one; `local`: on the loopback address alone. Error: failed, naming the
+  /// port.
+  static Result<std::unique_ptr<Listener>> open(int port, bool local = false);
   int port() const { return port_; }
   int socket() const { return socket_.number(); }
 

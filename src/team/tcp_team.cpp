@@ -36,6 +36,7 @@ struct Peer {
   bool waiting = false;     // in a call that polls still_whole()
   bool left = false;        // in good order
   std::optional<std::string> given;
+  std::string given_step;  // at which it was given
 };
 
 class TcpTeam final : public Team {
@@ -135,6 +136,11 @@ class TcpTeam final : public Team {
         lock.lock();
       }
     }
+    if (const auto parted = at_another_step(); !parted.empty() && !trouble_) {
+      lock.unlock();
+      fail(parted);
+      lock.lock();
+    }
     if (trouble_) return *trouble_;
     std::vector<std::string> given;
     for (Peer& peer : peers_) given.push_back(*std::exchange(peer.given, std::nullopt));
@@ -229,14 +235,8 @@ class TcpTeam final : public Team {
     if (frame.kind == contribution) {
       peer.count = reader.number();
       peer.step = reader.text();
-      // Rank 0 may still be on its way to this step, never at another one.
-      if (peer.count == count_ && waiting_ && peer.step != step_) {
-        const std::string text = fmt::format("{} is at \"{}\" while rank 0 is at \"{}\"",
-                                             name_of(members_[i]), peer.step, step_);
-        lock.unlock();
-        return fail(text);
-      }
       peer.given = reader.text();
+      peer.given_step = peer.step;
     } else if (frame.kind == answer && reader.number() == count_) {
       answer_ = reader.text();
     } else if (frame.kind == alive) {
@@ -327,6 +327,16 @@ class TcpTeam final : public Team {
           peers_[i].step.empty() ? "" : fmt::format(" (last seen at \"{}\")", peers_[i].step));
     }
     return fmt::format("{} did not come to \"{}\"", names, step_);
+  }
+
+  /// Whose contribution belongs to another step; empty: nobody's. Called with the mutex held.
+  std::string at_another_step() const {
+    for (std::size_t i = 1; i < peers_.size(); ++i) {
+      if (!peers_[i].given || peers_[i].given_step == step_) continue;
+      return fmt::format("{} is at \"{}\" while rank 0 is at \"{}\"", name_of(members_[i]),
+                         peers_[i].given_step, step_);
+    }
+    return {};
   }
 
   /// Who keeps the others waiting without waiting itself. Called with the mutex held.

@@ -119,7 +119,7 @@ TEST(TcpConnect, AWaitEndsWhenTheTeamBreaks) {
   team.rank(1).die();
   const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
   ASSERT_FALSE(sockets);
-  EXPECT_EQ(sockets.error().message, "rank 1 on here is gone");
+  EXPECT_EQ(sockets.error().message, "rank 1 on test-host died");
 }
 
 TEST(TcpConnect, NobodyThereNamesWhatWasTried) {
