@@ -20,6 +20,7 @@
 namespace assay {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
