@@ -86,7 +86,7 @@ class TcpTeam final : public Team {
       step_ = step;
       waiting_ = true;
     }
-    auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(std::move(mine));
+    auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
     const std::lock_guard guard(mutex_);
     waiting_ = false;
     polled_ = {};
@@ -154,7 +154,7 @@ class TcpTeam final : public Team {
   }
 
   /// Another rank: gives its own and waits for the answer.
-  Result<std::string> ask(std::string mine) {
+  Result<std::string> ask(const std::string& mine) {
     std::string payload;
     put(payload, count_);
     put(payload, step_);
@@ -248,7 +248,7 @@ class TcpTeam final : public Team {
     } else if (frame.kind == trouble_found) {
       std::string text = frame.payload;
       lock.unlock();
-      return fail(std::move(text));
+      return fail(text);
     }
     changed_.notify_all();
   }
@@ -278,7 +278,7 @@ class TcpTeam final : public Team {
                            name_of(members_[i]), members_[i].process, silence, peers_[i].step);
       }
     }
-    if (!text.empty()) fail(std::move(text));
+    if (!text.empty()) fail(text);
   }
 
   bool overdue() {
@@ -289,7 +289,7 @@ class TcpTeam final : public Team {
   // ---- Trouble ----
 
   /// The first trouble is the one that counts; all ranks learn of it.
-  void fail(std::string text) {
+  void fail(const std::string& text) {
     {
       const std::lock_guard guard(mutex_);
       if (trouble_) return;
