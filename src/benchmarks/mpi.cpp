@@ -93,14 +93,8 @@ class MessageCase final : public Case {
     return notes;
   }
 
-  /// No rank leaves a reduction of all before every rank has come to it.
   Status lead_in(Stream& stream) override {
-    if (!communicator_.queues_on_stream()) TRY(stream.synchronize());
-    CollectiveCall barrier;
-    barrier.send = barrier_.as<float>();
-    barrier.receive = barrier_.as<float>() + 1;
-    barrier.count = 1;
-    return communicator_.run(barrier, stream);
+    return start_together(communicator_, barrier_, stream);
   }
   int launches_per_sample(double seconds) const override {
     if (!(seconds > 0)) return 1;

@@ -37,6 +37,15 @@ void Communicators::abort() {
   }
 }
 
+Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream) {
+  if (!communicator.queues_on_stream()) TRY(stream.synchronize());
+  CollectiveCall barrier;
+  barrier.send = two_floats.as<float>();
+  barrier.receive = two_floats.as<float>() + 1;
+  barrier.count = 1;
+  return communicator.run(barrier, stream);
+}
+
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {
   Status waited = wait_idle(stream, idle, team);
   if (!waited.ok() && !team.still_whole().ok()) communicator.abort();

@@ -34,6 +34,10 @@ class Communicators {
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
 };
 
+/// A reduction of one element, which no rank leaves before all have come to it: `two_floats` is its
+/// device memory. What the stream holds is complete before a library that works on the host begins.
+Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream);
+
 /// Until the stream is idle, as wait_idle(). If a rank is lost meanwhile, what hangs is aborted, so
 /// that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);

@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "collective/support.h"
-#include "collective/tcp_addresses.h"
 #include "collective/tcp_links.h"
+#include "team/network_addresses.h"
 
 namespace assay {
 namespace {
@@ -106,7 +106,7 @@ class Introduction {
   }
 
   Status learn_addresses() {
-    const std::vector<NetworkAddress> own = own_addresses();
+    const std::vector<NetworkAddress> own = own_networks();
     const auto all = TRY(exchange_or_fail(team_, "addresses for TCP", give_address(own)));
     for (int peer = 0; peer <= team_.rank(); ++peer) {
       const TeamMember& member = team_.members()[static_cast<std::size_t>(peer)];

@@ -3,14 +3,14 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "system/fact_source.h"
+#include "team/network_addresses.h"
 
 namespace assay::tcp {
 namespace {
@@ -63,32 +64,6 @@ Result<bool> read_all(const Socket& socket, void* target, std::size_t bytes, Tea
 
 bool write_all(const Socket& socket, const void* source, std::size_t bytes) {
   return ::send(socket.file(), source, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
-}
-
-std::string numeric(const sockaddr* address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (address->sa_family == AF_INET) {
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text,
-                sizeof text);
-  } else if (address->sa_family == AF_INET6) {
-    const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-    if (!IN6_IS_ADDR_LINKLOCAL(&v6)) ::inet_ntop(AF_INET6, &v6, text, sizeof text);
-  }
-  return text;
-}
-
-std::vector<std::string> own_hosts() {
-  std::vector<std::string> hosts;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return hosts;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!up || entry->ifa_addr == nullptr) continue;
-    const std::string host = numeric(entry->ifa_addr);
-    if (!host.empty()) hosts.push_back(host);
-  }
-  ::freeifaddrs(list);
-  return hosts;
 }
 
 sockaddr_in6 endpoint_v6(const std::string& host, int port) {
@@ -228,7 +203,10 @@ Result<Listener> listen_here() {
   listener.address = {static_cast<std::uint64_t>(random()) << 32 | random(),
                       ntohs(v6 ? any6.sin6_port : any4.sin_port),
                       read_fact(this_machine(), "proc/sys/kernel/random/boot_id").value_or("-"),
-                      own_hosts()};
+                      {}};
+  for (const NetworkAddress& network : own_networks()) {
+    listener.address.hosts.push_back(network.text);
+  }
   return listener;
 }
 
@@ -245,7 +223,10 @@ std::string peer_name(const Socket& socket) {
   sockaddr_in6 address{};
   socklen_t length = sizeof address;
   if (::getpeername(socket.file(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
-  std::string host = numeric(reinterpret_cast<const sockaddr*>(&address));
+  std::array<char, NI_MAXHOST> text = {};
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text.data(), text.size(),
+                nullptr, 0, NI_NUMERICHOST);
+  std::string host = text.data();
   if (host.starts_with("::ffff:")) host.erase(0, std::strlen("::ffff:"));
   return host.find(':') == std::string::npos
              ? fmt::format("{}:{}", host, ntohs(address.sin6_port))

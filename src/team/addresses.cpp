@@ -2,19 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "core/child_process.h"
 #include "core/units.h"
+#include "team/network_addresses.h"
 
 namespace assay {
 namespace {
@@ -37,28 +35,9 @@ Status finish_connect(int socket, const addrinfo& to, double seconds) {
 }  // namespace
 
 std::vector<std::string> own_addresses() {
-  std::vector<std::string> addresses, loopback;
-  ifaddrs* interfaces = nullptr;
-  if (::getifaddrs(&interfaces) != 0) return {"127.0.0.1"};
-  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || (at->ifa_flags & IFF_UP) == 0) continue;
-    const int family = at->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    if (family == AF_INET6 &&
-        IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(at->ifa_addr)->sin6_addr)) {
-      continue;
-    }
-    std::array<char, NI_MAXHOST> text = {};
-    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    if (::getnameinfo(at->ifa_addr, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
-        0) {
-      continue;
-    }
-    const bool loops = (at->ifa_flags & IFF_LOOPBACK) != 0;
-    (loops ? loopback : addresses).emplace_back(text.data());
-  }
-  ::freeifaddrs(interfaces);
-  addresses.insert(addresses.end(), loopback.begin(), loopback.end());
+  std::vector<std::string> addresses;
+  for (const NetworkAddress& network : own_networks()) addresses.push_back(network.text);
+  addresses.emplace_back("127.0.0.1");
   return addresses;
 }
 

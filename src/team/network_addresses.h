@@ -17,7 +17,7 @@ struct NetworkAddress {
 
 /// Of every interface that is up, IPv4 first; neither loopback nor link-local ones, which mean
 /// something else on every host.
-std::vector<NetworkAddress> own_addresses();
+std::vector<NetworkAddress> own_networks();
 
 /// `theirs` in the order in which to try them: on the same host loopback before all else; then
 /// those on a network that is also ours. An address that is ours as well, such as a container

@@ -1,4 +1,4 @@
-#include "collective/tcp_addresses.h"
+#include "team/network_addresses.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(TcpAddresses, WhatIsNoAddressIsOnNoNetwork) {
 }
 
 TEST(TcpAddresses, OwnOnesAreUsableElsewhere) {
-  for (const NetworkAddress& own : own_addresses()) {
+  for (const NetworkAddress& own : own_networks()) {
     EXPECT_NE(own.text, "127.0.0.1");
     EXPECT_NE(own.text, "::1");
     EXPECT_NE(own.text.rfind("fe80", 0), 0u) << own.text;

@@ -1,4 +1,4 @@
-#include "collective/tcp_addresses.h"
+#include "team/network_addresses.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -62,7 +62,7 @@ bool shares_network(const NetworkAddress& ours, const std::string& theirs) {
 
 }  // namespace
 
-std::vector<NetworkAddress> own_addresses() {
+std::vector<NetworkAddress> own_networks() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
