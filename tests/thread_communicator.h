@@ -143,7 +143,7 @@ class ThreadCommunicator final : public Communicator {
     meeting_.barrier.arrive_and_wait();
     Bytes result = result_of(call);
     meeting_.barrier.arrive_and_wait();  // in place, nothing is written before all is read
-    std::memcpy(call.receive, result.data(), result.size());
+    std::copy(result.begin(), result.end(), static_cast<std::byte*>(call.receive));
     const bool barrier = call.count == 1;
     if (rank_ == meeting_.fault_rank && !barrier) {
       void* to = meeting_.fault_in_send ? const_cast<void*>(call.send) : call.receive;

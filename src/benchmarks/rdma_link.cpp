@@ -9,6 +9,7 @@
 #include "fabric/nic_choice.h"
 #include "fabric/tcp_transport.h"
 #include "fabric/verbs_transport.h"
+#include "team/agreement.h"
 
 namespace assay {
 namespace {
@@ -90,23 +91,16 @@ void add_facts(RdmaLink& link, const std::string& prefix, const std::string& tex
 
 Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
                                           const Result<std::string>& mine) {
-  std::string text =
-      mine ? "+" + *mine
-           : fmt::format("-{} {}", static_cast<int>(mine.error().kind), mine.error().message);
-  auto exchanged = team.exchange(step, std::move(text));
+  // '+' and what is given, or the error.
+  auto exchanged = team.exchange(step, mine ? "+" + *mine : to_text(mine.error()));
   if (!exchanged) return mine ? exchanged.error() : mine.error();  // the cause, if it is known here
-  std::vector<std::string>& given = *exchanged;
-  for (std::size_t rank = 0; rank < given.size(); ++rank) {
-    if (given[rank].starts_with('+')) {
-      given[rank].erase(0, 1);
-      continue;
-    }
-    const std::size_t space = std::min(given[rank].find(' '), given[rank].size() - 1);
-    const auto kind = parse_integer(given[rank].substr(1, space - 1));
-    return Error{
-        kind ? static_cast<ErrorKind>(*kind) : ErrorKind::failed,
-        fmt::format("{}: {}", name_of(team.members()[rank]), given[rank].substr(space + 1))};
+  std::vector<Status> statuses;
+  for (std::string& given : *exchanged) {
+    const bool gave = given.starts_with('+');
+    statuses.push_back(gave ? Status() : status_from_text(given));
+    if (gave) given.erase(0, 1);
   }
+  TRY(first_error(team, statuses));
   return exchanged;
 }
 

@@ -187,8 +187,8 @@ Status RdmaTraffic::no_news() {
   const double patience = patience_seconds + bytes / slowest_network;
   if (std::chrono::duration<double>(Clock::now() - last_news_).count() > patience) {
     const auto peer = static_cast<std::size_t>(first_ ? settings_.to : settings_.from);
-    return Error{ErrorKind::failed, fmt::format("no messages from {} for {:.0f} s",
-                                                name_of(team_.members()[peer]), patience)};
+    return Error{ErrorKind::silence, fmt::format("no messages from {} for {:.0f} s",
+                                                 name_of(team_.members()[peer]), patience)};
   }
   return team_.still_whole();
 }

@@ -17,6 +17,7 @@ ExitCode exit_code_of(ErrorKind kind) {
       return exit_usage;
     case ErrorKind::unavailable:
     case ErrorKind::unsupported:
+    case ErrorKind::silence:
     case ErrorKind::failed:
       return exit_nothing_ran;
     case ErrorKind::exhausted:

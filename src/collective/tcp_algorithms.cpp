@@ -188,7 +188,7 @@ class TcpOperation {
     const std::vector<Part> pieces = pieces_of(0, bytes_);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const Part& part = pieces[i];
-      std::byte* slot = between + i % chain_pieces * tcp_piece_bytes;
+      std::byte* slot = between == nullptr ? nullptr : between + i % chain_pieces * tcp_piece_bytes;
       const std::byte* own = send_ + part.offset;
       if (!last) stream_.sends.push_back({first ? own : slot, part.bytes});
       if (first) continue;

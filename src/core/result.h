@@ -17,6 +17,7 @@ enum class ErrorKind {
   exhausted,     ///< out of memory, disk or another finite resource
   verification,  ///< a result was computed and is wrong
   interrupted,   ///< the user or the system asked to stop
+  silence,       ///< another rank was waited for in vain; its own error, if it has one, says why
   failed,        ///< a call that should have worked did not
 };
 

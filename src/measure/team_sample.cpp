@@ -34,21 +34,19 @@ std::string count_votes(const Team& team, const std::vector<std::string>& votes,
                         const std::function<std::optional<StopReason>(double)>& rule) {
   TeamSample sample;
   bool stop_asked = false;
-  std::string error;
-  for (std::size_t rank = 0; rank < votes.size(); ++rank) {
-    PayloadReader reader(votes[rank]);
-    const Status status = status_from_text(reader.text());
+  std::vector<Status> statuses;
+  for (const std::string& vote : votes) {
+    PayloadReader reader(vote);
+    statuses.push_back(status_from_text(reader.text()));
     sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
     stop_asked = stop_asked || reader.number() != 0;
-    if (status.ok() || !error.empty()) continue;
-    error = to_text(
-        Error{status.error().kind, name_of(team.members()[rank]) + ": " + status.error().message});
   }
-  if (error.empty()) {
+  const Status agreed = first_error(team, statuses);
+  if (agreed.ok()) {
     sample.stop = stop_asked ? StopReason::interrupted : rule(sample.slowest());
   }
   std::string decision;
-  put(decision, error);
+  put(decision, to_text(agreed));
   put(decision, code_of(sample.stop));
   for (const double seconds : sample.by_rank) {
     put(decision, std::bit_cast<std::uint64_t>(seconds));

@@ -30,19 +30,27 @@ bool is_named(const Team& team, const std::string& message) {
 
 }  // namespace
 
+Status first_error(const Team& team, const std::vector<Status>& statuses) {
+  std::size_t first = statuses.size();
+  for (std::size_t rank = 0; rank < statuses.size(); ++rank) {
+    if (statuses[rank].ok()) continue;
+    const bool heard_cause = statuses[rank].error().kind != ErrorKind::silence;
+    if (heard_cause || first == statuses.size()) first = rank;
+    if (heard_cause) break;
+  }
+  if (first == statuses.size()) return {};
+  const Error& error = statuses[first].error();
+  if (is_named(team, error.message)) return error;
+  return Error{error.kind, fmt::format("{}: {}", name_of(team.members()[first]), error.message)};
+}
+
 Status agree(Team& team, std::string_view step, const Status& mine) {
   if (team.size() == 1) return mine;
-  const auto first_error = [&](const std::vector<std::string>& given) {
-    for (std::size_t rank = 0; rank < given.size(); ++rank) {
-      const Status status = status_from_text(given[rank]);
-      if (status.ok()) continue;
-      if (is_named(team, status.error().message)) return given[rank];
-      return to_text(Error{status.error().kind, fmt::format("{}: {}", name_of(team.members()[rank]),
-                                                            status.error().message)});
-    }
-    return std::string();
-  };
-  const auto decided = team.decide(step, to_text(mine), first_error);
+  const auto decided = team.decide(step, to_text(mine), [&](const std::vector<std::string>& given) {
+    std::vector<Status> statuses;
+    for (const std::string& text : given) statuses.push_back(status_from_text(text));
+    return to_text(first_error(team, statuses));
+  });
   // What went wrong here says more than that the others did not come.
   if (!decided.ok()) return mine.ok() ? decided.error() : mine.error();
   return status_from_text(*decided);

@@ -3,14 +3,19 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "team/team.h"
 
 namespace assay {
 
-/// Ok if `mine` is ok on every rank; else the same error on all: that of the first rank that has
-/// one, with its name. Error also as Team::exchange.
+/// Ok if all of `statuses`, one per rank, are; else the error of the first rank whose error is not
+/// another one's silence, or of the first, with the rank's name.
+Status first_error(const Team& team, const std::vector<Status>& statuses);
+
+/// Ok if `mine` is ok on every rank; else the same error on all: first_error(). Error also as
+/// Team::exchange.
 Status agree(Team& team, std::string_view step, const Status& mine);
 
 /// The text that rank 0 gives, on all ranks. Error: as Team::exchange.

@@ -86,6 +86,19 @@ TEST(Team, AllAgreeOnTheFirstErrorAndItsRank) {
   });
 }
 
+TEST(Team, TheSilenceOfARankIsNoReasonWhereAnotherGivesOne) {
+  with_team(3, {}, [](Team& team) {
+    const Error errors[] = {{ErrorKind::silence, "nothing from rank 1"},
+                            {ErrorKind::failed, "the cable is out"},
+                            {ErrorKind::silence, "nothing from rank 1"}};
+    const Status all = agree(team, "sending", errors[team.rank()]);
+    EXPECT_THAT(all.error().message, AllOf(HasSubstr("rank 1 on "), HasSubstr("cable is out")));
+    const Status silent = team.rank() == 1 ? Status() : Status(errors[team.rank()]);
+    EXPECT_THAT(agree(team, "sending again", silent).error().message,
+                AllOf(HasSubstr("rank 0 on "), HasSubstr("nothing from rank 1")));
+  });
+}
+
 TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
   TeamPatience patience;
   patience.step_seconds = 0.3;
