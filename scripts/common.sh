@@ -3,7 +3,8 @@
 
 # What building and running needs; names are the same on Debian 12 and Ubuntu 24.04.
 build_packages="g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev
-  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libsqlite3-dev libjs-vega"
+  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libsqlite3-dev
+  libssl-dev rapidjson-dev libjs-vega"
 # Matrix products on the CPU; the package carries oneDNN's major version in its name.
 blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev

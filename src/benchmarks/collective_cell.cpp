@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-std::vector<Axis> make_axes() {
+std::vector<Axis> make_collective_axes() {
   return {
       {.name = "op",
        .description = "the operation; send_recv is a ring: to the next rank, from the one before",
@@ -60,7 +60,7 @@ std::vector<std::string> library_choices() {
 }
 
 const std::vector<Axis>& collective_axes() {
-  static const std::vector<Axis> axes = make_axes();
+  static const std::vector<Axis> axes = make_collective_axes();
   return axes;
 }
 

@@ -58,7 +58,7 @@ std::vector<std::string> with_auto(std::vector<std::string> names) {
   return names;
 }
 
-std::vector<Axis> make_axes() {
+std::vector<Axis> make_gemm_axes() {
   std::vector<std::string> epilogue_names;
   for (const NamedEpilogue& entry : epilogues) epilogue_names.emplace_back(entry.name);
   std::vector<std::string> layout_choices = layouts;
@@ -141,7 +141,7 @@ bool is_nonlinear(Epilogue epilogue) {
 }  // namespace
 
 const std::vector<Axis>& gemm_axes() {
-  static const std::vector<Axis> axes = make_axes();
+  static const std::vector<Axis> axes = make_gemm_axes();
   return axes;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 namespace assay::cli {
 namespace {
@@ -38,6 +39,13 @@ const std::vector<Option>& common_options() {
       {"--help", "", "this text", ""},
   };
   return options;
+}
+
+std::vector<std::string> Arguments::all(std::string_view option) const {
+  std::vector<std::string> values;
+  std::istringstream lines(get(option));
+  for (std::string line; std::getline(lines, line);) values.push_back(line);
+  return values;
 }
 
 }  // namespace assay::cli

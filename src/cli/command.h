@@ -19,18 +19,22 @@ struct Option {
   std::string_view value;     ///< placeholder, "NAME"; empty: a flag
   std::string_view help;      ///< one sentence, no full stop
   std::string_view complete;  ///< words for completion, or "folder"
+  bool repeats = false;       ///< may be given several times
 };
 
 /// What the user wrote, split by the parser and not yet judged.
 struct Arguments {
   std::vector<std::string> positionals;
-  std::map<std::string, std::string, std::less<>> options;  ///< by name; flags map to "1"
+  /// By name; flags map to "1", what was given several times to one line each.
+  std::map<std::string, std::string, std::less<>> options;
 
   bool has(std::string_view option) const { return options.find(option) != options.end(); }
   std::string get(std::string_view option, std::string_view otherwise = "") const {
     const auto at = options.find(option);
     return at == options.end() ? std::string(otherwise) : at->second;
   }
+  /// Of an option that repeats.
+  std::vector<std::string> all(std::string_view option) const;
 };
 
 struct Command {

@@ -55,7 +55,9 @@ Result<Arguments> split(const Command& command, const std::vector<std::string>& 
     const auto option = std::find_if(options.begin(), options.end(),
                                      [&](const Option& known) { return known.name == name; });
     if (option == options.end()) return unknown_option(command, options, name);
-    if (arguments.has(name)) return wrong(fmt::format("{} is given twice", name));
+    if (arguments.has(name) && !option->repeats) {
+      return wrong(fmt::format("{} is given twice", name));
+    }
     std::string value = "1";
     if (option->value.empty()) {
       if (equals != std::string::npos) return wrong(fmt::format("{} takes no value", name));
@@ -69,7 +71,8 @@ Result<Arguments> split(const Command& command, const std::vector<std::string>& 
     if (value.empty()) {
       return wrong(fmt::format("{} needs a value: {} {}", name, name, option->value));
     }
-    arguments.options[name] = std::move(value);
+    std::string& kept = arguments.options[name];
+    kept = kept.empty() ? std::move(value) : kept + '\n' + value;
   }
   return arguments;
 }

@@ -16,7 +16,7 @@ constexpr std::size_t least_links = 4;
 constexpr std::size_t least_of_endpoint = 2;
 
 /// The links of one direction of one endpoint.
-struct Side {
+struct LinkEnd {
   std::vector<double> rates;
   bool all_odd = true;
 
@@ -29,7 +29,7 @@ struct Side {
 
 struct Ends {
   std::string name;
-  Side sends, receives;
+  LinkEnd sends, receives;
 };
 
 /// All endpoints in the order in which they first appear.
@@ -50,7 +50,7 @@ class EndsByName {
 OddEndpoint odd_endpoint(const Ends& ends, double middle) {
   OddEndpoint odd{ends.name, ends.sends.is_odd(), ends.receives.is_odd(), 0};
   std::vector<double> rates;
-  for (const Side* side : {&ends.sends, &ends.receives}) {
+  for (const LinkEnd* side : {&ends.sends, &ends.receives}) {
     if (side->is_odd()) rates.insert(rates.end(), side->rates.begin(), side->rates.end());
   }
   odd.ratio = median(std::move(rates)) / middle;

@@ -14,12 +14,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Intent multi_node = [] {
-  Intent intent;
-  intent.multi_node = true;
-  return intent;
-}();
-
 /// An extended capability's first four bytes.
 void put_capability(std::string& bytes, std::size_t at, unsigned id, std::size_t next) {
   bytes[at] = static_cast<char>(id);
@@ -100,14 +94,14 @@ TEST(DoctorNetwork, IommuIsJudgedByWhatCrossesIt) {
   machine.write("sys/kernel/iommu_groups/1/type", "DMA-FQ\n");
   machine.link(Slot{0, 0}.folder() + "/iommu_group", "sys/kernel/iommu_groups/1");
   EXPECT_THAT(lines(machine, {}, {"iommu"}), ElementsAre("WARN iommu: translating (DMA-FQ)"));
-  EXPECT_THAT(lines(machine, multi_node, {"iommu"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"iommu"}),
               ElementsAre("FAIL iommu: translating (DMA-FQ)"));
 }
 
 TEST(DoctorNetwork, NodesNeedRdma) {
-  EXPECT_THAT(lines(mi300x_cpx(), multi_node, {"nic-link"}),
+  EXPECT_THAT(lines(mi300x_cpx(), multi_node(), {"nic-link"}),
               ElementsAre("FAIL nic-link: no RDMA device in /sys/class/infiniband"));
-  EXPECT_THAT(lines(mi300x_spx(), multi_node, {"nic-link"}),
+  EXPECT_THAT(lines(mi300x_spx(), multi_node(), {"nic-link"}),
               Contains("FAIL nic-link [mlx5_7]: DOWN, 400 Gb/s, Ethernet"));
   MemoryMachine machine = mi355x();
   machine.write("sys/class/infiniband/mlx5_3/ports/1/rate", "100 Gb/sec (4X EDR)\n");
@@ -123,13 +117,13 @@ TEST(DoctorNetwork, GidsOfRoce) {
               ElementsAre("WARN nic-gid [mlx5_0]: RoCE v2 with a link-local address only",
                           "PASS nic-gid [mlx5_1-7]: RoCE v2 at index 3"));
   machine.erase(port + "gid_attrs/types/3");
-  EXPECT_THAT(lines(machine, multi_node, {"nic-gid"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"nic-gid"}),
               Contains("FAIL nic-gid [mlx5_0]: no RoCE v2 GID"));
   machine.erase(port + "gid_attrs/types/0");
-  EXPECT_THAT(lines(machine, multi_node, {"nic-gid"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"nic-gid"}),
               Contains("UNKNOWN nic-gid [mlx5_0]: the GID table is not to be seen from here"));
   machine.set("NCCL_IB_GID_INDEX", "0");
-  EXPECT_THAT(lines(machine, multi_node, {"nic-gid"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"nic-gid"}),
               ElementsAre("FAIL nic-gid [mlx5_0]: NCCL_IB_GID_INDEX=0: no such GID",
                           "FAIL nic-gid [mlx5_1-7]: NCCL_IB_GID_INDEX=0: IB/RoCE v1"));
 }
@@ -161,7 +155,7 @@ TEST(DoctorNetwork, VerbsDevices) {
                           "WARN rdma-permissions [/dev/infiniband/uverbs1]: does not exist",
                           "UNKNOWN rdma-permissions [/dev/infiniband/uverbs2]: not in the capture",
                           "PASS rdma-permissions [/dev/infiniband/uverbs3-7]: may be opened"));
-  EXPECT_THAT(lines(machine, multi_node, ids),
+  EXPECT_THAT(lines(machine, multi_node(), ids),
               Contains("FAIL rdma-permissions [/dev/infiniband/uverbs0]: permission denied"));
 }
 
@@ -175,7 +169,7 @@ TEST(DoctorNetwork, GpusFarFromEveryNic) {
                           "WARN gpu-nic-affinity [GPU 4-7]: no NIC on NUMA node 1"));
   machine.write(amd_folder(7) + "/numa_node", "-1\n");
   EXPECT_THAT(
-      lines(machine, multi_node, {"gpu-nic-affinity"}),
+      lines(machine, multi_node(), {"gpu-nic-affinity"}),
       testing::IsSupersetOf({"FAIL gpu-nic-affinity [GPU 4-6]: no NIC on NUMA node 1",
                              "UNKNOWN gpu-nic-affinity [GPU 7 (0000:83:00.0)]: the firmware "
                              "does not say on which NUMA node the GPU is"}));
@@ -184,12 +178,12 @@ TEST(DoctorNetwork, GpusFarFromEveryNic) {
 TEST(DoctorNetwork, WaysFromNicToGpuMemory) {
   MemoryMachine machine = mi355x();
   machine.write("boot/config-6.8.0-60-generic", "CONFIG_PCI_P2PDMA=y\n");
-  EXPECT_THAT(lines(machine, multi_node, {"gpudirect-rdma"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"gpudirect-rdma"}),
               ElementsAre("FAIL gpudirect-rdma [AMD]: no peer memory, and the kernel lacks "
                           "CONFIG_DMABUF_MOVE_NOTIFY=y"));
   machine.withhold("boot/config-6.8.0-60-generic");
   EXPECT_THAT(
-      lines(machine, multi_node, {"gpudirect-rdma"}),
+      lines(machine, multi_node(), {"gpudirect-rdma"}),
       ElementsAre(HasSubstr("UNKNOWN gpudirect-rdma [AMD]: no peer memory, and the kernel's "
                             "options are not to be seen")));
   machine.write("proc/sys/kernel/osrelease", "5.4.0-1-generic\n");
@@ -198,11 +192,11 @@ TEST(DoctorNetwork, WaysFromNicToGpuMemory) {
                           "for RDMA"));
   machine = h200_node();
   machine.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module\n");
-  EXPECT_THAT(lines(machine, multi_node, {"gpudirect-rdma"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"gpudirect-rdma"}),
               ElementsAre("FAIL gpudirect-rdma [NVIDIA]: neither nvidia_peermem nor open kernel "
                           "modules"));
   machine.write("sys/module/nvidia_peermem/version", "580\n");
-  EXPECT_THAT(lines(machine, multi_node, {"gpudirect-rdma"}),
+  EXPECT_THAT(lines(machine, multi_node(), {"gpudirect-rdma"}),
               ElementsAre("PASS gpudirect-rdma [NVIDIA]: peer memory"));
 }
 

@@ -25,7 +25,7 @@ struct RequestLog {
   int target = 0;         ///< which server, from 0
   double scheduled = 0;   ///< when the arrival plan has it; in a closed loop, `due`
   double due = 0;     ///< when it could be sent: `scheduled`, or later under a cap on concurrency
-  double sent = -1;   ///< just before its first byte was given to the socket
+  double sent = -1;   ///< when its connection got it, and opened first if it was new
   double first = -1;  ///< its first token event
   double last = -1;   ///< its last token event
   double end = -1;    ///< the reply was whole, or the error was known
@@ -33,6 +33,7 @@ struct RequestLog {
   std::vector<float> gaps;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
+  bool resent = false;   ///< its connection, kept from an earlier reply, was closed before this one
   bool counted = false;  ///< the tokens are the server's `usage`; else events stand for tokens
   int status = 0;        ///< of HTTP; 0: none came
   ReplyEnd reply_end = ReplyEnd::unfinished;

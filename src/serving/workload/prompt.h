@@ -28,6 +28,8 @@ class Prompts {
   /// Of request `index` < size(); always the same. Turns of a conversation are neighbours, in
   /// order.
   virtual Prompt at(std::size_t index) const = 0;
+  /// Whether request `index` is a later turn of the conversation that `index` - 1 belongs to.
+  virtual bool follows(std::size_t /*index*/) const { return false; }
   /// Seconds after the beginning at which request `index` was sent when it was recorded; negative:
   /// the data do not say.
   virtual double recorded_seconds(std::size_t /*index*/) const { return -1; }

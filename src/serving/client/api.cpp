@@ -1,0 +1,120 @@
+#include "serving/client/api.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> api_names = {"completions", "chat", "llamacpp", "tgi"};
+
+/// A conversation as one text, for servers that know no roles.
+std::string whole_text(const Prompt& prompt, const std::vector<Exchange>& before) {
+  std::string text;
+  for (const Exchange& exchange : before) text += exchange.asked + exchange.answered;
+  return text + prompt.text;
+}
+
+Json prompt_json(const Prompt& prompt, const std::vector<Exchange>& before) {
+  if (!prompt.ids.empty()) return prompt.ids;
+  return whole_text(prompt, before);
+}
+
+Json messages_json(const Prompt& prompt, const std::vector<Exchange>& before) {
+  Json messages = Json::array();
+  for (const Exchange& exchange : before) {
+    messages.push_back({{"role", "user"}, {"content", exchange.asked}});
+    messages.push_back({{"role", "assistant"}, {"content", exchange.answered}});
+  }
+  messages.push_back({{"role", "user"}, {"content", prompt.text}});
+  return messages;
+}
+
+Json openai(const RequestOptions& options, const Prompt& prompt,
+            const std::vector<Exchange>& before) {
+  Json json = Json::object();
+  if (!options.model.empty()) json["model"] = options.model;
+  const bool chat = options.api == Api::chat;
+  if (chat) {
+    json["messages"] = messages_json(prompt, before);
+  } else {
+    json["prompt"] = prompt_json(prompt, before);
+  }
+  if (prompt.output_tokens > 0) {
+    json[chat ? "max_completion_tokens" : "max_tokens"] = prompt.output_tokens;
+  }
+  json["stream"] = options.stream;
+  if (options.stream) json["stream_options"] = {{"include_usage", true}};
+  if (options.ignore_eos) {
+    json["ignore_eos"] = true;
+    if (prompt.output_tokens > 0) json["min_tokens"] = prompt.output_tokens;
+  }
+  return json;
+}
+
+Json llamacpp(const RequestOptions& options, const Prompt& prompt,
+              const std::vector<Exchange>& before) {
+  // Its cache of prompts is on by default, which repeated runs would measure instead.
+  Json json = {
+      {"prompt", prompt_json(prompt, before)}, {"stream", options.stream}, {"cache_prompt", false}};
+  if (prompt.output_tokens > 0) json["n_predict"] = prompt.output_tokens;
+  if (options.ignore_eos) json["ignore_eos"] = true;
+  return json;
+}
+
+Json tgi(const Prompt& prompt, const std::vector<Exchange>& before) {
+  Json parameters = {{"details", true}, {"decoder_input_details", false}};
+  if (prompt.output_tokens > 0) parameters["max_new_tokens"] = prompt.output_tokens;
+  return {{"inputs", whole_text(prompt, before)}, {"parameters", std::move(parameters)}};
+}
+
+}  // namespace
+
+std::string_view name_of(Api api) {
+  return api_names[static_cast<std::size_t>(api)];
+}
+
+Result<Api> parse_api(std::string_view name) {
+  for (std::size_t i = 0; i < api_names.size(); ++i) {
+    if (api_names[i] == name) return static_cast<Api>(i);
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("unknown API \"{}\"; there are {}", name, fmt::join(api_names, ", "))};
+}
+
+bool takes_ids(Api api) {
+  return api == Api::completions || api == Api::llamacpp;
+}
+
+std::string_view path_of(const RequestOptions& options) {
+  switch (options.api) {
+    case Api::completions:
+      return "/v1/completions";
+    case Api::chat:
+      return "/v1/chat/completions";
+    case Api::llamacpp:
+      return "/completion";
+    case Api::tgi:
+      break;
+  }
+  return options.stream ? "/generate_stream" : "/generate";
+}
+
+std::string body_of(const RequestOptions& options, const Prompt& prompt,
+                    const std::vector<Exchange>& before) {
+  Json json;
+  if (options.api == Api::tgi) {
+    json = tgi(prompt, before);
+  } else if (options.api == Api::llamacpp) {
+    json = llamacpp(options, prompt, before);
+  } else {
+    json = openai(options, prompt, before);
+  }
+  for (const auto& [key, value] : options.extra.items()) json[key] = value;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+// The ways servers are asked: paths and bodies of requests.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "serving/workload/prompt.h"
+
+namespace assay {
+
+enum class Api {
+  completions,  ///< OpenAI's /v1/completions: vLLM, SGLang, llama.cpp and others
+  chat,         ///< OpenAI's /v1/chat/completions
+  llamacpp,     ///< llama.cpp's own /completion
+  tgi,          ///< Text Generation Inference's own /generate_stream and /generate
+};
+
+/// "completions", "chat", "llamacpp", "tgi"
+std::string_view name_of(Api api);
+/// Error: usage, with the names there are.
+Result<Api> parse_api(std::string_view name);
+
+struct RequestOptions {
+  Api api = Api::completions;
+  std::string model;  ///< empty: none is named
+  bool stream = true;
+  bool ignore_eos = false;  ///< go on to the length asked for, where the server can
+  nlohmann::ordered_json extra = nlohmann::ordered_json::object();  ///< members put over ours
+};
+
+/// What was said before this turn of a conversation.
+struct Exchange {
+  std::string asked, answered;
+};
+
+std::string_view path_of(const RequestOptions& options);
+
+/// The JSON body. Token ids go only where the server takes them: Api::completions and
+/// Api::llamacpp. What is no UTF-8 is replaced.
+std::string body_of(const RequestOptions& options, const Prompt& prompt,
+                    const std::vector<Exchange>& before);
+
+/// Whether the server takes token ids for a prompt.
+bool takes_ids(Api api);
+
+}  // namespace assay

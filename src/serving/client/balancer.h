@@ -1,0 +1,40 @@
+// Which of several servers gets the next request.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+#include "core/result.h"
+
+namespace assay {
+
+enum class Balance {
+  least,   ///< the one with the fewest requests in flight; among equals, in turns
+  turns,   ///< round-robin
+  random,  ///< each with the same chance
+};
+
+std::string_view name_of(Balance balance);
+/// "least-connections", "round-robin", "random". Error: usage.
+Result<Balance> parse_balance(std::string_view name);
+
+class Balancer {
+ public:
+  /// `targets` > 0.
+  Balancer(Balance balance, std::size_t targets, std::uint64_t seed);
+  /// Which one, counted as in flight until done().
+  std::size_t choose();
+  void done(std::size_t target) { --in_flight_[target]; }
+
+ private:
+  std::size_t fewest();
+
+  Balance balance_;
+  std::vector<std::size_t> in_flight_;
+  std::size_t turn_ = 0;
+  Random random_;
+};
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// A server as sockets see it: its address found, its certificate's rules chosen, once for all
+// connections.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+
+#include "core/result.h"
+#include "serving/client/url.h"
+
+namespace assay {
+
+struct Endpoint {
+  Url url;
+  boost::asio::ip::tcp::endpoint address;
+  std::shared_ptr<boost::asio::ssl::context> tls;  ///< null: plain TCP
+};
+
+/// Looks the host up and takes the first of its addresses that accepts a connection. `insecure`:
+/// certificates are not checked. Error: unavailable, naming the URL and what failed.
+Result<Endpoint> find_endpoint(const Url& url, bool insecure);
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// One request under way: its reply read as it comes, its log filled in.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "serving/client/api.h"
+#include "serving/client/event_stream.h"
+#include "serving/client/http_connection.h"
+#include "serving/client/reply_event.h"
+#include "serving/results/request_log.h"
+
+namespace assay {
+
+using LoadClock = std::chrono::steady_clock;
+
+class Flight final : public ReplyReader {
+ public:
+  /// Makes a new connection to the same server.
+  using Connect = std::function<std::shared_ptr<HttpConnection>()>;
+
+  /// `begin`: of the run, what the log's times count from. `landed` is called once, last of all.
+  Flight(RequestLog log, const RequestOptions& options, LoadClock::time_point begin, bool keep_text,
+         Connect connect, std::function<void(Flight&)> landed);
+
+  void send(std::shared_ptr<HttpConnection> connection, std::string request);
+  /// Ends it from this side.
+  void give_up(ReplyEnd how, std::string_view why);
+
+  RequestLog& log() { return log_; }
+  const std::string& text() const { return text_; }
+  const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
+  std::uint64_t events() const { return events_; }
+  /// Seconds of the run when the server was last heard of, or the request was sent.
+  double heard() const { return heard_; }
+
+  void on_status(int status) override;
+  bool on_body(std::string_view bytes) override;
+  void on_end(ReplyEnd end, std::string_view error) override;
+
+ private:
+  double now() const;
+  bool resend();
+  void take_event(std::string_view data, double time);
+  void take_token(double time);
+  void take_counts();
+  void judge(ReplyEnd end, std::string_view error);
+
+  RequestLog log_;
+  const RequestOptions& options_;
+  const LoadClock::time_point begin_;
+  const bool keep_text_;
+  const Connect connect_;
+  std::function<void(Flight&)> landed_;
+  std::shared_ptr<HttpConnection> connection_;
+  EventStream stream_;
+  ReplyEvent event_;
+  std::string whole_;  ///< the body of a reply that is no stream
+  std::string text_;
+  double heard_ = 0;
+  std::uint64_t events_ = 0;
+  bool done_ = false, nonsense_ = false;
+};
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+// A request outside the load: to see that a server is there, for its models and its metrics.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "serving/client/endpoint.h"
+
+namespace assay {
+
+struct HttpReply {
+  int status = 0;
+  std::string body;  ///< at most 64 MiB
+};
+
+/// Waits for the reply. `fields`: lines "Name: value\r\n". Error: unavailable, naming the URL, what
+/// failed and, after `seconds`, that.
+Result<HttpReply> http_call(const Endpoint& endpoint, std::string_view method,
+                            std::string_view path, std::string_view fields, std::string_view body,
+                            double seconds);
+
+}  // namespace assay

@@ -1,0 +1,269 @@
+#include "serving/client/http_connection.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <limits>
+#include <optional>
+
+namespace assay {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::beast::string_view;
+using boost::system::error_code;
+
+constexpr std::uint32_t most_header_bytes = 64 << 10;
+constexpr std::size_t read_bytes = 16 << 10;
+
+std::string_view view_of(string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// Gives what a reply says straight to its reader.
+class ReplyParser final : public http::basic_parser<false> {
+ public:
+  explicit ReplyParser(ReplyReader& reader) : reader_(reader) {
+    header_limit(most_header_bytes);
+    body_limit(std::numeric_limits<std::uint64_t>::max());  // readers have limits of their own
+    eager(true);
+  }
+  bool refused() const { return refused_; }
+
+ private:
+  void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
+  void on_response_impl(int status, string_view, int, error_code&) override {
+    reader_.on_status(status);
+  }
+  void on_field_impl(http::field, string_view, string_view, error_code&) override {}
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(boost::optional<std::uint64_t> const&, error_code&) override {}
+  std::size_t on_body_impl(string_view body, error_code& error) override {
+    return take(body, error);
+  }
+  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code& error) override {
+    return take(body, error);
+  }
+  void on_finish_impl(error_code&) override {}
+
+  std::size_t take(string_view body, error_code& error) {
+    if (!reader_.on_body(view_of(body))) {
+      refused_ = true;
+      error = http::error::unexpected_body;
+    }
+    return body.size();
+  }
+
+  ReplyReader& reader_;
+  bool refused_ = false;
+};
+
+class Connection final : public HttpConnection {
+ public:
+  Connection(asio::io_context& loop, const Endpoint& endpoint)
+      : endpoint_(endpoint), socket_(loop) {}
+
+  void ask(std::string request, ReplyReader& reader) override {
+    request_ = std::move(request);
+    reader_ = &reader;
+    parser_.emplace(reader);
+    begun_ = false;
+    if (open_) {
+      write();
+    } else {
+      connect();
+    }
+  }
+
+  bool is_open() const override { return open_; }
+  int replies() const override { return replies_; }
+  std::string take_request() override { return std::move(request_); }
+
+  void close() override {
+    reader_ = nullptr;
+    open_ = false;
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+ private:
+  std::shared_ptr<Connection> self() {
+    return std::static_pointer_cast<Connection>(shared_from_this());
+  }
+
+  void connect() {
+    socket_.async_connect(endpoint_.address, [me = self()](const error_code& error) {
+      if (me->reader_ == nullptr) return;
+      if (error) return me->end(ReplyEnd::unconnected, "connecting: " + error.message());
+      error_code unimportant;
+      me->socket_.set_option(asio::ip::tcp::no_delay(true), unimportant);
+      if (me->endpoint_.tls == nullptr) return me->connected();
+      me->shake_hands();
+    });
+  }
+
+  void shake_hands() {
+    tls_ = std::make_unique<Tls>(socket_, *endpoint_.tls);
+    const std::string& host = endpoint_.url.host;
+    SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+    error_code error;
+    if (SSL_get_verify_mode(tls_->native_handle()) != SSL_VERIFY_NONE) {
+      tls_->set_verify_callback(asio::ssl::rfc2818_verification(host), error);
+    }
+    tls_->async_handshake(asio::ssl::stream_base::client, [me = self()](const error_code& failed) {
+      if (me->reader_ == nullptr) return;
+      if (failed) return me->end(ReplyEnd::unconnected, "TLS: " + failed.message());
+      me->connected();
+    });
+  }
+
+  void connected() {
+    open_ = true;
+    write();
+  }
+
+  void write() {
+    writing_ = true;
+    const auto written = [me = self()](const error_code& error, std::size_t) {
+      me->writing_ = false;
+      if (me->reader_ == nullptr || !error) return;
+      me->end(ReplyEnd::broken, "sending: " + error.message());
+    };
+    const auto bytes = asio::buffer(request_);
+    if (tls_) {
+      asio::async_write(*tls_, bytes, written);
+    } else {
+      asio::async_write(socket_, bytes, written);
+    }
+    read();
+  }
+
+  /// One read is always under way: so a server that closes an idle connection is noticed before the
+  /// next request, not by it.
+  void read() {
+    if (reading_) return;
+    reading_ = true;
+    const auto came = [me = self()](const error_code& error, std::size_t bytes) {
+      me->reading_ = false;
+      me->take(error, bytes);
+    };
+    if (tls_) {
+      tls_->async_read_some(asio::buffer(buffer_), came);
+    } else {
+      socket_.async_read_some(asio::buffer(buffer_), came);
+    }
+  }
+
+  void take(const error_code& error, std::size_t bytes) {
+    if (error == asio::error::operation_aborted) return;
+    if (reader_ == nullptr) {  // idle: the server may close, and has nothing to say
+      open_ = false;
+      return;
+    }
+    if (error) return cut_off(error);
+    begun_ = true;
+    std::string_view text(buffer_.data(), bytes);
+    if (!unread_.empty()) {
+      unread_.append(text);
+      text = unread_;
+    }
+    const auto used = parse(text);
+    if (!used) return;
+    if (text.size() - *used > most_header_bytes) {
+      return end(ReplyEnd::malformed, "no HTTP: a header or chunk is too long");
+    }
+    unread_ = std::string(text.substr(*used));
+    read();
+  }
+
+  /// How much of `text` was used up; the parser wants to see the beginning of what it could not
+  /// use, e.g. half a chunk's header, again. Empty: the reply has ended.
+  std::optional<std::size_t> parse(std::string_view text) {
+    std::size_t used = 0;
+    while (used < text.size()) {
+      error_code error;
+      const std::size_t more =
+          parser_->put(asio::const_buffer(text.data() + used, text.size() - used), error);
+      used += more;
+      if (reader_ == nullptr) return std::nullopt;  // closed by its reader
+      if (parser_->is_done()) {
+        open_ = parser_->keep_alive() && used == text.size() && !writing_;
+        end(ReplyEnd::complete, "");
+        return std::nullopt;
+      }
+      if (error == http::error::need_more || (!error && more == 0)) break;
+      if (!error) continue;
+      end(ReplyEnd::malformed,
+          parser_->refused() ? "it is longer than 64 MiB" : "no HTTP: " + error.message());
+      return std::nullopt;
+    }
+    return used;
+  }
+
+  /// The server ended the connection: the end of a reply without a length, or of one cut short.
+  void cut_off(const error_code& error) {
+    open_ = false;
+    if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
+      error_code wrong;
+      if (begun_) parser_->put_eof(wrong);
+      if (begun_ && !wrong && parser_->is_done()) return end(ReplyEnd::complete, "");
+      return end(ReplyEnd::broken, begun_ ? "the server closed the connection within its reply"
+                                          : "the server closed the connection without a reply");
+    }
+    end(ReplyEnd::broken, "reading: " + error.message());
+  }
+
+  void end(ReplyEnd how, std::string_view error) {
+    if (how == ReplyEnd::complete) {
+      ++replies_;
+    } else {
+      open_ = false;
+    }
+    ReplyReader* reader = std::exchange(reader_, nullptr);
+    unread_.clear();
+    if (open_) {
+      read();
+    } else {
+      error_code ignored;
+      socket_.close(ignored);
+    }
+    reader->on_end(how, error);
+  }
+
+  using Tls = asio::ssl::stream<asio::ip::tcp::socket&>;
+
+  const Endpoint& endpoint_;
+  asio::ip::tcp::socket socket_;
+  std::unique_ptr<Tls> tls_;
+  boost::optional<ReplyParser> parser_;
+  ReplyReader* reader_ = nullptr;  ///< null: idle
+  std::string request_, unread_;
+  int replies_ = 0;
+  std::array<char, read_bytes> buffer_;
+  bool open_ = false, reading_ = false, writing_ = false, begun_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpConnection> HttpConnection::make(asio::io_context& loop,
+                                                     const Endpoint& endpoint) {
+  return std::make_shared<Connection>(loop, endpoint);
+}
+
+std::string http_request(std::string_view method, const Url& url, std::string_view path,
+                         std::string_view fields, std::string_view body) {
+  std::string text = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nAccept: */*\r\n{}", method,
+                                 url.path, path, authority_of(url), fields);
+  if (method == "POST") {
+    text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
+  }
+  text += "\r\n";
+  return text.append(body);
+}
+
+}  // namespace assay

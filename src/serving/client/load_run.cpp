@@ -1,0 +1,347 @@
+#include "serving/client/load_run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <map>
+#include <queue>
+#include <unordered_map>
+
+#include "serving/client/flight.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr auto pulse = std::chrono::milliseconds(5);  ///< of the clock that finds the loop late
+constexpr int pulses_per_look = 20;
+
+double cpu_seconds(int whose) {
+  rusage usage = {};
+  ::getrusage(whose, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// A request that may be sent once there is room.
+struct Ready {
+  double scheduled = 0;
+  std::size_t index = 0;
+  bool waited = false;  ///< when it became ready, there was no room
+};
+
+/// A request that will be ready.
+struct Due {
+  double time = 0;
+  std::size_t index = 0;
+  bool operator>(const Due& other) const {
+    return std::pair(time, index) > std::pair(other.time, other.index);
+  }
+};
+
+class LoadRun {
+ public:
+  LoadRun(const LoadPlan& plan, const Prompts& prompts, const std::vector<Endpoint>& targets,
+          const std::function<bool()>& stop_requested,
+          const std::function<void(const LoadState&)>& progress)
+      : plan_(plan),
+        prompts_(prompts),
+        targets_(targets),
+        stop_requested_(stop_requested),
+        progress_(progress),
+        idle_(targets.size()),
+        balancer_(plan.balance, targets.size(), plan.seed) {}
+
+  LoadOutcome run() {
+    schedule_arrivals();
+    prepare(0);
+    begin_ = LoadClock::now();
+    const double thread_before = cpu_seconds(RUSAGE_THREAD);
+    const double process_before = cpu_seconds(RUSAGE_SELF);
+    wait_for_pulse();
+    wait_for_due();
+    loop_.run();
+    const double seconds = std::max(now(), 1e-9);
+    outcome_.health.cpu_share = (cpu_seconds(RUSAGE_THREAD) - thread_before) / seconds;
+    outcome_.health.cpu_seconds = cpu_seconds(RUSAGE_SELF) - process_before;
+    judge_lags();
+    std::sort(outcome_.logs.begin(), outcome_.logs.end(),
+              [](const RequestLog& a, const RequestLog& b) { return a.index < b.index; });
+    return std::move(outcome_);
+  }
+
+ private:
+  double now() const { return std::chrono::duration<double>(LoadClock::now() - begin_).count(); }
+
+  // ---- What is due ----
+
+  /// Of an open loop, all conversations; of a closed one, those that begin it.
+  void schedule_arrivals() {
+    const bool open = !plan_.arrivals.empty();
+    const std::size_t begin = open ? plan_.arrivals.size() : plan_.max_concurrency;
+    const double step = plan_.ramp_seconds / static_cast<double>(begin);
+    std::size_t conversation = 0;
+    for (; fresh_ < prompts_.size() && conversation < begin; skip_conversation()) {
+      due_.push(
+          {open ? plan_.arrivals[conversation] : step * static_cast<double>(conversation), fresh_});
+      ++conversation;
+    }
+    if (open) fresh_ = prompts_.size();
+  }
+
+  void skip_conversation() {
+    do {
+      ++fresh_;
+    } while (fresh_ < prompts_.size() && prompts_.follows(fresh_));
+  }
+
+  void wait_for_due() {
+    if (due_.empty()) return;
+    const auto time = begin_ + std::chrono::duration_cast<LoadClock::duration>(
+                                   std::chrono::duration<double>(due_.top().time));
+    due_timer_.expires_at(time);
+    due_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || is_over()) return;
+      while (!due_.empty() && due_.top().time <= now()) {
+        ready_.push_back({due_.top().time, due_.top().index, !has_place() || !ready_.empty()});
+        due_.pop();
+      }
+      pump();
+      wait_for_due();
+    });
+  }
+
+  bool has_place() const {
+    return plan_.max_concurrency == 0 || flights_.size() < plan_.max_concurrency;
+  }
+
+  bool may_send() const {
+    return !stopped_ && (plan_.send_seconds <= 0 || now() < plan_.send_seconds);
+  }
+
+  /// Sends what is ready, as far as there is room.
+  void pump() {
+    while (has_place() && may_send()) {
+      if (!ready_.empty()) {
+        const Ready next = ready_.front();
+        ready_.pop_front();
+        send(next.index, next.scheduled, next.waited ? take_room(next.scheduled) : next.scheduled);
+      } else if (fresh_ < prompts_.size() && !rooms_.empty()) {
+        const std::size_t index = fresh_;
+        skip_conversation();
+        const double due = take_room(0);
+        send(index, due, due);
+      } else {
+        break;
+      }
+    }
+    if (!may_send()) {
+      ready_.clear();
+      due_ = {};
+      fresh_ = prompts_.size();
+    }
+    if (is_over()) loop_.stop();
+  }
+
+  /// Since when there is room for the next request: since the reply that ended first.
+  double take_room(double scheduled) {
+    if (rooms_.empty()) return scheduled;
+    const double since = std::max(rooms_.front(), scheduled);
+    rooms_.pop_front();
+    return since;
+  }
+
+  bool is_over() const {
+    return flights_.empty() && ready_.empty() && due_.empty() && fresh_ >= prompts_.size();
+  }
+
+  // ---- Sending ----
+
+  /// Makes the body of the request that will probably be next while there is time.
+  void prepare(std::size_t index) {
+    if (index >= prompts_.size() || prompts_.follows(index)) return;
+    prepared_index_ = index;
+    prepared_prompt_ = prompts_.at(index);
+    prepared_body_ = body_of(plan_.request, prepared_prompt_, {});
+  }
+
+  void send(std::size_t index, double scheduled, double due) {
+    if (prepared_index_ != index) {
+      prepared_prompt_ = prompts_.at(index);
+      const auto before = said_.find(prepared_prompt_.conversation);
+      prepared_body_ = body_of(plan_.request, prepared_prompt_,
+                               before == said_.end() ? std::vector<Exchange>() : before->second);
+    }
+    prepared_index_ = none;
+    const std::size_t target = balancer_.choose();
+    RequestLog log;
+    log.index = index;
+    log.target = static_cast<int>(target);
+    log.scheduled = scheduled;
+    log.due = due;
+    log.prompt_asked = prepared_prompt_.tokens;
+    log.output_asked = prepared_prompt_.output_tokens;
+    log.gaps.reserve(prepared_prompt_.output_tokens);
+    auto flight = std::make_unique<Flight>(
+        std::move(log), plan_.request, begin_, is_followed(index),
+        [this, target] { return HttpConnection::make(loop_, targets_[target]); },
+        [this](Flight& f) { land(f); });
+    Flight& sent = *flight;
+    flights_.emplace(index, std::move(flight));
+    ++state_.sent;
+    sent.send(connection_to(target),
+              http_request("POST", targets_[target].url, path_of(plan_.request), plan_.fields,
+                           prepared_body_));
+    const std::size_t next = !ready_.empty() ? ready_.front().index
+                             : !due_.empty() ? due_.top().index
+                                             : fresh_;
+    asio::post(loop_, [this, next] {
+      if (prepared_index_ != next) prepare(next);
+    });
+  }
+
+  bool is_followed(std::size_t index) const {
+    return index + 1 < prompts_.size() && prompts_.follows(index + 1);
+  }
+
+  std::shared_ptr<HttpConnection> connection_to(std::size_t target) {
+    auto& idle = idle_[target];
+    while (!idle.empty()) {
+      auto connection = std::move(idle.back());
+      idle.pop_back();
+      if (connection->is_open()) return connection;
+    }
+    return HttpConnection::make(loop_, targets_[target]);
+  }
+
+  // ---- Replies ----
+
+  void land(Flight& flight) {
+    RequestLog& log = flight.log();
+    const std::size_t index = log.index;
+    if (fresh_ < prompts_.size() || rooms_.size() < ready_.size()) rooms_.push_back(log.end);
+    balancer_.done(static_cast<std::size_t>(log.target));
+    if (flight.connection()->is_open()) {
+      idle_[static_cast<std::size_t>(log.target)].push_back(flight.connection());
+    }
+    ++state_.ended;
+    if (!log.succeeded()) ++state_.failed;
+    if (log.first >= 0) state_.last_ttft = log.first - log.sent;
+    state_.events += flight.events();
+    if (is_followed(index)) go_on(flight);
+    outcome_.logs.push_back(std::move(log));
+    // The flight is on the stack of this call.
+    landed_.push_back(std::move(flights_.extract(index).mapped()));
+    asio::post(loop_, [this] {
+      landed_.clear();
+      pump();
+    });
+  }
+
+  /// The next turn of a conversation, after what its speaker thinks; none after a failure.
+  void go_on(Flight& flight) {
+    const std::size_t next = flight.log().index + 1;
+    if (!flight.log().succeeded()) return;
+    const Prompt prompt = prompts_.at(next);
+    said_[prompt.conversation].push_back({prompts_.at(next - 1).text, flight.text()});
+    due_.push({flight.log().end + prompt.think_seconds, next});
+    wait_for_due();
+  }
+
+  // ---- The clock ----
+
+  void wait_for_pulse() {
+    const auto time = LoadClock::now() + pulse;
+    pulse_timer_.expires_at(time);
+    pulse_timer_.async_wait([this, time](const boost::system::error_code& error) {
+      if (error) return;
+      lags_.push_back(std::chrono::duration<double>(LoadClock::now() - time).count());
+      if (lags_.size() % pulses_per_look == 0) look();
+      wait_for_pulse();
+    });
+  }
+
+  void look() {
+    if (stop_requested_ && stop_requested_()) stop();
+    std::vector<Flight*> silent;
+    for (const auto& [index, flight] : flights_) {
+      if (now() - flight->heard() > plan_.silence_seconds) silent.push_back(flight.get());
+    }
+    for (Flight* flight : silent) flight->give_up(ReplyEnd::silent, "no reply for too long");
+    if (!may_send()) pump();
+    if (!progress_) return;
+    state_.seconds = now();
+    state_.total = prompts_.size();
+    state_.in_flight = flights_.size();
+    LoadState state = state_;
+    for (const auto& [index, flight] : flights_) state.events += flight->events();
+    progress_(state);
+  }
+
+  void stop() {
+    if (stopped_) return;
+    stopped_ = outcome_.interrupted = true;
+    std::vector<Flight*> all;
+    for (const auto& [index, flight] : flights_) all.push_back(flight.get());
+    for (Flight* flight : all) flight->give_up(ReplyEnd::unfinished, "interrupted");
+    pump();
+  }
+
+  void judge_lags() {
+    if (lags_.empty()) return;
+    std::sort(lags_.begin(), lags_.end());
+    outcome_.health.loop_lag_p99 = quantile(lags_, 0.99);
+    outcome_.health.loop_lag_max = lags_.back();
+  }
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  const LoadPlan& plan_;
+  const Prompts& prompts_;
+  const std::vector<Endpoint>& targets_;
+  const std::function<bool()>& stop_requested_;
+  const std::function<void(const LoadState&)>& progress_;
+
+  asio::io_context loop_{1};
+  asio::steady_timer due_timer_{loop_}, pulse_timer_{loop_};
+  LoadClock::time_point begin_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::deque<Ready> ready_;
+  std::size_t fresh_ = 0;     ///< of a closed loop: the next conversation's first request
+  std::deque<double> rooms_;  ///< when replies ended whose places have not been taken again
+  std::unordered_map<std::size_t, std::unique_ptr<Flight>> flights_;
+  std::vector<std::unique_ptr<Flight>> landed_;
+  std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
+  Balancer balancer_;
+  std::map<std::size_t, std::vector<Exchange>> said_;  ///< by conversation
+  std::size_t prepared_index_ = none;
+  Prompt prepared_prompt_;
+  std::string prepared_body_;
+  std::vector<double> lags_;
+  LoadState state_;
+  LoadOutcome outcome_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
+                             const std::vector<Endpoint>& targets,
+                             const std::function<bool()>& stop_requested,
+                             const std::function<void(const LoadState&)>& progress) {
+  if (targets.empty()) return Error{ErrorKind::usage, "there is no server to load"};
+  if (prompts.size() == 0) return Error{ErrorKind::usage, "there is nothing to send"};
+  if (plan.arrivals.empty() && plan.max_concurrency == 0) {
+    return Error{ErrorKind::usage, "a closed loop needs a number of requests in flight"};
+  }
+  return LoadRun(plan, prompts, targets, stop_requested, progress).run();
+}
+
+}  // namespace assay

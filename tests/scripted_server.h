@@ -1,0 +1,140 @@
+// A server on a thread of its own that says exactly what a test wants, byte for byte.
+#pragma once
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace assay {
+
+class ScriptedServer {
+ public:
+  /// One connection, from within a reply.
+  class Client {
+   public:
+    explicit Client(int socket) : socket_(socket) {}
+    void say(std::string_view bytes) {
+      (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    void wait(double seconds) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    }
+    /// Ends it with a reset instead of an orderly end.
+    void reset() {
+      const linger hard{1, 0};
+      ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+      closed_ = true;
+    }
+    void close() { closed_ = true; }
+    bool closed() const { return closed_; }
+
+    /// A stream's head and its pieces, each as HTTP's chunk.
+    void begin_stream() {
+      say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
+          "chunked\r\n\r\n");
+    }
+    void chunk(std::string_view text) { say(fmt::format("{:x}\r\n{}\r\n", text.size(), text)); }
+    void event(std::string_view json) { chunk(fmt::format("data: {}\n\n", json)); }
+    void token(std::string_view text) {
+      event(fmt::format(R"({{"choices":[{{"index":0,"text":"{}","finish_reason":null}}]}})", text));
+    }
+    void usage(int prompt, int output) {
+      event(fmt::format(R"({{"choices":[],"usage":{{"prompt_tokens":{},"completion_tokens":{}}}}})",
+                        prompt, output));
+    }
+    void end_stream() {
+      chunk("data: [DONE]\n\n");
+      say("0\r\n\r\n");
+    }
+
+   private:
+    int socket_;
+    bool closed_ = false;
+  };
+  /// Answers request `number`, from 0, whose body is `body`.
+  using Reply = std::function<void(Client&, int number, const std::string& body)>;
+
+  explicit ScriptedServer(Reply reply) : reply_(std::move(reply)) {
+    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    (void)::listen(listener_, 1000);
+    socklen_t length = sizeof(address);
+    (void)::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { accept_all(); });
+  }
+  ~ScriptedServer() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    {
+      const std::lock_guard guard(mutex_);
+      for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
+    }
+    for (std::thread& thread : threads_) thread.join();
+    ::close(listener_);
+  }
+
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+  int requests() const { return requests_; }
+  int connections() const { return connections_; }
+
+ private:
+  void accept_all() {
+    for (;;) {
+      const int socket = ::accept(listener_, nullptr, nullptr);
+      if (socket < 0) return;
+      ++connections_;
+      const std::lock_guard guard(mutex_);
+      sockets_.push_back(socket);
+      threads_.emplace_back([this, socket] { serve(socket); });
+    }
+  }
+
+  void serve(int socket) {
+    Client client(socket);
+    std::string text;
+    char buffer[4096];
+    while (!client.closed()) {
+      const std::size_t head = text.find("\r\n\r\n");
+      std::size_t body = 0;
+      if (head != text.npos) {
+        const std::size_t field = text.find("Content-Length: ");
+        if (field < head) body = std::stoul(text.substr(field + 16));
+      }
+      if (head != text.npos && text.size() >= head + 4 + body) {
+        reply_(client, requests_++, text.substr(head + 4, body));
+        text.erase(0, head + 4 + body);
+        continue;
+      }
+      const ssize_t bytes = ::recv(socket, buffer, sizeof(buffer), 0);
+      if (bytes <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(bytes));
+    }
+    const std::lock_guard guard(mutex_);
+    std::erase(sockets_, socket);
+    ::close(socket);
+  }
+
+  Reply reply_;
+  int listener_ = -1, port_ = 0;
+  std::atomic<int> requests_ = 0, connections_ = 0;
+  std::mutex mutex_;
+  std::vector<int> sockets_;
+  std::vector<std::thread> threads_;
+  std::thread thread_;
+};
+
+}  // namespace assay
