@@ -112,7 +112,7 @@ TEST(ServingAnalysis, EventsOfSeveralTokens) {
 
 TEST(ServingAnalysis, SteadyStateOfAnOpenLoop) {
   AnalysisSettings settings;
-  settings.rate = 4;
+  settings.load.request_rate = 4;
   const ServingResult result = analyse(steady_logs(100, 4), settings);
   ASSERT_TRUE(result.steady) << result.no_steady;
   EXPECT_EQ(result.steady->begin, 1);       // the first ends
@@ -133,7 +133,7 @@ TEST(ServingAnalysis, SteadyStateOfAClosedLoop) {
   }
   logs.push_back(reply(40, 10, 0.5, {0.5f}));
   AnalysisSettings settings;
-  settings.concurrency = 4;
+  settings.load.max_concurrency = 4;
   const ServingResult result = analyse(logs, settings);
   ASSERT_TRUE(result.steady) << result.no_steady;
   EXPECT_EQ(result.steady->begin, 0);
@@ -141,17 +141,17 @@ TEST(ServingAnalysis, SteadyStateOfAClosedLoop) {
   EXPECT_EQ(result.steady->requests, 40u);
   EXPECT_EQ(result.most_concurrent, 4u);  // departures come before arrivals
   EXPECT_THAT(result.saturation.sentence, HasSubstr("closed loop"));
-  settings.concurrency = 5;
+  settings.load.max_concurrency = 5;
   EXPECT_EQ(analyse(logs, settings).no_steady, "at most 4 of 5 requests were in flight");
 }
 
 TEST(ServingAnalysis, NoSteadyStateIsSaidWhy) {
   AnalysisSettings settings;
-  settings.rate = std::numeric_limits<double>::infinity();
+  settings.load.request_rate = std::numeric_limits<double>::infinity();
   std::vector<RequestLog> logs = steady_logs(20, 1e9);
   EXPECT_EQ(analyse(logs, settings).no_steady, "all requests were sent before the first one ended");
   EXPECT_THAT(analyse(logs, settings).saturation.sentence, HasSubstr("at once"));
-  settings.rate = 4;
+  settings.load.request_rate = 4;
   EXPECT_EQ(analyse(steady_logs(10, 4), settings).no_steady,
             "only 5 requests were sent between ramp and drain");
 }
@@ -178,7 +178,7 @@ TEST(ServingAnalysis, IdentityFindsLostTime) {
 TEST(ServingAnalysis, SaturationBySlopes) {
   // 10 requests per second offered for 60 s; the server ends 9.9 per second, and then 5.
   AnalysisSettings settings;
-  settings.rate = 10;
+  settings.load.request_rate = 10;
   for (const double capacity : {9.9, 5.0}) {
     std::vector<RequestLog> logs;
     for (std::size_t i = 0; i < 600; ++i) {

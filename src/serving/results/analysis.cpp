@@ -216,11 +216,9 @@ void add_targets(ServingResult& result, const Logs& logs) {
                      static_cast<double>(logs.size());
 }
 
-/// p99 is always told, and "all at once" is no rate.
-AnalysisSettings completed(AnalysisSettings settings) {
+AnalysisSettings with_p99(AnalysisSettings settings) {
   std::vector<double>& percents = settings.percents;
   if (std::find(percents.begin(), percents.end(), 99) == percents.end()) percents.push_back(99);
-  if (settings.rate && !std::isfinite(*settings.rate)) settings.rate.reset();
   return settings;
 }
 
@@ -236,13 +234,14 @@ Logs sorted_by_sending(const Logs& logs) {
 }  // namespace
 
 ServingResult analyse(const std::vector<RequestLog>& unsorted, const AnalysisSettings& wanted) {
-  const AnalysisSettings settings = completed(wanted);
+  const AnalysisSettings settings = with_p99(wanted);
   const Logs logs = sorted_by_sending(unsorted);
   const auto replies = succeeded(logs);
   const InFlight in_flight = in_flight_of(logs);
   ServingResult result;
   result.counts = counts_of(logs);
   result.duration = duration_of(logs);
+  result.load = settings.load;
   result.client = settings.client;
   add_throughputs(result, replies, settings.goodput);
   add_latencies(result, replies, settings);

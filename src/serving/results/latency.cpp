@@ -13,6 +13,11 @@ Interval around(double value, double margin) {
   return {value - margin, value + margin};
 }
 
+/// Interpolation and resampling may leave the value itself just outside.
+Interval holding(Interval interval, double value) {
+  return {std::min(interval.low, value), std::max(interval.high, value)};
+}
+
 /// Everything but intervals, whose ends are the values themselves.
 Latency without_intervals(std::span<const double> sorted, std::span<const double> percents) {
   Latency latency;
@@ -116,12 +121,12 @@ Latency latency_of(const std::vector<double>& values, std::span<const double> pe
   const double error = sample_deviation(values) / std::sqrt(effective);
   const double freedom = std::max(1.0, effective - 1);
   latency.mean95 = around(latency.mean, student_t_quantile(0.975, freedom) * error);
-  const auto interval_at = [&](double share) {
-    return quantile_interval(sorted, share, 0.95, effective);
+  const auto interval_of = [&](double share, double value) {
+    return holding(quantile_interval(sorted, share, 0.95, effective), value);
   };
-  latency.median95 = interval_at(0.5);
+  latency.median95 = interval_of(0.5, latency.median);
   for (Percentile& percentile : latency.percentiles) {
-    percentile.interval95 = interval_at(percentile.percent / 100);
+    percentile.interval95 = interval_of(percentile.percent / 100, percentile.value);
   }
   return latency;
 }
@@ -149,14 +154,14 @@ Latency pooled_latency_of(std::vector<ReplyGaps> replies, std::span<const double
     thresholds.push_back(percentile.value);
   }
   const auto deviations = deviations_of(ReplyCounts(replies, thresholds), seed, resamples);
-  latency.mean95 = {latency.mean + deviations[0].low, latency.mean + deviations[0].high};
+  latency.mean95 =
+      holding({latency.mean + deviations[0].low, latency.mean + deviations[0].high}, latency.mean);
   const auto interval_at = [&](std::size_t i) {
     const auto value_at = [&](double deviation) {
       return quantile(sorted, std::clamp(shares[i] + deviation, 0.0, 1.0));
     };
     const Interval& deviation = deviations[i + 1];
-    return Interval{std::min(thresholds[i], value_at(deviation.low)),
-                    std::max(thresholds[i], value_at(deviation.high))};
+    return holding({value_at(deviation.low), value_at(deviation.high)}, thresholds[i]);
   };
   latency.median95 = interval_at(0);
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {

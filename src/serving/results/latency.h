@@ -16,7 +16,7 @@ struct Percentile {
   Interval interval95;
 };
 
-/// All in seconds; all 0 if there is no value, as vLLM has it.
+/// All in seconds; every interval holds its value; all 0 if there is no value, as vLLM has it.
 struct Latency {
   std::size_t n = 0;
   double mean = 0;

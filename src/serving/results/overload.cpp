@@ -20,16 +20,16 @@ bool grows(const std::optional<Slope>& slope) {
 Saturation saturation_of(const std::vector<RequestLog>& logs, const InFlight& in_flight,
                          const ServingResult& result, const AnalysisSettings& settings) {
   Saturation saturation;
-  if (!settings.rate) {
+  const double offered = settings.load.request_rate;
+  if (!settings.load.is_open_loop()) {
     saturation.sentence =
-        settings.concurrency > 0
+        settings.load.max_concurrency
             ? "closed loop: the load follows the server, which is never overloaded"
             : "all requests were offered at once: latencies are places in the queue";
     return saturation;
   }
   saturation.achieved_share =
-      (result.steady ? result.steady->request_throughput : result.request_throughput) /
-      *settings.rate;
+      (result.steady ? result.steady->request_throughput : result.request_throughput) / offered;
   // Without the ramp, in which the number in flight always grows.
   const double begin = result.steady ? result.steady->begin : 0;
   std::vector<double> sent, flying, first, ttfts;
@@ -51,7 +51,7 @@ Saturation saturation_of(const std::vector<RequestLog>& logs, const InFlight& in
   saturation.saturated = growing || behind;
   saturation.sentence = fmt::format("{}: {:.4g} of {:.4g} requests/s achieved",
                                     saturation.saturated ? "saturated" : "not saturated",
-                                    *saturation.achieved_share * *settings.rate, *settings.rate);
+                                    *saturation.achieved_share * offered, offered);
   if (growing) {
     saturation.sentence +=
         fmt::format(", {:.3g} more in flight and {:.3g} s more TTFT with every second",

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,17 +23,27 @@ struct GoodputLimits {
   bool any() const { return ttft || tpot || itl || e2el; }
 };
 
-/// How the run was meant, and what is wanted of it.
+/// How requests were meant to be sent.
+struct OfferedLoad {
+  /// Requests per second; infinite: all at once, or as fast as the cap allows, a closed loop. Of a
+  /// ramp or a recorded trace the mean.
+  double request_rate = std::numeric_limits<double>::infinity();
+  double burstiness = 1;                       ///< 1/CV^2 of the gaps between arrivals
+  std::optional<std::size_t> max_concurrency;  ///< the cap on requests in flight
+  std::size_t num_prompts = 0;
+
+  bool is_open_loop() const { return std::isfinite(request_rate); }
+};
+
+/// How the run was meant, how its client fared, and what is wanted to be known.
 struct AnalysisSettings {
+  OfferedLoad load;
+  ClientHealth client;
   std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always among the result's
   GoodputLimits goodput;
   std::uint64_t seed = 0;        ///< of the bootstrap
   std::size_t resamples = 1000;  ///< of the bootstrap, at most
   double most_spoilt = 0.01;     ///< share of replies that may be empty or short
-  std::optional<double> rate;    ///< requests per second offered; empty: a closed loop, or all at
-                                 ///< once
-  std::size_t concurrency = 0;   ///< the cap on requests in flight; 0: none
-  ClientHealth client;           ///< of the load generator during the run
 };
 
 struct RequestCounts {
@@ -94,6 +106,7 @@ struct Verdict {
 };
 
 struct ServingResult {
+  OfferedLoad load;
   RequestCounts counts;
   double duration = 0;  ///< from the first dispatch until all were done
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;

@@ -15,11 +15,12 @@ constexpr std::size_t fewest = 10;
 
 std::optional<Presence> window_of(const std::vector<RequestLog>& logs, const InFlight& in_flight,
                                   const AnalysisSettings& settings, std::string& reason) {
-  if (!settings.rate && settings.concurrency > 0) {
-    const auto full = in_flight.at_least(full_share * static_cast<double>(settings.concurrency));
+  const OfferedLoad& load = settings.load;
+  if (!load.is_open_loop() && load.max_concurrency.value_or(0) > 0) {
+    const auto full = in_flight.at_least(full_share * static_cast<double>(*load.max_concurrency));
     if (!full) {
       reason = fmt::format("at most {} of {} requests were in flight", in_flight.most(),
-                           settings.concurrency);
+                           *load.max_concurrency);
     }
     return full;
   }
