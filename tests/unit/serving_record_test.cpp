@@ -88,6 +88,22 @@ TEST(ServingRecord, AVoidRunIsFailedAndKeepsItsMetrics) {
   EXPECT_EQ(metric_of(record, "client_cpu_share").value, 0.9);
 }
 
+TEST(ServingRecord, ServersStandBesideTheirClient) {
+  Record record = serving_record(analyse(uneven_logs(100), settings_of(100)), {});
+  const std::size_t own = record.metrics.size();
+  ServerMetrics server;
+  add_server_metrics(record, server);
+  EXPECT_EQ(record.metrics.size(), own);  // what is not known is absent
+  server.ttft = Histogram{6, 30, {{0.25, 30}}};
+  server.prefix_cache_hit_rate = 0.5;
+  server.preemptions = 2;
+  add_server_metrics(record, server);
+  EXPECT_EQ(metric_of(record, "server_mean_ttft").value, 0.2);
+  EXPECT_DOUBLE_EQ(metric_of(record, "server_p99_ttft").value, 0.2475);
+  EXPECT_EQ(metric_of(record, "preemptions").value, 2);
+  EXPECT_THAT(note_of(record, "prefix cache"), HasSubstr("50% of the prompts"));
+}
+
 const VllmNames names = {"20260131-120000", "openai", std::nullopt, "meta/model", "meta/tokenizer"};
 
 std::vector<std::string> keys_of(const std::string& text) {

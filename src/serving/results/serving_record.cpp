@@ -150,4 +150,24 @@ Record serving_record(const ServingResult& result,
   return record;
 }
 
+void add_server_metrics(Record& record, const ServerMetrics& server) {
+  Metrics metrics(record);
+  if (server.ttft && server.ttft->count > 0) {
+    metrics.add("server_mean_ttft", server.ttft->mean(), seconds, Better::lower);
+    if (const auto p99 = server.ttft->quantile(0.99)) {
+      metrics.add("server_p99_ttft", *p99, seconds, Better::lower);
+    }
+  }
+  // Of what is 0 where all is well, as above.
+  if (server.queue_time) {
+    metrics.add("server_mean_queue_time", server.queue_time->mean(), seconds, Better::neither);
+  }
+  if (server.prefix_cache_hit_rate) {
+    metrics.add("prefix_cache_hit_rate", *server.prefix_cache_hit_rate, "1", Better::neither);
+  }
+  if (server.preemptions) metrics.add("preemptions", *server.preemptions, "1", Better::neither);
+  const std::string warning = prefix_cache_warning(server);
+  if (!warning.empty()) record.notes.emplace_back("prefix cache", warning);
+}
+
 }  // namespace assay

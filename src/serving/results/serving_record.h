@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "serving/results/server_metrics.h"
 #include "serving/results/serving_result.h"
 #include "store/record.h"
 
@@ -16,5 +17,10 @@ namespace assay {
 /// metrics as evidence. The caller fills in run, time, device and fingerprint.
 Record serving_record(const ServingResult& result,
                       const std::vector<std::pair<std::string, std::string>>& axes);
+
+/// Adds what the servers said of themselves beside what their client saw: server_mean_ttft,
+/// server_p99_ttft, server_mean_queue_time, prefix_cache_hit_rate, preemptions, and a note if the
+/// prefix cache spoilt the run.
+void add_server_metrics(Record& record, const ServerMetrics& metrics);
 
 }  // namespace assay
