@@ -25,6 +25,18 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
+  /// Of the gamma distribution with `shape` > 0 and scale 1: its mean is `shape` (Marsaglia & Tsang
+  /// 2000, ACM Trans. Math. Softw. 26; below 1 by their section 6).
+  double gamma(double shape) {
+    if (shape < 1) return gamma(shape + 1) * std::pow(1 - uniform(), 1 / shape);
+    const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    for (;;) {
+      const double x = normal(), root = 1 + c * x;
+      if (root <= 0) continue;
+      const double v = root * root * root;
+      if (std::log(1 - uniform()) < x * x / 2 + d * (1 - v + std::log(v))) return d * v;
+    }
+  }
 
  private:
   std::uint64_t state_;

@@ -10,33 +10,10 @@
 #include "core/units.h"
 #include "import/numbers.h"
 #include "import/text_lines.h"
+#include "statistics/summary.h"
 
 namespace assay {
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-/// Of the population, as numpy's std.
-double deviation_of(const std::vector<double>& values) {
-  const double mean = mean_of(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
-}
-
-/// With linear interpolation, as numpy's percentile; `share` in [0, 1].
-double percentile_of(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (values[high] - values[low]) * (at - static_cast<double>(low));
-}
 
 /// Stated and recomputed: the same up to rounding.
 bool agree(double stated, double computed) {
@@ -47,9 +24,9 @@ bool agree(double stated, double computed) {
 void compare(Draft& draft, const JsonNode& result, const std::string& key,
              const std::vector<double>& values, std::size_t line) {
   const std::array<std::pair<const char*, double>, 3> expected = {
-      {{"mean", mean_of(values)},
-       {"std", deviation_of(values)},
-       {"p99", percentile_of(values, 0.99)}}};
+      {{"mean", mean(values)},
+       {"std", population_deviation(values)},
+       {"p99", quantile_of(values, 0.99)}}};
   for (const auto& [statistic, seconds] : expected) {
     const std::string name = fmt::format("{}_{}_ms", statistic, key);
     const auto stated = result.number_at(name);
@@ -109,7 +86,7 @@ std::string flag_of(const ServingArrays& arrays, const JsonNode& result) {
       arrays.requests, stated ? fmt::format("{:.3f} s", *stated / 1e3) : "unknown",
       arrays.ttfts_nonempty.empty()
           ? "none without them"
-          : fmt::format("{:.3f} s without them", mean_of(arrays.ttfts_nonempty)));
+          : fmt::format("{:.3f} s without them", mean(arrays.ttfts_nonempty)));
 }
 
 void add_from_arrays(Record& record, const ServingArrays& arrays) {
@@ -117,12 +94,12 @@ void add_from_arrays(Record& record, const ServingArrays& arrays) {
     record.metrics.push_back(metric(name, seconds, "s", Better::lower, ""));
   };
   if (!arrays.ttfts_nonempty.empty()) {
-    add("mean_ttft_nonempty", mean_of(arrays.ttfts_nonempty));
-    add("median_ttft_nonempty", percentile_of(arrays.ttfts_nonempty, 0.5));
+    add("mean_ttft_nonempty", mean(arrays.ttfts_nonempty));
+    add("median_ttft_nonempty", quantile_of(arrays.ttfts_nonempty, 0.5));
   }
   if (!arrays.longest_stalls.empty()) {
-    add("median_longest_stall", percentile_of(arrays.longest_stalls, 0.5));
-    add("p99_longest_stall", percentile_of(arrays.longest_stalls, 0.99));
+    add("median_longest_stall", quantile_of(arrays.longest_stalls, 0.5));
+    add("p99_longest_stall", quantile_of(arrays.longest_stalls, 0.99));
     add("longest_stall",
         *std::max_element(arrays.longest_stalls.begin(), arrays.longest_stalls.end()));
   }

@@ -9,24 +9,36 @@
 namespace assay {
 namespace {
 
-/// Largest k >= 0 with P(Bin(m, 1/2) < k) <= tail: how many order statistics may be cut off at each
-/// end of m values.
-std::size_t cut_off(std::size_t m, double tail) {
-  const double log_scale =
-      std::lgamma(static_cast<double>(m) + 1) - static_cast<double>(m) * std::log(2.0);
+/// Largest k >= 0 with P(Bin(m, q) < k) <= tail: how many order statistics below the quantile q may
+/// be cut off at the lower end of m values; with 1 - q, at the upper end.
+std::size_t cut_off(std::size_t m, double q, double tail) {
+  const double md = static_cast<double>(m);
+  const double log_in = std::log(q), log_out = std::log1p(-q), log_all = std::lgamma(md + 1);
   double below = 0;
   std::size_t k = 0;
-  while (k <= m / 2) {
+  for (; k < m; ++k) {
     const double kd = static_cast<double>(k);
-    below +=
-        std::exp(log_scale - std::lgamma(kd + 1) - std::lgamma(static_cast<double>(m) - kd + 1));
+    below += std::exp(log_all - std::lgamma(kd + 1) - std::lgamma(md - kd + 1) + kd * log_in +
+                      (md - kd) * log_out);
     if (below > tail) break;
-    ++k;
   }
   return k;
 }
 
+/// Sum of the squared deviations from the mean.
+double squares_of(std::span<const double> values) {
+  const double center = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - center) * (value - center);
+  return squares;
+}
+
 }  // namespace
+
+double mean(std::span<const double> values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double quantile(std::span<const double> sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
@@ -34,6 +46,12 @@ double quantile(std::span<const double> sorted, double q) {
   if (index + 1 >= sorted.size()) return sorted.back();
   const double fraction = position - static_cast<double>(index);
   return sorted[index] + fraction * (sorted[index + 1] - sorted[index]);
+}
+
+double quantile_of(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return quantile(values, q);
 }
 
 double median(std::vector<double> values) {
@@ -45,24 +63,24 @@ double median(std::vector<double> values) {
 
 double sample_deviation(std::span<const double> values) {
   if (values.size() < 2) return 0;
-  const double n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / (n - 1));
+  return std::sqrt(squares_of(values) / static_cast<double>(values.size() - 1));
+}
+
+double population_deviation(std::span<const double> values) {
+  if (values.empty()) return 0;
+  return std::sqrt(squares_of(values) / static_cast<double>(values.size()));
 }
 
 double autocorrelation(std::span<const double> values) {
   if (values.size() < 3) return 0;
-  const double mean =
-      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const double center = mean(values);
   double variance = 0, covariance = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    variance += (values[i] - mean) * (values[i] - mean);
-    if (i > 0) covariance += (values[i] - mean) * (values[i - 1] - mean);
+    variance += (values[i] - center) * (values[i] - center);
+    if (i > 0) covariance += (values[i] - center) * (values[i - 1] - center);
   }
   // Equal values differ from their mean by rounding alone.
-  const double rounding = std::abs(mean) * std::numeric_limits<double>::epsilon();
+  const double rounding = std::abs(center) * std::numeric_limits<double>::epsilon();
   const double noise = static_cast<double>(values.size()) * rounding * rounding;
   return variance > 16 * noise ? covariance / variance : 0;
 }
@@ -73,14 +91,18 @@ double effective_count(std::size_t n, double rho) {
   return std::clamp(count * (1 - rho) / (1 + rho), std::min(1.0, count), count);
 }
 
-Interval median_interval(std::span<const double> sorted, double coverage, double effective) {
+Interval quantile_interval(std::span<const double> sorted, double q, double coverage,
+                           double effective) {
   const std::size_t n = sorted.size();
   const auto m = std::clamp<std::size_t>(static_cast<std::size_t>(effective), 1, n);
-  const std::size_t cut = cut_off(m, (1 - coverage) / 2);
-  if (cut == 0) return {sorted.front(), sorted.back()};
   // Ranks among m independent values, carried over to the same share of the n dependent ones.
-  const std::size_t low = (cut - 1) * n / m;
-  return {sorted[low], sorted[n - 1 - low]};
+  const auto rank = [&](std::size_t cut) { return cut == 0 ? 0 : (cut - 1) * n / m; };
+  const double tail = (1 - coverage) / 2;
+  return {sorted[rank(cut_off(m, q, tail))], sorted[n - 1 - rank(cut_off(m, 1 - q, tail))]};
+}
+
+Interval median_interval(std::span<const double> sorted, double coverage, double effective) {
+  return quantile_interval(sorted, 0.5, coverage, effective);
 }
 
 Summary summarize(std::span<const double> values) {
@@ -96,8 +118,7 @@ Summary summarize(std::span<const double> values) {
   summary.q3 = quantile(sorted, 0.75);
   summary.p95 = quantile(sorted, 0.95);
   summary.maximum = sorted.back();
-  summary.mean =
-      std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
+  summary.mean = mean(sorted);
   summary.interval95 = median_interval(sorted, 0.95, summary.effective_n);
   return summary;
 }

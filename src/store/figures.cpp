@@ -15,8 +15,8 @@ std::vector<Figure> figures_of(const Record& record) {
   }
   for (const Metric& metric : record.metrics) {
     if (metric.better == Better::neither) continue;
-    figures.push_back(
-        {metric.name, metric.value, {metric.value, metric.value}, metric.unit, metric.better});
+    const Interval interval = metric.interval95.value_or(Interval{metric.value, metric.value});
+    figures.push_back({metric.name, metric.value, interval, metric.unit, metric.better});
   }
   return figures;
 }

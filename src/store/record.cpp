@@ -102,6 +102,7 @@ Json to_json(const Metric& metric) {
   json["unit"] = metric.unit;
   json["better"] = name_of(metric.better);
   put(json, "text", metric.text);
+  if (metric.interval95) json["interval95"] = to_json(*metric.interval95);
   return json;
 }
 

@@ -42,16 +42,17 @@ struct Value {
 /// Which way of a metric is the better one; `neither`: a count or a setting.
 enum class Better { higher, lower, neither };
 
-/// A number that another program reported.
+/// A number that another program or `assay load` reported.
 struct Metric {
   std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
   double value = 0;  ///< in `unit`
   std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
   Better better = Better::neither;
   std::string text;  ///< as the program wrote it, unit included if it did: "184.92 GB/s"
+  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; holds `value`
 };
 
-/// Who measured a record that assay did not measure itself, and where it was found.
+/// Who measured a record that holds metrics, and where it was found.
 struct Source {
   std::string tool;        ///< "nccl-tests"
   std::string version;     ///< empty: it does not say

@@ -74,6 +74,13 @@ Result<Metric> read_metric(const JsonReader& json) {
   metric.unit = TRY(json.text("unit"));
   metric.better = TRY(json.one_of("better", Better::higher, Better::neither));
   TRY(json.optional("text", metric.text));
+  if (json.has("interval95")) {
+    const Interval interval = TRY(read_interval(json, "interval95"));
+    if (!(interval.low <= metric.value && metric.value <= interval.high)) {
+      return json.wrong("interval95", "does not hold the value");
+    }
+    metric.interval95 = interval;
+  }
   return metric;
 }
 

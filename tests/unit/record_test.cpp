@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "store/figures.h"
 #include "test_record.h"
 
 namespace assay {
@@ -46,6 +47,43 @@ TEST(Record, ValuesAreInSiUnits) {
   EXPECT_DOUBLE_EQ(json["value"]["median"].get<double>(), 3e12);
   EXPECT_DOUBLE_EQ(json["value"]["share"].get<double>(), 3e12 / 4.8e12);
   EXPECT_DOUBLE_EQ(json["samples"]["seconds"][0].get<double>(), 1e-3);
+}
+
+/// A record of another program with one metric.
+Record reported_record() {
+  Record record = unsupported_record("1MiB", "");
+  record.status = RecordStatus::passed;
+  record.source = Source{"program", "1", "", 0};
+  record.metrics = {{"mean_ttft", 2, "s", Better::lower, "", Interval{1.5, 3}}};
+  return record;
+}
+
+TEST(Record, AMetricHasAnIntervalOrNone) {
+  Record record = reported_record();
+  EXPECT_EQ(to_json(record)["metrics"][0]["interval95"], Json::parse("[1.5,3.0]"));
+  auto read = record_from_json(to_json(record));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->metrics[0].interval95->low, 1.5);
+  EXPECT_EQ(figures_of(*read)[0].interval95.high, 3);
+  record.metrics[0].interval95.reset();
+  EXPECT_FALSE(to_json(record)["metrics"][0].contains("interval95"));
+  read = record_from_json(to_json(record));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_FALSE(read->metrics[0].interval95);
+  EXPECT_EQ(figures_of(*read)[0].interval95.high, 2);
+}
+
+TEST(Record, AnIntervalThatIsNoneIsRefused) {
+  for (const auto& [text, message] : {std::pair{"[1]", "must be two numbers"},
+                                      {"[null,3]", "must be two numbers"},
+                                      {"[3,1]", "does not hold the value"},
+                                      {"[2.5,3]", "does not hold the value"}}) {
+    Json json = to_json(reported_record());
+    json["metrics"][0]["interval95"] = Json::parse(text);
+    const auto read = record_from_json(json);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().message, std::string("field metrics.interval95 ") + message);
+  }
 }
 
 TEST(Record, AWrongResultMayBeNotANumber) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -61,6 +62,45 @@ TEST(MedianInterval, TooFewValuesGiveTheWholeRange) {
   EXPECT_EQ(median_interval(ramp(5), 0.95, 5).low, 1);
   EXPECT_EQ(median_interval(ramp(5), 0.95, 5).high, 5);
   EXPECT_EQ(median_interval(ramp(100), 0.95, 3).low, 1);
+}
+
+// X ~ Bin(1000, 0.99), summed exactly: P(X < 983) <= 0.025 < P(X < 984), P(X >= 997) <= 0.025 <
+// P(X >= 996).
+TEST(QuantileInterval, RanksFromTheBinomial) {
+  const Interval interval = quantile_interval(ramp(1000), 0.99, 0.95, 1000);
+  EXPECT_EQ(interval.low, 983);
+  EXPECT_EQ(interval.high, 997);
+  // Nothing above the largest of 100 values bounds their 99th percentile.
+  EXPECT_EQ(quantile_interval(ramp(100), 0.99, 0.95, 100).high, 100);
+  EXPECT_GT(quantile_interval(ramp(100), 0.99, 0.95, 100).low, 90);
+  EXPECT_EQ(quantile_interval(ramp(100), 0.01, 0.95, 100).low, 1);
+}
+
+TEST(QuantileInterval, CoversTheTrueQuantile) {
+  for (const double q : {0.5, 0.9, 0.99}) {
+    int held = 0;
+    constexpr int trials = 500;
+    for (int trial = 0; trial < trials; ++trial) {
+      Random random(static_cast<std::uint64_t>(trial) + 1);
+      std::vector<double> values;
+      for (int i = 0; i < 1000; ++i) values.push_back(random.uniform());
+      std::sort(values.begin(), values.end());
+      const Interval interval = quantile_interval(values, q, 0.95, 1000);
+      held += interval.low <= q && q <= interval.high;
+    }
+    EXPECT_THAT(held / double{trials}, testing::AllOf(testing::Ge(0.93), testing::Le(0.99))) << q;
+  }
+}
+
+TEST(Spread, AsNumpy) {
+  const std::vector<double> values = {4, 1, 3, 2};
+  EXPECT_EQ(mean(values), 2.5);
+  EXPECT_DOUBLE_EQ(population_deviation(values), std::sqrt(1.25));
+  EXPECT_DOUBLE_EQ(sample_deviation(values), std::sqrt(5.0 / 3));
+  EXPECT_DOUBLE_EQ(quantile_of(values, 0.99), 3.97);
+  EXPECT_EQ(mean({}), 0);
+  EXPECT_EQ(population_deviation({}), 0);
+  EXPECT_EQ(quantile_of({}, 0.5), 0);
 }
 
 TEST(MedianInterval, WidensWithDependence) {

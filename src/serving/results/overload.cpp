@@ -1,0 +1,65 @@
+#include "serving/results/overload.h"
+
+#include <fmt/format.h>
+
+#include "serving/results/reply_times.h"
+#include "statistics/slope.h"
+
+namespace assay {
+namespace {
+
+constexpr double enough_share = 0.95;
+constexpr double shortest_seconds = 30, slow_ttft = 2.5, most_relative_margin = 2;
+
+bool grows(const std::optional<Slope>& slope) {
+  return slope && slope->value > 0 && slope->margin95 < most_relative_margin * slope->value;
+}
+
+}  // namespace
+
+Saturation saturation_of(const std::vector<RequestLog>& logs, const InFlight& in_flight,
+                         const ServingResult& result, const AnalysisSettings& settings) {
+  Saturation saturation;
+  const double offered = settings.load.request_rate;
+  if (!settings.load.is_open_loop()) {
+    saturation.sentence =
+        settings.load.max_concurrency
+            ? "closed loop: the load follows the server, which is never overloaded"
+            : "all requests were offered at once: latencies are places in the queue";
+    return saturation;
+  }
+  saturation.achieved_share =
+      (result.steady ? result.steady->request_throughput : result.request_throughput) / offered;
+  // Without the ramp, in which the number in flight always grows.
+  const double begin = result.steady ? result.steady->begin : 0;
+  std::vector<double> sent, flying, first, ttfts;
+  for (const RequestLog& log : logs) {
+    if (log.sent < begin) continue;
+    sent.push_back(log.sent);
+    flying.push_back(static_cast<double>(in_flight.at(log.sent)));
+    if (!log.succeeded()) continue;
+    first.push_back(log.sent);
+    ttfts.push_back(ttft_of(log));
+  }
+  const auto flying_slope = slope_of(sent, flying), ttft_slope = slope_of(first, ttfts);
+  if (flying_slope) saturation.in_flight_slope = flying_slope->value;
+  if (ttft_slope) saturation.ttft_slope = ttft_slope->value;
+  const bool long_enough = !sent.empty() && sent.back() - sent.front() >= shortest_seconds;
+  const bool growing =
+      long_enough && grows(flying_slope) && grows(ttft_slope) && result.ttft.median > slow_ttft;
+  const bool behind = *saturation.achieved_share < enough_share;
+  saturation.saturated = growing || behind;
+  saturation.sentence = fmt::format("{}: {:.4g} of {:.4g} requests/s achieved",
+                                    saturation.saturated ? "saturated" : "not saturated",
+                                    *saturation.achieved_share * offered, offered);
+  if (growing) {
+    saturation.sentence +=
+        fmt::format(", {:.3g} more in flight and {:.3g} s more TTFT with every second",
+                    flying_slope->value, ttft_slope->value);
+  } else if (!long_enough) {
+    saturation.sentence += ", less than 30 s are too few to see what grows";
+  }
+  return saturation;
+}
+
+}  // namespace assay

@@ -1,0 +1,136 @@
+// What a run of load against servers came to. Times are seconds, rates are per second; what vLLM
+// defines is by the definitions of `vllm bench serve`, so that its numbers and these compare.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serving/results/client_health.h"
+#include "serving/results/latency.h"
+#include "serving/results/request_log.h"
+
+namespace assay {
+
+/// What a reply may take at most to count as good, in seconds.
+struct GoodputLimits {
+  std::optional<double> ttft, tpot, itl, e2el;  ///< `itl`: the reply's mean
+
+  bool any() const { return ttft || tpot || itl || e2el; }
+};
+
+/// How requests were meant to be sent.
+struct OfferedLoad {
+  /// Requests per second; infinite: all at once, or as fast as the cap allows, a closed loop. Of a
+  /// ramp or a recorded trace the mean.
+  double request_rate = std::numeric_limits<double>::infinity();
+  double burstiness = 1;                       ///< 1/CV^2 of the gaps between arrivals
+  std::optional<std::size_t> max_concurrency;  ///< the cap on requests in flight
+  std::size_t num_prompts = 0;
+
+  bool is_open_loop() const { return std::isfinite(request_rate); }
+};
+
+/// How the run was meant, how its client fared, and what is wanted to be known.
+struct AnalysisSettings {
+  OfferedLoad load;
+  ClientHealth client;
+  std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always among the result's
+  GoodputLimits goodput;
+  std::uint64_t seed = 0;        ///< of the bootstrap
+  std::size_t resamples = 1000;  ///< of the bootstrap, at most
+  double most_spoilt = 0.01;     ///< share of replies that may be empty or short
+};
+
+struct RequestCounts {
+  std::size_t requests = 0;
+  std::size_t completed = 0;               ///< complete and with at least one token
+  std::size_t empty = 0;                   ///< complete and without any
+  std::size_t failed = 0;                  ///< all others
+  std::array<std::size_t, 7> by_end = {};  ///< by ReplyEnd
+  std::size_t short_replies = 0;           ///< completed with fewer tokens than asked for
+  std::size_t wrong_prompts = 0;           ///< the server counted another prompt length than asked
+  std::size_t uncounted = 0;  ///< completed, but the server did not say how many tokens
+  std::uint64_t input_tokens = 0, output_tokens = 0;  ///< of the completed ones
+
+  std::size_t ended(ReplyEnd end) const { return by_end[static_cast<std::size_t>(end)]; }
+};
+
+/// Of a quantity of which only the upper end matters.
+struct Tail {
+  double median = 0, p99 = 0, maximum = 0;
+};
+
+/// The run without its ramp and its drain. Latencies are of requests sent within it.
+struct SteadyState {
+  double begin = 0, end = 0;
+  std::size_t requests = 0;       ///< sent within it and completed
+  double request_throughput = 0;  ///< ends within it
+  double output_throughput = 0;   ///< tokens that came within it
+  Latency ttft, tpot;
+};
+
+/// Little's law: what is in flight on average is throughput times time in the system. Both sides
+/// are measured apart: the left counts every request until its reply's end, the right knows only
+/// completed ones until their last token; failures and slow ends open a gap.
+struct LittlesLaw {
+  double in_flight = 0;   ///< mean over the duration
+  double predicted = 0;   ///< request throughput times mean E2EL
+  double difference = 0;  ///< relative to `in_flight`
+};
+
+/// Whether the server kept up with what was offered.
+struct Saturation {
+  bool saturated = false;
+  std::optional<double> achieved_share;   ///< of the offered rate
+  std::optional<double> in_flight_slope;  ///< requests per second, over the time of sending
+  std::optional<double> ttft_slope;       ///< seconds per second
+  std::string sentence;
+};
+
+struct TargetResult {
+  int target = 0;
+  std::size_t requests = 0, completed = 0;
+  double mean_ttft = 0, mean_e2el = 0;
+};
+
+struct Verdict {
+  std::vector<std::string> void_reasons;  ///< none: the run is valid
+  std::vector<std::string> warnings;
+
+  bool valid() const { return void_reasons.empty(); }
+};
+
+struct ServingResult {
+  OfferedLoad load;
+  RequestCounts counts;
+  double duration = 0;  ///< from the first dispatch until all were done
+  double request_throughput = 0, output_throughput = 0, total_throughput = 0;
+  std::optional<double> goodput;  ///< requests that kept every limit; empty: there is no limit
+  Latency ttft, tpot, e2el;       ///< from when a request was sent
+  Latency itl;                    ///< pooled gaps between token events
+  std::optional<Latency> itl_per_token;    ///< if some events hold several tokens by the server's
+                                           ///< count: gaps over the reply's mean tokens per event
+  Latency ttft_scheduled, e2el_scheduled;  ///< from when it should have been sent: coordinated
+                                           ///< omission corrected
+  Tail queue_time;                         ///< from its scheduled time until it might be sent
+  Tail send_lag;                           ///< from when it might be sent until it was
+  Tail longest_stall;                      ///< the longest gap of every reply that has one
+  double most_output_per_second = 0;       ///< token events in one second
+  std::size_t most_concurrent = 0;
+  std::optional<SteadyState> steady;
+  std::string no_steady;  ///< why there is none
+  LittlesLaw little;
+  double identity_error = 0;  ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
+  Saturation saturation;
+  std::vector<TargetResult> targets;  ///< by number
+  double imbalance = 1;               ///< most requests of a target over their mean
+  ClientHealth client;
+  Verdict verdict;
+};
+
+}  // namespace assay

@@ -1,0 +1,82 @@
+#include "serving/results/verdict.h"
+
+#include <fmt/format.h>
+
+namespace assay {
+namespace {
+
+constexpr double longest_lag = 1e-3, most_lag_share = 0.05, most_cpu_share = 0.8;
+constexpr double longest_identity_error = 1e-3;
+constexpr std::size_t enough_for_p99 = 1000;  // ten values above it
+
+void judge_client(Verdict& verdict, const ServingResult& result) {
+  const double lag = result.send_lag.p99;
+  if (lag > longest_lag && lag > most_lag_share * result.ttft.median) {
+    verdict.void_reasons.push_back(fmt::format(
+        "the client was the limit: p99 of send lag is {:.3g} ms, above 1 ms and above 5% of the "
+        "median TTFT, {:.4g} ms",
+        lag * 1e3, result.ttft.median * 1e3));
+  }
+  if (result.client.cpu_share > most_cpu_share) {
+    verdict.void_reasons.push_back(
+        fmt::format("the client was the limit: its threads computed {:.0f}% of the time, at most "
+                    "80% is sound",
+                    result.client.cpu_share * 100));
+  }
+}
+
+void judge_replies(Verdict& verdict, const RequestCounts& counts, double most_spoilt) {
+  const std::size_t replies = counts.completed + counts.empty;
+  if (counts.failed > counts.completed) {
+    verdict.void_reasons.push_back(
+        fmt::format("{} of {} requests failed", counts.failed, counts.requests));
+  }
+  if (counts.output_tokens == 0) verdict.void_reasons.push_back("no reply has a token");
+  const std::size_t spoilt = counts.empty + counts.short_replies;
+  if (spoilt == 0) return;
+  const std::string text = fmt::format("{} of {} replies are empty and {} shorter than asked",
+                                       counts.empty, replies, counts.short_replies);
+  if (static_cast<double>(spoilt) > most_spoilt * static_cast<double>(replies)) {
+    verdict.void_reasons.push_back(fmt::format("{}, {:.3g}% are allowed", text, most_spoilt * 100));
+  } else {
+    verdict.warnings.push_back(text);
+  }
+}
+
+void warn(Verdict& verdict, const ServingResult& result) {
+  const RequestCounts& counts = result.counts;
+  const auto add = [&](std::string text) { verdict.warnings.push_back(std::move(text)); };
+  for (std::size_t i = 0; i < counts.by_end.size(); ++i) {
+    const auto end = static_cast<ReplyEnd>(i);
+    if (end == ReplyEnd::complete || counts.by_end[i] == 0) continue;
+    add(fmt::format("{} of {} requests ended {}", counts.by_end[i], counts.requests, name_of(end)));
+  }
+  if (counts.wrong_prompts > 0) {
+    add(fmt::format("the server counts another prompt length than asked for in {} of {} requests",
+                    counts.wrong_prompts, counts.requests));
+  }
+  if (counts.uncounted > 0) {
+    add(fmt::format("the server did not count the tokens of {} replies: events stand for them",
+                    counts.uncounted));
+  }
+  if (counts.completed > 0 && counts.completed < enough_for_p99) {
+    add(fmt::format("p99 of {} requests is uncertain, 1000 are enough", counts.completed));
+  }
+  if (result.saturation.saturated) add(result.saturation.sentence);
+  if (result.identity_error > longest_identity_error) {
+    add(fmt::format("E2EL differs from TTFT + TPOT (n - 1) by up to {:.3g} ms",
+                    result.identity_error * 1e3));
+  }
+}
+
+}  // namespace
+
+Verdict verdict_of(const ServingResult& result, const AnalysisSettings& settings) {
+  Verdict verdict;
+  judge_client(verdict, result);
+  judge_replies(verdict, result.counts, settings.most_spoilt);
+  warn(verdict, result);
+  return verdict;
+}
+
+}  // namespace assay

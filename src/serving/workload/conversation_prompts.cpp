@@ -1,0 +1,41 @@
+// Conversations of several turns, with time to think between them. As text: only chat carries what
+// came before, and it takes no ids.
+#include <algorithm>
+
+#include "serving/workload/datasets.h"
+#include "serving/workload/token_stream.h"
+
+namespace assay {
+namespace {
+
+class ConversationPrompts final : public Prompts {
+ public:
+  explicit ConversationPrompts(const PromptSettings& settings) : settings_(settings) {}
+
+  /// Whole conversations only, at least one.
+  std::size_t size() const override {
+    return std::max<std::size_t>(1, settings_.count / settings_.turns) * settings_.turns;
+  }
+
+  Prompt at(std::size_t index) const override {
+    Random body = stream_of(settings_.seed, Stream::body, index);
+    Prompt prompt;
+    prompt.conversation = index / settings_.turns;
+    prompt.turn = index % settings_.turns;
+    if (prompt.turn > 0) prompt.think_seconds = settings_.think_seconds;
+    prompt.text = random_words(settings_.input_tokens, body);
+    prompt.output_tokens = settings_.output_tokens.value_or(default_output_tokens);
+    return prompt;
+  }
+
+ private:
+  PromptSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Prompts> conversation_prompts(const PromptSettings& settings) {
+  return std::make_unique<ConversationPrompts>(settings);
+}
+
+}  // namespace assay

@@ -1,0 +1,257 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+#include "serving/results/analysis.h"
+#include "serving_logs.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Two replies, one empty, one refused, worked out by hand.
+std::vector<RequestLog> by_hand() {
+  std::vector<RequestLog> logs = {reply(0, 1, 0.5, {0.25f, 0.75f}), reply(1, 2, 1, {0.5f})};
+  RequestLog empty = failure(2, 2.5, 3, ReplyEnd::complete);
+  logs.push_back(empty);
+  logs.push_back(failure(3, 3, 5, ReplyEnd::refused));
+  return logs;
+}
+
+TEST(ServingAnalysis, VllmDefinitionsByHand) {
+  const ServingResult result = analyse(by_hand(), {});
+  EXPECT_EQ(result.counts.requests, 4u);
+  EXPECT_EQ(result.counts.completed, 2u);
+  EXPECT_EQ(result.counts.empty, 1u);
+  EXPECT_EQ(result.counts.failed, 1u);
+  EXPECT_EQ(result.counts.ended(ReplyEnd::refused), 1u);
+  EXPECT_EQ(result.counts.ended(ReplyEnd::complete), 3u);
+  EXPECT_EQ(result.duration, 4);  // from 1, the first dispatch, to 5, the refusal
+  EXPECT_EQ(result.request_throughput, 0.5);
+  EXPECT_EQ(result.output_throughput, 5.0 / 4);
+  EXPECT_EQ(result.total_throughput, 25.0 / 4);
+  EXPECT_EQ(result.ttft.mean, 0.75);
+  EXPECT_EQ(result.ttft.median, 0.75);
+  EXPECT_EQ(result.ttft.deviation, 0.25);
+  EXPECT_DOUBLE_EQ(result.ttft.percentile(99)->value, 0.995);
+  EXPECT_EQ(result.tpot.mean, 0.5);  // 1/2 and 0.5/1
+  EXPECT_EQ(result.itl.n, 3u);       // pooled
+  EXPECT_EQ(result.itl.mean, 0.5);   // 0.25 0.75 0.5
+  EXPECT_EQ(result.e2el.mean, 1.5);  // 1.5 and 1.5
+  EXPECT_EQ(result.e2el.deviation, 0);
+  EXPECT_EQ(result.longest_stall.maximum, 0.75);
+  EXPECT_EQ(result.longest_stall.median, 0.625);
+  EXPECT_EQ(result.most_output_per_second, 2);  // 1.5 1.75, 2.5, 3 3.5: seconds from 1
+  EXPECT_EQ(result.most_concurrent, 2u);
+  EXPECT_FALSE(result.goodput);
+  EXPECT_FALSE(result.itl_per_token);
+  EXPECT_EQ(result.identity_error, 0);
+}
+
+TEST(ServingAnalysis, OrderOfLogsDoesNotMatter) {
+  std::vector<RequestLog> logs = by_hand();
+  const ServingResult forward = analyse(logs, {});
+  std::reverse(logs.begin(), logs.end());
+  const ServingResult backward = analyse(logs, {});
+  EXPECT_EQ(forward.itl.mean95.low, backward.itl.mean95.low);
+  EXPECT_EQ(forward.ttft.mean95.high, backward.ttft.mean95.high);
+  EXPECT_EQ(forward.duration, backward.duration);
+}
+
+TEST(ServingAnalysis, NothingIsNoResult) {
+  const ServingResult result = analyse({}, {});
+  EXPECT_EQ(result.duration, 0);
+  EXPECT_EQ(result.request_throughput, 0);
+  EXPECT_EQ(result.ttft.percentile(99)->value, 0);
+  EXPECT_THAT(result.verdict.void_reasons, ElementsAre("no reply has a token"));
+}
+
+TEST(ServingAnalysis, GoodputCountsRepliesThatKeepEveryLimit) {
+  AnalysisSettings settings;
+  settings.goodput.ttft = 0.5;
+  EXPECT_EQ(*analyse(by_hand(), settings).goodput, 0.25);
+  settings.goodput.e2el = 1.4;
+  EXPECT_EQ(*analyse(by_hand(), settings).goodput, 0);
+  // A reply of one token has a TPOT of 0 and keeps any limit of it; it has no part in its mean.
+  settings.goodput = {};
+  settings.goodput.tpot = 0.1;
+  settings.goodput.itl = 0.1;
+  const ServingResult single = analyse({reply(0, 0, 1, {})}, settings);
+  EXPECT_EQ(*single.goodput, 1);
+  EXPECT_EQ(single.tpot.n, 0u);
+}
+
+TEST(ServingAnalysis, LatenciesFromTheScheduledTimeAndQueueAndLag) {
+  std::vector<RequestLog> logs = {reply(0, 1, 0.5, {}), reply(1, 4, 0.5, {})};
+  logs[1].scheduled = 1;
+  logs[1].due = 3.5;
+  const ServingResult result = analyse(logs, {});
+  EXPECT_EQ(result.ttft.mean, 0.5);
+  EXPECT_EQ(result.ttft_scheduled.mean, (0.5 + 3.5) / 2);
+  EXPECT_EQ(result.e2el_scheduled.maximum, 3.5);
+  EXPECT_EQ(result.queue_time.maximum, 2.5);
+  EXPECT_EQ(result.send_lag.maximum, 0.5);
+  EXPECT_EQ(result.send_lag.median, 0.25);
+}
+
+TEST(ServingAnalysis, EventsOfSeveralTokens) {
+  std::vector<RequestLog> logs = {reply(0, 0, 1, {0.5f, 0.5f})};
+  logs[0].output_tokens = 5;  // in 3 events
+  const ServingResult result = analyse(logs, {});
+  EXPECT_EQ(result.itl.mean, 0.5);
+  EXPECT_EQ(result.tpot.mean, 0.25);
+  ASSERT_TRUE(result.itl_per_token);
+  EXPECT_EQ(result.itl_per_token->mean, 0.25);
+}
+
+TEST(ServingAnalysis, SteadyStateOfAnOpenLoop) {
+  AnalysisSettings settings;
+  settings.load.request_rate = 4;
+  const ServingResult result = analyse(steady_logs(100, 4), settings);
+  ASSERT_TRUE(result.steady) << result.no_steady;
+  EXPECT_EQ(result.steady->begin, 1);       // the first ends
+  EXPECT_EQ(result.steady->end, 24.75);     // the last is sent
+  EXPECT_EQ(result.steady->requests, 95u);  // without the first four and the last
+  EXPECT_EQ(result.steady->request_throughput, 4);
+  EXPECT_NEAR(result.steady->output_throughput, 16, 1e-9);
+  EXPECT_EQ(result.steady->ttft.mean, 0.25);
+  EXPECT_LT(result.request_throughput, 4);  // the whole run has a ramp and a drain
+  EXPECT_EQ(*result.saturation.achieved_share, 1);
+  EXPECT_FALSE(result.saturation.saturated);
+}
+
+TEST(ServingAnalysis, SteadyStateOfAClosedLoop) {
+  std::vector<RequestLog> logs;  // 4 at a time, 10 each, in lockstep; then one straggler
+  for (std::size_t i = 0; i < 40; ++i) {
+    logs.push_back(reply(i, static_cast<double>(i / 4), 0.5, {0.5f}));
+  }
+  logs.push_back(reply(40, 10, 0.5, {0.5f}));
+  AnalysisSettings settings;
+  settings.load.max_concurrency = 4;
+  const ServingResult result = analyse(logs, settings);
+  ASSERT_TRUE(result.steady) << result.no_steady;
+  EXPECT_EQ(result.steady->begin, 0);
+  EXPECT_EQ(result.steady->end, 10);
+  EXPECT_EQ(result.steady->requests, 40u);
+  EXPECT_EQ(result.most_concurrent, 4u);  // departures come before arrivals
+  EXPECT_THAT(result.saturation.sentence, HasSubstr("closed loop"));
+  settings.load.max_concurrency = 5;
+  EXPECT_EQ(analyse(logs, settings).no_steady, "at most 4 of 5 requests were in flight");
+}
+
+TEST(ServingAnalysis, NoSteadyStateIsSaidWhy) {
+  AnalysisSettings settings;
+  settings.load.request_rate = std::numeric_limits<double>::infinity();
+  std::vector<RequestLog> logs = steady_logs(20, 1e9);
+  EXPECT_EQ(analyse(logs, settings).no_steady, "all requests were sent before the first one ended");
+  EXPECT_THAT(analyse(logs, settings).saturation.sentence, HasSubstr("at once"));
+  settings.load.request_rate = 4;
+  EXPECT_EQ(analyse(steady_logs(10, 4), settings).no_steady,
+            "only 5 requests were sent between ramp and drain");
+}
+
+TEST(ServingAnalysis, LittlesLawHolds) {
+  std::vector<RequestLog> logs = steady_logs(1000, 7);
+  const ServingResult result = analyse(logs, {});
+  EXPECT_NEAR(result.little.in_flight, 7, 0.05);
+  EXPECT_NEAR(result.little.difference, 0, 1e-9);
+  // A request that hangs is in flight but never completes.
+  logs.push_back(failure(1000, 0, 143, ReplyEnd::silent));
+  EXPECT_LT(analyse(logs, {}).little.difference, -0.1);
+}
+
+TEST(ServingAnalysis, IdentityFindsLostTime) {
+  std::vector<RequestLog> logs = {reply(0, 0, 1, {0.5f, 0.5f})};
+  EXPECT_EQ(analyse(logs, {}).identity_error, 0);
+  logs[0].last += 0.25;
+  const ServingResult result = analyse(logs, {});
+  EXPECT_EQ(result.identity_error, 0.25);
+  EXPECT_THAT(result.verdict.warnings, Contains(HasSubstr("up to 250 ms")));
+}
+
+TEST(ServingAnalysis, SaturationBySlopes) {
+  // 10 requests per second offered for 60 s; the server ends 9.9 per second, and then 5.
+  AnalysisSettings settings;
+  settings.load.request_rate = 10;
+  for (const double capacity : {9.9, 5.0}) {
+    std::vector<RequestLog> logs;
+    for (std::size_t i = 0; i < 600; ++i) {
+      const double sent = static_cast<double>(i) / 10;
+      const double answered = static_cast<double>(i + 1) / capacity;
+      logs.push_back(reply(i, sent, answered - sent, {}));
+    }
+    const Saturation saturation = analyse(logs, settings).saturation;
+    EXPECT_EQ(saturation.saturated, capacity == 5) << saturation.sentence;
+    EXPECT_NEAR(*saturation.in_flight_slope, 10 - capacity, 0.1);
+    EXPECT_NEAR(*saturation.ttft_slope, 10 / capacity - 1, 1e-6);
+  }
+}
+
+TEST(ServingAnalysis, TargetsAndTheirImbalance) {
+  std::vector<RequestLog> logs = steady_logs(8, 4);
+  for (std::size_t i = 0; i < 6; ++i) logs[i].target = 1;
+  const ServingResult result = analyse(logs, {});
+  ASSERT_EQ(result.targets.size(), 2u);
+  EXPECT_EQ(result.targets[0].requests, 2u);
+  EXPECT_EQ(result.targets[1].requests, 6u);
+  EXPECT_EQ(result.targets[1].mean_ttft, 0.25);
+  EXPECT_EQ(result.imbalance, 1.5);
+}
+
+TEST(ServingVerdict, ValidWhereNothingIsWrong) {
+  const Verdict verdict = analyse(steady_logs(1000, 4), {}).verdict;
+  EXPECT_TRUE(verdict.valid());
+  EXPECT_THAT(verdict.warnings, IsEmpty());
+}
+
+TEST(ServingVerdict, TheClientWasTheLimit) {
+  AnalysisSettings settings;
+  std::vector<RequestLog> logs = steady_logs(100, 4);
+  for (RequestLog& log : logs) log.due = log.scheduled = log.sent - 0.012;
+  EXPECT_TRUE(analyse(logs, settings).verdict.valid());  // 12 ms are below 5% of 250 ms
+  for (RequestLog& log : logs) log.due = log.scheduled = log.sent - 0.013;
+  EXPECT_THAT(analyse(logs, settings).verdict.void_reasons,
+              ElementsAre(HasSubstr("p99 of send lag is 13 ms")));
+  logs = steady_logs(100, 4);
+  settings.client.cpu_share = 0.81;
+  EXPECT_THAT(analyse(logs, settings).verdict.void_reasons,
+              ElementsAre(HasSubstr("its threads computed 81% of the time")));
+}
+
+TEST(ServingVerdict, EmptyAndShortRepliesVoid) {
+  std::vector<RequestLog> logs = steady_logs(100, 4);
+  logs[5].output_tokens = 3;
+  EXPECT_TRUE(analyse(logs, {}).verdict.valid());  // 1% is allowed
+  EXPECT_THAT(analyse(logs, {}).verdict.warnings,
+              Contains("0 of 100 replies are empty and 1 shorter than asked"));
+  logs[6].first = logs[6].last = -1;
+  EXPECT_THAT(analyse(logs, {}).verdict.void_reasons,
+              ElementsAre("1 of 100 replies are empty and 1 shorter than asked, 1% are allowed"));
+  AnalysisSettings lenient;
+  lenient.most_spoilt = 0.02;
+  EXPECT_TRUE(analyse(logs, lenient).verdict.valid());
+}
+
+TEST(ServingVerdict, FailuresAndWarnings) {
+  std::vector<RequestLog> logs = steady_logs(2, 4);
+  for (std::size_t i = 0; i < 3; ++i) logs.push_back(failure(2 + i, 0, 1, ReplyEnd::broken));
+  logs[0].prompt_tokens = 11;
+  logs[1].counted = false;
+  logs[1].output_tokens = 1;  // not known to be short
+  const Verdict verdict = analyse(logs, {}).verdict;
+  EXPECT_THAT(verdict.void_reasons, ElementsAre("3 of 5 requests failed"));
+  EXPECT_THAT(verdict.warnings,
+              ElementsAre("3 of 5 requests ended broken",
+                          HasSubstr("another prompt length than asked for in 1 of 5"),
+                          HasSubstr("did not count the tokens of 1 replies"),
+                          HasSubstr("p99 of 2 requests is uncertain")));
+}
+
+}  // namespace
+}  // namespace assay

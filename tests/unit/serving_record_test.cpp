@@ -1,0 +1,215 @@
+// A result as a record of the store and as vLLM's JSON, and that JSON read back.
+#include "serving/results/serving_record.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "import_test.h"
+#include "serving/results/analysis.h"
+#include "serving/results/vllm_json.h"
+#include "serving_logs.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+AnalysisSettings settings_of(std::size_t prompts) {
+  AnalysisSettings settings;
+  settings.load.request_rate = 4;
+  settings.load.max_concurrency = 64;
+  settings.load.num_prompts = prompts;
+  settings.goodput.ttft = 0.5;
+  return settings;
+}
+
+/// Two targets, uneven times.
+std::vector<RequestLog> uneven_logs(std::size_t n) {
+  std::vector<RequestLog> logs;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double extra = 0.01 * static_cast<double>(i % 7);
+    logs.push_back(reply(i, static_cast<double>(i) / 4, 0.2 + extra,
+                         {0.25f, static_cast<float>(0.1 + extra)}));
+    logs.back().target = static_cast<int>(i % 2);
+  }
+  return logs;
+}
+
+std::vector<std::string> names_of(const Record& record) {
+  std::vector<std::string> names;
+  for (const Metric& metric : record.metrics) names.push_back(metric.name);
+  return names;
+}
+
+TEST(ServingRecord, IsReadBackFromTheStore) {
+  const ServingResult result = analyse(uneven_logs(100), settings_of(100));
+  Record record = serving_record(result, {{"dataset", "random"}, {"input_tokens", "10"}});
+  record.run = "20260131T120000Z-0001";
+  record.device.backend = "cpu";
+  record.device.name = "somewhere";
+  EXPECT_EQ(record.cell.id(),
+            "serving request_rate=4 max_concurrency=64 num_prompts=100 dataset=random "
+            "input_tokens=10");
+  EXPECT_EQ(record.status, RecordStatus::passed) << record.reason;
+  EXPECT_EQ(record.source->tool, "assay load");
+  EXPECT_EQ(record.metrics[0].name, "output_throughput");
+  EXPECT_EQ(metric_of(record, "mean_ttft").value, result.ttft.mean);
+  EXPECT_EQ(metric_of(record, "p99_e2el_scheduled").value,
+            result.e2el_scheduled.percentile(99)->value);
+  EXPECT_EQ(metric_of(record, "p99_itl").interval95->high,
+            result.itl.percentile(99)->interval95.high);
+  EXPECT_EQ(metric_of(record, "steady_output_throughput").value, result.steady->output_throughput);
+  EXPECT_EQ(metric_of(record, "send_lag_p99").better, Better::neither);
+  EXPECT_THAT(note_of(record, "target 1"),
+              HasSubstr("50 requests, 50 completed, mean TTFT 0.2296 s"));
+  EXPECT_THAT(note_of(record, "saturation"), HasSubstr("not saturated"));
+  EXPECT_THAT(note_of(record, "warning 1"), HasSubstr("p99 of 100 requests"));
+  const auto read = record_from_json(Json::parse(to_json(record).dump()));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(to_json(*read).dump(), to_json(record).dump());
+}
+
+TEST(ServingRecord, AVoidRunIsFailedAndKeepsItsMetrics) {
+  std::vector<RequestLog> logs = uneven_logs(2);
+  for (std::size_t i = 2; i < 5; ++i) logs.push_back(failure(i, 0, 1, ReplyEnd::refused));
+  AnalysisSettings settings = settings_of(5);
+  settings.load.burstiness = 0.5;
+  settings.client.cpu_share = 0.9;
+  const Record record = serving_record(analyse(logs, settings), {});
+  EXPECT_EQ(record.cell.id(),
+            "serving request_rate=4 burstiness=0.5 max_concurrency=64 num_prompts=5");
+  EXPECT_EQ(record.status, RecordStatus::failed);
+  EXPECT_THAT(record.reason, HasSubstr("90% of the time"));
+  EXPECT_THAT(record.reason, HasSubstr("; 3 of 5 requests failed"));
+  EXPECT_EQ(metric_of(record, "failed").value, 3);
+  EXPECT_EQ(metric_of(record, "client_cpu_share").value, 0.9);
+}
+
+TEST(ServingRecord, ServersStandBesideTheirClient) {
+  Record record = serving_record(analyse(uneven_logs(100), settings_of(100)), {});
+  const std::size_t own = record.metrics.size();
+  ServerMetrics server;
+  add_server_metrics(record, server);
+  EXPECT_EQ(record.metrics.size(), own);  // what is not known is absent
+  server.ttft = Histogram{6, 30, {{0.25, 30}}};
+  server.prefix_cache_hit_rate = 0.5;
+  server.preemptions = 2;
+  add_server_metrics(record, server);
+  EXPECT_EQ(metric_of(record, "server_mean_ttft").value, 0.2);
+  EXPECT_DOUBLE_EQ(metric_of(record, "server_p99_ttft").value, 0.2475);
+  EXPECT_EQ(metric_of(record, "preemptions").value, 2);
+  EXPECT_THAT(note_of(record, "prefix cache"), HasSubstr("50% of the prompts"));
+}
+
+const VllmNames names = {"20260131-120000", "openai", std::nullopt, "meta/model", "meta/tokenizer"};
+
+std::vector<std::string> keys_of(const std::string& text) {
+  std::vector<std::string> keys;
+  const Json json = Json::parse(text);
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+// As in h200x8_1p3d_conc128_in128_out2048_20250914_020816.json of dstackai/benchmarks.
+TEST(VllmJson, HasTheFieldsOfARealResultInTheirOrder) {
+  const ServingResult result = analyse(uneven_logs(20), settings_of(20));
+  const std::vector<std::string> real = {"date",
+                                         "endpoint_type",
+                                         "label",
+                                         "model_id",
+                                         "tokenizer_id",
+                                         "num_prompts",
+                                         "request_rate",
+                                         "burstiness",
+                                         "max_concurrency",
+                                         "duration",
+                                         "completed",
+                                         "total_input_tokens",
+                                         "total_output_tokens",
+                                         "request_throughput",
+                                         "request_goodput",
+                                         "output_throughput",
+                                         "total_token_throughput",
+                                         "mean_ttft_ms",
+                                         "median_ttft_ms",
+                                         "std_ttft_ms",
+                                         "p99_ttft_ms",
+                                         "mean_tpot_ms",
+                                         "median_tpot_ms",
+                                         "std_tpot_ms",
+                                         "p99_tpot_ms",
+                                         "mean_itl_ms",
+                                         "median_itl_ms",
+                                         "std_itl_ms",
+                                         "p99_itl_ms"};
+  EXPECT_EQ(keys_of(vllm_json(names, result)), real);
+  std::vector<std::string> detailed = real;
+  const std::vector<std::string> arrays = {"input_lens", "output_lens",     "ttfts",
+                                           "itls",       "generated_texts", "errors"};
+  detailed.insert(detailed.begin() + 17, arrays.begin(), arrays.end());
+  const std::vector<RequestLog> logs = uneven_logs(20);
+  EXPECT_EQ(keys_of(vllm_json(names, result, &logs)), detailed);
+}
+
+TEST(VllmJson, WritesWhatPythonWrites) {
+  AnalysisSettings settings;
+  settings.load.num_prompts = 20;
+  const Json json = Json::parse(vllm_json(names, analyse(uneven_logs(20), settings)));
+  EXPECT_EQ(json["request_rate"], "inf");
+  EXPECT_EQ(json["burstiness"].dump(), "1.0");
+  EXPECT_TRUE(json["max_concurrency"].is_null());
+  EXPECT_TRUE(json["request_goodput"].is_null());
+  EXPECT_TRUE(json["label"].is_null());
+  const Json capped = Json::parse(vllm_json(names, analyse(uneven_logs(20), settings_of(20))));
+  EXPECT_EQ(capped["request_rate"].dump(), "4.0");
+  EXPECT_EQ(capped["max_concurrency"].dump(), "64");
+  EXPECT_NEAR(capped["mean_ttft_ms"].get<double>(), 230, 5);
+}
+
+// What the importer makes of it is what the store keeps of the run itself.
+TEST(VllmJson, IsImportedWithEqualValues) {
+  const std::vector<RequestLog> logs = uneven_logs(1000);
+  const ServingResult result = analyse(logs, settings_of(1000));
+  const Record own = serving_record(result, {});
+  for (const auto* details : {static_cast<const std::vector<RequestLog>*>(nullptr), &logs}) {
+    const Imported read = imported(vllm_json(names, result, details));
+    EXPECT_THAT(read.warnings, IsEmpty());
+    ASSERT_EQ(read.records.size(), 1u);
+    const Record& record = read.records[0];
+    EXPECT_EQ(record.cell, own.cell);
+    EXPECT_EQ(record.status, RecordStatus::passed);
+    EXPECT_EQ(record.time, "2026-01-31T12:00:00");
+    EXPECT_EQ(note_of(record, "model_id"), "meta/model");
+    const std::vector<std::string> all = names_of(own);
+    auto place = all.begin();
+    for (const Metric& metric : record.metrics) {
+      if (metric.name.ends_with("_nonempty")) continue;  // here the same as without
+      const Metric& mine = metric_of(own, metric.name);
+      EXPECT_NEAR(metric.value, mine.value, 1e-12 * mine.value) << metric.name;
+      EXPECT_EQ(metric.unit, mine.unit) << metric.name;
+      EXPECT_EQ(metric.better, mine.better) << metric.name;
+      place = std::find(place, all.end(), metric.name);  // in the same order
+      EXPECT_NE(place, all.end()) << metric.name;
+    }
+  }
+}
+
+TEST(VllmJson, FailuresHaveErrorsAndTextsMayBeBroken) {
+  std::vector<RequestLog> logs = uneven_logs(3);
+  logs.push_back(failure(4, 0, 1, ReplyEnd::refused));
+  logs.push_back(failure(3, 0, 1, ReplyEnd::complete));
+  logs[3].error = "half a character: \xc3";
+  const std::string text = vllm_json(names, analyse(logs, settings_of(5)), &logs);
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["errors"][3], "no token came");  // by index
+  EXPECT_THAT(json["errors"][4].get<std::string>(), HasSubstr("half a character"));
+  EXPECT_EQ(json["ttfts"][4], 0.0);
+  EXPECT_EQ(json["completed"], 3);
+  EXPECT_THAT(imported(text).warnings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
