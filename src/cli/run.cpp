@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/results_store.h"
 #include "cli/results_view.h"
 #include "cli/run_ranks.h"
 #include "cli/run_repeat.h"
@@ -22,9 +22,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr const char* default_folder = "assay-results";
-constexpr const char* pipe = "-";  // as --out: no store, everything to standard output
-
 struct Request {
   Plan plan;
   std::string device;
@@ -33,21 +30,6 @@ struct Request {
   TeamRequest team;
   bool json = false;
 };
-
-/// Seconds between ticks; 0: off.
-Result<double> parse_telemetry(const std::string& text) {
-  constexpr double most = 1000;  // a tick takes about a millisecond on a GPU
-  if (text == "off") return 0.0;
-  double rate = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-  if (error != std::errc() || end != text.data() + text.size() || !(rate > 0) || rate > most) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--telemetry \"{}\" is not allowed; allowed: off, or ticks per second "
-                             "above 0 and up to {}",
-                             text, most)};
-  }
-  return 1 / rate;
-}
 
 Status check_repeat(const Arguments& arguments, const Request& request) {
   if (!arguments.has("--repeat")) return {};
@@ -147,21 +129,6 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
-/// Opens the store and keeps the environment there, or prints it as the first line where there is
-/// no store. Returns its id.
-Result<std::string> keep_fingerprint(const Request& request, const Json& fingerprint,
-                                     std::optional<Store>& store, Terminal& terminal) {
-  if (request.folder != pipe) {
-    store.emplace(TRY(Store::open(request.folder)));
-    return store->append_fingerprint(fingerprint);
-  }
-  const std::string id = fingerprint_id(fingerprint);
-  const Json line = {{"id", id}, {"fingerprint", fingerprint}};
-  terminal.print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  terminal.flush();
-  return id;
-}
-
 int measure(Request& request, Terminal& terminal) {
   if (request.folder == pipe && is_other_rank()) close_output();
   const auto session = meet_ranks(request.team, request.plan);
@@ -177,7 +144,8 @@ int measure(Request& request, Terminal& terminal) {
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
   std::optional<Store> store;
-  const auto fingerprint = keep_fingerprint(request, take_fingerprint(backends), store, terminal);
+  const auto fingerprint =
+      keep_fingerprint(request.folder, take_fingerprint(backends), store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;

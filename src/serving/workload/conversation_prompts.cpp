@@ -17,6 +17,8 @@ class ConversationPrompts final : public Prompts {
     return std::max<std::size_t>(1, settings_.count / settings_.turns) * settings_.turns;
   }
 
+  bool follows(std::size_t index) const override { return index % settings_.turns > 0; }
+
   Prompt at(std::size_t index) const override {
     Random body = stream_of(settings_.seed, Stream::body, index);
     Prompt prompt;

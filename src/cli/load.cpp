@@ -1,0 +1,199 @@
+// assay load: loads servers of language models and says what they can do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/load_request.h"
+#include "cli/load_view.h"
+#include "cli/results_store.h"
+#include "core/write_file.h"
+#include "device/backend.h"
+#include "measure/runner.h"
+#include "serving/results/serving_record.h"
+#include "serving/results/vllm_json.h"
+#include "system/fingerprint.h"
+
+namespace assay::cli {
+namespace {
+
+/// Where the results of all points go.
+struct Keeper {
+  std::optional<Store> store;
+  std::string run, fingerprint;
+  std::string folder;
+  std::string vllm_path, vllm_text;
+  bool vllm_details = false, json = false;
+};
+
+std::string compact_date() {
+  const std::time_t time = std::time(nullptr);
+  std::tm parts = {};
+  ::localtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts)};
+}
+
+Record record_of(const LoadRequest& request, const LoadReport& report, const Keeper& keeper) {
+  Record record = serving_record(report.result, workload_axes(request.asked_prompts));
+  record.run = keeper.run;
+  record.fingerprint = keeper.fingerprint;
+  record.time = utc_now();
+  record.device.backend = "other";
+  record.device.name = request.settings.plan.request.model;
+  for (const Url& url : request.urls) record.notes.emplace_back("url", text_of(url));
+  const RequestOptions& options = request.settings.plan.request;
+  record.notes.emplace_back("api", name_of(options.api));
+  record.notes.emplace_back("seed", fmt::format("{}", request.settings.prompts.seed));
+  record.notes.emplace_back("balance", name_of(request.settings.plan.balance));
+  if (report.server) add_server_metrics(record, *report.server);
+  if (report.interrupted) {
+    record.status = RecordStatus::interrupted;
+    record.reason = "stopped before all requests were sent";
+  }
+  return record;
+}
+
+Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper,
+            Terminal& terminal) {
+  const Record record = record_of(request, report, keeper);
+  if (keeper.json) {
+    terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal.flush();
+  }
+  if (keeper.store) TRY(keeper.store->append(record));
+  if (keeper.vllm_path.empty()) return {};
+  VllmNames names;
+  names.date = compact_date();
+  names.endpoint_type = request.settings.plan.request.api == Api::chat ? "openai-chat" : "openai";
+  names.model_id = names.tokenizer_id = request.settings.plan.request.model;
+  keeper.vllm_text +=
+      vllm_json(names, report.result, keeper.vllm_details ? &report.logs : nullptr) + "\n";
+  return write_file(keeper.vllm_path, keeper.vllm_text);
+}
+
+int exit_of(const std::vector<ServingResult>& results, bool interrupted) {
+  if (interrupted) return exit_interrupted;
+  const auto valid = std::count_if(results.begin(), results.end(), [](const ServingResult& result) {
+    return result.verdict.valid();
+  });
+  if (valid == 0) return exit_verification;
+  return valid == std::ssize(results) ? exit_ok : exit_cell_error;
+}
+
+/// Runs all points. Error: as run_point(), or of the store.
+Result<int> load_all(const LoadRequest& request, Keeper& keeper, Terminal& terminal) {
+  const Style style = keeper.json ? terminal.error_style() : terminal.out_style();
+  const auto width =
+      static_cast<std::size_t>(keeper.json ? terminal.error_width() : terminal.width());
+  const auto say = [&](const std::string& text) {
+    if (keeper.json) return terminal.note(text);
+    terminal.print(text);
+    terminal.flush();
+  };
+  std::vector<ServingResult> results;
+  bool interrupted = false;
+  for (const LoadPoint& point : request.points) {
+    if (interrupted) break;
+    const std::string label =
+        fmt::format("[{}/{}] {}", results.size() + 1, request.points.size(), text_of(point));
+    if (!terminal.interactive())
+      terminal.note(fmt::format("{}, {} requests\n", label, point.requests));
+    LoadReport report;
+    {
+      LoadProgress progress(terminal, label);
+      report = TRY(run_point(request.settings, point, &interrupt_requested,
+                             [&](const LoadState& state) { progress.show(state); }));
+    }
+    interrupted = report.interrupted;
+    TRY(keep(request, report, keeper, terminal));
+    say(report_text(report, width, style));
+    results.push_back(std::move(report.result));
+  }
+  if (results.size() > 1) say("\n" + sweep_text(results, width, style));
+  if (keeper.store) {
+    terminal.note(fmt::format("stored in {} as run {}\n", keeper.folder, keeper.run));
+  }
+  return exit_of(results, interrupted);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  auto request = read_load_request(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  if (request->urls.empty()) {
+    return report(terminal, {ErrorKind::usage, "which server? --url http://127.0.0.1:8000"});
+  }
+  const Status found = find_servers(*request);
+  if (!found.ok()) return report(terminal, found.error());
+  Keeper keeper;
+  keeper.folder = arguments.get("--out", default_folder);
+  keeper.json = arguments.has("--json") || keeper.folder == pipe;
+  keeper.vllm_path = arguments.get("--save-vllm");
+  keeper.vllm_details = arguments.has("--save-detailed");
+  keeper.run = new_run_id();
+  const auto backends = make_backends();
+  const auto fingerprint =
+      keep_fingerprint(keeper.folder, take_fingerprint(backends), keeper.store, terminal);
+  if (!fingerprint.ok()) {
+    terminal.complain(about("--out", fingerprint.error()).message);
+    return exit_io;
+  }
+  keeper.fingerprint = *fingerprint;
+  catch_interrupts();
+  const auto status = load_all(*request, keeper, terminal);
+  if (!status.ok()) return report(terminal, status.error());
+  return *status;
+}
+
+std::vector<Option> all_options() {
+  std::vector<Option> options = load_options();
+  options.insert(
+      options.end(),
+      {{"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
+        "folder"},
+       {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},
+       {"--save-detailed", "", "with it, every request's times", ""}});
+  return options;
+}
+
+const Command command = {
+    .name = "load",
+    .summary =
+        "Load servers of language models: throughput, latencies, and whether to believe them",
+    .positionals = "",
+    .least_positionals = 0,
+    .most_positionals = 0,
+    .details =
+        "Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times "
+        "every\n"
+        "token. An open loop (--request-rate) sends on a schedule that no slow server can thin; a "
+        "closed\n"
+        "loop (--max-concurrency) keeps so many requests in flight. Several values make a sweep.\n"
+        "Prompts and arrivals come from --seed alone, so that environments compared get the same.\n"
+        "Random prompts are token ids, of exact length without a tokenizer.\n"
+        "\n"
+        "TTFT, TPOT, ITL and E2EL are vLLM's; beside them stand TTFT and E2EL from the scheduled "
+        "time,\n"
+        "which a cap cannot hide. A run is void if the client was the limit, or replies are empty "
+        "or\n"
+        "short. The key in OPENAI_API_KEY is sent along.\n"
+        "\n"
+        "  assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 "
+        "--requests 10x\n"
+        "  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt "
+        "--file f.json\n"
+        "  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput "
+        "ttft:200ms,tpot:50ms\n"
+        "\n",
+    .options = all_options(),
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,359 @@
+#include "cli/load_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "cli/cli.h"
+#include "core/json_text.h"
+#include "core/suggest.h"
+#include "core/units.h"
+#include "serving/server_facts.h"
+#include "serving/text_length.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::uint64_t most_points = 100;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+Result<double> parse_positive(std::string_view option, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value > 0)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} \"{}\" is not allowed; allowed: a number above 0", option, text)};
+  }
+  return value;
+}
+
+/// "random", "prefix-repetition", ... to the dataset.
+Result<Dataset> parse_dataset(const std::string& text) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Dataset::trace); ++i) {
+    std::string name(name_of(static_cast<Dataset>(i)));
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (name == text) return static_cast<Dataset>(i);
+    names.push_back(std::move(name));
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("--dataset \"{}\" is not allowed; allowed: {}", text, join(names))};
+}
+
+/// Reads one whole number, if the option is given.
+Status read_count(const Arguments& arguments, std::string_view option, std::uint64_t& target) {
+  if (!arguments.has(option)) return {};
+  const auto value = parse_integer(arguments.get(option));
+  if (!value) return about(option, value.error());
+  target = *value;
+  return {};
+}
+
+Status read_seconds(const Arguments& arguments, std::string_view option, double& target) {
+  if (!arguments.has(option)) return {};
+  const auto value = parse_duration(arguments.get(option));
+  if (!value) return about(option, value.error());
+  target = *value;
+  return {};
+}
+
+Status read_number(const Arguments& arguments, std::string_view option, double& target) {
+  if (!arguments.has(option)) return {};
+  target = TRY(parse_positive(option, arguments.get(option)));
+  return {};
+}
+
+// ---- Where and how ----
+
+Status read_urls(const Arguments& arguments, LoadRequest& request) {
+  for (const std::string& given : arguments.all("--url")) {
+    for (const std::string& text : split(given, ',')) request.urls.push_back(TRY(parse_url(text)));
+  }
+  request.insecure = arguments.has("--insecure");
+  return {};
+}
+
+Status read_server(const Arguments& arguments, LoadRequest& request) {
+  LoadPlan& plan = request.settings.plan;
+  plan.request.api = TRY(parse_api(arguments.get("--api", "completions")));
+  plan.request.model = arguments.get("--model");
+  plan.request.stream = !arguments.has("--no-stream");
+  plan.balance = TRY(parse_balance(arguments.get("--balance", "least-connections")));
+  TRY(read_seconds(arguments, "--timeout", plan.silence_seconds));
+  if (arguments.has("--extra-body")) {
+    auto extra = parse_json(arguments.get("--extra-body"));
+    if (!extra) return about("--extra-body", extra.error());
+    if (!extra->is_object()) {
+      return Error{ErrorKind::usage, "--extra-body must be a JSON object, e.g. '{\"top_k\": 1}'"};
+    }
+    plan.request.extra = std::move(*extra);
+  }
+  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
+    plan.fields += fmt::format("Authorization: Bearer {}\r\n", key);
+  }
+  for (const std::string& header : arguments.all("--header")) {
+    if (header.find(':') == header.npos || header.find('\r') != header.npos) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--header \"{}\" is not allowed; allowed: \"Name: value\"", header)};
+    }
+    plan.fields += header + "\r\n";
+  }
+  return {};
+}
+
+// ---- What ----
+
+Status read_prompts(const Arguments& arguments, LoadRequest& request) {
+  PromptSettings& prompts = request.settings.prompts;
+  prompts.dataset = TRY(parse_dataset(arguments.get("--dataset", "random")));
+  prompts.file = arguments.get("--file");
+  const bool from_file = prompts.dataset == Dataset::sharegpt ||
+                         prompts.dataset == Dataset::jsonl || prompts.dataset == Dataset::trace;
+  if (from_file == prompts.file.empty()) {
+    return Error{ErrorKind::usage,
+                 from_file ? fmt::format("--dataset {} needs --file", name_of(prompts.dataset))
+                           : "--file needs --dataset sharegpt, jsonl or trace"};
+  }
+  TRY(read_count(arguments, "--seed", prompts.seed));
+  request.settings.plan.seed = request.settings.analysis.seed = prompts.seed;
+  TRY(read_count(arguments, "--input", prompts.input_tokens));
+  if (arguments.has("--output-tokens")) {
+    std::uint64_t tokens = 0;
+    TRY(read_count(arguments, "--output-tokens", tokens));
+    prompts.output_tokens = tokens;
+  }
+  TRY(read_number(arguments, "--spread", prompts.input_spread));
+  prompts.output_spread = prompts.input_spread;
+  TRY(read_count(arguments, "--prefix", prompts.prefix_tokens));
+  std::uint64_t prefixes = prompts.prefixes, turns = prompts.turns;
+  TRY(read_count(arguments, "--prefixes", prefixes));
+  TRY(read_count(arguments, "--turns", turns));
+  prompts.prefixes = prefixes;
+  prompts.turns = turns;
+  TRY(read_seconds(arguments, "--think", prompts.think_seconds));
+  // Lengths that are asked for are meant; what is recorded ends where it ends.
+  const bool exact = prompts.dataset != Dataset::sharegpt && prompts.dataset != Dataset::jsonl;
+  request.settings.plan.request.ignore_eos =
+      arguments.has("--ignore-eos") || (exact && !arguments.has("--no-ignore-eos"));
+  return {};
+}
+
+// ---- How much ----
+
+/// "1000", "10x" (times the concurrency), "60s" (times the rate) to a number of requests.
+Result<std::size_t> requests_at(const std::string& text, const LoadPoint& point) {
+  const bool closed = std::isinf(point.request_rate) && point.max_concurrency > 0;
+  if (text.empty()) {
+    return closed ? std::max<std::size_t>(10 * point.max_concurrency, 100) : std::size_t{1000};
+  }
+  const auto wrong = [&](std::string_view allowed) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--requests \"{}\" is not allowed here; allowed: {}", text, allowed)};
+  };
+  double count = 0;
+  if (text.back() == 'x') {
+    if (point.max_concurrency == 0) return wrong("a number; 10x needs --max-concurrency");
+    count = TRY(parse_positive("--requests", text.substr(0, text.size() - 1))) *
+            static_cast<double>(point.max_concurrency);
+  } else if (const auto number = parse_integer(text)) {
+    count = static_cast<double>(*number);
+  } else {
+    const auto seconds = parse_duration(text);
+    if (!seconds) return wrong("a number, 10x or 60s");
+    if (std::isinf(point.request_rate)) return wrong("a number or 10x; 60s needs --request-rate");
+    count = *seconds * point.request_rate;
+  }
+  if (!(count >= 0.5) || count > 1e8) return wrong("1 to 100000000 requests");
+  return static_cast<std::size_t>(std::llround(count));
+}
+
+Status read_points(const Arguments& arguments, LoadRequest& request) {
+  std::vector<double> rates = {std::numeric_limits<double>::infinity()};
+  std::vector<std::size_t> caps = {0};
+  if (arguments.has("--request-rate")) {
+    rates.clear();
+    for (const std::string& text : split(arguments.get("--request-rate"), ',')) {
+      rates.push_back(text == "inf" ? std::numeric_limits<double>::infinity()
+                                    : TRY(parse_positive("--request-rate", text)));
+    }
+  }
+  if (arguments.has("--max-concurrency")) {
+    caps.clear();
+    for (const std::string& text : split(arguments.get("--max-concurrency"), ',')) {
+      const auto value = parse_integer(text);
+      if (!value || *value == 0 || *value > 10'000'000) {
+        return Error{ErrorKind::usage, fmt::format("--max-concurrency \"{}\" is not allowed; "
+                                                   "allowed: 1 to 10000000, or several, e.g. "
+                                                   "4,8,16",
+                                                   text)};
+      }
+      caps.push_back(*value);
+    }
+  }
+  const bool by_clock = request.settings.ramp || request.settings.recorded_speed;
+  if (!arguments.has("--request-rate") && !arguments.has("--max-concurrency") && !by_clock) {
+    return Error{ErrorKind::usage,
+                 "how much load? --request-rate 2,4,8 (requests a second, whatever the server "
+                 "does) or --max-concurrency 4,8,16 (requests in flight)"};
+  }
+  if (rates.size() * caps.size() > most_points) {
+    return Error{ErrorKind::usage, fmt::format("{} rates and {} concurrencies are more than {} "
+                                               "points",
+                                               rates.size(), caps.size(), most_points)};
+  }
+  for (const double rate : rates) {
+    for (const std::size_t cap : caps) {
+      LoadPoint point{rate, cap, 0};
+      point.requests = TRY(requests_at(arguments.get("--requests"), point));
+      request.points.push_back(point);
+    }
+  }
+  return {};
+}
+
+/// "1:16" or "1:16:exponential"
+Result<RateRamp> parse_ramp(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const bool shaped = parts.size() == 3;
+  if ((parts.size() != 2 && !shaped) ||
+      (shaped && parts[2] != "linear" && parts[2] != "exponential")) {
+    return Error{ErrorKind::usage, fmt::format("--ramp-rate \"{}\" is not allowed; allowed: "
+                                               "FIRST:LAST[:linear|exponential], e.g. 1:16",
+                                               text)};
+  }
+  RateRamp ramp;
+  ramp.first = TRY(parse_positive("--ramp-rate", parts[0]));
+  ramp.last = TRY(parse_positive("--ramp-rate", parts[1]));
+  ramp.exponential = shaped && parts[2] == "exponential";
+  return ramp;
+}
+
+Status read_schedule(const Arguments& arguments, LoadRequest& request) {
+  LoadSettings& settings = request.settings;
+  TRY(read_number(arguments, "--burstiness", settings.burstiness));
+  if (arguments.has("--ramp-rate")) settings.ramp = TRY(parse_ramp(arguments.get("--ramp-rate")));
+  if (arguments.has("--recorded")) {
+    settings.recorded_speed = TRY(parse_positive("--recorded", arguments.get("--recorded")));
+  }
+  TRY(read_seconds(arguments, "--ramp", settings.plan.ramp_seconds));
+  TRY(read_seconds(arguments, "--duration", settings.plan.send_seconds));
+  std::uint64_t warm_up = 0;
+  TRY(read_count(arguments, "--warm-up", warm_up));
+  settings.warm_up = warm_up;
+  return {};
+}
+
+/// "ttft:200ms,tpot:50ms"
+Result<GoodputLimits> parse_limits(const std::string& text) {
+  GoodputLimits limits;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t colon = std::min(part.find(':'), part.size() - 1);
+    const std::string name = part.substr(0, colon);
+    const auto seconds = parse_duration(part.substr(colon + 1));
+    std::optional<double>* target = name == "ttft"   ? &limits.ttft
+                                    : name == "tpot" ? &limits.tpot
+                                    : name == "itl"  ? &limits.itl
+                                    : name == "e2el" ? &limits.e2el
+                                                     : nullptr;
+    if (target == nullptr || !seconds) {
+      return Error{ErrorKind::usage, fmt::format("--goodput \"{}\" is not allowed; allowed: "
+                                                 "ttft, tpot, itl or e2el with a time, e.g. "
+                                                 "ttft:200ms,tpot:50ms",
+                                                 part)};
+    }
+    *target = *seconds;
+  }
+  return limits;
+}
+
+Status read_analysis(const Arguments& arguments, LoadRequest& request) {
+  AnalysisSettings& analysis = request.settings.analysis;
+  if (arguments.has("--goodput")) analysis.goodput = TRY(parse_limits(arguments.get("--goodput")));
+  if (!arguments.has("--percentiles")) return {};
+  analysis.percents.clear();
+  for (const std::string& text : split(arguments.get("--percentiles"), ',')) {
+    const double percent = TRY(parse_positive("--percentiles", text));
+    if (percent >= 100) {
+      return Error{ErrorKind::usage, fmt::format("--percentiles {} is not below 100", text)};
+    }
+    analysis.percents.push_back(percent);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoadRequest> read_load_request(const Arguments& arguments) {
+  LoadRequest request;
+  request.settings.plan.silence_seconds = 600;
+  TRY(read_urls(arguments, request));
+  TRY(read_server(arguments, request));
+  TRY(read_prompts(arguments, request));
+  TRY(read_schedule(arguments, request));
+  TRY(read_analysis(arguments, request));
+  TRY(read_points(arguments, request));
+  request.asked_prompts = request.settings.prompts;
+  return request;
+}
+
+Status find_servers(LoadRequest& request) {
+  LoadSettings& settings = request.settings;
+  RequestOptions& options = settings.plan.request;
+  settings.targets.clear();
+  for (const Url& url : request.urls) {
+    settings.targets.push_back(TRY(find_endpoint(url, request.insecure)));
+  }
+  const Endpoint& first = settings.targets.front();
+  const auto model = served_model(first, settings.plan.fields);
+  const bool needs_name =
+      options.model.empty() && (options.api == Api::completions || options.api == Api::chat);
+  if (!model && needs_name) return model.error();
+  if (model) {
+    if (options.model.empty()) options.model = model->id;
+    settings.prompts.vocabulary = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(model->vocabulary, std::numeric_limits<std::int32_t>::max()));
+  }
+  const Dataset dataset = settings.prompts.dataset;
+  if (takes_ids(options.api) || (dataset != Dataset::random && dataset != Dataset::trace &&
+                                 dataset != Dataset::prefix_repetition)) {
+    return {};
+  }
+  if (dataset != Dataset::random) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--dataset {} is of token ids, which --api {} does not take; use "
+                             "--api completions",
+                             name_of(dataset), name_of(options.api))};
+  }
+  const TextLength length =
+      TRY(measure_text(first, options, settings.plan.fields, settings.prompts.seed));
+  settings.prompts.words_per_token = length.words_per_token;
+  const auto added = static_cast<std::uint64_t>(std::llround(length.template_tokens));
+  if (settings.prompts.input_tokens > added) settings.prompts.input_tokens -= added;
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> workload_axes(const PromptSettings& prompts) {
+  std::vector<std::pair<std::string, std::string>> axes = {
+      {"dataset", std::string(name_of(prompts.dataset))}};
+  const bool made = prompts.file.empty();
+  if (made) axes.emplace_back("input", fmt::format("{}", prompts.input_tokens));
+  if (made || prompts.output_tokens) {
+    axes.emplace_back("output", fmt::format("{}", prompts.output_tokens.value_or(128)));
+  }
+  if (prompts.input_spread > 0)
+    axes.emplace_back("spread", fmt::format("{}", prompts.input_spread));
+  if (prompts.prefix_tokens > 0)
+    axes.emplace_back("prefix", fmt::format("{}", prompts.prefix_tokens));
+  return axes;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,35 @@
+// What the user asked `assay load` for.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "core/result.h"
+#include "serving/load.h"
+
+namespace assay::cli {
+
+struct LoadRequest {
+  std::vector<Url> urls;
+  bool insecure = false;
+  LoadSettings settings;         ///< without targets
+  PromptSettings asked_prompts;  ///< before servers' ways were taken into account
+  std::vector<LoadPoint> points;
+};
+
+/// The options that say what is sent where, for help and parser.
+std::vector<Option> load_options();
+
+/// Reads those options. Error: usage, naming the option.
+Result<LoadRequest> read_load_request(const Arguments& arguments);
+
+/// Finds the servers, their model and, where they take no token ids, how long their tokens are;
+/// fills that into the request. Error: unavailable, naming the server.
+Status find_servers(LoadRequest& request);
+
+/// The axes of the record that say what was sent.
+std::vector<std::pair<std::string, std::string>> workload_axes(const PromptSettings& prompts);
+
+}  // namespace assay::cli

@@ -1,0 +1,203 @@
+#include "cli/load_view.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr auto redraw = std::chrono::milliseconds(200);
+
+std::string rate_text(double rate, std::string_view unit) {
+  return fmt::format("{} {}", format_significant(rate), unit);
+}
+
+std::string load_text(const OfferedLoad& load) {
+  std::string text = std::isinf(load.request_rate) ? "" : rate_text(load.request_rate, "req/s");
+  if (load.max_concurrency) {
+    text += fmt::format("{}{} in flight", text.empty() ? "" : ", at most ", *load.max_concurrency);
+  }
+  return text.empty() ? "all at once" : text;
+}
+
+std::string with_interval(double value, const Interval& interval) {
+  return fmt::format("{} [{}, {}]", format_seconds(value), format_seconds(interval.low),
+                     format_seconds(interval.high));
+}
+
+void add_latency(Table& table, const char* name, const Latency& latency) {
+  if (latency.n == 0) return;
+  const Percentile* p99 = latency.percentile(99);
+  table.add({name, with_interval(latency.mean, latency.mean95), format_seconds(latency.median),
+             p99 == nullptr ? "-" : with_interval(p99->value, p99->interval95),
+             format_seconds(latency.maximum)});
+}
+
+std::string latencies_text(const ServingResult& result, std::size_t width, const Style& style) {
+  Table table({{""},
+               {"mean [95%]", Column::Align::right},
+               {"median", Column::Align::right, 3},
+               {"p99 [95%]", Column::Align::right, 4},
+               {"max", Column::Align::right, 1}});
+  add_latency(table, "TTFT", result.ttft);
+  add_latency(table, "TPOT", result.tpot);
+  add_latency(table, "ITL", result.itl);
+  if (result.itl_per_token) add_latency(table, "ITL per token", *result.itl_per_token);
+  add_latency(table, "E2EL", result.e2el);
+  add_latency(table, "TTFT from schedule", result.ttft_scheduled);
+  add_latency(table, "E2EL from schedule", result.e2el_scheduled);
+  return table.render(width, style);
+}
+
+std::string rates_text(const ServingResult& result) {
+  std::string text = fmt::format("  {} of {} requests in {}: {}, {}, {}\n", result.counts.completed,
+                                 result.counts.requests, format_seconds(result.duration),
+                                 rate_text(result.request_throughput, "req/s"),
+                                 rate_text(result.output_throughput, "tokens/s out"),
+                                 rate_text(result.total_throughput, "tokens/s in all"));
+  if (result.goodput) text += fmt::format("  good {}\n", rate_text(*result.goodput, "req/s"));
+  if (result.steady) {
+    text += fmt::format("  steady from {:.1f} s to {:.1f} s: {}, {}\n", result.steady->begin,
+                        result.steady->end, rate_text(result.steady->request_throughput, "req/s"),
+                        rate_text(result.steady->output_throughput, "tokens/s out"));
+  } else {
+    text += fmt::format("  no steady state: {}\n", result.no_steady);
+  }
+  return text;
+}
+
+std::string checks_text(const ServingResult& result) {
+  return fmt::format(
+      "  longest stall: median {}, p99 {}; at most {} in flight\n"
+      "  client: send lag p99 {}, loop lag p99 {}, CPU {:.0f}%; Little's law within {:.1f}%\n",
+      format_seconds(result.longest_stall.median), format_seconds(result.longest_stall.p99),
+      result.most_concurrent, format_seconds(result.send_lag.p99),
+      format_seconds(result.client.loop_lag_p99), result.client.cpu_share * 100,
+      std::abs(result.little.difference) * 100);
+}
+
+std::string targets_text(const ServingResult& result, std::size_t width, const Style& style) {
+  if (result.targets.size() < 2) return {};
+  Table table({{"server"},
+               {"requests", Column::Align::right},
+               {"completed", Column::Align::right},
+               {"mean TTFT", Column::Align::right},
+               {"mean E2EL", Column::Align::right}});
+  for (const TargetResult& target : result.targets) {
+    table.add({fmt::format("{}", target.target), fmt::format("{}", target.requests),
+               fmt::format("{}", target.completed), format_seconds(target.mean_ttft),
+               format_seconds(target.mean_e2el)});
+  }
+  return table.render(width, style) +
+         fmt::format("  the busiest got {:.2f} times its share\n", result.imbalance);
+}
+
+std::string server_text(const std::optional<ServerMetrics>& server) {
+  if (!server) return {};
+  std::string text;
+  if (server->ttft && server->ttft->count > 0) {
+    text += fmt::format("mean TTFT {}", format_seconds(server->ttft->mean()));
+  }
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  };
+  if (server->queue_time) add("queue time", format_seconds(server->queue_time->mean()));
+  if (server->preemptions) add("preemptions", fmt::format("{:.0f}", *server->preemptions));
+  if (server->prefix_cache_hit_rate) {
+    add("prefix cache hits", fmt::format("{:.1f}%", *server->prefix_cache_hit_rate * 100));
+  }
+  if (text.empty()) return {};
+  return fmt::format("  {} itself says: {}\n", server->server, text);
+}
+
+std::string verdict_text(const ServingResult& result, const Style& style) {
+  std::string text;
+  for (const std::string& reason : result.verdict.void_reasons) {
+    text += "  " + style.red("VOID") + ": " + reason + "\n";
+  }
+  for (const std::string& warning : result.verdict.warnings) {
+    text += "  " + style.yellow("note") + ": " + warning + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+LoadProgress::~LoadProgress() {
+  if (drawn_) terminal_.note("\r\x1b[K");
+}
+
+void LoadProgress::show(const LoadState& state) {
+  if (!terminal_.interactive()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ < redraw) return;
+  const double seconds = state.seconds - before_.seconds;
+  const auto per_second = [&](std::uint64_t count, std::uint64_t before) {
+    return seconds > 0 ? static_cast<double>(count - std::min(count, before)) / seconds : 0;
+  };
+  const std::string rates = fmt::format(
+      "{}  {} in flight  {}  {}{}  {} failed", label_, state.in_flight,
+      rate_text(per_second(state.ended, before_.ended), "req/s"),
+      rate_text(per_second(state.events, before_.events), "events/s"),
+      state.last_ttft < 0 ? "" : "  TTFT " + format_seconds(state.last_ttft), state.failed);
+  Progress progress;
+  progress.done = state.ended;
+  progress.total = state.total;
+  progress.elapsed_seconds = state.seconds;
+  progress.label = rates;
+  const auto width = static_cast<std::size_t>(terminal_.error_width());
+  terminal_.note("\r\x1b[K" + progress_line(progress, width, terminal_.error_style()));
+  drawn_ = true;
+  shown_ = now;
+  before_ = state;
+}
+
+std::string text_of(const LoadPoint& point) {
+  OfferedLoad load;
+  load.request_rate = point.request_rate;
+  if (point.max_concurrency > 0) load.max_concurrency = point.max_concurrency;
+  return load_text(load);
+}
+
+std::string report_text(const LoadReport& report, std::size_t width, const Style& style) {
+  const ServingResult& result = report.result;
+  return fmt::format("{}\n", style.bold(load_text(result.load))) + rates_text(result) +
+         latencies_text(result, width, style) + checks_text(result) + server_text(report.server) +
+         targets_text(result, width, style) + verdict_text(result, style);
+}
+
+std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
+                       const Style& style) {
+  Table table({{"load"},
+               {"done", Column::Align::right, 2},
+               {"req/s", Column::Align::right},
+               {"tokens/s", Column::Align::right},
+               {"TTFT mean", Column::Align::right, 5},
+               {"TTFT p99", Column::Align::right, 4},
+               {"TPOT mean", Column::Align::right, 6},
+               {"E2EL mean", Column::Align::right, 7},
+               {"E2EL p99", Column::Align::right, 3},
+               {"", Column::Align::left, 1}});
+  const auto p99 = [](const Latency& latency) {
+    const Percentile* percentile = latency.percentile(99);
+    return percentile == nullptr ? std::string("-") : format_seconds(percentile->value);
+  };
+  for (const ServingResult& result : results) {
+    table.add({load_text(result.load), fmt::format("{}", result.counts.completed),
+               format_significant(result.request_throughput),
+               format_significant(result.output_throughput), format_seconds(result.ttft.mean),
+               p99(result.ttft), format_seconds(result.tpot.mean), format_seconds(result.e2el.mean),
+               p99(result.e2el),
+               !result.verdict.valid()       ? style.red("void")
+               : result.saturation.saturated ? "saturated"
+                                             : ""});
+  }
+  return table.render(width, style);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,40 @@
+// What `assay load` shows: how far a point is, and what it came to.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "cli/terminal.h"
+#include "serving/load.h"
+
+namespace assay::cli {
+
+/// "[####------]  412/1000  0:21 left  32 in flight  9.9 req/s  2.1k tok/s  TTFT 120 ms  0 failed"
+class LoadProgress {
+ public:
+  LoadProgress(Terminal& terminal, std::string label)
+      : terminal_(terminal), label_(std::move(label)) {}
+  ~LoadProgress();
+  void show(const LoadState& state);
+
+ private:
+  Terminal& terminal_;
+  std::string label_;
+  std::chrono::steady_clock::time_point shown_;
+  LoadState before_;
+  bool drawn_ = false;
+};
+
+/// "16 req/s", "32 in flight", "inf", of one point.
+std::string text_of(const LoadPoint& point);
+
+/// One point in full: what was sent, latencies with their intervals, what the run is worth.
+std::string report_text(const LoadReport& report, std::size_t width, const Style& style);
+
+/// A row for each point.
+std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
+                       const Style& style);
+
+}  // namespace assay::cli

@@ -1,0 +1,88 @@
+#include "serving/load.h"
+
+#include <cmath>
+
+#include "serving/client/socket_limits.h"
+#include "serving/results/analysis.h"
+#include "serving/server_facts.h"
+
+namespace assay {
+namespace {
+
+/// The arrivals of an open loop; none of a closed one.
+Result<std::vector<double>> plan_arrivals(const LoadSettings& settings, const LoadPoint& point,
+                                          const Prompts& prompts) {
+  if (settings.recorded_speed) return recorded_arrivals(prompts, *settings.recorded_speed);
+  const bool closed = !settings.ramp && std::isinf(point.request_rate) && point.max_concurrency > 0;
+  if (closed) return std::vector<double>();
+  std::size_t conversations = 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i) conversations += prompts.follows(i) ? 0 : 1;
+  return arrivals(conversations, {point.request_rate, settings.burstiness, settings.ramp},
+                  settings.prompts.seed);
+}
+
+/// Requests per second that an open loop offers; infinite if all come at once.
+double offered_rate(const std::vector<double>& arrivals) {
+  if (arrivals.empty() || arrivals.back() <= 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(arrivals.size()) / arrivals.back();
+}
+
+/// Other prompts than those that count, or a prefix cache would know these.
+Status warm_up(const LoadSettings& settings, const LoadPoint& point,
+               const std::function<bool()>& stop_requested) {
+  if (settings.warm_up == 0) return {};
+  PromptSettings chosen = settings.prompts;
+  chosen.count = settings.warm_up;
+  chosen.seed = ~settings.prompts.seed;
+  const auto prompts = TRY(make_prompts(chosen));
+  LoadPlan plan = settings.plan;
+  plan.max_concurrency = point.max_concurrency > 0 ? point.max_concurrency : settings.warm_up;
+  plan.ramp_seconds = 0;
+  const LoadOutcome outcome =
+      TRY(run_load(plan, *prompts, settings.targets, stop_requested, nullptr));
+  for (const RequestLog& log : outcome.logs) {
+    if (log.succeeded() || log.empty() || outcome.interrupted) return {};
+  }
+  return Error{ErrorKind::unavailable,
+               "no request of the warm-up succeeded; the first: " + outcome.logs.front().error};
+}
+
+}  // namespace
+
+Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
+                             const std::function<bool()>& stop_requested,
+                             const std::function<void(const LoadState&)>& progress) {
+  PromptSettings chosen = settings.prompts;
+  chosen.count = point.requests;
+  const auto prompts = TRY(make_prompts(chosen));
+  LoadPlan plan = settings.plan;
+  plan.arrivals = TRY(plan_arrivals(settings, point, *prompts));
+  plan.max_concurrency = point.max_concurrency;
+  const std::size_t most =
+      plan.max_concurrency > 0 ? std::min(plan.max_concurrency, prompts->size()) : prompts->size();
+  TRY(check_sockets(raise_socket_limits(), most, settings.targets.size()));
+  TRY(warm_up(settings, point, stop_requested));
+
+  const auto before = scrape_all(settings.targets, plan.fields);
+  LoadOutcome outcome = TRY(run_load(plan, *prompts, settings.targets, stop_requested, progress));
+  LoadReport report;
+  if (before) {
+    const auto after = scrape_all(settings.targets, plan.fields);
+    const auto difference = after ? server_metrics(*before, *after)
+                                  : Result<ServerMetrics>(Error{ErrorKind::unsupported, ""});
+    if (difference) report.server = *difference;
+  }
+  AnalysisSettings analysis = settings.analysis;
+  const bool as_asked = !settings.ramp && !settings.recorded_speed;
+  analysis.load.request_rate = as_asked ? point.request_rate : offered_rate(plan.arrivals);
+  analysis.load.burstiness = settings.burstiness;
+  if (plan.max_concurrency > 0) analysis.load.max_concurrency = plan.max_concurrency;
+  analysis.load.num_prompts = prompts->size();
+  analysis.client = outcome.health;
+  report.result = analyse(outcome.logs, analysis);
+  report.logs = std::move(outcome.logs);
+  report.interrupted = outcome.interrupted;
+  return report;
+}
+
+}  // namespace assay
