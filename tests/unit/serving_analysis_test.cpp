@@ -40,6 +40,7 @@ TEST(ServingAnalysis, VllmDefinitionsByHand) {
   EXPECT_EQ(result.ttft.median, 0.75);
   EXPECT_EQ(result.ttft.deviation, 0.25);
   EXPECT_DOUBLE_EQ(result.ttft.percentile(99)->value, 0.995);
+  EXPECT_EQ(result.tpot.n, 2u);
   EXPECT_EQ(result.tpot.mean, 0.5);  // 1/2 and 0.5/1
   EXPECT_EQ(result.itl.n, 3u);       // pooled
   EXPECT_EQ(result.itl.mean, 0.5);   // 0.25 0.75 0.5
@@ -55,13 +56,24 @@ TEST(ServingAnalysis, VllmDefinitionsByHand) {
 }
 
 TEST(ServingAnalysis, OrderOfLogsDoesNotMatter) {
-  std::vector<RequestLog> logs = by_hand();
-  const ServingResult forward = analyse(logs, {});
-  std::reverse(logs.begin(), logs.end());
-  const ServingResult backward = analyse(logs, {});
-  EXPECT_EQ(forward.itl.mean95.low, backward.itl.mean95.low);
-  EXPECT_EQ(forward.ttft.mean95.high, backward.ttft.mean95.high);
-  EXPECT_EQ(forward.duration, backward.duration);
+  Random random(5);
+  std::vector<RequestLog> logs;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto gap = static_cast<float>(random.uniform());
+    logs.push_back(reply(i, static_cast<double>(i), random.uniform(), {gap, 2 * gap}));
+  }
+  const ServingResult sorted = analyse(logs, {});
+  for (std::size_t i = 0; i < 60; i += 3) std::swap(logs[i], logs[(i * 7) % 60]);
+  const ServingResult mixed = analyse(logs, {});
+  EXPECT_EQ(sorted.itl.mean95.low, mixed.itl.mean95.low);
+  EXPECT_EQ(sorted.ttft.mean95.high, mixed.ttft.mean95.high);
+  EXPECT_EQ(sorted.duration, mixed.duration);
+}
+
+TEST(ServingAnalysis, SecondsOfOutputBeginWithTheFirstDispatch) {
+  // Events at 0.75, 1.25, 1.375, 1.5 and 1.625: three in the second that begins at 0.5.
+  const std::vector<RequestLog> logs = {reply(0, 0.5, 0.25, {0.5f, 0.125f, 0.125f, 0.125f})};
+  EXPECT_EQ(analyse(logs, {}).most_output_per_second, 3);
 }
 
 TEST(ServingAnalysis, NothingIsNoResult) {
@@ -175,22 +187,43 @@ TEST(ServingAnalysis, IdentityFindsLostTime) {
   EXPECT_THAT(result.verdict.warnings, Contains(HasSubstr("up to 250 ms")));
 }
 
-TEST(ServingAnalysis, SaturationBySlopes) {
-  // 10 requests per second offered for 60 s; the server ends 9.9 per second, and then 5.
+/// 10 requests per second offered to a server that answers `capacity` per second, in order.
+Saturation saturation_at(double capacity, std::size_t n) {
   AnalysisSettings settings;
   settings.load.request_rate = 10;
-  for (const double capacity : {9.9, 5.0}) {
-    std::vector<RequestLog> logs;
-    for (std::size_t i = 0; i < 600; ++i) {
-      const double sent = static_cast<double>(i) / 10;
-      const double answered = static_cast<double>(i + 1) / capacity;
-      logs.push_back(reply(i, sent, answered - sent, {}));
-    }
-    const Saturation saturation = analyse(logs, settings).saturation;
-    EXPECT_EQ(saturation.saturated, capacity == 5) << saturation.sentence;
-    EXPECT_NEAR(*saturation.in_flight_slope, 10 - capacity, 0.1);
-    EXPECT_NEAR(*saturation.ttft_slope, 10 / capacity - 1, 1e-6);
+  std::vector<RequestLog> logs;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double sent = static_cast<double>(i) / 10;
+    const double answered = static_cast<double>(i + 1) / capacity;
+    logs.push_back(reply(i, sent, answered - sent, {}));
   }
+  return analyse(logs, settings).saturation;
+}
+
+TEST(ServingAnalysis, SaturationBySlopes) {
+  for (const double capacity : {9.9, 9.6, 5.0}) {
+    const Saturation saturation = saturation_at(capacity, 3000);
+    EXPECT_NEAR(*saturation.in_flight_slope, 10 - capacity, 0.1);
+    EXPECT_NEAR(*saturation.ttft_slope, 10 / capacity - 1, 1e-3);
+  }
+  EXPECT_FALSE(saturation_at(9.9, 600).saturated);  // TTFT is still short
+  // 96% are achieved, but what waits grows without an end.
+  EXPECT_GT(*saturation_at(9.6, 3000).achieved_share, 0.95);
+  EXPECT_TRUE(saturation_at(9.6, 3000).saturated);
+  EXPECT_THAT(saturation_at(9.6, 3000).sentence, HasSubstr("more in flight"));
+  // In 10 s nothing is seen to grow, but half of the rate is not achieved.
+  EXPECT_TRUE(saturation_at(5, 100).saturated);
+  EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("less than 30 s"));
+}
+
+TEST(ServingAnalysis, TheRampDoesNotCountAsGrowth) {
+  std::vector<RequestLog> logs;
+  for (std::size_t i = 0; i < 200; ++i) logs.push_back(reply(i, static_cast<double>(i), 3, {57.f}));
+  AnalysisSettings settings;
+  settings.load.request_rate = 1;
+  const Saturation saturation = analyse(logs, settings).saturation;
+  EXPECT_NEAR(*saturation.in_flight_slope, 0, 0.01);
+  EXPECT_FALSE(saturation.saturated);
 }
 
 TEST(ServingAnalysis, TargetsAndTheirImbalance) {
@@ -218,6 +251,9 @@ TEST(ServingVerdict, TheClientWasTheLimit) {
   for (RequestLog& log : logs) log.due = log.scheduled = log.sent - 0.013;
   EXPECT_THAT(analyse(logs, settings).verdict.void_reasons,
               ElementsAre(HasSubstr("p99 of send lag is 13 ms")));
+  logs = {reply(0, 1, 0.01, {})};
+  logs[0].due = logs[0].scheduled = 1 - 0.9e-3;  // 9% of TTFT, but below 1 ms
+  EXPECT_TRUE(analyse(logs, settings).verdict.valid());
   logs = steady_logs(100, 4);
   settings.client.cpu_share = 0.81;
   EXPECT_THAT(analyse(logs, settings).verdict.void_reasons,

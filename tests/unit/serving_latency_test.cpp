@@ -77,7 +77,14 @@ TEST(PooledLatency, ScalesAndSkipsRepliesWithoutGaps) {
   EXPECT_EQ(latency.n, 4u);
   EXPECT_EQ(latency.mean, 1.5);
   EXPECT_EQ(latency.maximum, 3);
-  EXPECT_TRUE(std::isfinite(latency.mean95.low));
+  const Latency mostly_none =
+      pooled_latency_of({{two, 1}, {none, 1}, {none, 1}, {none, 1}, {two, 2}}, percents, 1, 100);
+  EXPECT_TRUE(std::isfinite(mostly_none.mean95.low) && std::isfinite(mostly_none.mean95.high));
+  const Replies replies(7, 50);
+  std::vector<ReplyGaps> halves;
+  for (const auto& reply : replies.all) halves.push_back({reply, 0.5});
+  EXPECT_DOUBLE_EQ(pooled_latency_of(halves, percents, 1, 200).mean95.high,
+                   replies.latency().mean95.high / 2);
   EXPECT_EQ(pooled_latency_of({{none, 1}}, percents, 1, 100).mean, 0);
   const Latency single = pooled_latency_of({{two, 1}}, percents, 1, 100);
   EXPECT_EQ(single.mean95.low, single.mean);

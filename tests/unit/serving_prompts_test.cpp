@@ -190,7 +190,7 @@ TEST(SharegptPrompts, FilterOfVllm) {
       conversation(ok, reply),                                       // fits
       conversation(std::string(12, 'p'), reply),                     // 3 tokens
       conversation(std::string(13, 'q'), std::string(13, 'r')),      // just fits
-      conversation(ok, std::string(12, 'r')),                        // a reply of 3
+      conversation(std::string(40, 's'), std::string(12, 'r')),      // a reply of 3
       conversation(std::string(4097, 'p'), reply),                   // 1025
       conversation(std::string(4096, 'm'), std::string(4096, 'r')),  // 1024 and 1024: fits
       conversation(std::string(4096, 'p'), std::string(4097, 'r')),  // 2049
@@ -199,10 +199,10 @@ TEST(SharegptPrompts, FilterOfVllm) {
   std::string text = "[\n";
   for (const std::string& one : all) text += (text.size() > 2 ? ",\n" : "") + one;
   const PromptFile file(text + "\n]\n");
-  PromptSettings settings = of_file(Dataset::sharegpt, file, 3);
+  PromptSettings settings = of_file(Dataset::sharegpt, file, 20);  // all that fit, some again
   const auto prompts = made(settings);
   std::map<std::string, std::uint64_t> found;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 20; ++i) {
     const Prompt prompt = prompts->at(i);
     found[prompt.text.substr(0, 13)] = prompt.output_tokens;
     EXPECT_EQ(prompt.tokens, 0u);  // an estimate is not to be held against what the server counts
@@ -212,14 +212,13 @@ TEST(SharegptPrompts, FilterOfVllm) {
                                                          {std::string(13, 'm'), 1024}}));
   // With the length set, short replies do not matter, and long ones no more.
   settings.output_tokens = 100;
-  settings.count = 5;
   const auto fixed = made(settings);
   std::set<std::string> texts;
-  for (std::size_t i = 0; i < 5; ++i) {
+  for (std::size_t i = 0; i < 20; ++i) {
     EXPECT_EQ(fixed->at(i).output_tokens, 100u);
     texts.insert(fixed->at(i).text);
   }
-  EXPECT_EQ(texts.size(), 4u);  // the two of 40 p are the same
+  EXPECT_EQ(texts.size(), 5u);
 }
 
 TEST(JsonlPrompts, EveryOneEquallyLikelyAndAgainIfTheyAreFew) {

@@ -34,6 +34,7 @@ std::vector<RequestLog> uneven_logs(std::size_t n) {
     logs.push_back(reply(i, static_cast<double>(i) / 4, 0.2 + extra,
                          {0.25f, static_cast<float>(0.1 + extra)}));
     logs.back().target = static_cast<int>(i % 2);
+    logs.back().scheduled -= 0.0625;  // each waits for a place
   }
   return logs;
 }
@@ -59,6 +60,8 @@ TEST(ServingRecord, IsReadBackFromTheStore) {
   EXPECT_EQ(metric_of(record, "mean_ttft").value, result.ttft.mean);
   EXPECT_EQ(metric_of(record, "p99_e2el_scheduled").value,
             result.e2el_scheduled.percentile(99)->value);
+  EXPECT_EQ(metric_of(record, "queue_time_p99").value, 0.0625);
+  EXPECT_NE(metric_of(record, "p99_e2el_scheduled").value, metric_of(record, "p99_e2el").value);
   EXPECT_EQ(metric_of(record, "p99_itl").interval95->high,
             result.itl.percentile(99)->interval95.high);
   EXPECT_EQ(metric_of(record, "steady_output_throughput").value, result.steady->output_throughput);
@@ -205,7 +208,7 @@ TEST(VllmJson, FailuresHaveErrorsAndTextsMayBeBroken) {
   const std::string text = vllm_json(names, analyse(logs, settings_of(5)), &logs);
   const Json json = Json::parse(text);
   EXPECT_EQ(json["errors"][3], "no token came");  // by index
-  EXPECT_THAT(json["errors"][4].get<std::string>(), HasSubstr("half a character"));
+  EXPECT_THAT(json["errors"][4].get<std::string>(), HasSubstr("half a character: \xef\xbf\xbd"));
   EXPECT_EQ(json["ttfts"][4], 0.0);
   EXPECT_EQ(json["completed"], 3);
   EXPECT_THAT(imported(text).warnings, IsEmpty());

@@ -109,14 +109,14 @@ std::string vllm(double queries, double hits, double ttft_sum, int fast, int all
 
 TEST(ServerMetrics, VllmByDifference) {
   const auto metrics =
-      server_metrics(scrape(vllm(1000, 900, 2, 5, 10)), scrape(vllm(3000, 910, 5, 15, 30)));
+      server_metrics(scrape(vllm(1000, 900, 2, 8, 10)), scrape(vllm(3000, 910, 5, 15, 30)));
   ASSERT_TRUE(metrics.ok()) << metrics.error().message;
   EXPECT_EQ(metrics->server, "vLLM");
   EXPECT_DOUBLE_EQ(*metrics->prefix_cache_hit_rate, 0.005);
   EXPECT_EQ(metrics->preemptions, 0);
   EXPECT_EQ(metrics->waiting, 7);
-  EXPECT_DOUBLE_EQ(metrics->ttft->mean(), 0.15);          // 3 s over 20 requests
-  EXPECT_DOUBLE_EQ(*metrics->ttft->quantile(0.75), 0.3);  // rank 15: 10 fast, half of 10
+  EXPECT_DOUBLE_EQ(metrics->ttft->mean(), 0.15);                         // 3 s over 20 requests
+  EXPECT_DOUBLE_EQ(*metrics->ttft->quantile(0.75), 0.1 + 0.4 * 8 / 13);  // rank 15; 7 fast, 13 not
   EXPECT_FALSE(metrics->queue_time);
   EXPECT_FALSE(metrics->generation_tokens);
   EXPECT_THAT(prefix_cache_warning(*metrics), IsEmpty());
@@ -132,6 +132,9 @@ TEST(ServerMetrics, ARestartTellsNothing) {
   EXPECT_FALSE(metrics->prefix_cache_hit_rate);
   EXPECT_FALSE(metrics->ttft);
   EXPECT_EQ(metrics->waiting, 7);
+  EXPECT_FALSE(server_metrics(scrape("llamacpp:tokens_predicted_total 50\n"),
+                              scrape("llamacpp:tokens_predicted_total 20\n"))
+                   ->generation_tokens);
 }
 
 TEST(ServerMetrics, OlderNamesAndOtherServers) {
