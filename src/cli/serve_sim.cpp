@@ -74,8 +74,8 @@ Result<sim::Deployment> read_deployment(const Arguments& arguments, int servers)
   deployment.utilization = TRY(real_option(arguments, "--gpu-memory-utilization", 0.9, 1));
   deployment.max_sequences = static_cast<std::uint32_t>(
       TRY(whole_option(arguments, "--max-num-seqs", deployment.max_sequences, 65536)));
-  deployment.max_batched_tokens = TRY(whole_option(arguments, "--max-num-batched-tokens",
-                                                   deployment.max_batched_tokens, 1 << 20));
+  deployment.max_batched_tokens = TRY(
+      whole_option(arguments, "--max-num-batched-tokens", deployment.max_batched_tokens, 1 << 20));
   deployment.max_length = TRY(whole_option(arguments, "--max-model-len", 0, 1 << 24));
   deployment.prefix_cache = !arguments.has("--no-prefix-cache");
   deployment.jitter = TRY(real_option(arguments, "--jitter", 0, 1));
@@ -104,16 +104,17 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
   if (is_fixed(arguments)) {
     for (const char* option : {"--gpu", "--model", "--partitions", "--predict"}) {
       if (!arguments.has(option)) continue;
-      return Error{ErrorKind::usage,
-                   fmt::format("{}: with --ttft or --itl times are fixed, and no GPU is modelled",
-                               option)};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("{}: with --ttft or --itl times are fixed, and no GPU is modelled", option)};
     }
     sim::FixedTiming timing;
     timing.ttft = TRY(duration_option(arguments, "--ttft", timing.ttft));
     timing.itl = TRY(duration_option(arguments, "--itl", timing.itl));
     timing.spread = TRY(sim::Spread::parse(arguments.get("--spread", "none")));
     settings.fixed = timing;
-    settings.max_length = TRY(whole_option(arguments, "--max-model-len", settings.max_length, 1 << 24));
+    settings.max_length =
+        TRY(whole_option(arguments, "--max-model-len", settings.max_length, 1 << 24));
   } else {
     if (arguments.has("--spread")) {
       return Error{ErrorKind::usage, "--spread: belongs to --ttft and --itl; see --jitter"};
@@ -250,7 +251,8 @@ const Command command = {
     .summary = "Simulate an LLM server: OpenAI's interface, modelled or fixed timing, faults",
     .positionals = "",
     .details =
-        "Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. With\n"
+        "Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. "
+        "With\n"
         "--ttft or --itl every request has exactly these times, to calibrate clients against; else "
         "a\n"
         "GPU is modelled: continuous batching, chunked prefill, a cache of blocks with prefixes,\n"

@@ -1,8 +1,7 @@
-// Boost.Asio as the simulator uses it: one thread, no exceptions of its own.
+// Boost.Asio as the simulator uses it. No macros that change it: all of the program must see the
+// same Asio.
 #pragma once
 
-#define BOOST_ASIO_NO_DEPRECATED
-#define BOOST_ASIO_DISABLE_THREADS
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

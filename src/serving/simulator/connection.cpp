@@ -32,11 +32,10 @@ void Connection::start() {
 void Connection::wait_read() {
   if (reading_ || !open() || (replying_ && input_.size() > most_ahead)) return;
   reading_ = true;
-  socket_.async_wait(Tcp::socket::wait_read,
-                     [self = shared_from_this()](const SystemError& error) {
-                       self->reading_ = false;
-                       if (!error) self->read();
-                     });
+  socket_.async_wait(Tcp::socket::wait_read, [self = shared_from_this()](const SystemError& error) {
+    self->reading_ = false;
+    if (!error) self->read();
+  });
 }
 
 void Connection::read() {

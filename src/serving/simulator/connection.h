@@ -18,8 +18,8 @@ class Connection;
 struct HttpRequest {
   std::string method, path, body;
   bool keep_alive = true;
-  bool chunks = true;    ///< the client knows them: HTTP/1.1
-  double received = 0;   ///< when its last byte was read, by the loop's clock
+  bool chunks = true;   ///< the client knows them: HTTP/1.1
+  double received = 0;  ///< when its last byte was read, by the loop's clock
 };
 
 /// Answers requests. Each is answered by one reply, then Connection::next() or close().

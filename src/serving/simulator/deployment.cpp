@@ -27,17 +27,16 @@ Result<DeployedEngine> deploy(const Deployment& deployment) {
       std::min<std::uint64_t>(sequences_per_part(memory, deployment.parts), UINT32_MAX - 1);
   const std::uint64_t room = blocks * block_tokens;
   if (room == 0) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("{} has no room for a cache: {} of {} would be used, and weights and "
-                             "workspace take {}; it can be cut into {} parts at most",
-                             place_of(deployment),
-                             format_memory(static_cast<std::uint64_t>(
-                                 memory.bytes * memory.utilization / deployment.parts)),
-                             format_memory(static_cast<std::uint64_t>(memory.bytes /
-                                                                      deployment.parts)),
-                             format_memory(static_cast<std::uint64_t>(memory.weights +
-                                                                      memory.reserved)),
-                             most_parts(memory))};
+    return Error{
+        ErrorKind::exhausted,
+        fmt::format("{} has no room for a cache: {} of {} would be used, and weights and "
+                    "workspace take {}; it can be cut into {} parts at most",
+                    place_of(deployment),
+                    format_memory(static_cast<std::uint64_t>(memory.bytes * memory.utilization /
+                                                             deployment.parts)),
+                    format_memory(static_cast<std::uint64_t>(memory.bytes / deployment.parts)),
+                    format_memory(static_cast<std::uint64_t>(memory.weights + memory.reserved)),
+                    most_parts(memory))};
   }
   if (deployment.max_length > room) {
     return Error{ErrorKind::exhausted,

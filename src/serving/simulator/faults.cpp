@@ -12,8 +12,8 @@ namespace assay::simulator {
 namespace {
 
 constexpr std::array<std::string_view, fault_count> names = {
-    "none",   "reset",   "http500", "http429", "hang",  "utf8",     "merged", "split",
-    "nodone", "nousage", "long",    "empty",   "short", "slowclose"};
+    "none",  "reset",  "http500", "http429", "hang",  "utf8",  "merged",
+    "split", "nodone", "nousage", "long",    "empty", "short", "slowclose"};
 
 Result<std::size_t> index_of(std::string_view name) {
   std::string allowed;
@@ -31,7 +31,8 @@ Result<double> parse_share(std::string_view text) {
   if (read.ec == std::errc{} && read.ptr == end && share > 0 && share <= 1) return share;
   return Error{
       ErrorKind::usage,
-      fmt::format("bad share \"{}\" of a fault: give a number above 0, at most 1, e.g. 0.01", text)};
+      fmt::format("bad share \"{}\" of a fault: give a number above 0, at most 1, e.g. 0.01",
+                  text)};
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ class FieldReader final : public nlohmann::json_sax<Json> {
     if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
       return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
     }
-    if (is_prompt() && level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");
+    if (is_prompt() && level_ > 2)
+      return wrong(prompt_key(), "a text, token ids, or lists of them");
     if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // even if it is empty
     return enter();
   }
@@ -180,11 +181,10 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
     if (prompt.empty()) return Error{ErrorKind::usage, "a prompt is empty"};
   }
   if (none) {
-    return Error{ErrorKind::usage,
-                 fmt::format("field \"{}\" is missing or empty",
-                             dialect == Dialect::chat  ? "messages"
-                             : dialect == Dialect::tgi ? "inputs"
-                                                       : "prompt")};
+    return Error{ErrorKind::usage, fmt::format("field \"{}\" is missing or empty",
+                                               dialect == Dialect::chat  ? "messages"
+                                               : dialect == Dialect::tgi ? "inputs"
+                                                                         : "prompt")};
   }
   if (request.max_tokens && request.min_tokens > *request.max_tokens) {
     return Error{ErrorKind::usage,

@@ -37,7 +37,7 @@ class LagRecord {
   std::uint64_t count() const { return count_; }
 
  private:
-  static constexpr double least = 1e-6;        // what is below counts as this
+  static constexpr double least = 1e-6;  // what is below counts as this
   static constexpr std::size_t per_octave = 8;
   std::array<std::uint64_t, 26 * per_octave> counts_{};  // up to a minute
   std::uint64_t count_ = 0;

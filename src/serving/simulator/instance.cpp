@@ -139,11 +139,11 @@ void Instance::answer_simple(Connection& connection, const HttpRequest& request)
 Status Instance::check(const GenerationRequest& asked, std::uint64_t tokens) const {
   for (const auto& prompt : asked.prompts) {
     if (prompt.size() + tokens > settings_.max_length) {
-      return Error{ErrorKind::usage,
-                   fmt::format("This model's maximum context length is {} tokens. However, you "
-                               "requested {} tokens ({} in the prompt, {} in the completion)",
-                               settings_.max_length, prompt.size() + tokens, prompt.size(),
-                               tokens)};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("This model's maximum context length is {} tokens. However, you "
+                      "requested {} tokens ({} in the prompt, {} in the completion)",
+                      settings_.max_length, prompt.size() + tokens, prompt.size(), tokens)};
     }
     if (!asked.ids) continue;
     const std::uint32_t largest = *std::max_element(prompt.begin(), prompt.end());
@@ -174,16 +174,16 @@ void Instance::generate(const std::shared_ptr<Connection>& connection, const Htt
   plan.request = requests_++;
   plan.fault = settings_.faults.of(plan.request, seed_);
   if (only_streamed(plan.fault) && !plan.stream) plan.fault = Fault::none;
-  plan.natural_end = plan.fault == Fault::cut || plan.fault == Fault::empty ||
-                     (!asked->max_tokens && !has_usual);
+  plan.natural_end =
+      plan.fault == Fault::cut || plan.fault == Fault::empty || (!asked->max_tokens && !has_usual);
   ReplyFacts facts;
   facts.request = plan.request;
   facts.model = settings_.model;
   facts.created = std::time(nullptr);
   for (const auto& prompt : asked->prompts) facts.prompt_tokens += prompt.size();
   const bool on_request = dialect == Dialect::completions || dialect == Dialect::chat;
-  facts.usage = plan.fault != Fault::nousage &&
-                (asked->include_usage || !plan.stream || !on_request);
+  facts.usage =
+      plan.fault != Fault::nousage && (asked->include_usage || !plan.stream || !on_request);
   facts.continuous_usage = asked->continuous_usage;
   facts.finish_reason = plan.natural_end ? "stop" : "length";
   plan.prompt_tokens = facts.prompt_tokens;
@@ -192,9 +192,9 @@ void Instance::generate(const std::shared_ptr<Connection>& connection, const Htt
   ++metrics_->faults[static_cast<std::size_t>(plan.fault)];
   if (is_refusal(plan.fault)) {
     if (plan.fault == Fault::http500) return refuse(*connection, request, 500, "a fault");
-    connection->write(whole_reply({.status = 429, .close = !request.keep_alive,
-                                   .extra = "retry-after: 1\r\n"},
-                                  error_body(429, "a fault")));
+    connection->write(
+        whole_reply({.status = 429, .close = !request.keep_alive, .extra = "retry-after: 1\r\n"},
+                    error_body(429, "a fault")));
     return request.keep_alive ? connection->next() : connection->close();
   }
   plan.choices = asked->prompts.size();
@@ -202,8 +202,8 @@ void Instance::generate(const std::shared_ptr<Connection>& connection, const Htt
   plan.keep_alive = request.keep_alive && plan.fault != Fault::slowclose;
   plan.received = request.received;
   const std::uint64_t number = plan.request, tokens = plan.tokens;
-  const auto reply = std::make_shared<Reply>(loop_, connection, metrics_, driver_.get(),
-                                             std::move(plan));
+  const auto reply =
+      std::make_shared<Reply>(loop_, connection, metrics_, driver_.get(), std::move(plan));
   connection->tell(reply);
   reply->begin();
   if (tokens == 0) return;
@@ -221,8 +221,8 @@ void Instance::generate(const std::shared_ptr<Connection>& connection, const Htt
 
 void Instance::answer(Connection& connection, const HttpRequest& request, int status,
                       std::string_view body, std::string_view type) {
-  connection.write(whole_reply(
-      {.status = status, .content_type = type, .close = !request.keep_alive}, body));
+  connection.write(
+      whole_reply({.status = status, .content_type = type, .close = !request.keep_alive}, body));
   request.keep_alive ? connection.next() : connection.close();
 }
 

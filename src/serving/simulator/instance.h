@@ -24,8 +24,8 @@ class Instance final : public RequestHandler {
   void generate(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
                 Dialect dialect, bool always_streams);
   Status check(const GenerationRequest& asked, std::uint64_t tokens) const;
-  void answer(Connection& connection, const HttpRequest& request, int status,
-              std::string_view body, std::string_view type = "application/json");
+  void answer(Connection& connection, const HttpRequest& request, int status, std::string_view body,
+              std::string_view type = "application/json");
   void refuse(Connection& connection, const HttpRequest& request, int status,
               std::string_view message);
   void answer_simple(Connection& connection, const HttpRequest& request);

@@ -44,7 +44,7 @@ class Loop {
   void work();
   void watch(const std::function<bool()>& stop);
 
-  asio::io_context context_{1};
+  asio::io_context context_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};  // no locks: one thread uses it
   asio::steady_timer timer_{context_}, stop_timer_{context_};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<char> scratch_ = std::vector<char>(256 << 10);

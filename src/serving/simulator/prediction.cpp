@@ -13,8 +13,8 @@ Result<Prediction> predict_one(Deployment deployment, int parts, const Predicted
   deployment.parts = parts;
   EngineSettings engine = TRY(deploy(deployment)).engine;
   engine.seed = load.seed;
-  const auto workload = poisson_workload(load.requests, rate, load.prompt_tokens,
-                                         load.output_tokens, load.seed);
+  const auto workload =
+      poisson_workload(load.requests, rate, load.prompt_tokens, load.output_tokens, load.seed);
   const WorkloadOutcome outcome = TRY(run_workload(engine, parts, workload));
   std::vector<double> ttft, tpot, e2e;
   double end = 0;

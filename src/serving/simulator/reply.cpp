@@ -25,8 +25,8 @@ std::string long_text() {
 
 }  // namespace
 
-Reply::Reply(Loop& loop, std::shared_ptr<Connection> connection, std::shared_ptr<ServerMetrics> metrics,
-             EngineDriver* driver, ReplyPlan plan)
+Reply::Reply(Loop& loop, std::shared_ptr<Connection> connection,
+             std::shared_ptr<ServerMetrics> metrics, EngineDriver* driver, ReplyPlan plan)
     : loop_(loop),
       connection_(std::move(connection)),
       metrics_(std::move(metrics)),
@@ -42,8 +42,8 @@ Reply::~Reply() {
 
 void Reply::begin() {
   if (plan_.stream) {
-    connection_->write(stream_head({.content_type = "text/event-stream; charset=utf-8",
-                                    .close = !plan_.keep_alive}));
+    connection_->write(stream_head(
+        {.content_type = "text/event-stream; charset=utf-8", .close = !plan_.keep_alive}));
   }
   if (plan_.tokens == 0) finish();
 }
@@ -79,8 +79,7 @@ bool Reply::on_token(const SourceToken& token) {
 void Reply::write_token(const SourceToken& token) {
   static thread_local ChunkBuffer chunk;  // grown once, not for each of so many tokens
   const bool odd = token.number == std::min<std::uint64_t>(2, plan_.tokens);
-  TokenEvent event{token.choice, token.number, token_text(plan_.request, token.number),
-                   token.last};
+  TokenEvent event{token.choice, token.number, token_text(plan_.request, token.number), token.last};
   std::string& out = chunk.begin();
   const std::size_t frame = out.size();
   if (token.number == 1 && plan_.format->has_opening()) {
@@ -133,7 +132,8 @@ void Reply::observe(const SourceToken& token, double now) {
   if (driver_ == nullptr) {
     // An engine counts its own.
     ++metrics_->engine.generation_tokens;
-    if (token.number == 1 && token.choice == 0) metrics_->engine.prompt_tokens += plan_.prompt_tokens;
+    if (token.number == 1 && token.choice == 0)
+      metrics_->engine.prompt_tokens += plan_.prompt_tokens;
   }
   double& last = last_token_[token.choice];
   if (token.number > 1) {

@@ -24,8 +24,8 @@ std::string text_of(std::uint64_t request, std::uint64_t tokens) {
 class OpenAiFormat final : public ReplyFormat {
  public:
   OpenAiFormat(bool chat, ReplyFacts facts) : chat_(chat), facts_(std::move(facts)) {
-    head_ = fmt::format("data: {},\"choices\":[", base(chat ? "chat.completion.chunk"
-                                                            : "text_completion"));
+    head_ = fmt::format("data: {},\"choices\":[",
+                        base(chat ? "chat.completion.chunk" : "text_completion"));
   }
   bool has_opening() const override { return chat_; }
   void opening(std::size_t choice, std::string& out) const override {
@@ -43,7 +43,8 @@ class OpenAiFormat final : public ReplyFormat {
     out += fmt::format_int(token.choice).c_str();
     out += chat_ ? ",\"delta\":{\"content\":\"" : ",\"text\":\"";
     out += token.text;
-    out += chat_ ? "\"},\"logprobs\":null,\"finish_reason\":" : "\",\"logprobs\":null,\"finish_reason\":";
+    out += chat_ ? "\"},\"logprobs\":null,\"finish_reason\":"
+                 : "\",\"logprobs\":null,\"finish_reason\":";
     if (token.last) {
       out += '"';
       out += facts_.finish_reason;
@@ -90,9 +91,10 @@ class OpenAiFormat final : public ReplyFormat {
                        facts_.model);
   }
   void append_usage(std::uint64_t tokens, std::string& out) const {
-    fmt::format_to(std::back_inserter(out),
-                   "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
-                   facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
+    fmt::format_to(
+        std::back_inserter(out),
+        "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
+        facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
   }
   void running_usage(std::uint64_t tokens, std::string& out) const {
     if (!facts_.usage || !facts_.continuous_usage) return;

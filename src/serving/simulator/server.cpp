@@ -15,8 +15,8 @@ namespace {
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= 200 &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || std::string_view("-._/:").find(static_cast<char>(c)) !=
-                                              std::string_view::npos;
+           return std::isalnum(c) != 0 ||
+                  std::string_view("-._/:").find(static_cast<char>(c)) != std::string_view::npos;
          });
 }
 

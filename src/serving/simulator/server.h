@@ -15,12 +15,12 @@
 namespace assay::simulator {
 
 struct ServerSettings {
-  std::string host = "127.0.0.1";  ///< a numeric address
-  std::uint16_t port = 8000;       ///< of the first server; 0: any free one for each
-  int servers = 1;                 ///< on consecutive ports, each with an engine of its own
-  std::string model = "assay-sim";  ///< what it calls itself
-  std::optional<FixedTiming> fixed;  ///< if set, there is no engine
-  EngineSettings engine;             ///< of each server
+  std::string host = "127.0.0.1";     ///< a numeric address
+  std::uint16_t port = 8000;          ///< of the first server; 0: any free one for each
+  int servers = 1;                    ///< on consecutive ports, each with an engine of its own
+  std::string model = "assay-sim";    ///< what it calls itself
+  std::optional<FixedTiming> fixed;   ///< if set, there is no engine
+  EngineSettings engine;              ///< of each server
   std::uint64_t max_length = 131072;  ///< tokens of prompt and reply; fits the engine's blocks
   std::uint32_t vocabulary = 128256;  ///< token ids are below it
   FaultPlan faults;
