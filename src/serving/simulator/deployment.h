@@ -1,0 +1,30 @@
+// A model on a GPU or on its partitions: from what a user says to an engine's settings.
+#pragma once
+
+#include "serving/simulator/engine.h"
+
+namespace assay::simulator {
+
+struct Deployment {
+  Model model;
+  Gpu gpu;
+  int parts = 1;  ///< the GPU is cut into so many; each holds a server of its own
+  double utilization = 0.9;
+  double reserved = 2e9;  ///< bytes, in each part
+  Efficiency efficiency;
+  std::uint32_t max_sequences = 256;
+  std::uint64_t max_batched_tokens = 8192;
+  std::uint64_t max_length = 0;  ///< 0: the model's context, or what fits if that is less
+  bool prefix_cache = true;
+  double jitter = 0;
+};
+
+struct DeployedEngine {
+  EngineSettings engine;         ///< of each part
+  std::uint64_t max_length = 0;  ///< tokens of prompt and reply
+};
+
+/// Error: exhausted, if a part has no room for the weights or for one request of `max_length`.
+Result<DeployedEngine> deploy(const Deployment& deployment);
+
+}  // namespace assay::simulator

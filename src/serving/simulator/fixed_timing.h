@@ -1,0 +1,30 @@
+// Replies whose timing is known beforehand, whatever the load: what a client is calibrated against.
+#pragma once
+
+#include <string_view>
+
+#include "core/random.h"
+#include "core/result.h"
+
+namespace assay::simulator {
+
+/// How times vary around their mean.
+struct Spread {
+  enum class Kind { none, uniform, lognormal };
+  Kind kind = Kind::none;
+  double width = 0;  ///< uniform: within +-width of the mean, below 1; lognormal: sigma
+
+  /// "none", "uniform:0.2", "lognormal:0.5". Error: usage, quoting the text.
+  static Result<Spread> parse(std::string_view text);
+  /// A factor of mean 1.
+  double factor(Random& random) const;
+};
+
+/// Means in seconds.
+struct FixedTiming {
+  double ttft = 0.05;  ///< from the request's last byte to its first token
+  double itl = 0.02;   ///< between tokens
+  Spread spread;       ///< of every one of these times
+};
+
+}  // namespace assay::simulator

@@ -1,0 +1,202 @@
+#include "serving/simulator/generation_request.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "serving/simulator/block_hash.h"
+
+namespace assay::simulator {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int most_levels = 32;
+constexpr std::size_t most_prompts = 64;
+constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
+
+/// Takes the known fields as they come, without a tree of values: a prompt of 100,000 ids costs no
+/// more memory than its ids. Fields that are not known are passed over at any depth allowed.
+class FieldReader final : public nlohmann::json_sax<Json> {
+ public:
+  explicit FieldReader(Dialect dialect) : dialect_(dialect) {}
+
+  GenerationRequest request;
+  std::string problem;
+
+  bool null() override { return top_or_pass(); }
+  bool boolean(bool value) override {
+    if (is_top("stream")) request.stream = value;
+    if (is_top("ignore_eos")) request.ignore_eos = value;
+    if (is_in("stream_options", "include_usage")) request.include_usage = value;
+    if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
+    return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
+  }
+  bool number_integer(std::int64_t value) override {
+    // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
+    if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
+    if (is_limit() && value != -1) return wrong(key_, "at least 1");
+    return top_or_pass();
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    if (is_prompt()) return token(value);
+    if (is_limit()) {
+      if (value < 1 || value > most_tokens) {
+        return wrong(key_, fmt::format("between 1 and {}", most_tokens));
+      }
+      request.max_tokens = value;
+    }
+    if (is_top("min_tokens")) request.min_tokens = value;
+    if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
+    return top_or_pass();
+  }
+  bool number_float(double, const std::string&) override {
+    if (is_prompt()) return wrong(prompt_key(), "no fractions");
+    return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
+  }
+  bool string(std::string& value) override {
+    if (is_top("model")) request.model = value;
+    if (is_message_text()) {
+      append_tokens(value, prompt(0));
+    } else if (is_prompt()) {
+      return text(value);
+    }
+    return top_or_pass();
+  }
+  bool binary(Json::binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    if (level_ == 0) return enter();
+    if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
+    // A message costs a few tokens of the chat template.
+    if (level_ == 2 && top_ == "messages" && dialect_ == Dialect::chat) {
+      prompt(0).insert(prompt(0).end(), {1, 2, 3, 4});
+    }
+    return enter();
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override {
+    if (level_ == 0) return fail("the body must be a JSON object");
+    // Dialect chat has its texts deeper; elsewhere an array in an array begins another prompt.
+    if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
+      return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
+    }
+    if (is_prompt() && level_ > 2)
+      return wrong(prompt_key(), "a text, token ids, or lists of them");
+    if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // even if it is empty
+    return enter();
+  }
+  bool end_array() override { return leave(); }
+  bool key(std::string& name) override {
+    if (level_ == 1) top_ = name;
+    key_ = name;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    return fail(fmt::format("the body is no JSON: error at byte {}", position));
+  }
+
+ private:
+  std::string_view prompt_key() const {
+    return dialect_ == Dialect::chat ? "messages" : dialect_ == Dialect::tgi ? "inputs" : "prompt";
+  }
+  bool is_top(std::string_view name) const { return level_ == 1 && top_ == name; }
+  bool is_in(std::string_view outer, std::string_view name) const {
+    return level_ == 2 && top_ == outer && key_ == name;
+  }
+  bool is_prompt() const {
+    return dialect_ != Dialect::chat && level_ >= 1 && top_ == prompt_key();
+  }
+  bool is_message_text() const {
+    return dialect_ == Dialect::chat && level_ >= 3 && top_ == "messages" &&
+           (key_ == "content" || key_ == "text");
+  }
+  bool is_limit() const {
+    switch (dialect_) {
+      case Dialect::completions:
+        return is_top("max_tokens");
+      case Dialect::chat:
+        return is_top("max_tokens") || is_top("max_completion_tokens");
+      case Dialect::llama_cpp:
+        return is_top("n_predict") || is_top("max_tokens");
+      case Dialect::tgi:
+        return is_in("parameters", "max_new_tokens");
+    }
+    return false;
+  }
+
+  /// A value is done; one at the top must be a field of the object.
+  bool top_or_pass() { return level_ > 0 || fail("the body must be a JSON object"); }
+  bool enter() { return ++level_ <= most_levels || fail("the body is nested too deeply"); }
+  bool leave() {
+    --level_;
+    return true;
+  }
+  bool fail(std::string message) {
+    problem = std::move(message);
+    return false;
+  }
+  bool wrong(std::string_view field, std::string_view allowed) {
+    return fail(fmt::format("field \"{}\" allows {}", field, allowed));
+  }
+
+  std::vector<std::uint32_t>& prompt(std::size_t index) {
+    if (request.prompts.size() <= index) request.prompts.resize(index + 1);
+    return request.prompts[index];
+  }
+  /// Ids of one list are one prompt, those of a list within it another one each.
+  bool token(std::uint64_t id) {
+    if (dialect_ == Dialect::tgi || level_ == 1) return wrong(prompt_key(), "a text");
+    if (id > UINT32_MAX) return wrong(prompt_key(), "token ids below 2^32");
+    request.ids = true;
+    prompt(level_ == 3 ? nested_ - 1 : 0).push_back(static_cast<std::uint32_t>(id));
+    return true;
+  }
+  /// Texts of a list are prompts of their own; llama.cpp joins them.
+  bool text(const std::string& value) {
+    if (dialect_ == Dialect::tgi && level_ > 1) return wrong(prompt_key(), "a text");
+    if (level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");
+    const bool another = level_ == 2 && dialect_ != Dialect::llama_cpp;
+    if (another && request.prompts.size() >= most_prompts) {
+      return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
+    }
+    append_tokens(value, prompt(another ? request.prompts.size() : 0));
+    return true;
+  }
+
+  Dialect dialect_;
+  int level_ = 0;
+  std::string top_, key_;
+  std::size_t nested_ = 0;
+};
+
+}  // namespace
+
+Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect) {
+  FieldReader reader(dialect);
+  if (!Json::sax_parse(body, &reader)) return Error{ErrorKind::usage, reader.problem};
+  GenerationRequest& request = reader.request;
+  const bool none = request.prompts.empty();
+  for (const auto& prompt : request.prompts) {
+    if (prompt.empty()) return Error{ErrorKind::usage, "a prompt is empty"};
+  }
+  if (none) {
+    return Error{ErrorKind::usage, fmt::format("field \"{}\" is missing or empty",
+                                               dialect == Dialect::chat  ? "messages"
+                                               : dialect == Dialect::tgi ? "inputs"
+                                                                         : "prompt")};
+  }
+  if (request.max_tokens && request.min_tokens > *request.max_tokens) {
+    return Error{ErrorKind::usage,
+                 fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}",
+                             *request.max_tokens, request.min_tokens)};
+  }
+  return std::move(request);
+}
+
+Result<std::uint64_t> count_tokens(std::string_view body) {
+  const GenerationRequest request = TRY(parse_generation(body, Dialect::completions));
+  return request.prompts.front().size();
+}
+
+}  // namespace assay::simulator

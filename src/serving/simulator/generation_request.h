@@ -1,0 +1,35 @@
+// What a client asks of any of the endpoints that generate, read from JSON that nobody vouches for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::simulator {
+
+/// The servers whose requests and replies are spoken.
+enum class Dialect { completions, chat, llama_cpp, tgi };
+
+struct GenerationRequest {
+  /// Token ids of each prompt; of a text, append_tokens().
+  std::vector<std::vector<std::uint32_t>> prompts;
+  bool ids = false;  ///< the prompts came as token ids
+  std::string model;
+  bool stream = false;
+  bool include_usage = false, continuous_usage = false;
+  std::optional<std::uint64_t> max_tokens;
+  std::uint64_t min_tokens = 0;
+  bool ignore_eos = false;
+};
+
+/// Error: usage, one line for the client: no JSON, a field of the wrong type, no prompt.
+Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect);
+
+/// Tokens of the field `prompt`. Error as above.
+Result<std::uint64_t> count_tokens(std::string_view body);
+
+}  // namespace assay::simulator

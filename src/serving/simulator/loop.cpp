@@ -1,0 +1,69 @@
+#include "serving/simulator/loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace assay::simulator {
+namespace {
+
+// What is done before sockets are looked at again.
+constexpr int most_at_once = 64;
+
+}  // namespace
+
+Loop::Loop() = default;
+
+double Loop::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+bool Loop::later(const Entry& a, const Entry& b) {
+  return a.due != b.due ? a.due > b.due : a.order > b.order;
+}
+
+void Loop::at(double due, std::shared_ptr<Due> what) {
+  queue_.push_back({due, order_++, std::move(what)});
+  std::push_heap(queue_.begin(), queue_.end(), later);
+  if (armed_ < 0 || queue_.front().due < armed_) arm();
+}
+
+void Loop::arm() {
+  if (queue_.empty()) {
+    armed_ = -1;
+    return;
+  }
+  armed_ = queue_.front().due;
+  // Rounded up, so that what the timer wakes us for is due.
+  timer_.expires_at(begin_ + std::chrono::nanoseconds(std::llround(std::ceil(armed_ * 1e9))));
+  timer_.async_wait([this](const SystemError& error) {
+    if (!error) work();  // else it was set anew
+  });
+}
+
+void Loop::work() {
+  armed_ = 0;  // arm() comes below, whatever the work puts into the queue
+  for (int i = 0; i < most_at_once && !queue_.empty() && queue_.front().due <= now(); ++i) {
+    std::pop_heap(queue_.begin(), queue_.end(), later);
+    const Entry entry = std::move(queue_.back());
+    queue_.pop_back();
+    entry.what->on_due(entry.due);
+  }
+  arm();
+}
+
+void Loop::watch(const std::function<bool()>& stop) {
+  if (stop()) {
+    context_.stop();
+    return;
+  }
+  stop_timer_.expires_after(std::chrono::milliseconds(100));
+  stop_timer_.async_wait([this, &stop](const SystemError&) { watch(stop); });
+}
+
+void Loop::run(const std::function<bool()>& stop) {
+  watch(stop);
+  context_.run();
+}
+
+}  // namespace assay::simulator

@@ -1,0 +1,53 @@
+// Replies as the servers write them. What is the same in all events of a reply is made once; an
+// event is a few copies, because a hundred thousand of them a second must fit into one core.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "serving/simulator/generation_request.h"
+
+namespace assay::simulator {
+
+/// What the simulated model says as its token `number`, from 1, of request `request`: four bytes,
+/// so that /tokenize counts it as one, that need no escapes in JSON.
+std::string_view token_text(std::uint64_t request, std::uint64_t number);
+
+struct ReplyFacts {
+  std::uint64_t request = 0;  ///< its number
+  std::string model;
+  std::int64_t created = 0;  ///< Unix seconds
+  std::uint64_t prompt_tokens = 0;
+  bool usage = false, continuous_usage = false;
+  std::string_view finish_reason;  ///< "length", "stop"
+};
+
+struct TokenEvent {
+  std::size_t choice = 0;
+  std::uint64_t number = 0;  ///< from 1
+  std::string_view text;     ///< as it stands between the quotes of JSON
+  bool last = false;         ///< of its choice
+};
+
+class ReplyFormat {
+ public:
+  virtual ~ReplyFormat() = default;
+  /// Whether a choice's first token has an event of its own before it.
+  virtual bool has_opening() const { return false; }
+  virtual void opening(std::size_t /*choice*/, std::string& /*out*/) const {}
+  /// Each event ends in an empty line.
+  virtual void token(const TokenEvent& token, std::string& out) const = 0;
+  /// Usage, if it is asked for, after all tokens.
+  virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
+  /// Without one, only the end of the stream tells that no more comes.
+  virtual bool has_end_mark() const { return true; }
+  virtual void done(std::uint64_t tokens, std::string& out) const = 0;
+  /// The reply in one piece, `tokens` in each of `choices`.
+  virtual std::string whole(std::size_t choices, std::uint64_t tokens) const = 0;
+};
+
+std::unique_ptr<ReplyFormat> make_reply_format(Dialect dialect, ReplyFacts facts);
+
+}  // namespace assay::simulator

@@ -1,0 +1,43 @@
+// A simulated LLM server: the interfaces of vLLM, llama.cpp and TGI over HTTP/1.1, on one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "serving/simulator/engine.h"
+#include "serving/simulator/faults.h"
+#include "serving/simulator/fixed_timing.h"
+
+namespace assay::simulator {
+
+struct ServerSettings {
+  std::string host = "127.0.0.1";     ///< a numeric address
+  std::uint16_t port = 8000;          ///< of the first server; 0: any free one for each
+  int servers = 1;                    ///< on consecutive ports, each with an engine of its own
+  std::string model = "assay-sim";    ///< what it calls itself
+  std::optional<FixedTiming> fixed;   ///< if set, there is no engine
+  EngineSettings engine;              ///< of each server
+  std::uint64_t max_length = 131072;  ///< tokens of prompt and reply; fits the engine's blocks
+  std::uint32_t vocabulary = 128256;  ///< token ids are below it
+  FaultPlan faults;
+  std::uint64_t seed = 0;
+};
+
+class Server {
+ public:
+  /// Listens. Error: usage if the address or the name is none; unavailable, naming the port, if it
+  /// cannot be had.
+  static Result<std::unique_ptr<Server>> open(const ServerSettings& settings);
+  virtual ~Server() = default;
+
+  /// "http://127.0.0.1:8000", one for each server.
+  virtual std::vector<std::string> urls() const = 0;
+  /// Serves until stop() is true, which is asked ten times a second.
+  virtual void run(const std::function<bool()>& stop) = 0;
+};
+
+}  // namespace assay::simulator

@@ -1,0 +1,61 @@
+// Where a reply's tokens come from: fixed times, or an engine.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "serving/simulator/engine.h"
+#include "serving/simulator/fixed_timing.h"
+#include "serving/simulator/loop.h"
+
+namespace assay::simulator {
+
+struct SourceToken {
+  std::size_t choice = 0;
+  std::uint64_t number = 0;  ///< from 1
+  bool last = false;         ///< of its choice
+  double due = 0;            ///< when it should be written, by the loop's clock
+};
+
+class TokenSink {
+ public:
+  virtual ~TokenSink() = default;
+  /// A choice left the queue.
+  virtual void on_started(double when) = 0;
+  /// False: no more are wanted.
+  virtual bool on_token(const SourceToken& token) = 0;
+};
+
+/// The first token of each of `choices` at received + TTFT, each next one ITL after the one before,
+/// however late that was written.
+void start_fixed(Loop& loop, const FixedTiming& timing, std::uint64_t seed, double received,
+                 std::size_t choices, std::uint64_t tokens, std::shared_ptr<TokenSink> sink);
+
+/// Runs an engine by the loop's clock.
+class EngineDriver final : public Due, public std::enable_shared_from_this<EngineDriver> {
+ public:
+  EngineDriver(Loop& loop, const EngineSettings& settings) : loop_(loop), engine_(settings) {}
+
+  /// Its id, for cancel(). `request.id` is set here.
+  std::uint64_t submit(EngineRequest request, std::size_t choice, std::shared_ptr<TokenSink> sink);
+  void cancel(std::uint64_t id);
+  Engine& engine() { return engine_; }
+  void on_due(double due) override;  ///< the step is over
+
+ private:
+  struct Reader {
+    std::size_t choice;
+    std::shared_ptr<TokenSink> sink;
+  };
+
+  void begin_step(double when);
+
+  Loop& loop_;
+  Engine engine_;
+  Step step_;
+  bool stepping_ = false;
+  std::uint64_t last_id_ = 0;
+  std::unordered_map<std::uint64_t, Reader> readers_;
+};
+
+}  // namespace assay::simulator

@@ -1,0 +1,42 @@
+// A whole workload through engines in virtual time: seconds of serving in milliseconds. What comes
+// out is what the model of engine.h says, never a measurement.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "serving/simulator/engine.h"
+
+namespace assay::simulator {
+
+struct WorkloadRequest {
+  double arrival = 0;  ///< seconds; in ascending order
+  std::uint64_t prompt_tokens = 0, output_tokens = 0;
+  std::vector<std::uint64_t> hashes;
+};
+
+/// Seconds, on the clock of the arrivals.
+struct RequestOutcome {
+  double first = 0;   ///< the first token
+  double finish = 0;  ///< the last one
+  int engine = 0;
+};
+
+struct WorkloadOutcome {
+  std::vector<RequestOutcome> requests;  ///< in the order of the workload
+  std::uint64_t preemptions = 0;
+};
+
+/// Runs `workload` through `engines` equal engines behind a balancer that gives each request to the
+/// one with the fewest unfinished, in turns among equals. Error: usage if a request is larger than
+/// the cache of one engine.
+Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines,
+                                     std::span<const WorkloadRequest> workload);
+
+/// `count` requests of equal length without common prefixes, whose arrivals are a Poisson process
+/// of `rate` per second.
+std::vector<WorkloadRequest> poisson_workload(std::size_t count, double rate,
+                                              std::uint64_t prompt_tokens,
+                                              std::uint64_t output_tokens, std::uint64_t seed);
+
+}  // namespace assay::simulator
