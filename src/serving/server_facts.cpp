@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr double patience_seconds = 10;
+constexpr double reply_patience_seconds = 10;
 constexpr int ok = 200;
 
 std::uint64_t count_at(const nlohmann::ordered_json& json, const char* key) {
@@ -22,7 +22,7 @@ std::uint64_t count_at(const nlohmann::ordered_json& json, const char* key) {
 
 Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fields) {
   const HttpReply reply =
-      TRY(http_call(endpoint, "GET", "/v1/models", fields, "", patience_seconds));
+      TRY(http_call(endpoint, "GET", "/v1/models", fields, "", reply_patience_seconds));
   const auto no_models = [&](std::string_view why) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{}/v1/models names no model ({}); name it with --model",
@@ -49,7 +49,7 @@ Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fiel
 std::optional<Scrape> scrape_all(std::span<const Endpoint> targets, std::string_view fields) {
   std::string all;
   for (const Endpoint& target : targets) {
-    const auto reply = http_call(target, "GET", "/metrics", fields, "", patience_seconds);
+    const auto reply = http_call(target, "GET", "/metrics", fields, "", reply_patience_seconds);
     if (!reply || reply->status != ok) return std::nullopt;
     all += reply->body + "\n";
   }

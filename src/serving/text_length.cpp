@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t few_words = 50, many_words = 250;
-constexpr double patience_seconds = 120;
+constexpr double text_patience_seconds = 120;
 
 Result<double> tokens_of(const Endpoint& endpoint, const RequestOptions& options,
                          std::string_view fields, std::uint64_t words, Random& random) {
@@ -20,7 +20,7 @@ Result<double> tokens_of(const Endpoint& endpoint, const RequestOptions& options
   prompt.text = random_words(words, random);
   prompt.output_tokens = 1;
   const HttpReply reply = TRY(http_call(endpoint, "POST", path_of(options), fields,
-                                        body_of(options, prompt, {}), patience_seconds));
+                                        body_of(options, prompt, {}), text_patience_seconds));
   ReplyEvent event;
   if (reply.status != 200 || !read_reply_event(options.api, reply.body, event) ||
       !event.prompt_tokens) {

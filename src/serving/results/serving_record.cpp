@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view seconds = "s";
+constexpr std::string_view in_seconds = "s";
 
 class Metrics {
  public:
@@ -23,21 +23,21 @@ class Metrics {
   /// mean_NAME, median_NAME, std_NAME, p99_NAME; nothing if there are no values.
   void latency(const std::string& name, const Latency& latency) {
     if (latency.n == 0) return;
-    add("mean_" + name, latency.mean, seconds, Better::lower, latency.mean95);
-    add("median_" + name, latency.median, seconds, Better::lower, latency.median95);
-    add("std_" + name, latency.deviation, seconds, Better::lower);
+    add("mean_" + name, latency.mean, in_seconds, Better::lower, latency.mean95);
+    add("median_" + name, latency.median, in_seconds, Better::lower, latency.median95);
+    add("std_" + name, latency.deviation, in_seconds, Better::lower);
     for (const Percentile& percentile : latency.percentiles) {
       if (percentile.percent == 50) continue;  // the median
       std::string key = fmt::format("p{}_{}", percentile.percent, name);
       std::replace(key.begin(), key.end(), '.', '_');
-      add(std::move(key), percentile.value, seconds, Better::lower, percentile.interval95);
+      add(std::move(key), percentile.value, in_seconds, Better::lower, percentile.interval95);
     }
   }
   /// Of what is 0 where all is well: no side of it is better by a ratio.
   void tail(const std::string& name, const Tail& tail) {
-    add(name + "_median", tail.median, seconds, Better::neither);
-    add(name + "_p99", tail.p99, seconds, Better::neither);
-    add(name + "_max", tail.maximum, seconds, Better::neither);
+    add(name + "_median", tail.median, in_seconds, Better::neither);
+    add(name + "_p99", tail.p99, in_seconds, Better::neither);
+    add(name + "_max", tail.maximum, in_seconds, Better::neither);
   }
 
  private:
@@ -66,15 +66,15 @@ void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.latency("tpot", result.tpot);
   metrics.latency("itl", result.itl);
   metrics.latency("e2el", result.e2el);
-  metrics.add("duration", result.duration, seconds, Better::lower);
+  metrics.add("duration", result.duration, in_seconds, Better::lower);
   metrics.add("max_output_tokens_per_s", result.most_output_per_second, "tokens/s",
               Better::neither);
   metrics.count("max_concurrent_requests", result.most_concurrent);
   if (result.itl.n > 0) {
     const Tail& stall = result.longest_stall;
-    metrics.add("median_longest_stall", stall.median, seconds, Better::lower);
-    metrics.add("p99_longest_stall", stall.p99, seconds, Better::lower);
-    metrics.add("longest_stall", stall.maximum, seconds, Better::lower);
+    metrics.add("median_longest_stall", stall.median, in_seconds, Better::lower);
+    metrics.add("p99_longest_stall", stall.p99, in_seconds, Better::lower);
+    metrics.add("longest_stall", stall.maximum, in_seconds, Better::lower);
   }
   const RequestCounts& counts = result.counts;
   metrics.count("completed", counts.completed);
@@ -105,10 +105,10 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
     metrics.add("target_imbalance", result.imbalance, "1", Better::neither);
   }
   metrics.add("little_difference", result.little.difference, "1", Better::neither);
-  metrics.add("identity_error", result.identity_error, seconds, Better::neither);
+  metrics.add("identity_error", result.identity_error, in_seconds, Better::neither);
   metrics.tail("send_lag", result.send_lag);
-  metrics.add("loop_lag_p99", result.client.loop_lag_p99, seconds, Better::neither);
-  metrics.add("loop_lag_max", result.client.loop_lag_max, seconds, Better::neither);
+  metrics.add("loop_lag_p99", result.client.loop_lag_p99, in_seconds, Better::neither);
+  metrics.add("loop_lag_max", result.client.loop_lag_max, in_seconds, Better::neither);
   metrics.add("client_cpu_share", result.client.cpu_share, "1", Better::neither);
 }
 
@@ -153,14 +153,14 @@ Record serving_record(const ServingResult& result,
 void add_server_metrics(Record& record, const ServerMetrics& server) {
   Metrics metrics(record);
   if (server.ttft && server.ttft->count > 0) {
-    metrics.add("server_mean_ttft", server.ttft->mean(), seconds, Better::lower);
+    metrics.add("server_mean_ttft", server.ttft->mean(), in_seconds, Better::lower);
     if (const auto p99 = server.ttft->quantile(0.99)) {
-      metrics.add("server_p99_ttft", *p99, seconds, Better::lower);
+      metrics.add("server_p99_ttft", *p99, in_seconds, Better::lower);
     }
   }
   // Of what is 0 where all is well, as above.
   if (server.queue_time) {
-    metrics.add("server_mean_queue_time", server.queue_time->mean(), seconds, Better::neither);
+    metrics.add("server_mean_queue_time", server.queue_time->mean(), in_seconds, Better::neither);
   }
   if (server.prefix_cache_hit_rate) {
     metrics.add("prefix_cache_hit_rate", *server.prefix_cache_hit_rate, "1", Better::neither);

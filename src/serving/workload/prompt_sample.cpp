@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_text_bytes = std::size_t{1} << 30;
 
 class PromptSample final : public Prompts {
  public:
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
     } else {
       bytes -= prompt.text.size();
     }
-    if (bytes > most_bytes) return objects.wrong("the prompts so far have more than 1 GiB");
+    if (bytes > most_text_bytes) return objects.wrong("the prompts so far have more than 1 GiB");
   }
   if (drawn.empty()) {
     return Error{ErrorKind::usage, fmt::format("{}: none of its {} entries is a prompt to send",

@@ -11,8 +11,8 @@ std::uint64_t estimated_tokens(const std::string& text) {
   return (text.size() + bytes_per_token - 1) / bytes_per_token;
 }
 
-Result<std::optional<Prompt>> read(const nlohmann::json& object,
-                                   std::optional<std::uint64_t> fixed_output) {
+Result<std::optional<Prompt>> read_conversation(const nlohmann::json& object,
+                                                std::optional<std::uint64_t> fixed_output) {
   const auto turns = object.find("conversations");
   if (turns == object.end() || !turns->is_array()) {
     return Error{ErrorKind::usage, "conversations is no array"};
@@ -31,8 +31,9 @@ Result<std::optional<Prompt>> read(const nlohmann::json& object,
 }  // namespace
 
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings) {
-  return sample_prompts(
-      settings, [&](const nlohmann::json& object) { return read(object, settings.output_tokens); });
+  return sample_prompts(settings, [&](const nlohmann::json& object) {
+    return read_conversation(object, settings.output_tokens);
+  });
 }
 
 }  // namespace assay

@@ -50,7 +50,7 @@ class TracePrompts final : public Prompts {
   TokenRange range_;
 };
 
-Result<TraceRow> read(const nlohmann::json& object, const PromptSettings& settings) {
+Result<TraceRow> read_recorded(const nlohmann::json& object, const PromptSettings& settings) {
   constexpr double latest = 1e15;
   TraceRow row;
   row.seconds = TRY(number_at(object, "timestamp", latest)) * settings.trace_unit;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Prompts>> trace_prompts(const PromptSettings& settings) {
   while (rows.size() < settings.count) {
     const auto object = TRY(objects.next());
     if (!object) break;
-    auto row = read(*object, settings);
+    auto row = read_recorded(*object, settings);
     if (!row.ok()) return objects.wrong(row.error().message);
     hashes += row->hashes.size();
     if (hashes > most_hashes) return objects.wrong("it holds more than 100 million hash_ids");
