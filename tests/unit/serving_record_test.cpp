@@ -91,6 +91,14 @@ TEST(ServingRecord, AVoidRunIsFailedAndKeepsItsMetrics) {
   EXPECT_EQ(metric_of(record, "client_cpu_share").value, 0.9);
 }
 
+TEST(ServingRecord, RepliesThatCameWholeHaveNoTimePerToken) {
+  std::vector<RequestLog> logs = {reply(0, 0, 1, {}), reply(1, 1, 1, {})};
+  for (RequestLog& log : logs) log.output_tokens = 100;
+  const Record record = serving_record(analyse(logs, {}), {});
+  EXPECT_THAT(names_of(record), testing::Not(testing::Contains(HasSubstr("tpot"))));
+  EXPECT_THAT(names_of(record), testing::Contains("mean_ttft"));
+}
+
 TEST(ServingRecord, ServersStandBesideTheirClient) {
   Record record = serving_record(analyse(uneven_logs(100), settings_of(100)), {});
   const std::size_t own = record.metrics.size();

@@ -63,7 +63,8 @@ void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   if (result.goodput) metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
   metrics.add("total_token_throughput", result.total_throughput, "tokens/s", Better::higher);
   metrics.latency("ttft", result.ttft);
-  metrics.latency("tpot", result.tpot);
+  // Of replies that came whole nothing is known between their tokens, though vLLM calls it 0.
+  if (result.itl.n > 0) metrics.latency("tpot", result.tpot);
   metrics.latency("itl", result.itl);
   metrics.latency("e2el", result.e2el);
   metrics.add("duration", result.duration, in_seconds, Better::lower);
