@@ -102,7 +102,9 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     settings.faults = TRY(sim::FaultPlan::parse(arguments.get("--fault")));
   }
   if (is_fixed(arguments)) {
-    for (const char* option : {"--gpu", "--model", "--partitions", "--predict"}) {
+    for (const char* option : {"--gpu", "--model", "--weights", "--kv-cache", "--partitions",
+                               "--predict", "--jitter", "--gpu-memory-utilization",
+                               "--max-num-seqs", "--max-num-batched-tokens", "--no-prefix-cache"}) {
       if (!arguments.has(option)) continue;
       return Error{
           ErrorKind::usage,

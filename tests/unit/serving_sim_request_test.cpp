@@ -1,0 +1,203 @@
+// What clients may ask of the simulated server, and what they are told if they ask wrongly.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serving/simulator/faults.h"
+#include "serving/simulator/generation_request.h"
+#include "serving/simulator/histogram.h"
+#include "serving/simulator/reply_format.h"
+
+namespace assay::simulator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+GenerationRequest parsed(std::string_view body, Dialect dialect = Dialect::completions) {
+  const auto request = parse_generation(body, dialect);
+  EXPECT_TRUE(request.ok()) << body << ": " << (request.ok() ? "" : request.error().message);
+  return request.ok() ? *request : GenerationRequest{};
+}
+
+std::string problem_of(std::string_view body, Dialect dialect = Dialect::completions) {
+  const auto request = parse_generation(body, dialect);
+  EXPECT_FALSE(request.ok()) << body;
+  return request.ok() ? "" : request.error().message;
+}
+
+TEST(SimRequest, PromptsAreTextsOrIdsOrListsOfThem) {
+  EXPECT_THAT(parsed(R"({"prompt":[5,6,7]})").prompts, ElementsAre(ElementsAre(5, 6, 7)));
+  EXPECT_TRUE(parsed(R"({"prompt":[5]})").ids);
+  EXPECT_THAT(parsed(R"({"prompt":[[5,6],[7]]})").prompts,
+              ElementsAre(ElementsAre(5, 6), ElementsAre(7)));
+  const auto text = parsed(R"({"prompt":"abcdefgh"})");
+  EXPECT_EQ(text.prompts.at(0).size(), 2u);
+  EXPECT_FALSE(text.ids);
+  EXPECT_EQ(parsed(R"({"prompt":["abcd","efgh"]})").prompts.size(), 2u);
+  EXPECT_EQ(parsed(R"({"prompt":["abcd",7]})", Dialect::llama_cpp).prompts.size(), 1u);
+  EXPECT_EQ(parsed(R"({"inputs":"abcde"})", Dialect::tgi).prompts.at(0).size(), 2u);
+}
+
+TEST(SimRequest, FieldsOfOpenAi) {
+  const auto request = parsed(
+      R"({"model":"m","prompt":[1],"stream":true,"max_tokens":7,"min_tokens":7,"ignore_eos":true,
+          "stream_options":{"include_usage":true,"continuous_usage_stats":true},
+          "logit_bias":{"prompt":[[[1]]],"max_tokens":9},"temperature":0.5,"stop":null})");
+  EXPECT_EQ(request.model, "m");
+  EXPECT_TRUE(request.stream && request.include_usage && request.continuous_usage);
+  EXPECT_TRUE(request.ignore_eos);
+  EXPECT_EQ(request.max_tokens, 7u);
+  EXPECT_EQ(request.min_tokens, 7u);
+  EXPECT_THAT(request.prompts, ElementsAre(ElementsAre(1)));
+  const auto plain = parsed(R"({"prompt":[1]})");
+  EXPECT_FALSE(plain.stream || plain.include_usage || plain.continuous_usage || plain.max_tokens);
+}
+
+TEST(SimRequest, ChatsCountTheirTextsAndTheTemplate) {
+  const std::string body = R"({"messages":[{"role":"system","content":"abcd"},
+      {"role":"user","content":[{"type":"text","text":"abcdefgh"}]}],"max_completion_tokens":3})";
+  const auto chat = parsed(body, Dialect::chat);
+  EXPECT_EQ(chat.prompts.at(0).size(), 4u + 1 + 4 + 2);
+  EXPECT_EQ(chat.max_tokens, 3u);
+  // A longer conversation begins with the shorter one's tokens: its prefix is cached.
+  const auto longer = parsed(
+      R"({"messages":[{"role":"system","content":"abcd"},{"role":"user","content":"abcdefgh"},
+          {"role":"assistant","content":"xyz"}]})",
+      Dialect::chat);
+  EXPECT_TRUE(
+      std::equal(chat.prompts[0].begin(), chat.prompts[0].end(), longer.prompts.at(0).begin()));
+}
+
+TEST(SimRequest, LimitsOfTheOtherDialects) {
+  EXPECT_EQ(parsed(R"({"prompt":"a","n_predict":5})", Dialect::llama_cpp).max_tokens, 5u);
+  EXPECT_FALSE(parsed(R"({"prompt":"a","n_predict":-1})", Dialect::llama_cpp).max_tokens);
+  EXPECT_EQ(parsed(R"({"inputs":"a","parameters":{"max_new_tokens":6}})", Dialect::tgi).max_tokens,
+            6u);
+}
+
+TEST(SimRequest, ErrorsNameTheField) {
+  EXPECT_THAT(problem_of(""), HasSubstr("no JSON"));
+  EXPECT_THAT(problem_of(R"({"prompt":[1,2)"), HasSubstr("no JSON"));
+  EXPECT_THAT(problem_of("[1]"), HasSubstr("JSON object"));
+  EXPECT_THAT(problem_of("3"), HasSubstr("JSON object"));
+  EXPECT_THAT(problem_of("{}"), HasSubstr("\"prompt\" is missing"));
+  EXPECT_THAT(problem_of(R"({"prompt":null})"), HasSubstr("\"prompt\" is missing"));
+  EXPECT_THAT(problem_of(R"({"prompt":""})"), HasSubstr("empty"));
+  EXPECT_THAT(problem_of(R"({"prompt":[[1],[]]})"), HasSubstr("empty"));
+  EXPECT_THAT(problem_of(R"({"prompt":[-1]})"), HasSubstr("\"prompt\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1.5]})"), HasSubstr("\"prompt\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[4294967296]})"), HasSubstr("2^32"));
+  EXPECT_THAT(problem_of(R"({"prompt":7})"), HasSubstr("a text"));
+  EXPECT_THAT(problem_of(R"({"prompt":true})"), HasSubstr("\"prompt\""));
+  EXPECT_THAT(problem_of(R"({"prompt":{"a":1}})"), HasSubstr("\"prompt\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[[[1]]]})"), HasSubstr("\"prompt\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":0})"), HasSubstr("\"max_tokens\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":99999999999})"),
+              HasSubstr("\"max_tokens\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":-7})"), HasSubstr("\"max_tokens\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":2.5})"), HasSubstr("\"max_tokens\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":2,"min_tokens":3})"),
+              HasSubstr("min_tokens"));
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"n":2})"), HasSubstr("\"n\""));
+  EXPECT_THAT(problem_of(R"({"prompt":[1]})", Dialect::chat), HasSubstr("\"messages\""));
+  EXPECT_THAT(problem_of(R"({"inputs":[1]})", Dialect::tgi), HasSubstr("\"inputs\""));
+  EXPECT_THAT(problem_of(R"({"inputs":["a"]})", Dialect::tgi), HasSubstr("\"inputs\""));
+  const std::string deep = R"({"x":)" + std::string(100000, '[');
+  EXPECT_THAT(problem_of(deep), HasSubstr("nested"));
+  std::string many = R"({"prompt":[[1])";
+  for (int i = 0; i < 64; ++i) many += ",[1]";
+  EXPECT_THAT(problem_of(many + "]}"), HasSubstr("at most 64"));
+}
+
+TEST(SimRequest, TokensOfAText) {
+  EXPECT_EQ(*count_tokens(R"({"prompt":"abcdefghi"})"), 3u);
+  EXPECT_FALSE(count_tokens(R"({"text":"abc"})").ok());
+}
+
+TEST(SimFaults, SharesAreKept) {
+  const auto plan = FaultPlan::parse("reset=0.1,long=0.05,http429=0.2");
+  ASSERT_TRUE(plan.ok());
+  std::array<int, fault_count> counts{};
+  for (std::uint64_t i = 0; i < 20000; ++i) ++counts[static_cast<std::size_t>(plan->of(i, 3))];
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::reset)], 2000, 200);
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::line)], 1000, 150);
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::http429)], 4000, 250);
+  EXPECT_NEAR(counts[0], 13000, 400);
+  int differ = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(plan->of(i, 3), plan->of(i, 3));
+    differ += plan->of(i, 3) != plan->of(i, 4);
+  }
+  EXPECT_GT(differ, 200);
+}
+
+TEST(SimFaults, WithoutAShareTheyDivideWhatIsLeft) {
+  const auto one = FaultPlan::parse("short");
+  const auto two = FaultPlan::parse("hang=0.5,empty,nodone");
+  ASSERT_TRUE(one.ok() && two.ok());
+  std::array<int, fault_count> counts{};
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    EXPECT_EQ(one->of(i, 0), Fault::cut);
+    ++counts[static_cast<std::size_t>(two->of(i, 0))];
+  }
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::hang)], 5000, 250);
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::empty)], 2500, 250);
+  EXPECT_NEAR(counts[static_cast<std::size_t>(Fault::nodone)], 2500, 250);
+  EXPECT_EQ(FaultPlan().of(5, 5), Fault::none);
+}
+
+TEST(SimFaults, ErrorsSayWhatIsAllowed) {
+  EXPECT_THAT(FaultPlan::parse("crash").error().message, HasSubstr("reset, http500"));
+  EXPECT_THAT(FaultPlan::parse("none").error().message, HasSubstr("reset, http500"));
+  for (const char* text : {"", "reset,", "reset=", "reset=2", "reset=-1", "reset=0", "reset=x",
+                           "reset=nan", "reset=0.6,hang=0.6"}) {
+    EXPECT_FALSE(FaultPlan::parse(text).ok()) << text;
+  }
+}
+
+TEST(SimHistogram, BucketsAreCumulative) {
+  constexpr std::array bounds = {1.0, 2.0};
+  Histogram histogram(bounds);
+  for (const double value : {0.5, 1.0, 1.5, 7.0}) histogram.observe(value);
+  std::string page;
+  histogram.append("x_seconds", "Of x.", "a=\"b\"", page);
+  EXPECT_EQ(page,
+            "# HELP x_seconds Of x.\n# TYPE x_seconds histogram\n"
+            "x_seconds_bucket{a=\"b\",le=\"1\"} 2\nx_seconds_bucket{a=\"b\",le=\"2\"} 3\n"
+            "x_seconds_bucket{a=\"b\",le=\"+Inf\"} 4\n"
+            "x_seconds_sum{a=\"b\"} 10\nx_seconds_count{a=\"b\"} 4\n");
+}
+
+TEST(SimHistogram, QuantilesOfALagAreWithinTheirBucket) {
+  LagRecord lag;
+  EXPECT_EQ(lag.quantile(0.99), 0);
+  for (int i = 1; i <= 1000; ++i) lag.observe(i * 1e-5);
+  EXPECT_NEAR(lag.quantile(0.5), 5e-3, 5e-4);
+  EXPECT_NEAR(lag.quantile(0.99), 9.9e-3, 1e-4);
+  EXPECT_DOUBLE_EQ(lag.largest(), 1e-2);
+  lag.observe(1e6);
+  lag.observe(-1);
+  EXPECT_DOUBLE_EQ(lag.largest(), 1e6);
+}
+
+TEST(SimReplyFormat, TextsAreOneTokenEachAndNeedNoEscapes) {
+  for (std::uint64_t number = 1; number < 100; ++number) {
+    EXPECT_EQ(token_text(3, number).size(), 4u);
+    EXPECT_EQ(token_text(3, number).find_first_of("\"\\\n"), std::string_view::npos);
+  }
+}
+
+TEST(SimReplyFormat, AChunkOfOpenAi) {
+  ReplyFacts facts{9, "m", 1700000000, 12, true, true, "length"};
+  const auto format = make_reply_format(Dialect::completions, facts);
+  std::string event;
+  format->token({1, 4, " abc", false}, event);
+  EXPECT_EQ(event,
+            "data: {\"id\":\"cmpl-9\",\"object\":\"text_completion\",\"created\":1700000000,"
+            "\"model\":\"m\",\"choices\":[{\"index\":1,\"text\":\" abc\",\"logprobs\":null,"
+            "\"finish_reason\":null,\"stop_reason\":null}],\"usage\":{\"prompt_tokens\":12,"
+            "\"total_tokens\":16,\"completion_tokens\":4}}\n\n");
+}
+
+}  // namespace
+}  // namespace assay::simulator

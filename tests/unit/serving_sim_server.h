@@ -1,0 +1,153 @@
+// A simulated server on a thread of its own, and a client that sees every byte and every end.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+
+#include "serving/simulator/server.h"
+
+namespace assay::simulator {
+
+inline ServerSettings fixed_settings(double ttft = 0.02, double itl = 0.005) {
+  ServerSettings settings;
+  settings.port = 0;
+  settings.fixed = FixedTiming{ttft, itl, {}};
+  return settings;
+}
+
+class RunningServer {
+ public:
+  explicit RunningServer(const ServerSettings& settings) {
+    auto server = Server::open(settings);
+    EXPECT_TRUE(server.ok()) << server.error().message;
+    server_ = std::move(*server);
+    thread_ = std::thread([this] { server_->run([this] { return stop_.load(); }); });
+  }
+  ~RunningServer() {
+    stop_ = true;
+    thread_.join();
+  }
+  std::uint16_t port(std::size_t server = 0) const {
+    const std::string url = server_->urls().at(server);
+    return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  }
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+/// A client that blocks, but never for longer than two seconds.
+class Client {
+ public:
+  explicit Client(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{2, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    connected_ =
+        connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;  // NOLINT
+    EXPECT_TRUE(connected_);
+  }
+  ~Client() { close(socket_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void send(std::string_view bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  /// What one read gives; empty at the end, after an error or two seconds.
+  std::string read() {
+    std::string bytes(1 << 20, '\0');
+    const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
+    error = got < 0 ? errno : 0;
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    return bytes;
+  }
+  std::string read_until(std::string_view mark) {
+    std::string all;
+    while (all.find(mark) == std::string::npos) {
+      const std::string bytes = read();
+      if (bytes.empty()) break;
+      all += bytes;
+    }
+    return all;
+  }
+  std::string read_all() { return read_until("\x01"); }  // never sent
+
+  int error = 0;
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+inline std::string post(std::string_view path, std::string_view body, bool close = true) {
+  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" +
+         (close ? "Connection: close\r\n" : "") + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + std::string(body);
+}
+
+inline std::string get(std::string_view path) {
+  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+}
+
+inline std::string ask(const RunningServer& server, const std::string& request) {
+  Client client(server.port());
+  client.send(request);
+  return client.read_all();
+}
+
+constexpr const char* stream_of_8 =
+    R"({"prompt":[1,2,3],"max_tokens":8,"stream":true,"stream_options":{"include_usage":true}})";
+
+inline std::string ask_stream(const RunningServer& server) {
+  return ask(server, post("/v1/completions", stream_of_8));
+}
+
+inline std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+/// The body without its chunks' frames.
+inline std::string body_of(const std::string& reply) {
+  std::string body;
+  std::size_t at = reply.find("\r\n\r\n");
+  if (at == std::string::npos) return "";
+  at += 4;
+  if (reply.find("transfer-encoding: chunked") > at) return reply.substr(at);
+  while (at < reply.size()) {
+    std::size_t used = 0;
+    const std::size_t size = std::stoul(reply.substr(at, 10), &used, 16);
+    if (size == 0) break;
+    body += reply.substr(at + used + 2, size);
+    at += used + 2 + size + 2;
+  }
+  return body;
+}
+
+inline std::string metric(const RunningServer& server, const std::string& line_begin) {
+  const std::string page = ask(server, get("/metrics"));
+  const std::size_t at = page.find("\n" + line_begin);
+  if (at == std::string::npos) return "";
+  const std::string line = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
+  return line.substr(line.rfind(' ') + 1);
+}
+
+}  // namespace assay::simulator
