@@ -88,9 +88,10 @@ class LoadRun {
     const std::size_t begin = open ? plan_.arrivals.size() : plan_.max_concurrency;
     const double step = plan_.ramp_seconds / static_cast<double>(begin);
     std::size_t conversation = 0;
+    Random jitter(plan_.seed);  // equal steps would set the streams' tokens in step with each other
     for (; fresh_ < prompts_.size() && conversation < begin; skip_conversation()) {
-      due_.push(
-          {open ? plan_.arrivals[conversation] : step * static_cast<double>(conversation), fresh_});
+      const double ramp = step * (static_cast<double>(conversation) + jitter.uniform());
+      due_.push({open ? plan_.arrivals[conversation] : ramp, fresh_});
       ++conversation;
     }
     if (open) fresh_ = prompts_.size();
