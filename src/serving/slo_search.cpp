@@ -17,8 +17,8 @@ constexpr double least_used = 1e-3, most_used_counted = 2;
 
 /// Four digits, so that rates can be read, compared and asked for again.
 double four_digits(double rate) {
-  const double unit = std::pow(10, std::floor(std::log10(rate)) - 3);
-  return std::round(rate / unit) * unit;
+  const double scale = std::pow(10, 3 - std::floor(std::log10(rate)));
+  return std::round(rate * scale) / scale;
 }
 
 /// By which the rate is multiplied to leave all tried ones: ever more, to a factor of 4.

@@ -125,7 +125,7 @@ TEST(SloSearch, FindsACliff) {
     const SearchResult result = search(server).result;
     ASSERT_EQ(result.end, End::found);
     EXPECT_THAT(result.passed->rate, AllOf(Ge(cliff / 1.052), Le(cliff)));
-    EXPECT_LE(result.probes, cliff > 20 ? 12u : 14u);
+    EXPECT_LE(result.probes, cliff > 50 ? 12u : 14u);
   }
 }
 
