@@ -174,12 +174,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (request->urls.empty()) {
     return report(terminal, {ErrorKind::usage, "which server? --url http://127.0.0.1:8000"});
   }
-  std::optional<FindRate> find;
-  if (arguments.has("--find-rate")) {
-    auto read = read_find_rate(arguments, *request);
-    if (!read.ok()) return report(terminal, read.error());
-    find = std::move(*read);
-  }
+  const auto find = read_find_rate(arguments, *request);
+  if (!find.ok()) return report(terminal, find.error());
   const Status found = find_servers(*request);
   if (!found.ok()) return report(terminal, found.error());
   Keeper keeper;
@@ -198,8 +194,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
   Session session(keeper, terminal);
-  const auto status = find ? load_search(*find, *request, keeper, session, terminal)
-                           : load_points(*request, session);
+  const auto status = *find ? load_search(**find, *request, keeper, session, terminal)
+                            : load_points(*request, session);
   if (!status.ok()) return report(terminal, status.error());
   return *status;
 }

@@ -15,6 +15,7 @@ namespace assay::cli {
 namespace {
 
 constexpr double most_failed_requests = 0.01;
+constexpr std::string_view saturated = "saturated";
 constexpr std::size_t fewest_requests = 100, most_requests = 100'000'000;
 
 Result<std::size_t> parse_count(std::string_view option, const std::string& text) {
@@ -38,6 +39,24 @@ Status read_amount(const std::string& text, FindRate& find) {
   return {};
 }
 
+/// Their percentiles join those of the request.
+Status read_targets(const std::string& text, LoadRequest& request, FindRate& find) {
+  auto targets = parse_slos(text);
+  if (!targets) return about("--find-rate", targets.error());
+  find.targets = std::move(*targets);
+  AnalysisSettings& analysis = request.settings.analysis;
+  std::vector<double>& percents = analysis.percents;
+  for (const Slo& slo : find.targets) {
+    if (slo.quantity == Slo::Quantity::attainment && !analysis.goodput.any()) {
+      return Error{ErrorKind::usage,
+                   "attainment needs limits to keep, e.g. --goodput ttft:200ms,tpot:50ms"};
+    }
+    const bool known = std::find(percents.begin(), percents.end(), slo.percent) != percents.end();
+    if (slo.percent > 0 && !known) percents.push_back(slo.percent);
+  }
+  return {};
+}
+
 std::string target_list(const FindRate& find) {
   std::string text;
   for (const Slo& slo : find.targets) {
@@ -56,18 +75,20 @@ std::string values_text(const FindRate& find, const std::vector<double>& used) {
   return text;
 }
 
-/// The target of which most is used, if that is too much; else what was wrong with the runs.
+/// The target of which most is used, if that is too much; else what was wrong with the runs. Of
+/// failed requests there is no latency, so that these come first; saturation only follows.
 std::string breach_of(const FindRate& find, const std::vector<double>& used,
                       const std::string& fault) {
   const auto most = std::max_element(used.begin(), used.end());
-  if (most == used.end() || *most <= 1) return fault;
-  return find.targets[static_cast<std::size_t>(most - used.begin())].name;
+  const bool by_target = most != used.end() && *most > 1 && (fault.empty() || fault == saturated);
+  return by_target ? find.targets[static_cast<std::size_t>(most - used.begin())].name : fault;
 }
 
 ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   ProbeOutcome outcome;
+  // The mean of the whole run has its ramp in it, the steady part may be the prompts' alone.
   outcome.throughput =
-      result.steady ? result.steady->request_throughput : result.request_throughput;
+      std::max(result.request_throughput, result.steady ? result.steady->request_throughput : 0);
   for (const Slo& slo : find.targets) outcome.used.push_back(value_of(slo, result) / slo.limit);
   outcome.is_void = !result.verdict.valid();
   const std::size_t lost = result.counts.failed + result.counts.empty;
@@ -78,7 +99,7 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   } else if (lost_share > most_failed_requests) {
     outcome.fault = fmt::format("{:.3g}% of requests failed", lost_share * 100);
   } else if (result.saturation.saturated) {
-    outcome.fault = "saturated";
+    outcome.fault = saturated;
   }
   return outcome;
 }
@@ -146,15 +167,18 @@ Json rate_json(const FindRate& find, const std::optional<RateOutcome>& outcome) 
     const Slo& slo = find.targets[i];
     values[slo.name] = reported_value(slo, outcome->used[i] * slo.limit);
   }
-  Json json = {{"rate", outcome->rate}, {"values", values}};
-  const std::string breach = breach_of(find, outcome->used, outcome->fault);
-  if (!breach.empty()) json["breach"] = breach;
-  return json;
+  return {{"rate", outcome->rate}, {"values", values}};
 }
 
 }  // namespace
 
-Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request) {
+Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request) {
+  const bool wanted = arguments.has("--find-rate");
+  for (const char* option : {"--precision", "--most-rate"}) {
+    if (wanted || !arguments.has(option)) continue;
+    return Error{ErrorKind::usage, fmt::format("{} needs --find-rate", option)};
+  }
+  if (!wanted) return std::optional<FindRate>();
   for (const char* other : {"--request-rate", "--ramp-rate", "--recorded"}) {
     if (!arguments.has(other)) continue;
     return Error{
@@ -162,20 +186,7 @@ Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request
         fmt::format("{} sets the rate, which --find-rate searches: give one of them", other)};
   }
   FindRate find;
-  auto targets = parse_slos(arguments.get("--find-rate"));
-  if (!targets) return about("--find-rate", targets.error());
-  find.targets = std::move(*targets);
-  std::vector<double>& percents = request.settings.analysis.percents;
-  for (const Slo& slo : find.targets) {
-    if (slo.quantity == Slo::Quantity::attainment && !request.settings.analysis.goodput.any()) {
-      return Error{ErrorKind::usage,
-                   "attainment needs limits to keep, e.g. --goodput ttft:200ms,tpot:50ms"};
-    }
-    if (slo.percent > 0 &&
-        std::find(percents.begin(), percents.end(), slo.percent) == percents.end()) {
-      percents.push_back(slo.percent);
-    }
-  }
+  TRY(read_targets(arguments.get("--find-rate"), request, find));
   find.search.precision =
       TRY(parse_share("--precision", arguments.get("--precision", "5%"), 0.01, 1));
   if (arguments.has("--most-rate")) {
@@ -187,7 +198,7 @@ Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request
         TRY(parse_count("--max-concurrency", arguments.get("--max-concurrency")));
   }
   if (arguments.has("--requests")) TRY(read_amount(arguments.get("--requests"), find));
-  return find;
+  return std::optional<FindRate>(std::move(find));
 }
 
 Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
@@ -218,7 +229,8 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
   const std::string targets = target_list(find);
   switch (result.end) {
     case SearchResult::End::unreachable:
-      return fmt::format("no rate keeps {}: one request in flight takes {}", targets,
+      return fmt::format("no rate keeps {}: one request in flight fails by {}: {}", targets,
+                         breach_of(find, result.failed->used, result.failed->fault),
                          values_text(find, result.failed->used));
     case SearchResult::End::too_slow:
       return fmt::format("no rate worth trying keeps {}: {}", targets, fails());
@@ -243,17 +255,20 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
 Json to_json(const FindRate& find, const SearchResult& result) {
   Json targets = Json::object();
   for (const Slo& slo : find.targets) targets[slo.name] = reported_value(slo, slo.limit);
-  return {{"find_rate",
-           {{"targets", targets},
-            {"end", name_of(result.end)},
-            {"passed", rate_json(find, result.passed)},
-            {"failed", rate_json(find, result.failed)},
-            {"repeats", result.repeats},
-            {"repeats_passed", result.repeats_passed},
-            {"confidence", result.confidence},
-            {"precision", find.search.precision},
-            {"closed_loop_throughput", result.full_throughput},
-            {"probes", result.probes}}}};
+  Json json = {{"targets", targets},
+               {"end", name_of(result.end)},
+               {"passed", rate_json(find, result.passed)},
+               {"failed", rate_json(find, result.failed)},
+               {"repeats", result.repeats},
+               {"repeats_passed", result.repeats_passed},
+               {"confidence", result.confidence},
+               {"precision", find.search.precision},
+               {"closed_loop_throughput", result.full_throughput},
+               {"probes", result.probes}};
+  if (result.failed) {
+    json["failed"]["breach"] = breach_of(find, result.failed->used, result.failed->fault);
+  }
+  return {{"find_rate", json}};
 }
 
 }  // namespace assay::cli

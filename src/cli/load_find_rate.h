@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct FindRate {
   double seconds = 30;          ///< of sending
 };
 
-/// Reads the options; adds the percentiles that targets need to the request. Error: usage, naming
-/// the option.
-Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request);
+/// Reads the options; adds the percentiles that targets need to the request. Empty without
+/// --find-rate. Error: usage, naming the option.
+Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request);
 
 /// Sends a point of load as the request says, keeps and shows what came of it.
 using RunPoint = std::function<Result<LoadReport>(

@@ -32,15 +32,21 @@ double log_used(const ProbeOutcome& outcome) {
                             : most_used_counted);
 }
 
-/// The mean over `runs`, which are not empty.
-RateOutcome outcome_of(double rate, const std::vector<ProbeOutcome>& runs) {
+/// The mean over `runs`, which are not empty; void ones have no say unless there are no others.
+RateOutcome mean_outcome(double rate, const std::vector<ProbeOutcome>& runs) {
   RateOutcome outcome{rate, std::vector<double>(runs.front().used.size()), {}};
+  const bool all_void =
+      std::all_of(runs.begin(), runs.end(), [](const ProbeOutcome& run) { return run.is_void; });
+  std::size_t counted = 0;
   for (const ProbeOutcome& run : runs) {
-    for (std::size_t i = 0; i < std::min(outcome.used.size(), run.used.size()); ++i) {
-      outcome.used[i] += run.used[i] / static_cast<double>(runs.size());
-    }
     if (!run.fault.empty()) outcome.fault = run.fault;
+    if (run.is_void && !all_void) continue;
+    ++counted;
+    for (std::size_t i = 0; i < std::min(outcome.used.size(), run.used.size()); ++i) {
+      outcome.used[i] += run.used[i];
+    }
   }
+  for (double& used : outcome.used) used /= static_cast<double>(counted);
   return outcome;
 }
 
@@ -201,16 +207,16 @@ SearchResult RateSearch::result() const {
   if (full_) result.full_throughput = full_->throughput;
   if (is_unreachable()) {
     result.end = SearchResult::End::unreachable;
-    result.failed = outcome_of(0, singles_);
+    result.failed = mean_outcome(0, singles_);
     return result;
   }
   const Tried* passed = highest_passed();
   const Tried* failed = lowest_failed();
-  if (failed != nullptr) result.failed = outcome_of(failed->rate, failed->runs);
+  if (failed != nullptr) result.failed = mean_outcome(failed->rate, failed->runs);
   if (passed != nullptr) {
     const bool repeated = passed->repeats() > 0;
     result.passed =
-        outcome_of(passed->rate, {passed->runs.begin() + (repeated ? 1 : 0), passed->runs.end()});
+        mean_outcome(passed->rate, {passed->runs.begin() + (repeated ? 1 : 0), passed->runs.end()});
     result.repeats = passed->repeats();
     result.repeats_passed = passed->repeats() - passed->failed_repeats();
     if (repeated) result.confidence = 1 - coin_cdf(passed->failed_repeats(), passed->repeats());

@@ -49,11 +49,11 @@ struct ProbeOutcome {
   bool passes() const { return fault.empty() && !is_void && most_used() <= 1; }
 };
 
-/// What was found at one rate; of several runs the mean.
+/// What was found at one rate; of several runs the mean of those that are not void.
 struct RateOutcome {
   double rate = 0;
   std::vector<double> used;  ///< by target
-  std::string fault;         ///< of the last run that has one
+  std::string fault;  ///< of the last run that has one; the rate may have passed all the same
 };
 
 struct SearchResult {

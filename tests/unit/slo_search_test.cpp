@@ -227,6 +227,26 @@ TEST(SloSearch, OneFailedRepeatOfThreeLeavesItUnsure) {
   EXPECT_DOUBLE_EQ(result.confidence, 0.5);
 }
 
+TEST(SloSearch, AVoidRepeatFailsButItsLatenciesSayNothing) {
+  ModelServer server;
+  server.used = [runs = 0](double rate) mutable {
+    if (rate > 75) return 2.0;
+    if (rate < 70) return 0.5;
+    ++runs;
+    return runs == 3 || runs == 4 ? 30 : 0.8;
+  };
+  // The second repeat, and that again.
+  server.is_void = [](const Probe& probe) { return probe.number == 5 || probe.number == 6; };
+  RateSearchSettings settings;
+  settings.precision = 1;
+  const Searched searched = search(server, settings);
+  ASSERT_EQ(searched.result.end, End::found);
+  EXPECT_EQ(searched.result.passed->used[0], 0.8);
+  EXPECT_EQ(searched.result.repeats, 3u);
+  EXPECT_EQ(searched.result.repeats_passed, 2u);
+  EXPECT_EQ(searched.probes[6].repeat, 2u);
+}
+
 TEST(SloSearch, EveryProbeHasItsNumber) {
   const Searched searched = search(queue(3, 0.3), {}, 5);
   for (std::size_t i = 0; i < searched.probes.size(); ++i) {

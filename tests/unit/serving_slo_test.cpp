@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+
+#include "serving/results/analysis.h"
+#include "serving/results/slo.h"
+#include "serving_logs.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+Slo slo_named(const std::string& text) {
+  const auto slos = parse_slos(text);
+  EXPECT_TRUE(slos.ok()) << text;
+  return slos.ok() ? slos->front() : Slo{};
+}
+
+TEST(ServingSlo, ReadsTargets) {
+  const auto slos = parse_slos("p99.9_ttft:200ms,mean_tpot:50ms,median_e2el:2s,attainment:95%");
+  ASSERT_TRUE(slos.ok());
+  ASSERT_EQ(slos->size(), 4u);
+  EXPECT_EQ((*slos)[0].name, "p99.9_ttft");
+  EXPECT_EQ((*slos)[0].quantity, Slo::Quantity::ttft);
+  EXPECT_DOUBLE_EQ((*slos)[0].percent, 99.9);
+  EXPECT_DOUBLE_EQ((*slos)[0].limit, 0.2);
+  EXPECT_EQ((*slos)[1].quantity, Slo::Quantity::tpot);
+  EXPECT_EQ((*slos)[1].percent, 0);
+  EXPECT_EQ((*slos)[2].quantity, Slo::Quantity::e2el);
+  EXPECT_EQ((*slos)[2].percent, 50);
+  EXPECT_EQ((*slos)[3].quantity, Slo::Quantity::attainment);
+  EXPECT_DOUBLE_EQ((*slos)[3].limit, 0.05);
+}
+
+TEST(ServingSlo, RefusesWhatIsNone) {
+  for (const char* text :
+       {"", ",", "p99_ttft", "p99_ttft:", "p99_ttft:0s", "p99_ttft:200", "p100_ttft:1s",
+        "p0_ttft:1s", "p_ttft:1s", "p99x_ttft:1s", "max_ttft:1s", "p99_latency:1s", "ttft:1s",
+        "attainment:95", "attainment:100%", "p99_ttft:1s,"}) {
+    const auto slos = parse_slos(text);
+    ASSERT_FALSE(slos.ok()) << text;
+    EXPECT_EQ(slos.error().kind, ErrorKind::usage);
+    EXPECT_THAT(slos.error().message, HasSubstr("p99_ttft:200ms"));
+  }
+}
+
+TEST(ServingSlo, JudgesWhatUsersWait) {
+  // The second request was held back for 2 s by a cap on concurrency.
+  std::vector<RequestLog> logs = {reply(0, 0, 0.5, {0.1f, 0.1f}), reply(1, 3, 0.5, {0.3f, 0.3f})};
+  logs[1].scheduled = 1;
+  AnalysisSettings settings;
+  settings.percents = {75};
+  settings.goodput.tpot = 0.2;
+  const ServingResult result = analyse(logs, settings);
+  EXPECT_DOUBLE_EQ(value_of(slo_named("mean_ttft:1s"), result), 1.5);
+  EXPECT_DOUBLE_EQ(value_of(slo_named("p75_ttft:1s"), result), 2.0);
+  EXPECT_DOUBLE_EQ(value_of(slo_named("median_ttft:1s"), result), 1.5);
+  EXPECT_NEAR(value_of(slo_named("mean_tpot:1s"), result), 0.2, 1e-6);
+  EXPECT_NEAR(value_of(slo_named("mean_itl:1s"), result), 0.2, 1e-6);
+  EXPECT_NEAR(value_of(slo_named("mean_e2el:1s"), result), 1.9, 1e-6);
+  EXPECT_DOUBLE_EQ(value_of(slo_named("attainment:95%"), result), 0.5);
+}
+
+TEST(ServingSlo, AFailedRequestMissesItsLimits) {
+  const std::vector<RequestLog> logs = {reply(0, 0, 0.5, {0.1f}), reply(1, 1, 0.5, {0.1f}),
+                                        reply(2, 2, 0.5, {0.1f}),
+                                        failure(3, 3, 4, ReplyEnd::broken)};
+  AnalysisSettings settings;
+  settings.goodput.ttft = 1;
+  EXPECT_DOUBLE_EQ(value_of(slo_named("attainment:95%"), analyse(logs, settings)), 0.25);
+}
+
+TEST(ServingSlo, IsShownAsItWasAskedFor) {
+  const Slo attainment = slo_named("attainment:95%");
+  EXPECT_EQ(slo_text(attainment, attainment.limit), "95%");
+  EXPECT_DOUBLE_EQ(reported_value(attainment, 0.04), 0.96);
+  const Slo latency = slo_named("p99_ttft:200ms");
+  EXPECT_EQ(slo_text(latency, latency.limit), "200.0 ms");
+  EXPECT_DOUBLE_EQ(reported_value(latency, 0.183), 0.183);
+}
+
+}  // namespace
+}  // namespace assay
