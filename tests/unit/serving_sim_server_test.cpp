@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
+double elapsed_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -63,8 +63,8 @@ TEST(SimServer, FixedTimesAreExactHoweverManyStreams) {
         post("/v1/completions", R"({"prompt":[1],"max_tokens":21,"stream":true})"));
   }
   for (auto& client : clients) EXPECT_EQ(count(client->read_all(), "\"text\":"), 21u);
-  EXPECT_GE(seconds_since(begin), 0.3);
-  EXPECT_LT(seconds_since(begin), 1);  // even on a machine that does much else
+  EXPECT_GE(elapsed_since(begin), 0.3);
+  EXPECT_LT(elapsed_since(begin), 1);  // even on a machine that does much else
   EXPECT_LT(std::stod(metric(server,
                              "assay_sim_write_lag_seconds{engine=\"0\",model_name="
                              "\"assay-sim\",quantile=\"0.5\"}")),
