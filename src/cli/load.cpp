@@ -10,12 +10,12 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/load_request.h"
+#include "cli/load_spawn.h"
 #include "cli/load_view.h"
 #include "cli/results_store.h"
 #include "core/write_file.h"
 #include "device/backend.h"
 #include "measure/runner.h"
-#include "serving/results/serving_record.h"
 #include "serving/results/vllm_json.h"
 #include "system/fingerprint.h"
 
@@ -39,29 +39,11 @@ std::string compact_date() {
   return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts)};
 }
 
-Record record_of(const LoadRequest& request, const LoadReport& report, const Keeper& keeper) {
-  Record record = serving_record(report.result, workload_axes(request.asked_prompts));
-  record.run = keeper.run;
-  record.fingerprint = keeper.fingerprint;
-  record.time = utc_now();
-  record.device.backend = "other";
-  record.device.name = request.settings.plan.request.model;
-  for (const Url& url : request.urls) record.notes.emplace_back("url", text_of(url));
-  const RequestOptions& options = request.settings.plan.request;
-  record.notes.emplace_back("api", name_of(options.api));
-  record.notes.emplace_back("seed", fmt::format("{}", request.settings.prompts.seed));
-  record.notes.emplace_back("balance", name_of(request.settings.plan.balance));
-  if (report.server) add_server_metrics(record, *report.server);
-  if (report.interrupted) {
-    record.status = RecordStatus::interrupted;
-    record.reason = "stopped before all requests were sent";
-  }
-  return record;
-}
-
 Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper,
             Terminal& terminal) {
-  const Record record = record_of(request, report, keeper);
+  Record record = load_record(request, report);
+  record.run = keeper.run;
+  record.fingerprint = keeper.fingerprint;
   if (keeper.json) {
     terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     terminal.flush();
@@ -86,8 +68,10 @@ int exit_of(const std::vector<ServingResult>& results, bool interrupted) {
   return valid == std::ssize(results) ? exit_ok : exit_cell_error;
 }
 
-/// Runs all points. Error: as run_point(), or of the store.
-Result<int> load_all(const LoadRequest& request, Keeper& keeper, Terminal& terminal) {
+/// Runs all points. `servers`: those started for them; null: none. Error: as run_point(), of the
+/// store, or if one of `servers` has ended.
+Result<int> load_all(const LoadRequest& request, const SpawnedServers* servers, Keeper& keeper,
+                     Terminal& terminal) {
   const Style style = keeper.json ? terminal.error_style() : terminal.out_style();
   const auto width =
       static_cast<std::size_t>(keeper.json ? terminal.error_width() : terminal.width());
@@ -107,9 +91,13 @@ Result<int> load_all(const LoadRequest& request, Keeper& keeper, Terminal& termi
     LoadReport report;
     {
       LoadProgress progress(terminal, label);
-      report = TRY(run_point(request.settings, point, &interrupt_requested,
+      const auto stop = [&] {
+        return interrupt_requested() || (servers != nullptr && !servers->check().ok());
+      };
+      report = TRY(run_point(request.settings, point, stop,
                              [&](const LoadState& state) { progress.show(state); }));
     }
+    if (servers != nullptr) TRY(servers->check());
     interrupted = report.interrupted;
     TRY(keep(request, report, keeper, terminal));
     say(report_text(report, width, style));
@@ -125,17 +113,31 @@ Result<int> load_all(const LoadRequest& request, Keeper& keeper, Terminal& termi
 int run(const Arguments& arguments, Terminal& terminal) {
   auto request = read_load_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
-  if (request->urls.empty()) {
-    return report(terminal, {ErrorKind::usage, "which server? --url http://127.0.0.1:8000"});
+  auto plan = read_spawn(arguments);
+  if (!plan.ok()) return report(terminal, plan.error());
+  if (request->urls.empty() && !*plan) {
+    return report(terminal, {ErrorKind::usage,
+                             "which server? --url http://127.0.0.1:8000, or --spawn \"vllm serve "
+                             "MODEL --port {port}\" to start one"});
+  }
+  Keeper keeper;
+  keeper.folder = arguments.get("--out", default_folder);
+  keeper.run = new_run_id();
+  std::unique_ptr<SpawnedServers> servers;
+  if (*plan) {
+    catch_interrupts();
+    (**plan).logs = server_logs(keeper.folder, keeper.run);
+    auto started = spawn_servers(**plan, terminal);
+    if (!started.ok()) return report(terminal, started.error());
+    servers = std::move(*started);
+    request->urls = servers->urls();
+    request->notes = spawn_notes(**plan);
   }
   const Status found = find_servers(*request);
   if (!found.ok()) return report(terminal, found.error());
-  Keeper keeper;
-  keeper.folder = arguments.get("--out", default_folder);
   keeper.json = arguments.has("--json") || keeper.folder == pipe;
   keeper.vllm_path = arguments.get("--save-vllm");
   keeper.vllm_details = arguments.has("--save-detailed");
-  keeper.run = new_run_id();
   const auto backends = make_backends();
   const auto fingerprint =
       keep_fingerprint(keeper.folder, take_fingerprint(backends), keeper.store, terminal);
@@ -145,7 +147,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
-  const auto status = load_all(*request, keeper, terminal);
+  const auto status = load_all(*request, servers.get(), keeper, terminal);
   if (!status.ok()) return report(terminal, status.error());
   return *status;
 }
@@ -183,12 +185,17 @@ const Command command = {
         "or\n"
         "short. The key in OPENAI_API_KEY is sent along.\n"
         "\n"
+        "--spawn starts the servers itself, without a shell, waits until they answer and ends them "
+        "in any\n"
+        "case. Several see a GPU each. What they write is kept in DIR/servers/.\n"
+        "\n"
         "  assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 "
         "--requests 10x\n"
         "  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt "
         "--file f.json\n"
         "  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput "
         "ttft:200ms,tpot:50ms\n"
+        "  assay load --spawn \"vllm serve MODEL --port {port}\" --servers 8 --request-rate 2,4,8\n"
         "\n",
     .options = all_options(),
     .run = &run,
