@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/load_calibrate.h"
 #include "cli/load_request.h"
 #include "cli/load_spawn.h"
 #include "cli/load_view.h"
@@ -111,6 +112,7 @@ Result<int> load_all(const LoadRequest& request, const SpawnedServers* servers, 
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--calibrate")) return calibrate_load(arguments, terminal);
   auto request = read_load_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
   auto plan = read_spawn(arguments);
@@ -156,7 +158,8 @@ std::vector<Option> all_options() {
   std::vector<Option> options = load_options();
   options.insert(
       options.end(),
-      {{"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
+      {{"--calibrate", "", "find out how much this machine can load; needs no server", ""},
+       {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
        {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},
        {"--save-detailed", "", "with it, every request's times", ""}});
