@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/load_calibrate.h"
+#include "cli/load_find_rate.h"
 #include "cli/load_request.h"
 #include "cli/load_spawn.h"
 #include "cli/load_view.h"
@@ -60,8 +61,76 @@ Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper
   return write_file(keeper.vllm_path, keeper.vllm_text);
 }
 
-int exit_of(const std::vector<ServingResult>& results, bool interrupted) {
-  if (interrupted) return exit_interrupted;
+/// What one run of the command does, point by point.
+class Session {
+ public:
+  /// `servers`: those started for it; null: none.
+  Session(const SpawnedServers* servers, Keeper& keeper, Terminal& terminal)
+      : servers_(servers), keeper_(keeper), terminal_(terminal) {}
+
+  /// For people: with --json to standard error.
+  void say(const std::string& text) {
+    if (keeper_.json) return terminal_.note(text);
+    terminal_.print(text);
+    terminal_.flush();
+  }
+
+  /// Error: as assay::run_point(), of the store, or if one of the servers has ended.
+  Result<LoadReport> run_point(const LoadRequest& request, const LoadPoint& point,
+                               const std::string& label) {
+    if (!terminal_.interactive()) {
+      terminal_.note(fmt::format("{}, {} requests\n", label, point.requests));
+    }
+    LoadReport report;
+    {
+      LoadProgress progress(terminal_, label);
+      const auto stop = [&] {
+        return interrupt_requested() || (servers_ != nullptr && !servers_->check().ok());
+      };
+      report = TRY(assay::run_point(request.settings, point, stop,
+                                    [&](const LoadState& state) { progress.show(state); }));
+    }
+    if (servers_ != nullptr) TRY(servers_->check());
+    interrupted_ = report.interrupted;
+    TRY(keep(request, report, keeper_, terminal_));
+    say(report_text(report, width(), style()));
+    results_.push_back(report.result);
+    return report;
+  }
+
+  void sum_up() {
+    if (results_.size() > 1) say("\n" + sweep_text(results_, width(), style()));
+    if (!keeper_.store) return;
+    terminal_.note(fmt::format("stored in {} as run {}\n", keeper_.folder, keeper_.run));
+  }
+
+  bool interrupted() const { return interrupted_; }
+  const std::vector<ServingResult>& results() const { return results_; }
+  Style style() const { return keeper_.json ? terminal_.error_style() : terminal_.out_style(); }
+
+ private:
+  std::size_t width() const {
+    return static_cast<std::size_t>(keeper_.json ? terminal_.error_width() : terminal_.width());
+  }
+
+  const SpawnedServers* servers_;
+  Keeper& keeper_;
+  Terminal& terminal_;
+  std::vector<ServingResult> results_;
+  bool interrupted_ = false;
+};
+
+/// Runs all points. Error: as Session::run_point().
+Result<int> load_points(const LoadRequest& request, Session& session) {
+  for (const LoadPoint& point : request.points) {
+    if (session.interrupted()) break;
+    TRY(session.run_point(request, point,
+                          fmt::format("[{}/{}] {}", session.results().size() + 1,
+                                      request.points.size(), text_of(point))));
+  }
+  session.sum_up();
+  if (session.interrupted()) return exit_interrupted;
+  const auto& results = session.results();
   const auto valid = std::count_if(results.begin(), results.end(), [](const ServingResult& result) {
     return result.verdict.valid();
   });
@@ -69,46 +138,24 @@ int exit_of(const std::vector<ServingResult>& results, bool interrupted) {
   return valid == std::ssize(results) ? exit_ok : exit_cell_error;
 }
 
-/// Runs all points. `servers`: those started for them; null: none. Error: as run_point(), of the
-/// store, or if one of `servers` has ended.
-Result<int> load_all(const LoadRequest& request, const SpawnedServers* servers, Keeper& keeper,
-                     Terminal& terminal) {
-  const Style style = keeper.json ? terminal.error_style() : terminal.out_style();
-  const auto width =
-      static_cast<std::size_t>(keeper.json ? terminal.error_width() : terminal.width());
-  const auto say = [&](const std::string& text) {
-    if (keeper.json) return terminal.note(text);
-    terminal.print(text);
+/// Searches the highest rate. Error: as Session::run_point().
+Result<int> load_search(const FindRate& find, const LoadRequest& request, const Keeper& keeper,
+                        Session& session, Terminal& terminal) {
+  const SearchResult found = TRY(find_rate(
+      find, request,
+      [&](const LoadRequest& asked, const LoadPoint& point, const std::string& label) {
+        return session.run_point(asked, point, label);
+      },
+      [&](const std::string& text) { session.say(text); }));
+  session.sum_up();
+  session.say("\n" + session.style().bold(found_text(find, found)) + "\n");
+  if (keeper.json) {
+    terminal.print(to_json(find, found).dump() + "\n");
     terminal.flush();
-  };
-  std::vector<ServingResult> results;
-  bool interrupted = false;
-  for (const LoadPoint& point : request.points) {
-    if (interrupted) break;
-    const std::string label =
-        fmt::format("[{}/{}] {}", results.size() + 1, request.points.size(), text_of(point));
-    if (!terminal.interactive())
-      terminal.note(fmt::format("{}, {} requests\n", label, point.requests));
-    LoadReport report;
-    {
-      LoadProgress progress(terminal, label);
-      const auto stop = [&] {
-        return interrupt_requested() || (servers != nullptr && !servers->check().ok());
-      };
-      report = TRY(run_point(request.settings, point, stop,
-                             [&](const LoadState& state) { progress.show(state); }));
-    }
-    if (servers != nullptr) TRY(servers->check());
-    interrupted = report.interrupted;
-    TRY(keep(request, report, keeper, terminal));
-    say(report_text(report, width, style));
-    results.push_back(std::move(report.result));
   }
-  if (results.size() > 1) say("\n" + sweep_text(results, width, style));
-  if (keeper.store) {
-    terminal.note(fmt::format("stored in {} as run {}\n", keeper.folder, keeper.run));
-  }
-  return exit_of(results, interrupted);
+  if (session.interrupted()) return exit_interrupted;
+  if (found.end == SearchResult::End::stopped) return exit_inconclusive;
+  return found.passed ? exit_ok : exit_cell_error;
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -135,6 +182,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
     request->urls = servers->urls();
     request->notes = spawn_notes(**plan);
   }
+  std::optional<FindRate> find;
+  if (arguments.has("--find-rate")) {
+    auto read = read_find_rate(arguments, *request);
+    if (!read.ok()) return report(terminal, read.error());
+    find = std::move(*read);
+  }
   const Status found = find_servers(*request);
   if (!found.ok()) return report(terminal, found.error());
   keeper.json = arguments.has("--json") || keeper.folder == pipe;
@@ -149,7 +202,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
-  const auto status = load_all(*request, servers.get(), keeper, terminal);
+  Session session(servers.get(), keeper, terminal);
+  const auto status = find ? load_search(*find, *request, keeper, session, terminal)
+                           : load_points(*request, session);
   if (!status.ok()) return report(terminal, status.error());
   return *status;
 }
@@ -196,6 +251,7 @@ const Command command = {
         "--requests 10x\n"
         "  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt "
         "--file f.json\n"
+        "  assay load --url http://127.0.0.1:8000 --find-rate p99_ttft:200ms,mean_tpot:50ms\n"
         "  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput "
         "ttft:200ms,tpot:50ms\n"
         "  assay load --spawn \"vllm serve MODEL --port {port}\" --servers 8 --request-rate 2,4,8\n"

@@ -22,9 +22,17 @@ std::vector<Option> load_options() {
        ""},
       {"--max-concurrency", "LIST",
        "requests in flight: alone a closed loop, with a rate a cap; several make a sweep", ""},
-      {"--requests", "N", "requests of a point: a number, 10x the concurrency, or 60s at the rate",
+      {"--requests", "N",
+       "requests of a point: a number, 10x the concurrency, or 60s at the rate; with --find-rate "
+       "by default 30s, at least 100",
        ""},
       {"--duration", "TIME", "send nothing after that", ""},
+      {"--find-rate", "TARGETS",
+       "search the highest rate that keeps them, e.g. p99_ttft:200ms,mean_tpot:50ms: mean, median "
+       "or a percentile of ttft, tpot, itl or e2el; or attainment:95% of --goodput",
+       ""},
+      {"--precision", "SHARE", "of that rate; default 5%", ""},
+      {"--most-rate", "R", "the search goes no higher", ""},
       {"--burstiness", "B",
        "gaps between arrivals are gamma distributed with this shape: 1 (default) is Poisson, less "
        "has bursts, inf none",

@@ -26,16 +26,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-Result<double> parse_positive(std::string_view option, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value > 0)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} \"{}\" is not allowed; allowed: a number above 0", option, text)};
-  }
-  return value;
-}
-
 /// "random", "prefix-repetition", ... to the dataset.
 Result<Dataset> parse_dataset(const std::string& text) {
   std::vector<std::string> names;
@@ -292,6 +282,16 @@ Status read_analysis(const Arguments& arguments, LoadRequest& request) {
 
 }  // namespace
 
+Result<double> parse_positive(std::string_view option, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value > 0)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} \"{}\" is not allowed; allowed: a number above 0", option, text)};
+  }
+  return value;
+}
+
 Result<LoadRequest> read_load_request(const Arguments& arguments) {
   LoadRequest request;
   request.settings.plan.silence_seconds = 600;
@@ -300,7 +300,7 @@ Result<LoadRequest> read_load_request(const Arguments& arguments) {
   TRY(read_prompts(arguments, request));
   TRY(read_schedule(arguments, request));
   TRY(read_analysis(arguments, request));
-  TRY(read_points(arguments, request));
+  if (!arguments.has("--find-rate")) TRY(read_points(arguments, request));
   request.asked_prompts = request.settings.prompts;
   return request;
 }

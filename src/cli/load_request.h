@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,10 @@ struct LoadRequest {
 /// The options that say what is sent where, for help and parser.
 std::vector<Option> load_options();
 
-/// Reads those options. Error: usage, naming the option.
+/// A number above 0. Error: usage, naming the option.
+Result<double> parse_positive(std::string_view option, const std::string& text);
+
+/// Reads those options; with --find-rate there are no points. Error: usage, naming the option.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
 
 /// Finds the servers, their model and, where they take no token ids, how long their tokens are;

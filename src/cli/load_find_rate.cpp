@@ -1,0 +1,259 @@
+#include "cli/load_find_rate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/compare_operands.h"
+#include "cli/load_view.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr double most_failed_requests = 0.01;
+constexpr std::size_t fewest_requests = 100, most_requests = 100'000'000;
+
+Result<std::size_t> parse_count(std::string_view option, const std::string& text) {
+  const auto value = parse_integer(text);
+  if (value && *value > 0 && *value <= most_requests) return std::size_t{*value};
+  return Error{ErrorKind::usage,
+               fmt::format("{} \"{}\" is not allowed with --find-rate; allowed: 1 to {}", option,
+                           text, most_requests)};
+}
+
+Status read_amount(const std::string& text, FindRate& find) {
+  if (const auto seconds = parse_duration(text)) {
+    find.seconds = *seconds;
+    return {};
+  }
+  const auto count = parse_count("--requests", text);
+  if (!count) {
+    return Error{ErrorKind::usage, count.error().message + " requests, or a time, e.g. 60s"};
+  }
+  find.requests = *count;
+  return {};
+}
+
+std::string target_list(const FindRate& find) {
+  std::string text;
+  for (const Slo& slo : find.targets) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", slo.name, slo_text(slo, slo.limit));
+  }
+  return text;
+}
+
+std::string values_text(const FindRate& find, const std::vector<double>& used) {
+  std::string text;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const Slo& slo = find.targets[i];
+    text +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", slo.name, slo_text(slo, used[i] * slo.limit));
+  }
+  return text;
+}
+
+/// The target of which most is used, if that is too much; else what was wrong with the runs.
+std::string breach_of(const FindRate& find, const std::vector<double>& used,
+                      const std::string& fault) {
+  const auto most = std::max_element(used.begin(), used.end());
+  if (most == used.end() || *most <= 1) return fault;
+  return find.targets[static_cast<std::size_t>(most - used.begin())].name;
+}
+
+ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
+  ProbeOutcome outcome;
+  outcome.throughput =
+      result.steady ? result.steady->request_throughput : result.request_throughput;
+  for (const Slo& slo : find.targets) outcome.used.push_back(value_of(slo, result) / slo.limit);
+  outcome.is_void = !result.verdict.valid();
+  const std::size_t lost = result.counts.failed + result.counts.empty;
+  const double lost_share = static_cast<double>(lost) /
+                            static_cast<double>(std::max<std::size_t>(result.counts.requests, 1));
+  if (outcome.is_void) {
+    outcome.fault = "void: " + result.verdict.void_reasons.front();
+  } else if (lost_share > most_failed_requests) {
+    outcome.fault = fmt::format("{:.3g}% of requests failed", lost_share * 100);
+  } else if (result.saturation.saturated) {
+    outcome.fault = "saturated";
+  }
+  return outcome;
+}
+
+LoadPoint point_of(const FindRate& find, const Probe& probe) {
+  constexpr double closed = std::numeric_limits<double>::infinity();
+  if (probe.kind == Probe::Kind::single) return {closed, 1, fewest_requests};
+  if (probe.kind == Probe::Kind::full) return {closed, find.in_flight, 10 * find.in_flight};
+  const double count =
+      std::clamp(std::ceil(find.seconds * probe.rate), static_cast<double>(fewest_requests),
+                 static_cast<double>(most_requests));
+  return {probe.rate, find.cap,
+          find.requests > 0 ? find.requests : static_cast<std::size_t>(count)};
+}
+
+/// Every probe has other prompts and arrivals. Closed loops, whose speed is not known before, end
+/// by the clock.
+LoadRequest request_of(const FindRate& find, const LoadRequest& request, const Probe& probe) {
+  LoadRequest asked = request;
+  LoadSettings& settings = asked.settings;
+  settings.prompts.seed += probe.number;
+  settings.plan.seed = settings.analysis.seed = settings.prompts.seed;
+  if (probe.kind != Probe::Kind::at_rate && settings.plan.send_seconds <= 0) {
+    settings.plan.send_seconds = find.seconds;
+  }
+  return asked;
+}
+
+std::string label_of(const Probe& probe, const LoadPoint& point) {
+  return fmt::format("[probe {}{}] {}", probe.number + 1,
+                     probe.repeat > 0 ? fmt::format(", repeat {}", probe.repeat) : "",
+                     text_of(point));
+}
+
+std::string judged_text(const FindRate& find, const Probe& probe, const ProbeOutcome& outcome) {
+  if (probe.kind == Probe::Kind::full) {
+    return fmt::format("  => at most about {} req/s\n", format_significant(outcome.throughput));
+  }
+  const std::string breach = breach_of(find, outcome.used, outcome.fault);
+  return fmt::format("  => {}: {}\n", values_text(find, outcome.used),
+                     breach.empty() ? "passes" : "fails by " + breach);
+}
+
+std::string_view name_of(SearchResult::End end) {
+  switch (end) {
+    case SearchResult::End::found:
+      return "found";
+    case SearchResult::End::capped:
+      return "capped";
+    case SearchResult::End::unreachable:
+      return "unreachable";
+    case SearchResult::End::too_slow:
+      return "too_slow";
+    case SearchResult::End::stopped:
+      break;
+  }
+  return "stopped";
+}
+
+/// Null for no rate.
+Json rate_json(const FindRate& find, const std::optional<RateOutcome>& outcome) {
+  if (!outcome) return nullptr;
+  Json values = Json::object();
+  for (std::size_t i = 0; i < outcome->used.size(); ++i) {
+    const Slo& slo = find.targets[i];
+    values[slo.name] = reported_value(slo, outcome->used[i] * slo.limit);
+  }
+  Json json = {{"rate", outcome->rate}, {"values", values}};
+  const std::string breach = breach_of(find, outcome->used, outcome->fault);
+  if (!breach.empty()) json["breach"] = breach;
+  return json;
+}
+
+}  // namespace
+
+Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request) {
+  for (const char* other : {"--request-rate", "--ramp-rate", "--recorded"}) {
+    if (!arguments.has(other)) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} sets the rate, which --find-rate searches: give one of them", other)};
+  }
+  FindRate find;
+  auto targets = parse_slos(arguments.get("--find-rate"));
+  if (!targets) return about("--find-rate", targets.error());
+  find.targets = std::move(*targets);
+  std::vector<double>& percents = request.settings.analysis.percents;
+  for (const Slo& slo : find.targets) {
+    if (slo.quantity == Slo::Quantity::attainment && !request.settings.analysis.goodput.any()) {
+      return Error{ErrorKind::usage,
+                   "attainment needs limits to keep, e.g. --goodput ttft:200ms,tpot:50ms"};
+    }
+    if (slo.percent > 0 &&
+        std::find(percents.begin(), percents.end(), slo.percent) == percents.end()) {
+      percents.push_back(slo.percent);
+    }
+  }
+  find.search.precision =
+      TRY(parse_share("--precision", arguments.get("--precision", "5%"), 0.01, 1));
+  if (arguments.has("--most-rate")) {
+    find.search.most_rate = TRY(parse_positive("--most-rate", arguments.get("--most-rate")));
+  }
+  find.in_flight *= std::max<std::size_t>(request.urls.size(), 1);
+  if (arguments.has("--max-concurrency")) {
+    find.in_flight = find.cap =
+        TRY(parse_count("--max-concurrency", arguments.get("--max-concurrency")));
+  }
+  if (arguments.has("--requests")) TRY(read_amount(arguments.get("--requests"), find));
+  return find;
+}
+
+Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
+                               const RunPoint& run,
+                               const std::function<void(const std::string&)>& say) {
+  RateSearch search(find.search);
+  while (const auto probe = search.next()) {
+    const LoadPoint point = point_of(find, *probe);
+    const LoadReport report =
+        TRY(run(request_of(find, request, *probe), point, label_of(*probe, point)));
+    if (report.interrupted) break;
+    const ProbeOutcome outcome = outcome_of(find, report.result);
+    say(judged_text(find, *probe, outcome));
+    search.add(outcome);
+  }
+  return search.result();
+}
+
+std::string found_text(const FindRate& find, const SearchResult& result) {
+  const auto rate = [](const std::optional<RateOutcome>& outcome) {
+    return format_significant(outcome->rate) + " req/s";
+  };
+  const auto fails = [&] {
+    return fmt::format("{} fails by {}: {}", rate(result.failed),
+                       breach_of(find, result.failed->used, result.failed->fault),
+                       values_text(find, result.failed->used));
+  };
+  const std::string targets = target_list(find);
+  switch (result.end) {
+    case SearchResult::End::unreachable:
+      return fmt::format("no rate keeps {}: one request in flight takes {}", targets,
+                         values_text(find, result.failed->used));
+    case SearchResult::End::too_slow:
+      return fmt::format("no rate worth trying keeps {}: {}", targets, fails());
+    default:
+      break;
+  }
+  std::string text = result.end == SearchResult::End::stopped ? "stopped before the end; " : "";
+  if (result.passed) {
+    text += fmt::format("{} keeps {}: {}", rate(result.passed), targets,
+                        values_text(find, result.passed->used));
+    if (result.repeats > 0) {
+      text += fmt::format(" ({} of {} fresh repeats pass: most runs do, {:.0f}% sure)",
+                          result.repeats_passed, result.repeats, result.confidence * 100);
+    }
+  } else {
+    text += fmt::format("no rate is known to keep {}", targets);
+  }
+  if (result.failed) return text + "; " + fails();
+  return text + (result.end == SearchResult::End::capped ? "; higher was not allowed" : "");
+}
+
+Json to_json(const FindRate& find, const SearchResult& result) {
+  Json targets = Json::object();
+  for (const Slo& slo : find.targets) targets[slo.name] = reported_value(slo, slo.limit);
+  return {{"find_rate",
+           {{"targets", targets},
+            {"end", name_of(result.end)},
+            {"passed", rate_json(find, result.passed)},
+            {"failed", rate_json(find, result.failed)},
+            {"repeats", result.repeats},
+            {"repeats_passed", result.repeats_passed},
+            {"confidence", result.confidence},
+            {"precision", find.search.precision},
+            {"closed_loop_throughput", result.full_throughput},
+            {"probes", result.probes}}}};
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,46 @@
+// `assay load --find-rate`: the highest rate at which servers keep their targets.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/load_request.h"
+#include "core/result.h"
+#include "serving/results/slo.h"
+#include "serving/slo_search.h"
+#include "store/record.h"
+
+namespace assay::cli {
+
+struct FindRate {
+  std::vector<Slo> targets;
+  RateSearchSettings search;
+  std::size_t in_flight = 256;  ///< of the closed loop that shows the servers' throughput
+  std::size_t cap = 0;          ///< on requests in flight at a rate; 0: none
+  std::size_t requests = 0;     ///< at a rate; 0: as many as come in `seconds`, and at least 100
+  double seconds = 30;          ///< of sending
+};
+
+/// Reads the options; adds the percentiles that targets need to the request. Error: usage, naming
+/// the option.
+Result<FindRate> read_find_rate(const Arguments& arguments, LoadRequest& request);
+
+/// Sends a point of load as the request says, keeps and shows what came of it.
+using RunPoint = std::function<Result<LoadReport>(
+    const LoadRequest& request, const LoadPoint& point, const std::string& label)>;
+
+/// Runs probe after probe, each with a seed of its own: the request's plus the probe's number.
+/// `say` is told whether a probe passed. An interruption ends the search. Error: as `run`.
+Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
+                               const RunPoint& run,
+                               const std::function<void(const std::string&)>& say);
+
+/// One line: the rate that keeps the targets, how sure that is, and what the next higher breaches.
+std::string found_text(const FindRate& find, const SearchResult& result);
+
+/// {"find_rate": {...}}
+Json to_json(const FindRate& find, const SearchResult& result);
+
+}  // namespace assay::cli
