@@ -176,6 +176,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (*plan) {
     catch_interrupts();
     (**plan).logs = server_logs(keeper.folder, keeper.run);
+    terminal.note(fmt::format("starting {} server{}; logs: {}-*.log\n", (**plan).servers,
+                              (**plan).servers == 1 ? "" : "s", (**plan).logs.string()));
     auto started = spawn_servers(**plan, terminal);
     if (!started.ok()) return report(terminal, started.error());
     servers = std::move(*started);

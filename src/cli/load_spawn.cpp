@@ -70,10 +70,7 @@ std::string shown_pair(const std::string& word) {
 /// "waiting for servers: 2 of 8 ready, 0:34: what the next one says"
 class WaitView {
  public:
-  WaitView(const SpawnPlan& plan, Terminal& terminal) : plan_(plan), terminal_(terminal) {
-    terminal_.note(fmt::format("starting {} server{}; logs: {}-*.log\n", plan.servers,
-                               plan.servers == 1 ? "" : "s", plan.logs.string()));
-  }
+  WaitView(const SpawnPlan& plan, Terminal& terminal) : plan_(plan), terminal_(terminal) {}
   ~WaitView() {
     if (drawn_) terminal_.note("\r\x1b[K");
   }
