@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* lock_name = "lock";
 /// What the plan's suites came to: a suite's file may change while the plan does not.
 constexpr const char* measure_name = "measure.json";
-constexpr std::size_t most_bytes = std::size_t{16} << 20;
+constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
 Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
   const fs::path file = folder / lock_name;
@@ -45,13 +45,13 @@ std::string measure_text(const CampaignPlan& plan) {
 }
 
 Status check_same(const fs::path& folder, const CampaignPlan& plan) {
-  const std::string before = TRY(read_operand(folder / campaign_plan_name, most_bytes));
+  const std::string before = TRY(read_operand(folder / campaign_plan_name, most_file_bytes));
   const std::string advice = "put the plan back, or give another folder with --out";
   if (const std::string difference = plan_difference(before, plan.text); !difference.empty()) {
     return Error{ErrorKind::usage, fmt::format("{} was begun with another plan: {}; {}",
                                                folder.string(), difference, advice)};
   }
-  const std::string measured = TRY(read_operand(folder / measure_name, most_bytes));
+  const std::string measured = TRY(read_operand(folder / measure_name, most_file_bytes));
   if (measured != measure_text(plan)) {
     return Error{ErrorKind::usage,
                  fmt::format("{} was begun with other cells: a suite file has changed since; {}",

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* root = "/sys/fs/cgroup";
+constexpr const char* cgroup_root = "/sys/fs/cgroup";
 constexpr double period_us = 100'000;  // the kernel's default
 
 Status write(const fs::path& file, const std::string& text) {
@@ -40,8 +40,8 @@ std::string quota_us(double cpus) {
   return fmt::format("{:.0f}", std::max(1000.0, std::round(cpus * period_us)));
 }
 
-/// The group of this process in a version 1 hierarchy, or the hierarchy's root where a container
-/// hides it.
+/// The group of this process in a version 1 hierarchy, or the hierarchy's cgroup_root where a
+/// container hides it.
 fs::path own_group(const char* controller) {
   return "/" / control_group_folder(this_machine(), controller);
 }
@@ -82,7 +82,7 @@ Result<ControlGroups> ControlGroups::make(const ResourceLimits& limits, const st
   using Settings = std::vector<std::pair<std::string, std::string>>;
   ControlGroups groups;
   std::error_code ignored;
-  if (fs::exists(fs::path(root) / "cgroup.controllers", ignored)) {  // version 2
+  if (fs::exists(fs::path(cgroup_root) / "cgroup.controllers", ignored)) {  // version 2
     Settings settings;
     std::string controllers;
     const auto add = [&](const char* controller, const char* file, const std::string& text) {
@@ -94,10 +94,10 @@ Result<ControlGroups> ControlGroups::make(const ResourceLimits& limits, const st
       add("cpu", "cpu.max", fmt::format("{} {:.0f}", quota_us(*limits.cpu_quota), period_us));
     }
     if (limits.memory_bytes) add("memory", "memory.max", fmt::format("{}", *limits.memory_bytes));
-    // Below the root: a group with processes in it, as this process's own, can have no limited
-    // ones.
-    TRY(write(fs::path(root) / "cgroup.subtree_control", controllers));
-    TRY(groups.add(fs::path(root) / name, settings));
+    // Below the cgroup_root: a group with processes in it, as this process's own, can have no
+    // limited ones.
+    TRY(write(fs::path(cgroup_root) / "cgroup.subtree_control", controllers));
+    TRY(groups.add(fs::path(cgroup_root) / name, settings));
     return groups;
   }
   if (!limits.cpus.empty()) {
@@ -150,7 +150,7 @@ Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::stri
   if (limits.cpu_quota) {
     return Error{ErrorKind::unavailable,
                  fmt::format("a CPU quota needs control groups ({}) or systemd-run, which is not "
-                             "here; run as root or leave cpu_quota out",
+                             "here; run as cgroup_root or leave cpu_quota out",
                              groups.error().message)};
   }
   applied.cpus = limits.cpus;

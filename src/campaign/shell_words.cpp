@@ -1,6 +1,9 @@
 #include "campaign/shell_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace assay {
 
@@ -32,6 +35,38 @@ std::string shell_words(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_word(word);
   return text;
+}
+
+Result<std::vector<std::string>> split_shell_words(std::string_view text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = 0;  // the one that is open
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n';
+    if (quote == 0 && is_blank) {
+      in_word = false;
+      continue;
+    }
+    if (!std::exchange(in_word, true)) words.emplace_back();
+    // Within double quotes a backslash is one unless it protects what would mean something there.
+    const bool protects =
+        c == '\\' && i + 1 < text.size() && quote != '\'' &&
+        (quote == 0 || std::string_view("\"\\$`").find(text[i + 1]) != std::string_view::npos);
+    if (protects) {
+      words.back() += text[++i];
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != 0) {
+    return Error{ErrorKind::usage, fmt::format("a {} is never closed in: {}", quote, text)};
+  }
+  return words;
 }
 
 }  // namespace assay

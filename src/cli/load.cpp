@@ -9,14 +9,15 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/load_calibrate.h"
 #include "cli/load_find_rate.h"
 #include "cli/load_request.h"
+#include "cli/load_spawn.h"
 #include "cli/load_view.h"
 #include "cli/results_store.h"
 #include "core/write_file.h"
 #include "device/backend.h"
 #include "measure/runner.h"
-#include "serving/results/serving_record.h"
 #include "serving/results/vllm_json.h"
 #include "system/fingerprint.h"
 
@@ -40,29 +41,11 @@ std::string compact_date() {
   return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts)};
 }
 
-Record record_of(const LoadRequest& request, const LoadReport& report, const Keeper& keeper) {
-  Record record = serving_record(report.result, workload_axes(request.asked_prompts));
-  record.run = keeper.run;
-  record.fingerprint = keeper.fingerprint;
-  record.time = utc_now();
-  record.device.backend = "other";
-  record.device.name = request.settings.plan.request.model;
-  for (const Url& url : request.urls) record.notes.emplace_back("url", text_of(url));
-  const RequestOptions& options = request.settings.plan.request;
-  record.notes.emplace_back("api", name_of(options.api));
-  record.notes.emplace_back("seed", fmt::format("{}", request.settings.prompts.seed));
-  record.notes.emplace_back("balance", name_of(request.settings.plan.balance));
-  if (report.server) add_server_metrics(record, *report.server);
-  if (report.interrupted) {
-    record.status = RecordStatus::interrupted;
-    record.reason = "stopped before all requests were sent";
-  }
-  return record;
-}
-
 Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper,
             Terminal& terminal) {
-  const Record record = record_of(request, report, keeper);
+  Record record = load_record(request, report);
+  record.run = keeper.run;
+  record.fingerprint = keeper.fingerprint;
   if (keeper.json) {
     terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     terminal.flush();
@@ -81,7 +64,9 @@ Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper
 /// What one run of the command does, point by point.
 class Session {
  public:
-  Session(Keeper& keeper, Terminal& terminal) : keeper_(keeper), terminal_(terminal) {}
+  /// `servers`: those started for it; null: none.
+  Session(const SpawnedServers* servers, Keeper& keeper, Terminal& terminal)
+      : servers_(servers), keeper_(keeper), terminal_(terminal) {}
 
   /// For people: with --json to standard error.
   void say(const std::string& text) {
@@ -90,7 +75,7 @@ class Session {
     terminal_.flush();
   }
 
-  /// Error: as assay::run_point(), or of the store.
+  /// Error: as assay::run_point(), of the store, or if one of the servers has ended.
   Result<LoadReport> run_point(const LoadRequest& request, const LoadPoint& point,
                                const std::string& label) {
     if (!terminal_.interactive()) {
@@ -99,9 +84,13 @@ class Session {
     LoadReport report;
     {
       LoadProgress progress(terminal_, label);
-      report = TRY(assay::run_point(request.settings, point, &interrupt_requested,
+      const auto stop = [&] {
+        return interrupt_requested() || (servers_ != nullptr && !servers_->check().ok());
+      };
+      report = TRY(assay::run_point(request.settings, point, stop,
                                     [&](const LoadState& state) { progress.show(state); }));
     }
+    if (servers_ != nullptr) TRY(servers_->check());
     interrupted_ = report.interrupted;
     TRY(keep(request, report, keeper_, terminal_));
     say(report_text(report, width(), style()));
@@ -124,6 +113,7 @@ class Session {
     return static_cast<std::size_t>(keeper_.json ? terminal_.error_width() : terminal_.width());
   }
 
+  const SpawnedServers* servers_;
   Keeper& keeper_;
   Terminal& terminal_;
   std::vector<ServingResult> results_;
@@ -169,21 +159,38 @@ Result<int> load_search(const FindRate& find, const LoadRequest& request, const 
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--calibrate")) return calibrate_load(arguments, terminal);
   auto request = read_load_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
-  if (request->urls.empty()) {
-    return report(terminal, {ErrorKind::usage, "which server? --url http://127.0.0.1:8000"});
-  }
   const auto find = read_find_rate(arguments, *request);
   if (!find.ok()) return report(terminal, find.error());
-  const Status found = find_servers(*request);
-  if (!found.ok()) return report(terminal, found.error());
+  auto plan = read_spawn(arguments);
+  if (!plan.ok()) return report(terminal, plan.error());
+  if (request->urls.empty() && !*plan) {
+    return report(terminal, {ErrorKind::usage,
+                             "which server? --url http://127.0.0.1:8000, or --spawn \"vllm serve "
+                             "MODEL --port {port}\" to start one"});
+  }
   Keeper keeper;
   keeper.folder = arguments.get("--out", default_folder);
+  keeper.run = new_run_id();
+  std::unique_ptr<SpawnedServers> servers;
+  if (*plan) {
+    catch_interrupts();
+    (**plan).logs = server_logs(keeper.folder, keeper.run);
+    terminal.note(fmt::format("starting {} server{}; logs: {}-*.log\n", (**plan).servers,
+                              (**plan).servers == 1 ? "" : "s", (**plan).logs.string()));
+    auto started = spawn_servers(**plan, terminal);
+    if (!started.ok()) return report(terminal, started.error());
+    servers = std::move(*started);
+    request->urls = servers->urls();
+    request->notes = spawn_notes(**plan);
+  }
+  const Status found = find_servers(*request);
+  if (!found.ok()) return report(terminal, found.error());
   keeper.json = arguments.has("--json") || keeper.folder == pipe;
   keeper.vllm_path = arguments.get("--save-vllm");
   keeper.vllm_details = arguments.has("--save-detailed");
-  keeper.run = new_run_id();
   const auto backends = make_backends();
   const auto fingerprint =
       keep_fingerprint(keeper.folder, take_fingerprint(backends), keeper.store, terminal);
@@ -193,7 +200,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
-  Session session(keeper, terminal);
+  Session session(servers.get(), keeper, terminal);
   const auto status = *find ? load_search(**find, *request, keeper, session, terminal)
                             : load_points(*request, session);
   if (!status.ok()) return report(terminal, status.error());
@@ -204,7 +211,8 @@ std::vector<Option> all_options() {
   std::vector<Option> options = load_options();
   options.insert(
       options.end(),
-      {{"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
+      {{"--calibrate", "", "find out how much this machine can load; needs no server", ""},
+       {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
        {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},
        {"--save-detailed", "", "with it, every request's times", ""}});
@@ -233,6 +241,10 @@ const Command command = {
         "or\n"
         "short. The key in OPENAI_API_KEY is sent along.\n"
         "\n"
+        "--spawn starts the servers itself, without a shell, waits until they answer and ends them "
+        "in any\n"
+        "case. Several see a GPU each. What they write is kept in DIR/servers/.\n"
+        "\n"
         "  assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 "
         "--requests 10x\n"
         "  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt "
@@ -240,6 +252,7 @@ const Command command = {
         "  assay load --url http://127.0.0.1:8000 --find-rate p99_ttft:200ms,mean_tpot:50ms\n"
         "  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput "
         "ttft:200ms,tpot:50ms\n"
+        "  assay load --spawn \"vllm serve MODEL --port {port}\" --servers 8 --request-rate 2,4,8\n"
         "\n",
     .options = all_options(),
     .run = &run,

@@ -17,6 +17,7 @@ namespace {
 constexpr double most_failed_requests = 0.01;
 constexpr std::string_view saturated = "saturated";
 constexpr std::size_t fewest_requests = 100, most_requests = 100'000'000;
+constexpr std::size_t in_flight_each = 256;  // as vLLM's batch
 
 Result<std::size_t> parse_count(std::string_view option, const std::string& text) {
   const auto value = parse_integer(text);
@@ -104,10 +105,14 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   return outcome;
 }
 
-LoadPoint point_of(const FindRate& find, const Probe& probe) {
+LoadPoint point_of(const FindRate& find, std::size_t servers, const Probe& probe) {
   constexpr double closed = std::numeric_limits<double>::infinity();
   if (probe.kind == Probe::Kind::single) return {closed, 1, fewest_requests};
-  if (probe.kind == Probe::Kind::full) return {closed, find.in_flight, 10 * find.in_flight};
+  if (probe.kind == Probe::Kind::full) {
+    const std::size_t in_flight =
+        find.in_flight > 0 ? find.in_flight : in_flight_each * std::max<std::size_t>(servers, 1);
+    return {closed, in_flight, std::min(10 * in_flight, most_requests)};
+  }
   const double count =
       std::clamp(std::ceil(find.seconds * probe.rate), static_cast<double>(fewest_requests),
                  static_cast<double>(most_requests));
@@ -192,7 +197,6 @@ Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadR
   if (arguments.has("--most-rate")) {
     find.search.most_rate = TRY(parse_positive("--most-rate", arguments.get("--most-rate")));
   }
-  find.in_flight *= std::max<std::size_t>(request.urls.size(), 1);
   if (arguments.has("--max-concurrency")) {
     find.in_flight = find.cap =
         TRY(parse_count("--max-concurrency", arguments.get("--max-concurrency")));
@@ -206,7 +210,7 @@ Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
                                const std::function<void(const std::string&)>& say) {
   RateSearch search(find.search);
   while (const auto probe = search.next()) {
-    const LoadPoint point = point_of(find, *probe);
+    const LoadPoint point = point_of(find, request.urls.size(), *probe);
     const LoadReport report =
         TRY(run(request_of(find, request, *probe), point, label_of(*probe, point)));
     if (report.interrupted) break;

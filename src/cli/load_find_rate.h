@@ -18,10 +18,10 @@ namespace assay::cli {
 struct FindRate {
   std::vector<Slo> targets;
   RateSearchSettings search;
-  std::size_t in_flight = 256;  ///< of the closed loop that shows the servers' throughput
-  std::size_t cap = 0;          ///< on requests in flight at a rate; 0: none
-  std::size_t requests = 0;     ///< at a rate; 0: as many as come in `seconds`, and at least 100
-  double seconds = 30;          ///< of sending
+  std::size_t in_flight = 0;  ///< of the closed loop that shows the throughput; 0: 256 a server
+  std::size_t cap = 0;        ///< on requests in flight at a rate; 0: none
+  std::size_t requests = 0;   ///< at a rate; 0: as many as come in `seconds`, and at least 100
+  double seconds = 30;        ///< of sending
 };
 
 /// Reads the options; adds the percentiles that targets need to the request. Empty without

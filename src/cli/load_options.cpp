@@ -6,6 +6,14 @@ std::vector<Option> load_options() {
   return {
       {"--url", "URL", "a server, e.g. http://127.0.0.1:8000; several for several servers", "",
        true},
+      {"--spawn", "COMMAND",
+       "instead of --url: start this server, e.g. \"vllm serve MODEL --port {port}\", and end it "
+       "afterwards; {port} and {index} are replaced",
+       ""},
+      {"--servers", "N", "with --spawn: as many of them, on a GPU each; default 1", ""},
+      {"--spawn-env", "NAME=VALUE",
+       "with --spawn: a variable of theirs, e.g. HIP_VISIBLE_DEVICES={index}", "", true},
+      {"--spawn-timeout", "TIME", "with --spawn: they must answer within that; default 10min", ""},
       {"--api", "NAME", "completions (default), chat, llamacpp or tgi",
        "completions chat llamacpp tgi"},
       {"--model", "NAME", "default: the first that the server names", ""},

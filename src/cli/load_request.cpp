@@ -341,19 +341,4 @@ Status find_servers(LoadRequest& request) {
   return {};
 }
 
-std::vector<std::pair<std::string, std::string>> workload_axes(const PromptSettings& prompts) {
-  std::vector<std::pair<std::string, std::string>> axes = {
-      {"dataset", std::string(name_of(prompts.dataset))}};
-  const bool made = prompts.file.empty();
-  if (made) axes.emplace_back("input", fmt::format("{}", prompts.input_tokens));
-  if (made || prompts.output_tokens) {
-    axes.emplace_back("output", fmt::format("{}", prompts.output_tokens.value_or(128)));
-  }
-  if (prompts.input_spread > 0)
-    axes.emplace_back("spread", fmt::format("{}", prompts.input_spread));
-  if (prompts.prefix_tokens > 0)
-    axes.emplace_back("prefix", fmt::format("{}", prompts.prefix_tokens));
-  return axes;
-}
-
 }  // namespace assay::cli

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "core/result.h"
 #include "serving/load.h"
+#include "store/record.h"
 
 namespace assay::cli {
 
@@ -18,6 +19,7 @@ struct LoadRequest {
   LoadSettings settings;         ///< without targets
   PromptSettings asked_prompts;  ///< before servers' ways were taken into account
   std::vector<LoadPoint> points;
+  std::vector<std::pair<std::string, std::string>> notes;  ///< for its records, besides their own
 };
 
 /// The options that say what is sent where, for help and parser.
@@ -33,7 +35,7 @@ Result<LoadRequest> read_load_request(const Arguments& arguments);
 /// fills that into the request. Error: unavailable, naming the server.
 Status find_servers(LoadRequest& request);
 
-/// The axes of the record that say what was sent.
-std::vector<std::pair<std::string, std::string>> workload_axes(const PromptSettings& prompts);
+/// The record of one point, made now; without run and fingerprint.
+Record load_record(const LoadRequest& request, const LoadReport& report);
 
 }  // namespace assay::cli

@@ -1,8 +1,6 @@
 // assay tune: tries settings, and proves the best one against none on fresh runs in turns.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
+#include "cli/tune_serve.h"
 #include "core/program.h"
 #include "core/write_file.h"
 #include "device/backend.h"
@@ -30,13 +29,6 @@ struct Request {
   std::string folder;
 };
 
-/// Axes are in lower case, variables of the environment in capitals.
-bool is_variable(std::string_view word) {
-  const std::string_view name = word.substr(0, word.find('='));
-  return !name.empty() && std::none_of(name.begin(), name.end(),
-                                       [](unsigned char c) { return std::islower(c) != 0; });
-}
-
 Result<Request> read_request(const Arguments& arguments) {
   Request request;
   request.benchmark = arguments.positionals.front();
@@ -44,7 +36,7 @@ Result<Request> read_request(const Arguments& arguments) {
   std::vector<AxisSetting> axes;
   for (std::size_t i = 1; i < arguments.positionals.size(); ++i) {
     const std::string& word = arguments.positionals[i];
-    if (is_variable(word)) {
+    if (names_variable(word)) {
       variables.push_back(TRY(parse_setting(word)));
     } else {
       axes.push_back(TRY(parse_axis_setting(word)));
@@ -172,6 +164,7 @@ int prove(const Request& request, const Settings& best, const std::string& binar
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   const auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
   std::error_code error;
@@ -211,7 +204,7 @@ const Command command = {
     .summary = "Try settings, find the best, and prove its gain on fresh runs",
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
-    .most_positionals = 64,
+    .most_positionals = 128,
     .details =
         "Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment "
         "(in\n"
@@ -223,8 +216,25 @@ const Command command = {
         "verdict\n"
         "is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.\n"
         "\n"
+        "serve, instead of a benchmark, tunes a server of language models: its command, with "
+        "{port} where\n"
+        "the port belongs, then its parameters without dashes (a flag is its name alone) and "
+        "variables,\n"
+        "then, after --, one point of load as for `assay load`. Every trial starts the server anew "
+        "with\n"
+        "what it tries, warms it up and loads it. What counts is output throughput, or goodput if "
+        "the load\n"
+        "has --goodput; with --limit only among trials that keep it. So the load must be one that "
+        "fills\n"
+        "the server. The best is then held against as it is on fresh servers in turns. The folder "
+        "keeps\n"
+        "every run's record and what the servers wrote.\n"
+        "\n"
         "  assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8\n"
         "  assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8\n"
+        "  assay tune serve \"vllm serve MODEL --port {port}\" max-num-seqs=128,256,512 "
+        "--limit p99_e2el:30s \\\n"
+        "    -- --max-concurrency 256 --requests 4x\n"
         "\n",
     .options =
         {
@@ -233,7 +243,12 @@ const Command command = {
             {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
             {"--budget", "TIME", "time for one run, as for `assay run`", ""},
             {"--combine", "", "try every combination of values instead of each alone", ""},
-            {"--pairs", "N", "pairs of runs that prove the best, an even number; default 10", ""},
+            {"--pairs", "N",
+             "pairs of runs that prove the best, an even number, default 10; of serve any, default "
+             "3",
+             ""},
+            {"--limit", "LATENCIES",
+             "of serve: what a trial must keep, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
             {"--out", "DIR", "folder for what is kept; default ./tuning", "folder"},
         },
     .run = &run,

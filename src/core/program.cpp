@@ -24,7 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t tail_bytes = 4096;
-constexpr std::chrono::seconds grace{5};  // from SIGTERM to SIGKILL
 
 /// Everything the child needs, made before fork(): between it and exec only calls that are safe in
 /// signal handlers are allowed, since other threads may have held the allocator's lock.
@@ -161,6 +160,8 @@ class Watch {
         child_(child),
         output_(output),
         errors_(errors),
+        grace_(std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(program.grace_seconds))),
         lines_(program.line),
         error_lines_(program.error_line) {}
 
@@ -173,7 +174,7 @@ class Watch {
       decide();
       if (!exited_) exited_ = ::waitpid(child_, &status_, WNOHANG) == child_;
       // Whatever it left behind in its group may not hold the pipes open for ever.
-      if (exited_ && !end_) begin_end(grace);
+      if (exited_ && !end_) begin_end();
     }
     if (!exited_) wait();
     lines_.finish();
@@ -198,9 +199,9 @@ class Watch {
     keep_tail(result_.errors_tail);
     return got > 0;
   }
-  void begin_end(std::chrono::seconds patience) {
+  void begin_end() {
     ::kill(-child_, SIGTERM);
-    end_ = Clock::now() + patience;
+    end_ = Clock::now() + grace_;
   }
   void decide() {
     if (!end_) {
@@ -208,12 +209,12 @@ class Watch {
       const std::chrono::duration<double> spent = Clock::now() - begin_;
       result_.timed_out = !result_.stopped && program_.timeout_seconds > 0 &&
                           spent.count() > program_.timeout_seconds;
-      if (result_.stopped || result_.timed_out) begin_end(grace);
+      if (result_.stopped || result_.timed_out) begin_end();
     } else if (Clock::now() > *end_) {
       ::kill(-child_, SIGKILL);
       // A process that left the group may still hold the pipes, one that hangs in a driver may not
       // die at all: neither is waited for.
-      abandoned_ = Clock::now() > *end_ + grace;
+      abandoned_ = Clock::now() > *end_ + grace_;
       if (abandoned_) output_ = errors_ = -1;
     }
   }
@@ -233,6 +234,7 @@ class Watch {
   const ProgramStart& program_;
   const pid_t child_;
   int output_, errors_;
+  const Clock::duration grace_;
   Lines lines_, error_lines_;
   const Clock::time_point begin_ = Clock::now();
   std::optional<Clock::time_point> end_;  // when SIGKILL follows

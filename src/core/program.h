@@ -20,6 +20,7 @@ struct ProgramStart {
   std::string folder = {};                       ///< where it starts; empty: where this process is
   std::string input_file = {};                   ///< its standard input; empty: nothing
   double timeout_seconds = 0;                    ///< 0: none
+  double grace_seconds = 5;                      ///< from SIGTERM to SIGKILL
   std::vector<int> cpus = {};                    ///< its affinity; empty: this process's
   std::uint64_t address_space_bytes = 0;         ///< limit of its memory mappings; 0: none
   std::vector<std::string> control_groups = {};  ///< cgroup.procs files it joins before it starts
@@ -38,8 +39,8 @@ struct ProgramEnd {
 };
 
 /// Returns when the program and everything that holds its output has ended. It leads a process
-/// group of its own: Ctrl-C reaches this process alone, which ends the group by SIGTERM and, five
-/// seconds later, by SIGKILL. It dies when this process does. Error: unavailable, naming the
+/// group of its own: Ctrl-C reaches this process alone, which ends the group by SIGTERM and, after
+/// `grace_seconds`, by SIGKILL. It dies when this process does. Error: unavailable, naming the
 /// program, if it cannot be started.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 

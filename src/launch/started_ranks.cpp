@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "campaign/environment.h"
+#include "core/background_program.h"
 #include "core/child_process.h"
 #include "core/program.h"
 #include "core/units.h"
@@ -73,35 +72,28 @@ Result<std::unique_ptr<Environment>> over_ssh(
 
 }  // namespace
 
-/// One started rank, and the thread that waits for it.
+/// One started rank.
 struct StartedRanks::Running {
   int rank = 0;
   std::string host;  // empty: this machine
-  std::atomic<bool> stop = false, ended = false;
-  std::mutex mutex;  // of `failure`
-  std::string failure;
   std::filesystem::path token_file;
-  std::thread thread;
+  std::unique_ptr<BackgroundProgram> program;
 
-  void run(ProgramStart program) {
-    program.stop_requested = [this] { return stop.load(); };
-    program.error_line = [](std::string_view) {};
-    const auto end = run_program(program);
-    std::string text;
-    if (!end.ok()) {
-      text = end.error().message;
-    } else if (end->status > 128 && !end->stopped) {
-      text = fmt::format("was ended by signal {} ({})", end->status - 128,
-                         ::strsignal(end->status - 128));
-    } else if (end->status != 0 && !end->stopped && !last_line(end->errors_tail).empty()) {
-      // One that says nothing ended because the others did.
-      text = fmt::format("ended with status {}: {}", end->status, last_line(end->errors_tail));
+  /// Why it did not end well; empty if it did, or has not ended.
+  std::string failure() const {
+    const auto* end = program->end();
+    if (end == nullptr) return {};
+    if (!end->ok()) return end->error().message;
+    const ProgramEnd& ended = **end;
+    if (ended.stopped) return {};
+    if (ended.status > 128) {
+      return fmt::format("was ended by signal {} ({})", ended.status - 128,
+                         ::strsignal(ended.status - 128));
     }
-    {
-      const std::lock_guard guard(mutex);
-      failure = std::move(text);
-    }
-    ended = true;
+    // One that says nothing ended because the others did.
+    const std::string told = last_line(ended.errors_tail);
+    if (ended.status == 0 || told.empty()) return {};
+    return fmt::format("ended with status {}: {}", ended.status, told);
   }
 };
 
@@ -112,13 +104,13 @@ StartedRanks& StartedRanks::operator=(StartedRanks&&) noexcept = default;
 StartedRanks::~StartedRanks() {
   const auto end = std::chrono::steady_clock::now() + farewell;
   for (const auto& running : running_) {
-    while (!running->ended && std::chrono::steady_clock::now() < end) {
+    while (!running->program->ended() && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    running->stop = true;
+    running->program->stop();
   }
   for (const auto& running : running_) {
-    running->thread.join();
+    running->program.reset();
     std::error_code ignored;
     if (!running->token_file.empty()) std::filesystem::remove(running->token_file, ignored);
   }
@@ -137,7 +129,7 @@ Status StartedRanks::start_here(const RankStart& start, int first, int count, in
     program.variables = variables_of(start, first + i, first_local + i);
     auto running = std::make_unique<Running>();
     running->rank = first + i;
-    running->thread = std::thread(&Running::run, running.get(), std::move(program));
+    running->program = std::make_unique<BackgroundProgram>(std::move(program));
     running_.push_back(std::move(running));
   }
   return {};
@@ -170,7 +162,7 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
     program.words = launch.words;
     program.variables = launch.variables;
     program.input_file = running->token_file.string();
-    running->thread = std::thread(&Running::run, running.get(), std::move(program));
+    running->program = std::make_unique<BackgroundProgram>(std::move(program));
     running_.push_back(std::move(running));
   }
   return {};
@@ -179,18 +171,17 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
 std::vector<std::string> StartedRanks::failures() const {
   std::vector<std::string> failures;
   for (const auto& running : running_) {
-    const std::lock_guard guard(running->mutex);
-    if (running->failure.empty()) continue;
+    const std::string failure = running->failure();
+    if (failure.empty()) continue;
     failures.push_back(fmt::format("rank {}{}{} {}", running->rank,
-                                   running->host.empty() ? "" : " on ", running->host,
-                                   running->failure));
+                                   running->host.empty() ? "" : " on ", running->host, failure));
   }
   return failures;
 }
 
 bool StartedRanks::all_ended() const {
   return std::all_of(running_.begin(), running_.end(),
-                     [](const auto& running) { return running->ended.load(); });
+                     [](const auto& running) { return running->program->ended(); });
 }
 
 Result<std::vector<HostSlots>> parse_hosts(const std::string& text) {

@@ -54,7 +54,7 @@ std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
           }
         }
         for (const auto& [axis, value] : series.axes) {
-          if (axis == point.load_axis) continue;
+          if (axis == point.load_axis || axis == run_length_axis) continue;
           point.other += fmt::format("{}{}={}", point.other.empty() ? "" : " ", axis, value);
         }
       }

@@ -134,6 +134,10 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
   }
   layout.x = main_axis(free);
   std::erase(free, layout.x);
+  // How many requests make a point of load usually follows from the load: no axis of its own.
+  if (layout.x != nullptr) {
+    std::erase_if(free, [](const AxisValues* axis) { return axis->name == run_length_axis; });
+  }
   if (layout.links) {
     layout.line_axes = {ends->first, ends->second};
   } else if (layout.x != nullptr && !several_environments) {

@@ -12,6 +12,9 @@
 
 namespace assay::report {
 
+/// How long a run of load is: neither the load itself nor what is asked.
+inline constexpr std::string_view run_length_axis = "num_prompts";
+
 /// One mark of a chart.
 struct Mark {
   std::size_t environment = 0;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace assay {
 namespace {
 
@@ -17,6 +20,12 @@ std::vector<Setting> values_of(std::string_view variable,
 }
 
 }  // namespace
+
+bool names_variable(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  return !name.empty() && std::none_of(name.begin(), name.end(),
+                                       [](unsigned char c) { return std::islower(c) != 0; });
+}
 
 Result<std::vector<Setting>> parse_setting(std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -74,7 +83,8 @@ Result<std::vector<Settings>> candidates(const std::vector<std::vector<Setting>>
 std::string text_of(const Settings& settings) {
   std::string text;
   for (const Setting& setting : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", setting.variable, setting.value);
+    text += (text.empty() ? "" : " ") + setting.variable;
+    if (!setting.value.empty()) text += "=" + setting.value;
   }
   return text.empty() ? "as it is" : text;
 }

@@ -1,4 +1,5 @@
-// Settings to try: variables of the environment and the values each may have.
+// Settings to try: variables of the environment or parameters of a program, and the values each may
+// have.
 #pragma once
 
 #include <string>
@@ -21,6 +22,9 @@ using Settings = std::vector<Setting>;
 /// "NCCL_PROTO=Simple,LL128": each value alone. Error: usage.
 Result<std::vector<Setting>> parse_setting(std::string_view text);
 
+/// Variables of the environment are in capitals: neither axes nor a program's parameters are.
+bool names_variable(std::string_view word);
+
 /// What is worth trying for collectives of a library, "nccl" or "rccl"; none for others. NVLink
 /// multicast is left as it is. Sources: NCCL's and RCCL's documentation of their variables, AMD's
 /// MI300X tuning guide (channels).
@@ -31,7 +35,8 @@ std::vector<std::vector<Setting>> usual_settings(std::string_view library);
 Result<std::vector<Settings>> candidates(const std::vector<std::vector<Setting>>& variables,
                                          bool combined);
 
-/// "NCCL_PROTO=Simple NCCL_ALGO=Ring"; "as it is" for none.
+/// "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag, which has no value, is its name; "as it is" for
+/// none.
 std::string text_of(const Settings& settings);
 
 }  // namespace assay

@@ -217,6 +217,20 @@ TEST(ShellWords, ComeOutOfAShellAsTheyWentIn) {
   for (const std::string& word : nasty) expected += "<" + word + ">\n";
   EXPECT_EQ(out, expected);
   EXPECT_EQ(shell_word("~/a b"), "\"$HOME\"/'a b'");
+  const auto split = split_shell_words(shell_words(nasty));
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(*split, nasty);
+}
+
+TEST(ShellWords, OfACommandAsOneText) {
+  const auto words =
+      split_shell_words(" serve  --port {port}\t'a \"b\\'\"c \\\"d\\e\"f\\ g '' $X;*");
+  ASSERT_TRUE(words.ok());
+  EXPECT_THAT(*words, ElementsAre("serve", "--port", "{port}", "a \"b\\c \"d\\ef g", "", "$X;*"));
+  EXPECT_TRUE(split_shell_words("  ")->empty());
+  for (const char* open : {"a 'b", "a \"b'", "\"a\\\""}) {
+    EXPECT_FALSE(split_shell_words(open).ok()) << open;
+  }
 }
 
 TEST(Limits, ListsOfCpus) {

@@ -161,13 +161,15 @@ TEST(SimEngine, WithoutFreeBlocksTheLatestIsPreemptedAndComputedAgain) {
 }
 
 TEST(SimEngine, NobodyOvertakesAPreemptedRequest) {
-  Engine engine(settings_of(8));
+  EngineSettings settings = settings_of(8);
+  settings.max_sequences = 2;
+  Engine engine(settings);
   engine.submit(request_of(1, 16, 80));
   engine.submit(request_of(2, 16, 80, 500));
+  engine.submit(request_of(3, 16, 1, 900));  // a block is enough for it
   Step step;
   while (step.preempted.empty()) step = engine.step();
   EXPECT_THAT(step.preempted, ElementsAre(2));
-  engine.submit(request_of(3, 16, 1, 900));  // a block would be enough for it
   while (step.tokens.empty() || !step.tokens[0].last) {
     EXPECT_THAT(ids_of(step), ElementsAre(1));
     step = engine.step();

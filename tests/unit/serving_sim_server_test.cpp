@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
+double elapsed_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -63,8 +63,8 @@ TEST(SimServer, FixedTimesAreExactHoweverManyStreams) {
         post("/v1/completions", R"({"prompt":[1],"max_tokens":21,"stream":true})"));
   }
   for (auto& client : clients) EXPECT_EQ(count(client->read_all(), "\"text\":"), 21u);
-  EXPECT_GE(seconds_since(begin), 0.3);
-  EXPECT_LT(seconds_since(begin), 1);  // even on a machine that does much else
+  EXPECT_GE(elapsed_since(begin), 0.3);
+  EXPECT_LT(elapsed_since(begin), 1);  // even on a machine that does much else
   EXPECT_LT(std::stod(metric(server,
                              "assay_sim_write_lag_seconds{engine=\"0\",model_name="
                              "\"assay-sim\",quantile=\"0.5\"}")),
@@ -201,6 +201,29 @@ TEST(SimServer, AClientThatLeavesFreesTheEngine) {
   EXPECT_EQ(running, "0");
 }
 
+TEST(SimServer, AClientThatLeavesTheQueueIsForgotten) {
+  ServerSettings settings = engine_settings();
+  settings.engine.max_sequences = 1;
+  const RunningServer server(settings);
+  const std::string request =
+      post("/v1/completions", R"({"prompt":[1],"max_tokens":50000,"stream":true})");
+  Client running(server.port());
+  running.send(request);
+  EXPECT_THAT(running.read_until("\"text\""), HasSubstr("\"text\""));
+  {
+    Client waiting(server.port());
+    waiting.send(request);
+    EXPECT_THAT(waiting.read(), StartsWith("HTTP/1.1 200 "));  // the head comes at once
+    EXPECT_EQ(metric(server, "vllm:num_requests_waiting"), "1");
+  }
+  std::string waiting = "1";
+  for (int i = 0; i < 100 && waiting == "1"; ++i) {
+    waiting = metric(server, "vllm:num_requests_waiting");
+  }
+  EXPECT_EQ(waiting, "0");
+  EXPECT_EQ(metric(server, "vllm:num_requests_running"), "1");
+}
+
 TEST(SimServer, SeveralServersCountForThemselves) {
   ServerSettings settings = fixed_settings();
   settings.servers = 3;
@@ -225,7 +248,7 @@ TEST(SimServer, APortInUseIsSaid) {
   settings = fixed_settings();
   settings.port = 65535;
   settings.servers = 2;
-  EXPECT_FALSE(Server::open(settings).ok());
+  EXPECT_THAT(Server::open(settings).error().message, HasSubstr("65536"));
 }
 
 }  // namespace

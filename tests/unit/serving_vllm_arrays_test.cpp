@@ -14,14 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string file = ASSAY_SOURCE_DIR
+const std::string h100_file = ASSAY_SOURCE_DIR
     "/../shared/data/vllm/h100x8_nvidia-vllm-16.0qps-Llama-3.1-405B-FP8-20241109-150547.json";
 
 class ServingVllmArrays : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
-    stored = Json::parse(read_bytes(file, 1 << 28).text);
+    if (!std::filesystem::exists(h100_file)) GTEST_SKIP() << h100_file << " is not there";
+    stored = Json::parse(read_bytes(h100_file, 1 << 28).text);
   }
 
   /// To a relative deviation of `tolerance`.

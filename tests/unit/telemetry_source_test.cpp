@@ -38,7 +38,7 @@ class MadeUpMachine {
   TelemetrySources sources_;
 };
 
-const std::string device = "sys/bus/pci/devices/0000:3b:00.0/";
+const std::string test_device = "sys/bus/pci/devices/0000:3b:00.0/";
 
 /// gpu_metrics 1.6: two XCDs at these MHz, power in W, cycles and those under the power limit.
 std::string metrics(unsigned first, unsigned second, unsigned watts, unsigned cycles,
@@ -158,12 +158,12 @@ TEST(AmdTelemetry, EverythingFromOneTableAndTheRestFromFiles) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
   folder.write("sys/bus/pci/drivers/amdgpu/bind", "");
-  folder.write(device + "gpu_metrics", metrics(2100, 1987, 612, 1000, 10));
-  folder.write(device + "hwmon/hwmon3/name", "amdgpu\n");
-  folder.write(device + "hwmon/hwmon3/power1_input", "1000000\n");  // the table says it better
-  folder.write(device + "hwmon/hwmon3/temp2_input", "61000\n");
-  folder.write(device + "mem_info_vram_used", "12345\n");
-  folder.write(device + "ras/umc_err_count", "ue: 1\nce: 3\n");
+  folder.write(test_device + "gpu_metrics", metrics(2100, 1987, 612, 1000, 10));
+  folder.write(test_device + "hwmon/hwmon3/name", "amdgpu\n");
+  folder.write(test_device + "hwmon/hwmon3/power1_input", "1000000\n");  // the table says it better
+  folder.write(test_device + "hwmon/hwmon3/temp2_input", "61000\n");
+  folder.write(test_device + "mem_info_vram_used", "12345\n");
+  folder.write(test_device + "ras/umc_err_count", "ue: 1\nce: 3\n");
   const MadeUpMachine machine(folder);
   auto readings = machine.read();
   EXPECT_DOUBLE_EQ(readings["gpu0.clock.xcd0"], 2100e6);
@@ -177,16 +177,17 @@ TEST(AmdTelemetry, EverythingFromOneTableAndTheRestFromFiles) {
   EXPECT_EQ(readings.count("gpu0.energy"), 0u);  // this table does not support it
   EXPECT_EQ(machine.read(false).count("gpu0.memory_used"), 0u);
   // What comes later is read anew, and a table that turns bad reads as nothing.
-  folder.write(device + "gpu_metrics", metrics(1500, 1400, 300, 2000, 500));
+  folder.write(test_device + "gpu_metrics", metrics(1500, 1400, 300, 2000, 500));
   EXPECT_DOUBLE_EQ(machine.read()["gpu0.clock.xcd0"], 1500e6);
-  folder.write(device + "gpu_metrics", "short");
+  folder.write(test_device + "gpu_metrics", "short");
   EXPECT_EQ(machine.read().count("gpu0.clock.xcd0"), 0u);
 }
 
 TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
-  folder.write(device + "gpu_metrics", metrics(2100, 0, 612, 1000, 10));  // asleep from the start
+  folder.write(test_device + "gpu_metrics",
+               metrics(2100, 0, 612, 1000, 10));  // asleep from the start
   const std::string node = "sys/class/kfd/kfd/topology/nodes/1/properties";
   const auto count_channels = [&] {
     std::size_t clocks = 0;
@@ -201,7 +202,7 @@ TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   folder.write(node, "simd_count 76\nnum_xcc 2\nlocation_id 15104\n");
   const MadeUpMachine machine(folder);
   EXPECT_EQ(machine.read().count("gpu0.clock.xcd1"), 0u);
-  folder.write(device + "gpu_metrics", metrics(0, 1987, 612, 1000, 10));
+  folder.write(test_device + "gpu_metrics", metrics(0, 1987, 612, 1000, 10));
   auto readings = machine.read();
   EXPECT_EQ(readings.count("gpu0.clock.xcd0"), 0u);
   EXPECT_DOUBLE_EQ(readings["gpu0.clock.xcd1"], 1987e6);
@@ -213,11 +214,11 @@ TEST(AmdTelemetry, AnMi200SaysWhetherItIsHeldDown) {
   std::string table(120, '\xff');
   table.replace(0, 4, std::string("\x78\0\x01\x03", 4));  // 120 bytes, version 1.3
   table.replace(112, 8, std::string(8, '\0'));
-  folder.write(device + "gpu_metrics", table);
+  folder.write(test_device + "gpu_metrics", table);
   const MadeUpMachine machine(folder);
   EXPECT_EQ(machine.read().at("gpu0.throttled"), 0);
   table[116] = 0x10;
-  folder.write(device + "gpu_metrics", table);
+  folder.write(test_device + "gpu_metrics", table);
   EXPECT_EQ(machine.read().at("gpu0.throttled"), 1);
 }
 

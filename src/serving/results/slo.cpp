@@ -44,7 +44,7 @@ std::optional<Slo> slo_of(const std::string& text) {
         limit.ends_with('%') ? number_of(limit.substr(0, limit.size() - 1)) : std::nullopt;
     if (!percent) return std::nullopt;
     slo.quantity = Slo::Quantity::attainment;
-    slo.limit = 1 - *percent / 100;
+    slo.limit = (100 - *percent) / 100;
     return slo;
   }
   const std::size_t line = slo.name.find('_');

@@ -91,7 +91,6 @@ void Engine::preempt_last(Step& step) {
   running_.pop_back();
   pool_.release(last.blocks);
   last.blocks.clear();
-  last.computed = 0;
   waiting_.push_front(&last);
   step.preempted.push_back(last.request.id);
   ++counters_.preemptions;

@@ -47,7 +47,7 @@ std::string head_text(const ReplyHead& head, std::string_view framing) {
                      head.close ? "connection: close\r\n" : "");
 }
 
-constexpr std::size_t frame = 10;  // eight hexadecimal digits and the end of the line
+constexpr std::size_t chunk_frame = 10;  // eight hexadecimal digits and the end of the line
 
 }  // namespace
 
@@ -69,14 +69,14 @@ std::string error_body(int status, std::string_view message) {
 }
 
 std::string& ChunkBuffer::begin() {
-  text_.assign(frame, ' ');
+  text_.assign(chunk_frame, ' ');
   return text_;
 }
 
 std::string_view ChunkBuffer::end() {
-  std::size_t size = text_.size() - frame;
+  std::size_t size = text_.size() - chunk_frame;
   if (size == 0) return {};
-  std::size_t at = frame - 2;
+  std::size_t at = chunk_frame - 2;
   text_[at] = '\r';
   text_[at + 1] = '\n';
   for (; size > 0; size /= 16) text_[--at] = "0123456789abcdef"[size % 16];

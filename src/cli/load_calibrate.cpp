@@ -1,0 +1,166 @@
+#include "cli/load_calibrate.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/load_request.h"
+#include "cli/load_spawn.h"
+#include "cli/load_view.h"
+#include "cli/table.h"
+#include "core/units.h"
+#include "serving/results/timing_error.h"
+#include "serving/server_facts.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s a stream
+constexpr std::uint64_t output_tokens = 500;
+constexpr double ramp_seconds = 5;
+constexpr std::size_t first_streams = 125, last_streams = 16000;
+
+/// Errors up to these leave a measurement of a real server sound: its tokens come every 5 ms or
+/// more.
+constexpr double most_lag = 1e-3, most_ttft_error = 5e-3, most_itl_error = 2e-3;
+
+struct Step {
+  std::size_t streams = 0;
+  double tokens_per_second = 0, send_lag = 0, loop_lag = 0, cpu_share = 0;
+  TimingError error;
+  std::optional<double> server_lag;  ///< p99 of how late the simulator itself wrote tokens
+
+  bool sound() const {
+    return send_lag <= most_lag && error.ttft_p99 <= most_ttft_error &&
+           error.itl_p99 <= most_itl_error;
+  }
+};
+
+std::optional<double> server_lag(const LoadRequest& request) {
+  const auto scrape = scrape_all(request.settings.targets, "");
+  if (!scrape) return std::nullopt;
+  for (const PrometheusSample& sample : scrape->samples()) {
+    const std::string* quantile = sample.label("quantile");
+    if (sample.name == "assay_sim_write_lag_seconds" && quantile != nullptr &&
+        *quantile == "0.99") {
+      return sample.value;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A server of its own for every step, so that its lag is the step's.
+Result<Step> measure(std::size_t streams, Terminal& terminal) {
+  SpawnPlan plan;
+  plan.words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                "serve-sim",
+                "--port",
+                "{port}",
+                "--ttft",
+                fmt::format("{}ms", ttft * 1e3),
+                "--itl",
+                fmt::format("{}ms", itl * 1e3)};
+  plan.timeout_seconds = 10;
+  plan.logs = server_logs("-", "calibration");
+  const auto servers = TRY(spawn_servers(plan, terminal));
+  LoadRequest request;
+  request.urls = servers->urls();
+  request.settings.plan.silence_seconds = 30;
+  request.settings.plan.ramp_seconds = ramp_seconds;
+  request.settings.plan.request.ignore_eos = true;
+  request.settings.prompts.input_tokens = 32;
+  request.settings.prompts.output_tokens = output_tokens;
+  TRY(find_servers(request));
+  const LoadPoint point{std::numeric_limits<double>::infinity(), streams, 2 * streams};
+  LoadProgress progress(terminal, fmt::format("{} streams", streams));
+  const LoadReport report = TRY(run_point(request.settings, point, &interrupt_requested,
+                                          [&](const LoadState& state) { progress.show(state); }));
+  if (report.interrupted) return Error{ErrorKind::interrupted, "stopped"};
+  const ServingResult& result = report.result;
+  Step step;
+  step.streams = streams;
+  step.tokens_per_second =
+      result.steady ? result.steady->output_throughput : result.output_throughput;
+  step.send_lag = result.send_lag.p99;
+  step.loop_lag = result.client.loop_lag_p99;
+  step.cpu_share = result.client.cpu_share;
+  step.error = timing_error(report.logs, ttft, itl);
+  step.server_lag = server_lag(request);
+  return step;
+}
+
+std::string text_of(const std::vector<Step>& steps, std::size_t width, const Style& style) {
+  Table table({{"streams", Column::Align::right},
+               {"tokens/s", Column::Align::right},
+               {"send lag p99", Column::Align::right},
+               {"TTFT error p99", Column::Align::right},
+               {"ITL error p99", Column::Align::right},
+               {"loop lag p99", Column::Align::right, 2},
+               {"CPU", Column::Align::right, 3},
+               {"simulator's lag p99", Column::Align::right, 1},
+               {""}});
+  for (const Step& step : steps) {
+    table.add({fmt::format("{}", step.streams), format_significant(step.tokens_per_second),
+               format_seconds(step.send_lag), format_seconds(step.error.ttft_p99),
+               format_seconds(step.error.itl_p99), format_seconds(step.loop_lag),
+               fmt::format("{:.0f}%", step.cpu_share * 100),
+               step.server_lag ? format_seconds(*step.server_lag) : "-",
+               step.sound() ? "" : style.yellow("too late")});
+  }
+  return table.render(width, style);
+}
+
+nlohmann::ordered_json json_of(const std::vector<Step>& steps, std::size_t ceiling) {
+  nlohmann::ordered_json json = {{"streams", ceiling}, {"steps", nlohmann::ordered_json::array()}};
+  for (const Step& step : steps) {
+    json["steps"].push_back({{"streams", step.streams},
+                             {"tokens_per_second", step.tokens_per_second},
+                             {"send_lag_p99", step.send_lag},
+                             {"ttft_error_p99", step.error.ttft_p99},
+                             {"itl_error_p99", step.error.itl_p99},
+                             {"loop_lag_p99", step.loop_lag},
+                             {"cpu_share", step.cpu_share},
+                             {"sound", step.sound()}});
+    if (step.server_lag) json["steps"].back()["simulator_lag_p99"] = *step.server_lag;
+  }
+  return json;
+}
+
+}  // namespace
+
+int calibrate_load(const Arguments& arguments, Terminal& terminal) {
+  catch_interrupts();
+  std::vector<Step> steps;
+  std::size_t ceiling = 0;
+  for (std::size_t streams = first_streams; streams <= last_streams; streams *= 2) {
+    const auto step = measure(streams, terminal);
+    if (!step.ok()) {
+      if (steps.empty() || step.error().kind != ErrorKind::exhausted) {
+        return report(terminal, step.error());
+      }
+      terminal.note(step.error().message + "\n");
+      break;
+    }
+    steps.push_back(*step);
+    if (!step->sound()) break;
+    ceiling = streams;
+  }
+  const Style style = terminal.out_style();
+  if (arguments.has("--json")) {
+    terminal.print(json_of(steps, ceiling).dump() + "\n");
+    return exit_ok;
+  }
+  terminal.print(text_of(steps, static_cast<std::size_t>(terminal.width()), style));
+  terminal.print(fmt::format(
+      "With the simulated server beside it, this machine loads {} streams of 50 tokens/s each and "
+      "times\nthem within {:.0f} ms (TTFT) and {:.0f} ms (ITL). Where the simulator itself was "
+      "late, "
+      "that was its error, not\nthe client's.\n",
+      ceiling, most_ttft_error * 1e3, most_itl_error * 1e3));
+  return exit_ok;
+}
+
+}  // namespace assay::cli

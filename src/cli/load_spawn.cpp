@@ -1,0 +1,173 @@
+#include "cli/load_spawn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "campaign/shell_words.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/results_store.h"
+#include "core/units.h"
+#include "system/variables.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::uint64_t most_servers = 256;
+constexpr double between_notes = 30;  // seconds, where there is no line to rewrite
+constexpr auto between_drawings = std::chrono::milliseconds(200);
+
+bool chooses_devices(std::string_view variable) {
+  return variable == "HIP_VISIBLE_DEVICES" || variable == "ROCR_VISIBLE_DEVICES" ||
+         variable == "CUDA_VISIBLE_DEVICES";
+}
+
+Status read_variables(const Arguments& arguments, SpawnPlan& plan) {
+  for (const std::string& text : arguments.all("--spawn-env")) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--spawn-env \"{}\" is not allowed; allowed: NAME=VALUE", text)};
+    }
+    plan.variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return {};
+}
+
+/// Several servers get a GPU each, unless the user says otherwise; a single one gets what is there,
+/// as it may be meant to use all of it.
+Status choose_devices(SpawnPlan& plan) {
+  const bool chosen = std::any_of(plan.variables.begin(), plan.variables.end(),
+                                  [](const auto& pair) { return chooses_devices(pair.first); });
+  if (plan.servers < 2 || chosen) return {};
+  plan.devices = visible_devices(this_machine());
+  if (!plan.devices || plan.devices->devices.size() >= static_cast<std::size_t>(plan.servers)) {
+    return {};
+  }
+  return Error{
+      ErrorKind::usage,
+      fmt::format("--servers {}: there are {} GPUs; ask for fewer, or say what each server "
+                  "sees, e.g. --spawn-env {}=0",
+                  plan.servers, plan.devices->devices.size(), plan.devices->variable)};
+}
+
+/// --max-num-batched-tokens speaks of tokens that are no secret: numbers are shown.
+std::string shown_value(const std::string& name, const std::string& value) {
+  const bool secret = is_secret_name(name) && !parse_integer(value);
+  return secret ? "(set)" : value;
+}
+
+/// The same of "NAME=VALUE"; other words as they are.
+std::string shown_pair(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) return word;
+  const std::string name = word.substr(0, equals);
+  return name + "=" + shown_value(name, word.substr(equals + 1));
+}
+
+/// "waiting for servers: 2 of 8 ready, 0:34: what the next one says"
+class WaitView {
+ public:
+  WaitView(const SpawnPlan& plan, Terminal& terminal) : plan_(plan), terminal_(terminal) {}
+  ~WaitView() {
+    if (drawn_) terminal_.note("\r\x1b[K");
+  }
+  WaitView(const WaitView&) = delete;
+  WaitView& operator=(const WaitView&) = delete;
+
+  void show(const SpawnState& state) {
+    std::string line = fmt::format("waiting for servers: {} of {} ready, {}{}{}", state.ready,
+                                   plan_.servers, format_clock(state.seconds),
+                                   state.last_line.empty() ? "" : ": ", state.last_line);
+    if (!terminal_.interactive()) {
+      if (state.seconds < noted_ + between_notes) return;
+      noted_ = state.seconds;
+      terminal_.note(line + "\n");
+      return;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ < between_drawings) return;
+    shown_ = now;
+    drawn_ = true;
+    line.resize(std::min(line.size(), static_cast<std::size_t>(terminal_.error_width() - 1)));
+    terminal_.note("\r\x1b[K" + line);
+  }
+
+ private:
+  const SpawnPlan& plan_;
+  Terminal& terminal_;
+  double noted_ = 0;
+  std::chrono::steady_clock::time_point shown_;
+  bool drawn_ = false;
+};
+
+}  // namespace
+
+Result<SpawnPlan> read_spawn_plan(const Arguments& arguments, const std::string& command) {
+  SpawnPlan plan;
+  plan.words = TRY(split_shell_words(command));
+  const auto servers = parse_integer(arguments.get("--servers", "1"));
+  if (!servers || *servers < 1 || *servers > most_servers) {
+    return Error{ErrorKind::usage, fmt::format("--servers \"{}\" is not allowed; allowed: 1 to {}",
+                                               arguments.get("--servers"), most_servers)};
+  }
+  plan.servers = static_cast<int>(*servers);
+  if (arguments.has("--spawn-timeout")) {
+    const auto seconds = parse_duration(arguments.get("--spawn-timeout"));
+    if (!seconds) return about("--spawn-timeout", seconds.error());
+    plan.timeout_seconds = *seconds;
+  }
+  TRY(read_variables(arguments, plan));
+  TRY(choose_devices(plan));
+  return plan;
+}
+
+Result<std::optional<SpawnPlan>> read_spawn(const Arguments& arguments) {
+  if (arguments.has("--spawn")) {
+    if (arguments.has("--url")) {
+      return Error{ErrorKind::usage,
+                   "--spawn starts the servers that --url names; give one of both"};
+    }
+    return std::optional(TRY(read_spawn_plan(arguments, arguments.get("--spawn"))));
+  }
+  for (const char* option : {"--servers", "--spawn-env", "--spawn-timeout"}) {
+    if (arguments.has(option)) {
+      return Error{ErrorKind::usage, fmt::format("{} needs --spawn", option)};
+    }
+  }
+  return std::optional<SpawnPlan>();
+}
+
+std::filesystem::path server_logs(const std::string& folder, const std::string& run) {
+  std::error_code ignored;
+  const std::filesystem::path place =
+      folder == pipe ? std::filesystem::temp_directory_path(ignored) / "assay-servers"
+                     : std::filesystem::path(folder) / "servers";
+  return place / run;
+}
+
+Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Terminal& terminal) {
+  WaitView view(plan, terminal);
+  return SpawnedServers::start(plan, &interrupt_requested,
+                               [&](const SpawnState& state) { view.show(state); });
+}
+
+std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan) {
+  std::vector<std::string> words = plan.words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool of_option =
+        i > 0 && words[i - 1].starts_with('-') && words[i - 1].find('=') == words[i - 1].npos;
+    words[i] = of_option ? shown_value(words[i - 1], words[i]) : shown_pair(words[i]);
+  }
+  std::vector<std::pair<std::string, std::string>> notes = {
+      {"spawn", shell_words(words)}, {"servers", fmt::format("{}", plan.servers)}};
+  if (plan.devices) notes.emplace_back("spawn_devices", plan.devices->variable);
+  for (const auto& [name, value] : plan.variables) {
+    notes.emplace_back("spawn_env " + name, shown_value(name, value));
+  }
+  return notes;
+}
+
+}  // namespace assay::cli

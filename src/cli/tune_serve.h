@@ -1,0 +1,12 @@
+// assay tune serve: the parameters of a server of language models.
+#pragma once
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+/// `assay tune` whose first positional is "serve". Returns the exit status.
+int tune_serve(const Arguments& arguments, Terminal& terminal);
+
+}  // namespace assay::cli

@@ -1,0 +1,34 @@
+// A program that runs beside this process's own work, in a thread that waits for it.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "core/program.h"
+
+namespace assay {
+
+class BackgroundProgram {
+ public:
+  /// Starts it. stop_requested is this class's own. Functions of `program` are called from the
+  /// waiting thread.
+  explicit BackgroundProgram(ProgramStart program);
+  BackgroundProgram(const BackgroundProgram&) = delete;
+  BackgroundProgram& operator=(const BackgroundProgram&) = delete;
+  /// Stops it and waits until it has ended.
+  ~BackgroundProgram();
+
+  /// Asks it to end as run_program() ends programs; returns at once.
+  void stop() { stop_ = true; }
+  bool ended() const { return ended_; }
+  /// How it ended, as run_program(); null while it runs.
+  const Result<ProgramEnd>* end() const { return ended_ ? &*end_ : nullptr; }
+
+ private:
+  std::atomic<bool> stop_ = false, ended_ = false;
+  std::optional<Result<ProgramEnd>> end_;  // written before `ended_`, never after
+  std::thread thread_;
+};
+
+}  // namespace assay

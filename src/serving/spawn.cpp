@@ -1,0 +1,221 @@
+#include "serving/spawn.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "core/background_program.h"
+#include "core/child_process.h"
+#include "serving/client/endpoint.h"
+#include "serving/client/http_call.h"
+
+namespace assay {
+namespace {
+
+constexpr double grace_seconds = 10;  // engines give memory back before they end
+constexpr double reply_seconds = 2;
+constexpr auto between_questions = std::chrono::milliseconds(50);
+constexpr std::size_t most_shown = 200;  // characters of a line of output
+constexpr int http_ok = 200, http_not_found = 404;
+
+/// Ports that nobody had a moment ago. All are held until the last one is found, so that they
+/// differ.
+Result<std::vector<std::uint16_t>> free_ports(int count) {
+  std::vector<std::unique_ptr<Descriptor>> held;
+  std::vector<std::uint16_t> ports;
+  for (int i = 0; i < count; ++i) {
+    held.push_back(std::make_unique<Descriptor>(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+    const int socket = held.back()->number();
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;  // of all interfaces: servers listen on any of them
+    socklen_t size = sizeof(address);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    if (socket < 0 || ::bind(socket, generic, size) != 0 ||
+        ::getsockname(socket, generic, &size) != 0) {
+      return Error{ErrorKind::exhausted,
+                   fmt::format("cannot find a free port: {}", std::strerror(errno))};
+    }
+    ports.push_back(ntohs(address.sin_port));
+  }
+  return ports;
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+/// A line of another program, fit to be part of a message.
+std::string shown_line(std::string_view line) {
+  std::string text = last_line(line).substr(0, most_shown);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+/// One of them, with its log.
+class SpawnedServers::Server {
+ public:
+  static Result<std::unique_ptr<Server>> start(const SpawnPlan& plan, int index,
+                                               std::uint16_t port) {
+    auto server = std::make_unique<Server>();
+    server->index_ = index;
+    server->url_.host = "127.0.0.1";
+    server->url_.port = port;
+    server->log_path_ = fmt::format("{}-{}.log", plan.logs.string(), index);
+    server->log_.open(server->log_path_, std::ios::binary | std::ios::trunc);
+    if (!server->log_) {
+      return Error{ErrorKind::exhausted, fmt::format("cannot write {}", server->log_path_)};
+    }
+    ProgramStart program;
+    const auto fill = [&](const std::string& text) {
+      return replaced(replaced(text, "{port}", fmt::format("{}", port)), "{index}",
+                      fmt::format("{}", index));
+    };
+    for (const std::string& word : plan.words) program.words.push_back(fill(word));
+    if (plan.devices) {
+      program.variables.emplace_back(plan.devices->variable,
+                                     plan.devices->devices[static_cast<std::size_t>(index)]);
+    }
+    for (const auto& [name, value] : plan.variables) {
+      program.variables.emplace_back(name, fill(value));
+    }
+    program.grace_seconds = grace_seconds;
+    program.line =
+        program.error_line = [taker = server.get()](std::string_view line) { taker->take(line); };
+    server->program_ = std::make_unique<BackgroundProgram>(std::move(program));
+    return server;
+  }
+
+  void stop() { program_->stop(); }
+  const Url& url() const { return url_; }
+
+  std::string last_output() const {
+    const std::lock_guard guard(mutex_);
+    return last_line_;
+  }
+
+  /// Error if it has ended.
+  Status check() const {
+    const auto* end = program_->end();
+    if (end == nullptr) return {};
+    if (!end->ok()) return end->error();
+    const int status = (**end).status;
+    return unavailable(status > 128 ? fmt::format("was ended by signal {}", status - 128)
+                                    : fmt::format("ended with status {}", status));
+  }
+
+  /// "server 3 WHAT: the last line that it wrote; its log: ..."
+  Error unavailable(std::string_view what) const {
+    const std::string said = last_output();
+    return {ErrorKind::unavailable, fmt::format("server {} {}{}{}; its log: {}", index_, what,
+                                                said.empty() ? ", silent" : ": ", said, log_path_)};
+  }
+
+  bool answers() const {
+    const auto endpoint = find_endpoint(url_, false);
+    if (!endpoint) return false;
+    const auto status_of = [&](const char* page) {
+      const auto reply = http_call(*endpoint, "GET", page, "", "", reply_seconds);
+      return reply ? reply->status : 0;
+    };
+    // A server that loads its model may already list it, so that its health goes first.
+    const int health = status_of("/health");
+    return health == http_ok || (health == http_not_found && status_of("/v1/models") == http_ok);
+  }
+
+ private:
+  /// In the thread that reads the program's output.
+  void take(std::string_view line) {
+    (log_ << line << '\n').flush();
+    std::string shown = shown_line(line);
+    const std::lock_guard guard(mutex_);
+    if (!shown.empty()) last_line_ = std::move(shown);
+  }
+
+  int index_ = 0;
+  Url url_;
+  std::string log_path_;
+  std::ofstream log_;
+  mutable std::mutex mutex_;  // of last_line_
+  std::string last_line_;
+  std::unique_ptr<BackgroundProgram> program_;  // ends before what it writes to does
+};
+
+Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(
+    const SpawnPlan& plan, const std::function<bool()>& stop_requested,
+    const std::function<void(const SpawnState&)>& progress) {
+  bool takes_port = false;
+  for (const std::string& word : plan.words) {
+    takes_port = takes_port || word.find("{port}") != std::string::npos;
+  }
+  if (!takes_port) {
+    return Error{ErrorKind::usage,
+                 "the server's command has no {port}: write it where the port belongs, e.g. "
+                 "\"vllm serve MODEL --port {port}\""};
+  }
+  std::error_code error;
+  std::filesystem::create_directories(plan.logs.parent_path(), error);
+  const std::vector<std::uint16_t> ports = TRY(free_ports(plan.servers));
+  std::unique_ptr<SpawnedServers> spawned(new SpawnedServers);
+  for (int i = 0; i < plan.servers; ++i) {
+    spawned->servers_.push_back(TRY(Server::start(plan, i, ports[static_cast<std::size_t>(i)])));
+  }
+  TRY(spawned->wait(plan, stop_requested, progress));
+  return spawned;
+}
+
+Status SpawnedServers::wait(const SpawnPlan& plan, const std::function<bool()>& stop_requested,
+                            const std::function<void(const SpawnState&)>& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  SpawnState state;
+  while (state.ready < plan.servers) {
+    const Server& next = *servers_[static_cast<std::size_t>(state.ready)];
+    TRY(check());
+    if (stop_requested && stop_requested()) {
+      return Error{ErrorKind::interrupted, "stopped before the servers were ready"};
+    }
+    if (next.answers()) {
+      ++state.ready;
+      continue;
+    }
+    state.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (state.seconds > plan.timeout_seconds) {
+      return next.unavailable(fmt::format("does not answer after {:g} s", plan.timeout_seconds));
+    }
+    state.last_line = next.last_output();
+    if (progress) progress(state);
+    std::this_thread::sleep_for(between_questions);
+  }
+  return check();
+}
+
+SpawnedServers::~SpawnedServers() {
+  for (const auto& server : servers_) server->stop();
+}
+
+std::vector<Url> SpawnedServers::urls() const {
+  std::vector<Url> urls;
+  for (const auto& server : servers_) urls.push_back(server->url());
+  return urls;
+}
+
+Status SpawnedServers::check() const {
+  for (const auto& server : servers_) TRY(server->check());
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+#include "serving/visible_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "system/gpu.h"
+#include "system/kfd.h"
+
+namespace assay {
+namespace {
+
+/// "4,5" to its parts.
+std::vector<std::string> listed(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+VisibleDevices of_variable(const Machine& machine, std::string_view variable, std::size_t count) {
+  VisibleDevices visible{std::string(variable), {}};
+  const auto given = machine.variables().find(variable);
+  if (given != machine.variables().end()) {
+    visible.devices = listed(given->second);
+    return visible;
+  }
+  const auto outer = machine.variables().find("ROCR_VISIBLE_DEVICES");
+  if (variable == "HIP_VISIBLE_DEVICES" && outer != machine.variables().end()) {
+    count = listed(outer->second).size();
+  }
+  for (std::size_t i = 0; i < count; ++i) visible.devices.push_back(fmt::format("{}", i));
+  return visible;
+}
+
+}  // namespace
+
+std::optional<VisibleDevices> visible_devices(const Machine& machine) {
+  if (const std::size_t amd = read_kfd_nodes(machine).size(); amd > 0) {
+    return of_variable(machine, "HIP_VISIBLE_DEVICES", amd);
+  }
+  const auto gpus = read_gpus(machine);
+  const auto nvidia = std::count_if(gpus.begin(), gpus.end(),
+                                    [](const Gpu& gpu) { return gpu.vendor == "nvidia"; });
+  if (nvidia == 0) return std::nullopt;
+  return of_variable(machine, "CUDA_VISIBLE_DEVICES", static_cast<std::size_t>(nvidia));
+}
+
+}  // namespace assay

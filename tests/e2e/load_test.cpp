@@ -1,0 +1,134 @@
+// assay load --spawn: servers that live as long as their load, whatever ends it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+#include "serving/client/endpoint.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+/// As one text, the way a user writes it; `more` are options of the simulated server.
+std::string simulated(const std::string& more) {
+  return std::string("'") + ASSAY_BINARY + "' serve-sim --port {port} " + more;
+}
+
+Json last_record(const Process& process) {
+  const std::string text = Process::read(process.folder() / "store/records.jsonl");
+  const std::size_t end = text.find_last_not_of('\n');
+  const std::size_t begin = text.rfind('\n', end) + 1;
+  return Json::parse(text.substr(begin), nullptr, false);
+}
+
+/// Of the first server of a load, once it listens.
+Url url_in(const Process& process) {
+  Url url;
+  url.host = "127.0.0.1";
+  for (int i = 0; i < 1000 && url.port == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::error_code none;
+    for (const auto& log :
+         std::filesystem::directory_iterator(process.folder() / "store/servers", none)) {
+      const std::string text = Process::read(log.path());
+      const std::size_t at = text.find("127.0.0.1:");
+      if (at != std::string::npos) url = *parse_url(text.substr(at, text.find('\n') - at));
+    }
+  }
+  return url;
+}
+
+bool ends(const Url& url) {
+  for (int i = 0; i < 500 && find_endpoint(url, false).ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return !find_endpoint(url, false).ok();
+}
+
+/// A load that would take minutes.
+std::vector<std::string> long_load() {
+  return {"load",       "--spawn", simulated("--ttft 10ms --itl 10ms"),
+          "--requests", "1000000", "--max-concurrency",
+          "2",          "--out",   "store"};
+}
+
+TEST(LoadSpawn, StartsItsServersLoadsThemAndEndsThem) {
+  Process process({"load", "--spawn", simulated("--ttft 50ms --itl 1ms"), "--servers", "2",
+                   "--spawn-env", "ASSAY_WHICH={index}", "--max-concurrency", "2", "--requests",
+                   "8", "--output-tokens", "4", "--out", "store"});
+  const Outcome outcome = process.wait();
+  EXPECT_THAT(outcome.out, HasSubstr("8 of 8 requests")) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("starting 2 servers; logs: store/servers/"));
+  const Json record = last_record(process);
+  ASSERT_TRUE(record.is_object());
+  const Json& notes = record["notes"];
+  EXPECT_EQ(notes["servers"], "2");
+  EXPECT_EQ(notes["spawn_env ASSAY_WHICH"], "{index}");
+  EXPECT_THAT(notes["spawn"].get<std::string>(), HasSubstr("serve-sim --port '{port}'"));
+  EXPECT_NE(notes["url 0"], notes["url 1"]);
+  for (const char* url : {"url 0", "url 1"}) {
+    EXPECT_FALSE(find_endpoint(*parse_url(notes[url].get<std::string>()), false).ok());
+  }
+}
+
+TEST(LoadSpawn, AServerThatDoesNotStartIsTheEnd) {
+  const Outcome outcome = assay_run(
+      {"load", "--spawn", simulated("--ttft never"), "--request-rate", "1", "--out", "store"});
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("server 0 ended with status 2: "), HasSubstr("never")));
+}
+
+TEST(LoadSpawn, AServerThatDiesUnderItsLoadEndsIt) {
+  const Outcome outcome = assay_run(
+      {"load", "--spawn",
+       "sh -c '\"$0\" serve-sim --port {port} & sleep 1; echo out of memory; kill $!; exit 9' " +
+           std::string(ASSAY_BINARY),
+       "--requests", "1000000", "--max-concurrency", "2", "--out", "store"});
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("server 0 ended with status 9: out of memory"));
+}
+
+TEST(LoadSpawn, AnInterruptEndsTheServersToo) {
+  Process process(long_load());
+  const Url url = url_in(process);
+  ASSERT_NE(url.port, 0);
+  ASSERT_TRUE(process.wait_for_error_text("[1/1]"));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().status, 130);
+  EXPECT_FALSE(find_endpoint(url, false).ok());
+}
+
+TEST(LoadSpawn, ServersDoNotOutliveAssay) {
+  Process process(long_load());
+  const Url url = url_in(process);
+  ASSERT_NE(url.port, 0);
+  ASSERT_TRUE(process.wait_for_error_text("[1/1]"));
+  ASSERT_TRUE(find_endpoint(url, false).ok());
+  process.signal(SIGKILL);
+  EXPECT_EQ(process.wait().status, 128 + SIGKILL);
+  EXPECT_TRUE(ends(url));
+}
+
+TEST(LoadSpawn, WhatMakesNoSenseIsSaid) {
+  const auto error_of = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"load", "--request-rate", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of({"--servers", "2"}), HasSubstr("--servers needs --spawn"));
+  EXPECT_THAT(error_of({"--spawn", "a {port}", "--url", "http://a"}), HasSubstr("one of both"));
+  EXPECT_THAT(error_of({"--spawn", "vllm serve M"}), HasSubstr("has no {port}"));
+  EXPECT_THAT(error_of({"--spawn", "vllm 'serve"}), HasSubstr("never closed"));
+  EXPECT_THAT(error_of({"--spawn", "a {port}", "--servers", "0"}), HasSubstr("allowed: 1 to 256"));
+  EXPECT_THAT(error_of({"--spawn", "a {port}", "--spawn-env", "X"}), HasSubstr("NAME=VALUE"));
+}
+
+}  // namespace
+}  // namespace assay

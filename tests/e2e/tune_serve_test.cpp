@@ -1,0 +1,76 @@
+// assay tune serve: the best parameters of a server are found and proven.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Two requests at a time, of which a GPU could do more.
+std::string narrow_server() {
+  return std::string("'") + ASSAY_BINARY +
+         "' serve-sim --port {port} --gpu A100-80 --max-num-seqs 2";
+}
+
+std::vector<std::string> tuning(std::vector<std::string> words) {
+  words.insert(words.begin(), {"tune", "serve", narrow_server()});
+  words.insert(words.end(), {"--", "--max-concurrency", "12", "--requests", "12", "--warm-up", "1",
+                             "--input", "64", "--output-tokens", "12"});
+  return words;
+}
+
+TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
+  Process process(tuning({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}));
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
+  ASSERT_EQ(json["trials"].size(), 3u);
+  EXPECT_EQ(json["best"], 1);
+  EXPECT_EQ(json["trials"][1]["settings"]["max-num-seqs"], "4");
+  EXPECT_THAT(json["trials"][2]["problem"].get<std::string>(),
+              AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));
+  EXPECT_EQ(json["proof"]["proven"], true);
+  EXPECT_GT(json["proof"]["ratio"], 1.3);
+  const std::string records = Process::read(process.folder() / "tuning/records.jsonl");
+  EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);
+  EXPECT_THAT(records, AllOf(HasSubstr("\"tuning\":\"proof\""),
+                             HasSubstr("\"setting\":\"max-num-seqs=4\"")));
+}
+
+TEST(TuneServe, WhatMissesTheLimitIsOut) {
+  const Outcome outcome = assay_run(tuning({"max-num-seqs=4", "--limit", "mean_e2el:1ms"}));
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("max-num-seqs=4: mean_e2el"), HasSubstr("is above 1.000 ms")));
+  EXPECT_THAT(outcome.err, HasSubstr("no setting kept --limit"));
+}
+
+TEST(TuneServe, WhatMakesNoSenseIsSaid) {
+  const auto error_of = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"tune", "serve"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  const std::string server = "s --port {port}";
+  EXPECT_THAT(error_of({server}), HasSubstr("what is to be tried?"));
+  EXPECT_THAT(error_of({server, "a=1"}), HasSubstr("how much load?"));
+  EXPECT_THAT(error_of({server, "a=1", "--", "--max-concurrency", "1,2"}),
+              HasSubstr("2 points of load"));
+  EXPECT_THAT(error_of({server, "a=1", "--", "--url", "http://a"}),
+              HasSubstr("--url is not for tuning"));
+  EXPECT_THAT(error_of({server, "a=1", "--limit", "e2el", "--", "--max-concurrency", "1"}),
+              HasSubstr("--limit: "));
+  EXPECT_THAT(error_of({server, "a=1", "--ranks", "2"}), HasSubstr("--ranks is not for serve"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,188 @@
+// The load generator's small parts: where servers are, what they are asked, what they say, which
+// one is next, and how many connections there can be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "serving/client/api.h"
+#include "serving/client/balancer.h"
+#include "serving/client/event_stream.h"
+#include "serving/client/reply_event.h"
+#include "serving/client/socket_limits.h"
+#include "serving/client/url.h"
+#include "serving/results/timing_error.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(LoadUrl, NamesHostPortAndPath) {
+  const auto full = parse_url("https://example.org/base/");
+  ASSERT_TRUE(full.ok());
+  EXPECT_TRUE(full->tls);
+  EXPECT_EQ(full->port, 443);
+  EXPECT_EQ(text_of(*full), "https://example.org:443/base");
+  EXPECT_EQ(text_of(*parse_url("node1:8000")), "http://node1:8000");
+  EXPECT_EQ(text_of(*parse_url("http://[::1]:8000")), "http://[::1]:8000");
+  EXPECT_EQ(parse_url("http://host")->port, 80);
+}
+
+TEST(LoadUrl, WhatIsNoneIsAnError) {
+  for (const char* text : {"", "http://", "ftp://host", "http://host:0", "http://host:70000",
+                           "http://host:x", "http://a b", "http://user@host", "http://[::1",
+                           "http://host\r\nX: y", "http://host/?q=1"}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url.ok()) << text;
+    EXPECT_EQ(url.error().kind, ErrorKind::usage);
+    EXPECT_THAT(url.error().message, HasSubstr("expected e.g."));
+  }
+}
+
+std::vector<std::string> events_of(const std::vector<std::string>& pieces) {
+  EventStream stream;
+  std::vector<std::string> events;
+  const auto take = [&](std::string_view data) { events.emplace_back(data); };
+  for (const std::string& piece : pieces) EXPECT_TRUE(stream.feed(piece, take));
+  stream.finish(take);
+  return events;
+}
+
+TEST(LoadEventStream, FindsEventsHoweverTheyAreCut) {
+  const std::string text = "data: one\n\n: comment\ndata:two\r\n\r\nevent: x\ndata: three";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_THAT(events_of({text.substr(0, cut), text.substr(cut)}),
+                ElementsAre("one", "two", "three"))
+        << cut;
+  }
+}
+
+TEST(LoadEventStream, ALineWithoutEndIsRefusedInTime) {
+  EventStream stream;
+  const auto ignore = [](std::string_view) {};
+  const std::string piece(1 << 20, 'x');
+  std::size_t fed = 0;
+  while (stream.feed(piece, ignore) && fed < 2 * EventStream::longest_line) fed += piece.size();
+  EXPECT_LE(fed, EventStream::longest_line);
+}
+
+ReplyEvent event_of(Api api, std::string_view json) {
+  ReplyEvent event;
+  EXPECT_TRUE(read_reply_event(api, json, event)) << json;
+  return event;
+}
+
+TEST(LoadReply, ReadsWhatServersSay) {
+  const ReplyEvent token =
+      event_of(Api::completions, R"({"choices":[{"text":" a\u00e9","finish_reason":null}]})");
+  EXPECT_TRUE(token.token);
+  EXPECT_EQ(token.text, " a\xc3\xa9");
+  const ReplyEvent usage = event_of(
+      Api::completions, R"({"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":9}})");
+  EXPECT_FALSE(usage.token);
+  EXPECT_EQ(usage.prompt_tokens, 7u);
+  EXPECT_EQ(usage.output_tokens, 9u);
+  const ReplyEvent thought =
+      event_of(Api::chat, R"({"choices":[{"delta":{"reasoning_content":"hm"}}]})");
+  EXPECT_TRUE(thought.token);
+  const ReplyEvent call = event_of(
+      Api::chat, R"({"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{"}}]}}]})");
+  EXPECT_TRUE(call.token);
+  EXPECT_EQ(event_of(Api::chat, R"({"error":"too long"})").error, "too long");
+}
+
+TEST(LoadReply, ReadsLlamaCppsAndTgisOwnWays) {
+  const ReplyEvent llama = event_of(Api::llamacpp, R"({"content":"x","stop":false})");
+  EXPECT_TRUE(llama.token);
+  const ReplyEvent last = event_of(
+      Api::llamacpp,
+      R"({"content":"","stop":true,"stop_type":"limit","tokens_predicted":3,"tokens_evaluated":5})");
+  EXPECT_FALSE(last.token);
+  EXPECT_EQ(last.output_tokens, 3u);
+  EXPECT_EQ(last.finish_reason, "limit");
+  const ReplyEvent tgi = event_of(
+      Api::tgi,
+      R"({"token":{"id":5,"text":"y"},"generated_text":"xy","details":{"finish_reason":"length","generated_tokens":2}})");
+  EXPECT_TRUE(tgi.token);
+  EXPECT_EQ(tgi.text, "y");
+  EXPECT_EQ(tgi.output_tokens, 2u);
+}
+
+TEST(LoadReply, NothingInItIsTrusted) {
+  ReplyEvent event;
+  for (const char* text : {"", "[1,2]", "7", "{\"choices\":[{]}", "{\"a\":", "nonsense"}) {
+    EXPECT_FALSE(read_reply_event(Api::chat, text, event) && event.token) << text;
+  }
+  const std::string deep(1'000'000, '[');
+  EXPECT_FALSE(read_reply_event(Api::chat, "{\"choices\":" + deep, event));
+  EXPECT_TRUE(read_reply_event(Api::chat, R"({"usage":{"prompt_tokens":-1}})", event));
+  EXPECT_FALSE(event.prompt_tokens.has_value());
+}
+
+TEST(LoadApi, BodiesAreAsServersWantThem) {
+  Prompt prompt;
+  prompt.ids = {1, 2, 3};
+  prompt.output_tokens = 8;
+  RequestOptions options;
+  options.model = "m";
+  options.ignore_eos = true;
+  options.extra = {{"top_k", 1}, {"stream", false}};
+  const auto json = nlohmann::json::parse(body_of(options, prompt, {}));
+  EXPECT_EQ(json["prompt"], (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(json["max_tokens"], 8);
+  EXPECT_EQ(json["min_tokens"], 8);
+  EXPECT_EQ(json["stream"], false) << "what the user adds wins";
+  EXPECT_EQ(json["top_k"], 1);
+  options.api = Api::tgi;
+  prompt.ids.clear();
+  prompt.text = "half a character: \xc3";
+  EXPECT_EQ(nlohmann::json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
+}
+
+TEST(LoadBalancer, SpreadsAsItSays) {
+  Balancer turns(Balance::turns, 3, 0);
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 6; ++i) order.push_back(turns.choose());
+  EXPECT_THAT(order, ElementsAre(0, 1, 2, 0, 1, 2));
+
+  Balancer least(Balance::least, 3, 0);
+  for (int i = 0; i < 3; ++i) least.choose();
+  least.done(1);
+  EXPECT_EQ(least.choose(), 1u);
+
+  Balancer random(Balance::random, 4, 7);
+  std::vector<int> counts(4);
+  for (int i = 0; i < 4000; ++i) ++counts[random.choose()];
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 120);
+}
+
+TEST(LoadSockets, TooManyAreForeseen) {
+  const SocketLimits limits{1024, 28000};
+  EXPECT_TRUE(check_sockets(limits, 900, 1).ok());
+  const Status files = check_sockets(limits, 2000, 1);
+  ASSERT_FALSE(files.ok());
+  EXPECT_THAT(files.error().message, HasSubstr("ulimit"));
+  const SocketLimits many{1'000'000, 28000};
+  const Status ports = check_sockets(many, 40000, 1);
+  ASSERT_FALSE(ports.ok());
+  EXPECT_THAT(ports.error().message, HasSubstr("local ports"));
+  EXPECT_TRUE(check_sockets(many, 40000, 2).ok());
+}
+
+TEST(LoadTimingError, IsTheDistanceFromWhatWasKept) {
+  std::vector<RequestLog> logs(100);
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    logs[i].reply_end = ReplyEnd::complete;
+    logs[i].sent = 1;
+    logs[i].first = 1.2 + (i == 0 ? 0.5 : 0.001);
+    logs[i].gaps = {0.02F, i % 2 == 0 ? 0.023F : 0.017F};
+  }
+  const TimingError error = timing_error(logs, 0.2, 0.02);
+  EXPECT_NEAR(error.ttft_p99, 0.001, 1e-6);
+  EXPECT_NEAR(error.itl_p99, 0.003, 1e-6);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,163 @@
+#include "serving/spawn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/read_file.h"
+#include "serving/client/endpoint.h"
+#include "serving/client/http_call.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Servers of `script`, a shell's.
+SpawnPlan plan_of(const TemporaryFolder& folder, const std::string& script) {
+  SpawnPlan plan;
+  plan.words = {"sh", "-c", script, "{port}"};
+  plan.timeout_seconds = 30;
+  plan.logs = folder.path() / "logs" / "server";
+  return plan;
+}
+
+/// Replaces the shell by a server of the files in `folder`.
+std::string files_of(const TemporaryFolder& folder) {
+  return "exec python3 -m http.server {port} --bind 127.0.0.1 --directory " +
+         folder.path().string();
+}
+
+Result<std::unique_ptr<SpawnedServers>> start(const SpawnPlan& plan) {
+  return SpawnedServers::start(plan, {}, {});
+}
+
+bool is_reached(const Url& url) {
+  return find_endpoint(url, false).ok();
+}
+
+bool eventually(const std::function<bool()>& holds) {
+  for (int i = 0; i < 1000 && !holds(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return holds();
+}
+
+TEST(Spawn, EachServerHasItsPortItsVariablesAndItsLog) {
+  const TemporaryFolder folder;
+  static_cast<void>(folder.write("health", "ok"));
+  SpawnPlan plan = plan_of(folder, "echo $WHICH sees $CARD; " + files_of(folder));
+  plan.servers = 2;
+  plan.variables = {{"WHICH", "number {index}"}};
+  plan.devices = VisibleDevices{"CARD", {"4", "7"}};
+  auto servers = start(plan);
+  ASSERT_TRUE(servers.ok()) << servers.error().message;
+  const std::vector<Url> urls = (*servers)->urls();
+  ASSERT_EQ(urls.size(), 2u);
+  EXPECT_NE(urls[0].port, urls[1].port);
+  for (const Url& url : urls) EXPECT_TRUE(is_reached(url)) << text_of(url);
+  EXPECT_TRUE((*servers)->check().ok());
+  servers->reset();
+  for (const Url& url : urls) EXPECT_FALSE(is_reached(url)) << text_of(url);
+  EXPECT_THAT(read_file(folder.path() / "logs/server-0.log").value_or(""),
+              testing::StartsWith("number 0 sees 4\n"));
+  EXPECT_THAT(read_file(folder.path() / "logs/server-1.log").value_or(""),
+              testing::StartsWith("number 1 sees 7\n"));
+}
+
+TEST(Spawn, AServerWithoutAPageForItsHealthIsReadyWhenItListsItsModels) {
+  const TemporaryFolder folder;
+  static_cast<void>(folder.write("v1/models", "{}"));
+  const auto servers = start(plan_of(folder, files_of(folder)));
+  EXPECT_TRUE(servers.ok()) << servers.error().message;
+}
+
+TEST(Spawn, AServerThatDiesIsNoticedAtOnceWithItsLastLine) {
+  const TemporaryFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto servers =
+      start(plan_of(folder, "echo loading; printf '\\033[31mout of memory\\n\\n' >&2; exit 3"));
+  ASSERT_FALSE(servers.ok());
+  EXPECT_EQ(servers.error().kind, ErrorKind::unavailable);
+  EXPECT_THAT(servers.error().message,
+              AllOf(HasSubstr("server 0 ended with status 3:  [31mout of memory; its log: "),
+                    HasSubstr("logs/server-0.log")));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_THAT(read_file(folder.path() / "logs/server-0.log").value_or(""), HasSubstr("loading\n"));
+}
+
+TEST(Spawn, AServerThatNeverAnswersIsNotWaitedForForEver) {
+  const TemporaryFolder folder;
+  SpawnPlan plan = plan_of(folder, "echo loading; exec sleep 600");
+  plan.timeout_seconds = 0.3;
+  std::string seen;
+  const auto servers = SpawnedServers::start(plan, {}, [&](const SpawnState& state) {
+    EXPECT_EQ(state.ready, 0);
+    seen = state.last_line;
+  });
+  ASSERT_FALSE(servers.ok());
+  EXPECT_THAT(servers.error().message, HasSubstr("does not answer after 0.3 s: loading"));
+  EXPECT_EQ(seen, "loading");
+}
+
+TEST(Spawn, WhoIsInterruptedWhileWaitingIsNotKept) {
+  const TemporaryFolder folder;
+  const auto servers =
+      SpawnedServers::start(plan_of(folder, "exec sleep 600"), [] { return true; }, {});
+  ASSERT_FALSE(servers.ok());
+  EXPECT_EQ(servers.error().kind, ErrorKind::interrupted);
+}
+
+TEST(Spawn, TheEndTakesTheWholeGroup) {
+  const TemporaryFolder folder;
+  static_cast<void>(folder.write("health", "ok"));
+  const auto pid_file = folder.path() / "worker";
+  auto servers = start(
+      plan_of(folder, "sleep 600 & echo $! > " + pid_file.string() + "; " + files_of(folder)));
+  ASSERT_TRUE(servers.ok()) << servers.error().message;
+  const int worker = std::stoi(read_file(pid_file).value_or("0"));
+  ASSERT_GT(worker, 0);
+  EXPECT_EQ(::kill(worker, 0), 0);
+  servers->reset();
+  // Who collects orphans may take its time, so a dead worker may still have a number.
+  const auto is_gone = [&] {
+    const auto state = read_file("/proc/" + std::to_string(worker) + "/stat");
+    return !state || state->find(") Z ") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(is_gone));
+}
+
+TEST(Spawn, ADeathDuringTheMeasurementIsSeen) {
+  const TemporaryFolder folder;
+  static_cast<void>(folder.write("health", "ok"));
+  const auto pid_file = folder.path() / "pid";
+  const auto servers =
+      start(plan_of(folder, "echo $$ > " + pid_file.string() + "; " + files_of(folder)));
+  ASSERT_TRUE(servers.ok()) << servers.error().message;
+  ASSERT_TRUE((*servers)->check().ok());
+  ::kill(std::stoi(read_file(pid_file).value_or("0")), SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !(*servers)->check().ok(); }));
+  EXPECT_THAT((*servers)->check().error().message, HasSubstr("server 0 was ended by signal 9"));
+}
+
+TEST(Spawn, ACommandThatCannotBeStartedIsSaid) {
+  const TemporaryFolder folder;
+  SpawnPlan plan = plan_of(folder, "");
+  plan.words = {"sh", "-c", "exit"};
+  const auto without_port = start(plan);
+  ASSERT_FALSE(without_port.ok());
+  EXPECT_EQ(without_port.error().kind, ErrorKind::usage);
+  EXPECT_THAT(without_port.error().message, HasSubstr("{port}"));
+  plan.words = {"no-such-server", "{port}"};
+  const auto missing = start(plan);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("cannot start no-such-server"));
+}
+
+}  // namespace
+}  // namespace assay
