@@ -92,7 +92,7 @@ Result<Step> measure(std::size_t streams, Terminal& terminal) {
   return step;
 }
 
-std::string text_of(const std::vector<Step>& steps, std::size_t width, const Style& style) {
+std::string steps_text(const std::vector<Step>& steps, std::size_t width, const Style& style) {
   Table table({{"streams", Column::Align::right},
                {"tokens/s", Column::Align::right},
                {"send lag p99", Column::Align::right},
@@ -153,7 +153,7 @@ int calibrate_load(const Arguments& arguments, Terminal& terminal) {
     terminal.print(json_of(steps, ceiling).dump() + "\n");
     return exit_ok;
   }
-  terminal.print(text_of(steps, static_cast<std::size_t>(terminal.width()), style));
+  terminal.print(steps_text(steps, static_cast<std::size_t>(terminal.width()), style));
   terminal.print(fmt::format(
       "With the simulated server beside it, this machine loads {} streams of 50 tokens/s each and "
       "times\nthem within {:.0f} ms (TTFT) and {:.0f} ms (ITL). Where the simulator itself was "

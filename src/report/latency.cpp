@@ -47,7 +47,10 @@ std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
       if (fresh) {
         for (const std::string_view load : loads) {
           for (const auto& [axis, value] : series.axes) {
-            if (axis != load || !point.load_axis.empty()) continue;
+            // Without a cap, or without a rate, the other one is the load.
+            const bool first = point.load_axis.empty() || !axis_number(point.load);
+            if (axis != load || !first || (!point.load_axis.empty() && !axis_number(value)))
+              continue;
             point.load_axis = axis;
             point.load = value;
             point.order = axis_number(value).value_or(1e300);

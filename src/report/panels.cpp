@@ -6,36 +6,22 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
+
+#include "report/metric_choice.h"
 
 namespace assay::report {
 namespace {
 
 constexpr std::size_t least_on_axis = 3;  // fewer make no curve
 constexpr std::size_t most_lines = 6;     // colours that can be told apart
-constexpr std::size_t most_metrics = 4;   // of one benchmark, without a choice
 constexpr std::size_t most_categories = 30;
 
 /// Axes a reader expects along the bottom, the most usual first.
 constexpr std::array<std::string_view, 10> main_axes = {
     "size",  "bytes", "max_concurrency", "concurrency", "request_rate",
     "shape", "batch", "batch_size",      "n",           "launches"};
-
-/// Metrics that stand for a benchmark that reports dozens.
-constexpr std::array<std::string_view, 14> headline_metrics = {"busbw",
-                                                               "bandwidth",
-                                                               "bandwidth_average",
-                                                               "output_throughput",
-                                                               "request_throughput",
-                                                               "total_token_throughput",
-                                                               "mean_ttft",
-                                                               "p99_ttft",
-                                                               "mean_tpot",
-                                                               "p99_tpot",
-                                                               "mean_e2el",
-                                                               "p99_e2el",
-                                                               "mean_itl",
-                                                               "tokens_per_second"};
 
 struct Entry {
   std::size_t environment;
@@ -266,28 +252,17 @@ std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes) {
 std::vector<Panel> panels_of(const std::vector<Environment>& environments) {
   using Group = std::tuple<std::string, std::string, std::string>;  // benchmark, metric, unit
   std::map<Group, std::vector<Entry>> groups;
-  std::map<std::string, std::vector<std::string>> metrics;
+  std::map<std::string, std::set<std::string>> metrics;
   for (std::size_t i = 0; i < environments.size(); ++i) {
     for (const Series& series : environments[i].results.series) {
       groups[{series.benchmark, series.key.metric, series.unit}].push_back({i, &series});
-      auto& of_benchmark = metrics[series.benchmark];
-      if (std::find(of_benchmark.begin(), of_benchmark.end(), series.key.metric) ==
-          of_benchmark.end()) {
-        of_benchmark.push_back(series.key.metric);
-      }
+      metrics[series.benchmark].insert(series.key.metric);
     }
   }
-  const auto is_headline = [](std::string_view metric) {
-    return std::find(headline_metrics.begin(), headline_metrics.end(), metric) !=
-           headline_metrics.end();
-  };
   std::vector<Panel> panels;
   for (const auto& [group, entries] : groups) {
     const auto& [benchmark, metric, unit] = group;
-    const auto& all = metrics[benchmark];
-    const bool choice =
-        all.size() > most_metrics && std::any_of(all.begin(), all.end(), is_headline);
-    if (choice && !is_headline(metric)) continue;
+    if (!is_shown(metric, metrics[benchmark])) continue;
     for (Panel& panel : panels_of_group(entries, environments.size() > 1)) {
       panels.push_back(std::move(panel));
     }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "report/charts.h"
 #include "report/display.h"
+#include "report/metric_choice.h"
 
 namespace assay::report {
 namespace {
@@ -86,7 +88,10 @@ std::vector<Chart> ratio_charts(const Comparison& comparison) {
     groups[{cell.benchmark, cell.key.metric}].push_back(&cell);
   }
   std::vector<Chart> charts;
+  std::map<std::string, std::set<std::string>> metrics;
+  for (const auto& group : groups) metrics[group.first.first].insert(group.first.second);
   for (auto& [name, cells] : groups) {
+    if (!is_shown(name.second, metrics[name.first])) continue;
     std::stable_sort(cells.begin(), cells.end(),
                      [](const auto* a, const auto* b) { return comes_before(a->axes, b->axes); });
     for (std::size_t first = 0; first < cells.size(); first += most_rows) {
