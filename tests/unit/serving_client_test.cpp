@@ -152,9 +152,9 @@ TEST(LoadBalancer, SpreadsAsItSays) {
   least.done(1);
   EXPECT_EQ(least.choose(), 1u);
 
-  Balancer random(Balance::random, 4, 7);
+  Balancer balance_random(Balance::random, 4, 7);
   std::vector<int> counts(4);
-  for (int i = 0; i < 4000; ++i) ++counts[random.choose()];
+  for (int i = 0; i < 4000; ++i) ++counts[balance_random.choose()];
   for (const int count : counts) EXPECT_NEAR(count, 1000, 120);
 }
 
