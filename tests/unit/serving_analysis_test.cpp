@@ -238,7 +238,7 @@ TEST(ServingAnalysis, TargetsAndTheirImbalance) {
 }
 
 TEST(ServingVerdict, ValidWhereNothingIsWrong) {
-  const Verdict verdict = analyse(steady_logs(1000, 4), {}).verdict;
+  const LoadVerdict verdict = analyse(steady_logs(1000, 4), {}).verdict;
   EXPECT_TRUE(verdict.valid());
   EXPECT_THAT(verdict.warnings, IsEmpty());
 }
@@ -280,7 +280,7 @@ TEST(ServingVerdict, FailuresAndWarnings) {
   logs[0].prompt_tokens = 11;
   logs[1].counted = false;
   logs[1].output_tokens = 1;  // not known to be short
-  const Verdict verdict = analyse(logs, {}).verdict;
+  const LoadVerdict verdict = analyse(logs, {}).verdict;
   EXPECT_THAT(verdict.void_reasons, ElementsAre("3 of 5 requests failed"));
   EXPECT_THAT(verdict.warnings,
               ElementsAre("3 of 5 requests ended broken",

@@ -16,11 +16,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 ServerSettings engine_settings() {
   Deployment deployment;
@@ -56,7 +51,7 @@ TEST(SimServer, AStreamHasItsTokensItsUsageAndItsEnd) {
 TEST(SimServer, FixedTimesAreExactHoweverManyStreams) {
   const RunningServer server(fixed_settings(0.1, 0.01));
   std::vector<std::unique_ptr<Client>> clients;
-  const auto begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 50; ++i) {
     clients.push_back(std::make_unique<Client>(server.port()));
     clients.back()->send(

@@ -98,7 +98,8 @@ struct TargetResult {
   double mean_ttft = 0, mean_e2el = 0;
 };
 
-struct Verdict {
+/// Whether a run may be believed.
+struct LoadVerdict {
   std::vector<std::string> void_reasons;  ///< none: the run is valid
   std::vector<std::string> warnings;
 
@@ -130,7 +131,7 @@ struct ServingResult {
   std::vector<TargetResult> targets;  ///< by number
   double imbalance = 1;               ///< most requests of a target over their mean
   ClientHealth client;
-  Verdict verdict;
+  LoadVerdict verdict;
 };
 
 }  // namespace assay

@@ -9,7 +9,7 @@ constexpr double longest_lag = 1e-3, most_lag_share = 0.05, most_cpu_share = 0.8
 constexpr double longest_identity_error = 1e-3;
 constexpr std::size_t enough_for_p99 = 1000;  // ten values above it
 
-void judge_client(Verdict& verdict, const ServingResult& result) {
+void judge_client(LoadVerdict& verdict, const ServingResult& result) {
   const double lag = result.send_lag.p99;
   if (lag > longest_lag && lag > most_lag_share * result.ttft.median) {
     verdict.void_reasons.push_back(fmt::format(
@@ -25,7 +25,7 @@ void judge_client(Verdict& verdict, const ServingResult& result) {
   }
 }
 
-void judge_replies(Verdict& verdict, const RequestCounts& counts, double most_spoilt) {
+void judge_replies(LoadVerdict& verdict, const RequestCounts& counts, double most_spoilt) {
   const std::size_t replies = counts.completed + counts.empty;
   if (counts.failed > counts.completed) {
     verdict.void_reasons.push_back(
@@ -43,7 +43,7 @@ void judge_replies(Verdict& verdict, const RequestCounts& counts, double most_sp
   }
 }
 
-void warn(Verdict& verdict, const ServingResult& result) {
+void warn(LoadVerdict& verdict, const ServingResult& result) {
   const RequestCounts& counts = result.counts;
   const auto add = [&](std::string text) { verdict.warnings.push_back(std::move(text)); };
   for (std::size_t i = 0; i < counts.by_end.size(); ++i) {
@@ -71,8 +71,8 @@ void warn(Verdict& verdict, const ServingResult& result) {
 
 }  // namespace
 
-Verdict verdict_of(const ServingResult& result, const AnalysisSettings& settings) {
-  Verdict verdict;
+LoadVerdict verdict_of(const ServingResult& result, const AnalysisSettings& settings) {
+  LoadVerdict verdict;
   judge_client(verdict, result);
   judge_replies(verdict, result.counts, settings.most_spoilt);
   warn(verdict, result);

@@ -8,6 +8,6 @@ namespace assay {
 /// Of a result that is otherwise complete. Void: the client was the limit (send lag p99 above 1 ms
 /// and above 5% of the median TTFT, or its threads computed more than 80% of their time), more
 /// requests failed than completed, too many replies are empty or short, or none has a token.
-Verdict verdict_of(const ServingResult& result, const AnalysisSettings& settings);
+LoadVerdict verdict_of(const ServingResult& result, const AnalysisSettings& settings);
 
 }  // namespace assay
