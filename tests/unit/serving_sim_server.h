@@ -9,12 +9,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <thread>
 
 #include "serving/simulator/server.h"
 
 namespace assay::simulator {
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 inline ServerSettings fixed_settings(double ttft = 0.02, double itl = 0.005) {
   ServerSettings settings;
