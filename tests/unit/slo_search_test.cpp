@@ -129,6 +129,18 @@ TEST(SloSearch, FindsACliff) {
   }
 }
 
+TEST(SloSearch, DoesNotCreepTowardsACliffBehindAPlain) {
+  // The fit always sees the root just above the rate that passed.
+  ModelServer server;
+  server.used = [](double rate) { return rate < 95 ? 0.99 : 30; };
+  RateSearchSettings settings;
+  settings.precision = 0.01;
+  const SearchResult result = search(server, settings).result;
+  ASSERT_EQ(result.end, End::found);
+  EXPECT_THAT(result.passed->rate, AllOf(Ge(95 / 1.012), Le(95.0)));
+  EXPECT_LE(result.probes, 18u);
+}
+
 TEST(SloSearch, SaysWhenOneRequestInFlightIsTooSlowAlready) {
   ModelServer server;
   server.used = [](double) { return 1.2; };
