@@ -105,10 +105,10 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   return outcome;
 }
 
-LoadPoint point_of(const FindRate& find, std::size_t servers, const Probe& probe) {
+LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& probe) {
   constexpr double closed = std::numeric_limits<double>::infinity();
-  if (probe.kind == Probe::Kind::single) return {closed, 1, fewest_requests};
-  if (probe.kind == Probe::Kind::full) {
+  if (probe.kind == RateProbe::Kind::single) return {closed, 1, fewest_requests};
+  if (probe.kind == RateProbe::Kind::full) {
     const std::size_t in_flight =
         find.in_flight > 0 ? find.in_flight : in_flight_each * std::max<std::size_t>(servers, 1);
     return {closed, in_flight, std::min(10 * in_flight, most_requests)};
@@ -122,25 +122,25 @@ LoadPoint point_of(const FindRate& find, std::size_t servers, const Probe& probe
 
 /// Every probe has other prompts and arrivals. Closed loops, whose speed is not known before, end
 /// by the clock.
-LoadRequest request_of(const FindRate& find, const LoadRequest& request, const Probe& probe) {
+LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
   settings.prompts.seed += probe.number;
   settings.plan.seed = settings.analysis.seed = settings.prompts.seed;
-  if (probe.kind != Probe::Kind::at_rate && settings.plan.send_seconds <= 0) {
+  if (probe.kind != RateProbe::Kind::at_rate && settings.plan.send_seconds <= 0) {
     settings.plan.send_seconds = find.seconds;
   }
   return asked;
 }
 
-std::string label_of(const Probe& probe, const LoadPoint& point) {
+std::string label_of(const RateProbe& probe, const LoadPoint& point) {
   return fmt::format("[probe {}{}] {}", probe.number + 1,
                      probe.repeat > 0 ? fmt::format(", repeat {}", probe.repeat) : "",
                      text_of(point));
 }
 
-std::string judged_text(const FindRate& find, const Probe& probe, const ProbeOutcome& outcome) {
-  if (probe.kind == Probe::Kind::full) {
+std::string judged_text(const FindRate& find, const RateProbe& probe, const ProbeOutcome& outcome) {
+  if (probe.kind == RateProbe::Kind::full) {
     return fmt::format("  => at most about {} req/s\n", format_significant(outcome.throughput));
   }
   const std::string breach = breach_of(find, outcome.used, outcome.fault);

@@ -18,7 +18,7 @@ constexpr std::array<AmdLimits, 5> amd = {{
 
 // Table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
 // Barriers limit from 9.0 on (CUDA's cuda_occupancy.h).
-constexpr std::array<NvidiaLimits, 13> nvidia = {{
+constexpr std::array<NvidiaLimits, 13> nvidia_limits = {{
     {"sm_70", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
     {"sm_72", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
     {"sm_75", 7, 32, 16, 0, 64 * KiB, 64 * KiB},
@@ -52,7 +52,7 @@ const NvidiaLimits* find_nvidia(std::string_view arch) {
   }
   // sm_90a, sm_100f: more instructions, the same resources.
   if (name.ends_with('a') || name.ends_with('f')) name.pop_back();
-  for (const NvidiaLimits& limits : nvidia) {
+  for (const NvidiaLimits& limits : nvidia_limits) {
     if (limits.arch == name) return &limits;
   }
   return nullptr;
@@ -61,7 +61,7 @@ const NvidiaLimits* find_nvidia(std::string_view arch) {
 std::string known_archs() {
   std::string names;
   for (const AmdLimits& limits : amd) names += std::string(limits.arch) + ", ";
-  for (const NvidiaLimits& limits : nvidia) names += std::string(limits.arch) + ", ";
+  for (const NvidiaLimits& limits : nvidia_limits) names += std::string(limits.arch) + ", ";
   names.resize(names.size() - 2);
   return names;
 }

@@ -143,17 +143,17 @@ std::optional<double> RateSearch::next_rate() const {
   return four_digits(between(passed->rate, failed->rate));
 }
 
-std::optional<Probe> RateSearch::proposed() const {
-  Probe probe;
+std::optional<RateProbe> RateSearch::proposed() const {
+  RateProbe probe;
   probe.number = probes_;
   // The first requests may meet a cold server: only a second miss counts.
   if (singles_.empty() || (singles_.size() == 1 && !singles_.back().passes())) return probe;
   if (is_unreachable()) return std::nullopt;
   if (!full_) {
-    probe.kind = Probe::Kind::full;
+    probe.kind = RateProbe::Kind::full;
     return probe;
   }
-  probe.kind = Probe::Kind::at_rate;
+  probe.kind = RateProbe::Kind::at_rate;
   if (const auto rate = next_rate()) {
     probe.rate = *rate;
     return probe;
@@ -165,7 +165,7 @@ std::optional<Probe> RateSearch::proposed() const {
   return probe;
 }
 
-std::optional<Probe> RateSearch::next() const {
+std::optional<RateProbe> RateSearch::next() const {
   return probes_ < settings_.most_probes ? proposed() : std::nullopt;
 }
 
@@ -175,9 +175,9 @@ void RateSearch::add(const ProbeOutcome& outcome) {
   ++probes_;
   was_void_ = outcome.is_void && !was_void_;
   if (was_void_) return;
-  if (probe->kind == Probe::Kind::single) {
+  if (probe->kind == RateProbe::Kind::single) {
     singles_.push_back(outcome);
-  } else if (probe->kind == Probe::Kind::full) {
+  } else if (probe->kind == RateProbe::Kind::full) {
     full_ = outcome;
   } else {
     remember(probe->rate, outcome);

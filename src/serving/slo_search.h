@@ -27,7 +27,7 @@ struct RateSearchSettings {
 
 /// What to run next. Every probe needs a seed of its own: repeats with the same arrivals would
 /// agree with each other more than with the truth, and a prefix cache would know the prompts.
-struct Probe {
+struct RateProbe {
   enum class Kind {
     single,   ///< closed loop, one request in flight
     full,     ///< closed loop, as many in flight as the servers may get
@@ -80,7 +80,7 @@ class RateSearch {
   explicit RateSearch(const RateSearchSettings& settings) : settings_(settings) {}
 
   /// What to run; empty: nothing, the search has ended.
-  std::optional<Probe> next() const;
+  std::optional<RateProbe> next() const;
   /// Of the probe that next() last proposed.
   void add(const ProbeOutcome& outcome);
   /// Of what is known so far.
@@ -109,7 +109,7 @@ class RateSearch {
   /// A rate not tried yet; empty: the boundary is known to the precision, or there is none.
   std::optional<double> next_rate() const;
   /// next() without the limit on probes.
-  std::optional<Probe> proposed() const;
+  std::optional<RateProbe> proposed() const;
   void remember(double rate, const ProbeOutcome& outcome);
 
   RateSearchSettings settings_;

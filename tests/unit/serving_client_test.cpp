@@ -164,11 +164,11 @@ TEST(LoadSockets, TooManyAreForeseen) {
   const Status files = check_sockets(limits, 2000, 1);
   ASSERT_FALSE(files.ok());
   EXPECT_THAT(files.error().message, HasSubstr("ulimit"));
-  const SocketLimits many{1'000'000, 28000};
-  const Status ports = check_sockets(many, 40000, 1);
+  const SocketLimits plenty{1'000'000, 28000};
+  const Status ports = check_sockets(plenty, 40000, 1);
   ASSERT_FALSE(ports.ok());
   EXPECT_THAT(ports.error().message, HasSubstr("local ports"));
-  EXPECT_TRUE(check_sockets(many, 40000, 2).ok());
+  EXPECT_TRUE(check_sockets(plenty, 40000, 2).ok());
 }
 
 TEST(LoadTimingError, IsTheDistanceFromWhatWasKept) {

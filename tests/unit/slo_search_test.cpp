@@ -20,15 +20,15 @@ using End = SearchResult::End;
 
 /// A server as the search sees it.
 struct ModelServer {
-  double capacity = 100;                           ///< requests per second
-  std::function<double(double rate)> used;         ///< of the target; at rate 0 with one in flight
-  double noise = 0;                                ///< lognormal, of `used`
-  std::function<bool(const Probe&)> is_void = {};  ///< probes that the client spoilt
+  double capacity = 100;                    ///< requests per second
+  std::function<double(double rate)> used;  ///< of the target; at rate 0 with one in flight
+  double noise = 0;                         ///< lognormal, of `used`
+  std::function<bool(const RateProbe&)> is_void = {};  ///< probes that the client spoilt
 };
 
-ProbeOutcome answer(const ModelServer& server, const Probe& probe, Random& random) {
-  const bool open = probe.kind == Probe::Kind::at_rate;
-  const bool full = probe.kind == Probe::Kind::full;
+ProbeOutcome answer(const ModelServer& server, const RateProbe& probe, Random& random) {
+  const bool open = probe.kind == RateProbe::Kind::at_rate;
+  const bool full = probe.kind == RateProbe::Kind::full;
   ProbeOutcome outcome;
   const double rate = open ? probe.rate : full ? 1e9 : 0;
   outcome.throughput = open   ? std::min(probe.rate, server.capacity)
@@ -45,7 +45,7 @@ ProbeOutcome answer(const ModelServer& server, const Probe& probe, Random& rando
 
 struct Searched {
   SearchResult result;
-  std::vector<Probe> probes;
+  std::vector<RateProbe> probes;
 };
 
 Searched search(const ModelServer& server, const RateSearchSettings& settings = {},
@@ -195,13 +195,13 @@ TEST(SloSearch, SaturationIsAFailureWhateverTheLatency) {
 
 TEST(SloSearch, AVoidRunIsRunAgainOnce) {
   ModelServer server = queue(3);
-  server.is_void = [](const Probe& probe) { return probe.number == 2; };
+  server.is_void = [](const RateProbe& probe) { return probe.number == 2; };
   const Searched once = search(server);
   EXPECT_EQ(once.probes[2].rate, once.probes[3].rate);
   EXPECT_EQ(once.probes.size(), search(queue(3)).probes.size() + 1);
   EXPECT_EQ(once.result.passed->rate, search(queue(3)).result.passed->rate);
 
-  server.is_void = [](const Probe& probe) { return probe.rate > 30; };
+  server.is_void = [](const RateProbe& probe) { return probe.rate > 30; };
   const SearchResult always = search(server).result;
   ASSERT_EQ(always.end, End::found);
   EXPECT_THAT(always.passed->rate, AllOf(Ge(30 / 1.052), Le(30.0)));
@@ -248,7 +248,7 @@ TEST(SloSearch, AVoidRepeatFailsButItsLatenciesSayNothing) {
     return runs == 3 || runs == 4 ? 30 : 0.8;
   };
   // The second repeat, and that again.
-  server.is_void = [](const Probe& probe) { return probe.number == 5 || probe.number == 6; };
+  server.is_void = [](const RateProbe& probe) { return probe.number == 5 || probe.number == 6; };
   RateSearchSettings settings;
   settings.precision = 1;
   const Searched searched = search(server, settings);
@@ -273,12 +273,12 @@ TEST(SloSearch, AlwaysEnds) {
     ModelServer server;
     server.used = [&](double) { return std::exp(3 * chaos.normal()); };
     server.capacity = std::exp(10 * chaos.normal());
-    server.is_void = [&](const Probe&) { return chaos.uniform() < 0.3; };
+    server.is_void = [&](const RateProbe&) { return chaos.uniform() < 0.3; };
     RateSearchSettings settings;
     settings.precision = 0.01;
     const Searched searched = search(server, settings, seed);
     EXPECT_LE(searched.probes.size(), settings.most_probes);
-    for (const Probe& probe : searched.probes) EXPECT_TRUE(std::isfinite(probe.rate));
+    for (const RateProbe& probe : searched.probes) EXPECT_TRUE(std::isfinite(probe.rate));
   }
   ModelServer dead;
   dead.used = [](double) { return 0.5; };

@@ -20,7 +20,7 @@ class ConversationPrompts final : public Prompts {
   bool follows(std::size_t index) const override { return index % settings_.turns > 0; }
 
   Prompt at(std::size_t index) const override {
-    Random body = stream_of(settings_.seed, Stream::body, index);
+    Random body = stream_of(settings_.seed, RandomStream::body, index);
     Prompt prompt;
     prompt.conversation = index / settings_.turns;
     prompt.turn = index % settings_.turns;

@@ -17,7 +17,7 @@ class PrefixPrompts final : public Prompts {
     // Every prefix equally often, as vLLM has it: what does not divide is left out.
     order_.resize(settings.count / settings.prefixes * settings.prefixes);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
-    Random random = stream_of(settings.seed, Stream::order, 0);
+    Random random = stream_of(settings.seed, RandomStream::order, 0);
     for (std::size_t i = order_.size(); i > 1; --i) {
       std::swap(order_[i - 1], order_[random_index(i, random)]);
     }
@@ -32,8 +32,8 @@ class PrefixPrompts final : public Prompts {
     prompt.conversation = index;
     prompt.tokens = settings_.prefix_tokens + settings_.input_tokens;
     prompt.output_tokens = settings_.output_tokens.value_or(default_output_tokens);
-    Random prefix = stream_of(settings_.seed, Stream::prefix, place % settings_.prefixes);
-    Random suffix = stream_of(settings_.seed, Stream::body, place);
+    Random prefix = stream_of(settings_.seed, RandomStream::prefix, place % settings_.prefixes);
+    Random suffix = stream_of(settings_.seed, RandomStream::body, place);
     append_ids(prompt.ids, settings_.prefix_tokens, range_, prefix);
     append_ids(prompt.ids, settings_.input_tokens, range_, suffix);
     return prompt;

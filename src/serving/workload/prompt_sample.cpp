@@ -17,7 +17,7 @@ class PromptSample final : public Prompts {
   std::size_t size() const override { return count_; }
 
   Prompt at(std::size_t index) const override {
-    Random random = stream_of(seed_, Stream::choice, index);
+    Random random = stream_of(seed_, RandomStream::choice, index);
     Prompt prompt = drawn_[index < drawn_.size() ? index : random_index(drawn_.size(), random)];
     prompt.conversation = index;
     return prompt;
@@ -34,7 +34,7 @@ class PromptSample final : public Prompts {
 Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
                                                 const ReadPrompt& read) {
   JsonObjects objects = TRY(JsonObjects::open(settings.file));
-  Random random = stream_of(settings.seed, Stream::order, 0);
+  Random random = stream_of(settings.seed, RandomStream::order, 0);
   std::vector<Prompt> drawn;
   std::size_t seen = 0, eligible = 0, bytes = 0;
   while (auto object = TRY(objects.next())) {

@@ -15,7 +15,7 @@ class RandomPrompts final : public Prompts {
   std::size_t size() const override { return settings_.count; }
 
   Prompt at(std::size_t index) const override {
-    Random lengths = stream_of(settings_.seed, Stream::lengths, index);
+    Random lengths = stream_of(settings_.seed, RandomStream::lengths, index);
     Prompt prompt;
     prompt.conversation = index;
     const std::uint64_t input =
@@ -23,8 +23,8 @@ class RandomPrompts final : public Prompts {
     prompt.output_tokens = random_length(settings_.output_tokens.value_or(default_output_tokens),
                                          settings_.output_spread, lengths);
     prompt.tokens = settings_.prefix_tokens + input;
-    Random prefix = stream_of(settings_.seed, Stream::prefix, 0);
-    Random body = stream_of(settings_.seed, Stream::body, index);
+    Random prefix = stream_of(settings_.seed, RandomStream::prefix, 0);
+    Random body = stream_of(settings_.seed, RandomStream::body, index);
     if (settings_.words_per_token > 0) {
       prompt.text = text_of(settings_.prefix_tokens, prefix);
       if (!prompt.text.empty()) prompt.text += ' ';

@@ -11,10 +11,10 @@ namespace assay {
 
 /// What random numbers are for: each has streams of its own, so that one more prefix token does not
 /// change all lengths.
-enum class Stream : std::uint64_t { lengths = 1, body, prefix, block, order, choice };
+enum class RandomStream : std::uint64_t { lengths = 1, body, prefix, block, order, choice };
 
 /// The stream of that seed, purpose and index.
-Random stream_of(std::uint64_t seed, Stream purpose, std::uint64_t index);
+Random stream_of(std::uint64_t seed, RandomStream purpose, std::uint64_t index);
 
 /// Token ids that every server takes as ordinary text: first <= id < end.
 struct TokenRange {

@@ -34,12 +34,12 @@ class TracePrompts final : public Prompts {
     prompt.output_tokens = row.output_tokens;
     prompt.ids.reserve(row.input_tokens);
     for (const std::uint64_t hash : row.hashes) {
-      Random block = stream_of(seed_, Stream::block, hash);
+      Random block = stream_of(seed_, RandomStream::block, hash);
       const std::uint64_t left = row.input_tokens - prompt.ids.size();
       append_ids(prompt.ids, std::min(block_tokens_, left), range_, block);
     }
     // What no hash stands for is like nothing else.
-    Random body = stream_of(seed_, Stream::body, index);
+    Random body = stream_of(seed_, RandomStream::body, index);
     append_ids(prompt.ids, row.input_tokens - prompt.ids.size(), range_, body);
     return prompt;
   }
