@@ -76,7 +76,8 @@ YAML
 
 # CMake finds the new files by their place; without the precompiled header, which takes longer to
 # build than these files need.
-cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
+type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
+cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_BUILD_TYPE="$type" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
 new="CMakeFiles/assay_measuring.dir/src/benchmarks/newcomer.cpp.o
   CMakeFiles/assay_measuring.dir/src/backends/newfolder/backend.cpp.o
@@ -94,7 +95,7 @@ linked=()
 for object in $objects; do
   if [ -f "$object" ]; then linked+=("$object"); else linked+=("$build/$object"); fi
 done
-c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lm -pthread -ldl
+c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lssl -lcrypto -lm -pthread -ldl
 
 # shows TEXT COMMAND...: the output holds the line. (A pipe to grep -q could end in SIGPIPE.)
 shows() {

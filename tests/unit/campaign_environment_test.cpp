@@ -227,6 +227,7 @@ TEST(ShellWords, OfACommandAsOneText) {
       split_shell_words(" serve  --port {port}\t'a \"b\\'\"c \\\"d\\e\"f\\ g '' $X;*");
   ASSERT_TRUE(words.ok());
   EXPECT_THAT(*words, ElementsAre("serve", "--port", "{port}", "a \"b\\c \"d\\ef g", "", "$X;*"));
+  EXPECT_THAT(*split_shell_words("'a\\\\b'"), ElementsAre("a\\\\b"));
   EXPECT_TRUE(split_shell_words("  ")->empty());
   for (const char* open : {"a 'b", "a \"b'", "\"a\\\""}) {
     EXPECT_FALSE(split_shell_words(open).ok()) << open;
