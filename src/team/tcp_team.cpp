@@ -99,11 +99,13 @@ class TcpTeam final : public Team {
     if (Clock::now() - polled_ > waiting_window) wait_began_ = Clock::now();
     polled_ = Clock::now();
     if (trouble_) return *trouble_;
-    if (seconds_since(wait_began_) <= patience_.step_seconds) return {};
+    // Rank 0 gives up first: it hears all ranks, and knows who is not waiting like this one.
+    const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
+    if (seconds_since(wait_began_) <= patience) return {};
     const std::string text =
         fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
-                    name_of(members_[static_cast<std::size_t>(rank_)]), patience_.step_seconds,
-                    step_, rank_ == 0 ? busy_ranks() : "");
+                    name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_,
+                    rank_ == 0 ? busy_ranks() : "");
     lock.unlock();
     fail(text);
     return failure();
