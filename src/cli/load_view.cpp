@@ -51,7 +51,7 @@ std::string latencies_text(const ServingResult& result, std::size_t width, const
   add_latency(table, "E2EL", result.e2el);
   add_latency(table, "TTFT from schedule", result.ttft_scheduled);
   add_latency(table, "E2EL from schedule", result.e2el_scheduled);
-  return table.render(width, style);
+  return table.empty() ? "" : table.render(width, style);
 }
 
 std::string rates_text(const ServingResult& result) {
