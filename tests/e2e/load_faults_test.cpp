@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 struct Fault {
   const char* name;
-  int completed, failed, empty;  ///< of 12 requests
+  int completed, failed, empty;  ///< of 4 requests
   const char* said;              ///< somewhere in the result
 };
 
@@ -23,7 +23,7 @@ TEST_P(LoadFaults, AreCountedForWhatTheyAre) {
   const Fault fault = GetParam();
   const std::string server = fmt::format(
       "'{}' serve-sim --port {{port}} --ttft 5ms --itl 1ms --fault {}", ASSAY_BINARY, fault.name);
-  Process process({"load", "--spawn", server, "--max-concurrency", "12", "--requests", "12",
+  Process process({"load", "--spawn", server, "--max-concurrency", "4", "--requests", "4",
                    "--input", "8", "--output-tokens", "6", "--timeout",
                    fault.name == std::string("hang") ? "1s" : "60s", "--out", "-"});
   const Outcome outcome = process.wait();
@@ -44,18 +44,18 @@ TEST_P(LoadFaults, AreCountedForWhatTheyAre) {
 
 INSTANTIATE_TEST_SUITE_P(
     EachKind, LoadFaults,
-    testing::Values(Fault{"reset", 0, 12, 0, "12 of 12 requests ended broken"},
-                    Fault{"http500", 0, 12, 0, "12 of 12 requests ended refused"},
-                    Fault{"http429", 0, 12, 0, "12 of 12 requests ended refused"},
-                    Fault{"hang", 0, 12, 0, "12 of 12 requests ended silent"},
-                    Fault{"utf8", 12, 0, 0, "12 of 12 requests"},
-                    Fault{"merged", 12, 0, 0, "12 of 12 requests"},
-                    Fault{"split", 12, 0, 0, "12 of 12 requests"},
-                    Fault{"nodone", 0, 12, 0, "12 of 12 requests ended unfinished"},
-                    Fault{"nousage", 12, 0, 0, "did not count the tokens of 12 replies"},
-                    Fault{"empty", 0, 0, 12, "12 of 12 replies are empty"},
-                    Fault{"short", 12, 0, 0, "12 shorter than asked"},
-                    Fault{"long", 12, 0, 0, "12 of 12 requests"}),
+    testing::Values(Fault{"reset", 0, 4, 0, "4 of 4 requests ended broken"},
+                    Fault{"http500", 0, 4, 0, "4 of 4 requests ended refused"},
+                    Fault{"http429", 0, 4, 0, "4 of 4 requests ended refused"},
+                    Fault{"hang", 0, 4, 0, "4 of 4 requests ended silent"},
+                    Fault{"utf8", 4, 0, 0, "4 of 4 requests"},
+                    Fault{"merged", 4, 0, 0, "4 of 4 requests"},
+                    Fault{"split", 4, 0, 0, "4 of 4 requests"},
+                    Fault{"nodone", 0, 4, 0, "4 of 4 requests ended unfinished"},
+                    Fault{"nousage", 4, 0, 0, "did not count the tokens of 4 replies"},
+                    Fault{"empty", 0, 0, 4, "4 of 4 replies are empty"},
+                    Fault{"short", 4, 0, 0, "4 shorter than asked"},
+                    Fault{"long", 4, 0, 0, "4 of 4 requests"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
