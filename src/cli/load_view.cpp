@@ -140,18 +140,19 @@ void LoadProgress::show(const LoadState& state) {
   const auto per_second = [&](std::uint64_t count, std::uint64_t before) {
     return seconds > 0 ? static_cast<double>(count - std::min(count, before)) / seconds : 0;
   };
-  const std::string rates = fmt::format(
-      "{}  {} in flight  {}  {}{}  {} failed", label_, state.in_flight,
-      rate_text(per_second(state.ended, before_.ended), "req/s"),
-      rate_text(per_second(state.events, before_.events), "events/s"),
-      state.last_ttft < 0 ? "" : "  TTFT " + format_seconds(state.last_ttft), state.failed);
   Progress progress;
   progress.done = state.ended;
   progress.total = state.total;
   progress.elapsed_seconds = state.seconds;
-  progress.label = rates;
-  const auto width = static_cast<std::size_t>(terminal_.error_width());
-  terminal_.note("\r\x1b[K" + progress_line(progress, width, terminal_.error_style()));
+  // What matters most comes first: a narrow terminal cuts the end off.
+  const std::string line = fmt::format(
+      "{}  {}/{}  {} left{}  {}  {}{}  {} in flight", label_, state.ended, state.total,
+      format_clock(seconds_left(progress)),
+      state.failed > 0 ? fmt::format("  {} failed", state.failed) : "",
+      rate_text(per_second(state.ended, before_.ended), "req/s"),
+      rate_text(per_second(state.events, before_.events), "tokens/s"),
+      state.last_ttft < 0 ? "" : "  TTFT " + format_seconds(state.last_ttft), state.in_flight);
+  terminal_.note("\r\x1b[K" + shorten(line, static_cast<std::size_t>(terminal_.error_width()) - 1));
   drawn_ = true;
   shown_ = now;
   before_ = state;

@@ -11,7 +11,8 @@
 
 namespace assay::cli {
 
-/// "[####------]  412/1000  0:21 left  32 in flight  9.9 req/s  2.1k tok/s  TTFT 120 ms  0 failed"
+/// "[1/3] 16 req/s  412/1000  0:21 left  9.9 req/s  2141 tokens/s  TTFT 120 ms  32 in flight", in
+/// place, where standard error is a terminal.
 class LoadProgress {
  public:
   LoadProgress(Terminal& terminal, std::string label)
