@@ -7,12 +7,6 @@
 namespace assay {
 namespace {
 
-struct Free {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-};
-
 std::string_view bytes_of(PCRE2_SPTR text) {
   return reinterpret_cast<const char*>(text);
 }
@@ -24,6 +18,11 @@ PCRE2_SPTR units_of(std::string_view text) {
 }  // namespace
 
 struct Pattern::Compiled {
+  struct Free {
+    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+  };
   std::unique_ptr<pcre2_code, Free> code;
   std::unique_ptr<pcre2_match_data, Free> match;
   std::unique_ptr<pcre2_match_context, Free> context;
