@@ -336,7 +336,7 @@ TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
     const RequestLog& log = outcome.logs[static_cast<std::size_t>(i)];
     EXPECT_DOUBLE_EQ(log.scheduled, 0.01 * i);
     EXPECT_DOUBLE_EQ(log.due, log.scheduled);
-    EXPECT_NEAR(log.sent, log.scheduled, 0.05);
+    EXPECT_NEAR(log.sent, log.scheduled, 0.15);  // a thinned load would be 0.3 s late
   }
 }
 
@@ -352,7 +352,7 @@ TEST(LoadRun, ACapOnARateShowsTheQueue) {
   const RequestLog& last = outcome.logs[3];
   EXPECT_EQ(last.scheduled, 0);
   EXPECT_GE(last.due, 0.15);
-  EXPECT_NEAR(last.sent, last.due, 0.02);
+  EXPECT_NEAR(last.sent, last.due, 0.1);
 }
 
 TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
