@@ -9,6 +9,7 @@
 
 #include "campaign/unit_output.h"
 #include "core/hash.h"
+#include "core/own_binary.h"
 #include "core/program.h"
 #include "device/cache_folder.h"
 #include "measure/runner.h"
@@ -97,8 +98,7 @@ LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const fs::path& folder) {
   static const GpuAccess gpus = gpu_access();
   LaunchContext context;
-  std::error_code error;
-  context.binary = fs::read_symlink("/proc/self/exe", error);
+  if (const auto binary = own_binary()) context.binary = *binary;
   context.environment = plan.environments[member.index].name;
   context.unit =
       fmt::format("assay-{}-{}", sha256_hex(folder.string()).substr(0, 8), member.environment);

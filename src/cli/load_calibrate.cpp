@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
@@ -11,6 +10,7 @@
 #include "cli/load_spawn.h"
 #include "cli/load_view.h"
 #include "cli/table.h"
+#include "core/own_binary.h"
 #include "core/units.h"
 #include "serving/results/timing_error.h"
 #include "serving/server_facts.h"
@@ -55,14 +55,10 @@ std::optional<double> server_lag(const LoadRequest& request) {
 /// A server of its own for every step, so that its lag is the step's.
 Result<Step> measure(std::size_t streams, Terminal& terminal) {
   SpawnPlan plan;
-  plan.words = {std::filesystem::read_symlink("/proc/self/exe").string(),
-                "serve-sim",
-                "--port",
-                "{port}",
-                "--ttft",
-                fmt::format("{}ms", ttft * 1e3),
-                "--itl",
-                fmt::format("{}ms", itl * 1e3)};
+  plan.words = {TRY(own_binary()), "serve-sim",
+                "--port",          "{port}",
+                "--ttft",          fmt::format("{}ms", ttft * 1e3),
+                "--itl",           fmt::format("{}ms", itl * 1e3)};
   plan.timeout_seconds = 10;
   plan.logs = server_logs("-", "calibration");
   const auto servers = TRY(spawn_servers(plan, terminal));

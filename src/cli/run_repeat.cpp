@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "cli/table.h"
+#include "core/own_binary.h"
 #include "core/program.h"
 #include "statistics/summary.h"
 
@@ -26,10 +27,7 @@ struct Repeated {
 
 /// The words of one run: those of this command, without --repeat.
 Result<std::vector<std::string>> words_of(const Arguments& arguments) {
-  std::error_code error;
-  const auto binary = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
-  std::vector<std::string> words = {binary.string(), "run"};
+  std::vector<std::string> words = {TRY(own_binary()), "run"};
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
   for (const auto& [name, value] : arguments.options) {
     if (name == "--repeat" || name == "--json" || name == "--color") continue;

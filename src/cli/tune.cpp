@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/table.h"
 #include "cli/tune_serve.h"
+#include "core/own_binary.h"
 #include "core/program.h"
 #include "core/write_file.h"
 #include "device/backend.h"
@@ -167,8 +168,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   const auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
+  const auto binary = own_binary();
+  if (!binary.ok()) return report(terminal, binary.error());
   std::error_code error;
-  const std::string binary = fs::read_symlink("/proc/self/exe", error).string();
   fs::create_directories(request->folder, error);
   if (error) {
     terminal.complain(fmt::format("cannot create {}: {}", request->folder, error.message()));
@@ -179,7 +181,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   for (const Settings& settings : request->candidates) {
     terminal.note(fmt::format("[{}/{}] {}\n", trials.size() + 1, request->candidates.size(),
                               text_of(settings)));
-    trials.push_back(try_settings(run_words(*request, binary), settings, &interrupt_requested));
+    trials.push_back(try_settings(run_words(*request, *binary), settings, &interrupt_requested));
     if (interrupt_requested()) return exit_interrupted;
     if (trials.size() > 1 || !trials[0].speeds.empty()) continue;
     terminal.complain(
@@ -196,7 +198,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     return exit_ok;
   }
   terminal.note(fmt::format("proving {} on fresh runs\n", text_of(trials[best].settings)));
-  return prove(*request, trials[best].settings, binary, arguments, terminal);
+  return prove(*request, trials[best].settings, *binary, arguments, terminal);
 }
 
 const Command command = {

@@ -14,6 +14,7 @@
 #include "campaign/environment.h"
 #include "core/background_program.h"
 #include "core/child_process.h"
+#include "core/own_binary.h"
 #include "core/program.h"
 #include "core/units.h"
 #include "core/yaml_text.h"
@@ -117,11 +118,7 @@ StartedRanks::~StartedRanks() {
 }
 
 Status StartedRanks::start_here(const RankStart& start, int first, int count, int first_local) {
-  std::error_code error;
-  const std::string binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) {
-    return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
-  }
+  const std::string binary = TRY(own_binary());
   for (int i = 0; i < count; ++i) {
     ProgramStart program;
     program.words = {binary};
@@ -137,8 +134,7 @@ Status StartedRanks::start_here(const RankStart& start, int first, int count, in
 
 Status StartedRanks::start_there(const RankStart& start, int first, const HostSlots& slots) {
   LaunchContext context;
-  std::error_code error;
-  context.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  context.binary = TRY(own_binary());
   context.environment = slots.host;
   for (int i = 0; i < slots.ranks; ++i) {
     auto variables = variables_of(start, first + i, i);
