@@ -14,7 +14,7 @@ struct Cut {
   std::size_t stride, count;
 };
 
-/// A power of two, so that every odd step visits all regions.
+/// A power of two of them, so that every odd step visits all and no turn needs a division.
 Cut cut(std::size_t bytes, std::uint64_t least_total, std::size_t least_count) {
   const std::size_t stride =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
@@ -44,7 +44,7 @@ Result<ColdRegions> ColdRegions::create(Device& device, MemoryKind kind, std::si
 }
 
 std::byte* ColdRegions::region(std::uint64_t turn) const {
-  return buffer_.as<std::byte>() + (turn % count_ * step_) % count_ * stride_;
+  return buffer_.as<std::byte>() + (turn * step_ & (count_ - 1)) * stride_;
 }
 
 std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here) {

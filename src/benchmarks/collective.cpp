@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "benchmarks/benchmark.h"
@@ -17,8 +16,8 @@
 namespace assay {
 namespace {
 
-constexpr int most_launches = 20;  // of a sample: what a device's queue takes while it is held
 constexpr double sample_seconds = 20e-3;
+constexpr int most_graph_operations = 20;
 constexpr std::uint64_t graph_bytes = std::uint64_t{64} << 20;  // that the operations of one move
 
 class CollectiveCase final : public Case {
@@ -33,7 +32,7 @@ class CollectiveCase final : public Case {
         seed_(context.seed) {
     if (cell.graph) {
       const std::uint64_t fitting = graph_bytes / larger_bytes(shape_);
-      nodes_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, most_launches));
+      nodes_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, most_graph_operations));
     }
   }
 
@@ -95,9 +94,7 @@ class CollectiveCase final : public Case {
     return start_together(communicator_, barrier_, stream);
   }
   int launches_per_sample(double seconds) const override {
-    if (cell_.graph || !(seconds > 0)) return 1;
-    return static_cast<int>(
-        std::clamp(std::round(sample_seconds / seconds), 1.0, static_cast<double>(most_launches)));
+    return cell_.graph ? 1 : launches_for(communicator_, sample_seconds, seconds);
   }
   Status enqueue(Stream& stream) override {
     return cell_.graph ? stream.launch(*graph_) : run_next(stream);

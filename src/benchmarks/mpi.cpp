@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "benchmarks/benchmark.h"
 #include "benchmarks/cold_regions.h"
@@ -21,7 +20,6 @@ namespace {
 
 constexpr std::uint64_t most_outstanding = 64;                   // messages, as osu_bw has them
 constexpr std::uint64_t window_bytes = std::uint64_t{64} << 20;  // of large messages fewer do
-constexpr int most_launches = 20;  // of a sample: what a device's queue takes while it is held
 constexpr double sample_seconds = 2e-3;
 
 struct MessageCell {
@@ -97,9 +95,7 @@ class MessageCase final : public Case {
     return start_together(communicator_, barrier_, stream);
   }
   int launches_per_sample(double seconds) const override {
-    if (!(seconds > 0)) return 1;
-    return static_cast<int>(
-        std::clamp(std::round(sample_seconds / seconds), 1.0, static_cast<double>(most_launches)));
+    return launches_for(communicator_, sample_seconds, seconds);
   }
 
   Status enqueue(Stream& stream) override {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/suggest.h"
 #include "team/agreement.h"
 #include "team/team_wait.h"
@@ -44,6 +47,12 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
   barrier.receive = two_floats.as<float>() + 1;
   barrier.count = 1;
   return communicator.run(barrier, stream);
+}
+
+int launches_for(const Communicator& communicator, double sample_seconds, double seconds) {
+  if (!(seconds > 0)) return 1;
+  const double most = communicator.queues_on_stream() ? 20 : 10000;
+  return static_cast<int>(std::clamp(std::round(sample_seconds / seconds), 1.0, most));
 }
 
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {

@@ -42,6 +42,10 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
 /// that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
 
+/// Operations of `seconds` each that make a sample of about `sample_seconds`, 1 at least. A library
+/// that queues on a stream gets 20 at most, which is what a device's queue takes while it is held.
+int launches_for(const Communicator& communicator, double sample_seconds, double seconds);
+
 /// The name of the kind that suits a device and a team best; empty if none does.
 std::string_view best_communicator_kind(const Device& device, const Team& team);
 

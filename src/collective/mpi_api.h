@@ -12,7 +12,7 @@
 namespace assay::mpi {
 
 constexpr int success = 0;
-constexpr int thread_funneled = 1;
+constexpr int thread_single = 0;
 /// More than any implementation's MPI_MAX_ERROR_STRING and MPI_MAX_LIBRARY_VERSION_STRING.
 constexpr std::size_t longest_text = 16384;
 

@@ -18,19 +18,21 @@ namespace {
 template <typename H>
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, int rank,
-                  int ranks, std::size_t largest)
+  /// `owned`: `comm` is this object's to free.
+  MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool owned,
+                  int rank, int ranks, std::size_t largest)
       : process_(process),
         library_(library),
         api_(library.functions),
         handles_(library.handles),
         device_(device),
         comm_(comm),
+        owned_(owned),
         rank_(rank),
         ranks_(ranks),
         largest_(largest) {}
   ~MpiCommunicator() override {
-    if (!process_.given_up()) api_.free_comm(&comm_);
+    if (owned_ && !process_.given_up()) api_.free_comm(&comm_);
   }
 
   std::string library() const override { return library_.name; }
@@ -254,6 +256,7 @@ class MpiCommunicator final : public Communicator {
   const NativeHandles<H>& handles_;
   Device& device_;
   H comm_;
+  bool owned_;
   int rank_, ranks_;
   std::size_t largest_;
   Buffer scratch_;
@@ -274,39 +277,51 @@ Status check_memory(const Library<H>& library, const Device& device) {
                            hip ? "rccl" : "nccl")};
 }
 
-/// What each rank checks for itself before all go on together.
+/// What each rank checks for itself before all go on together: its number in MPI.
 Result<std::string> prepare(const Device& device, const Team& team) {
   const Process* process = TRY(Process::get());
   TRY(std::visit([&](const auto& library) { return check_memory(library, device); },
                  process->library()));
-  if (process->size() == team.size()) return std::string();
+  if (process->size() == team.size()) return std::to_string(process->rank());
   return Error{ErrorKind::unavailable,
                fmt::format("MPI knows {} processes and the team has {} ranks: start all ranks, and "
                            "nothing else, with one mpirun",
                            process->size(), team.size())};
 }
 
+/// `same_order`: MPI's ranks are the team's.
 template <typename H>
 Result<std::unique_ptr<Communicator>> open(Process& process, const Library<H>& library,
-                                           Device& device, const Team& team, std::size_t largest) {
-  H comm{};
-  // Its own, so that its messages meet no others, and in the team's order of ranks.
-  TRY(library.check(library.functions.split(library.handles.world, 0, team.rank(), &comm),
-                    "MPI_Comm_split"));
-  TRY(library.check(library.functions.set_error_handler(comm, library.handles.errors_return),
-                    "MPI_Comm_set_errhandler"));
+                                           Device& device, const Team& team, bool same_order,
+                                           std::size_t largest) {
+  // The world itself if it can be: for a communicator made of it Open MPI looks after non-blocking
+  // collectives at every step from then on.
+  H comm = library.handles.world;
+  if (!same_order) {
+    TRY(library.check(library.functions.split(library.handles.world, 0, team.rank(), &comm),
+                      "MPI_Comm_split"));
+    TRY(library.check(library.functions.set_error_handler(comm, library.handles.errors_return),
+                      "MPI_Comm_set_errhandler"));
+  }
   return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator<H>>(
-      process, library, device, comm, team.rank(), team.size(), largest));
+      process, library, device, comm, !same_order, team.rank(), team.size(), largest));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Communicator>> open_communicator(Device& device, Team& team,
                                                         std::size_t largest_count) {
-  TRY(exchange_or_fail(team, "a communicator of MPI", prepare(device, team)));
+  const std::vector<std::string> in_mpi =
+      TRY(exchange_or_fail(team, "a communicator of MPI", prepare(device, team)));
+  bool same_order = true;
+  for (std::size_t rank = 0; rank < in_mpi.size(); ++rank) {
+    same_order = same_order && in_mpi[rank] == std::to_string(rank);
+  }
   Process* process = TRY(Process::get());
   auto made = std::visit(
-      [&](const auto& library) { return open(*process, library, device, team, largest_count); },
+      [&](const auto& library) {
+        return open(*process, library, device, team, same_order, largest_count);
+      },
       process->library());
   if (!made) process->give_up();
   return made;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "device/helpers.h"
@@ -54,7 +55,8 @@ class DeviceSampler final : public Sampler {
     if (set.warmup_stop == StopReason::interrupted) {
       set.stop = StopReason::interrupted;
     } else {
-      TRY(repeat(work, prepare_pace(work, limits, set), stop_requested, set));
+      const SamplingLimits pace = TRY(prepare_pace(work, limits, stop_requested, set));
+      TRY(repeat(work, pace, stop_requested, set));
       if (team_.size() > 1 && work.waits_for_all()) TRY(watch_arrivals(work, set));
     }
     set.after = device_.sense();
@@ -69,8 +71,10 @@ class DeviceSampler final : public Sampler {
     const bool gated = std::exchange(set.gated, false);
     const auto begin = Clock::now();
     const auto judge = [&](double seconds) { return rule.after(seconds, seconds_since(begin)); };
+    fastest_warm_up_ = std::numeric_limits<double>::infinity();
     while (set.warmup_stop == StopReason::not_run) {
       const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, last_warm_up_));
+      fastest_warm_up_ = std::min(fastest_warm_up_, last_warm_up_.seconds);
       ++set.warmup_launches;
       set.gated = gated;  // the first launch may load code, which waits for an idle device
       if (taken.stop) set.warmup_stop = *taken.stop;
@@ -78,14 +82,25 @@ class DeviceSampler final : public Sampler {
     return {};
   }
 
-  /// What the last launch of the warm-up says about how to sample compute-bound work: its limits,
-  /// and how many launches make a sample long enough.
-  SamplingLimits prepare_pace(Case& work, const SamplingLimits& limits, SampleSet& set) const {
-    const double launch = last_warm_up_.seconds * work.work().repetitions;
+  /// What the warm-up says about how to sample: how many launches make a sample long enough and, of
+  /// compute-bound work, the limits.
+  Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
+                                      const std::function<bool()>& stop_requested, SampleSet& set) {
+    const double repetitions = work.work().repetitions;
     if (work.limit() != Limit::compute) {
-      set.launches = work.launches_per_sample(launch);
+      // The fastest: a launch that something disturbed would make a sample of one short launch.
+      set.launches = work.launches_per_sample(fastest_warm_up_ * repetitions);
+      if (set.launches == 1) return limits;
+      // Launched one after the other they take less time than alone.
+      const auto go_on = [](double) { return std::optional<StopReason>(); };
+      Sample trial;
+      TRY(take_together(work, set, stop_requested, go_on, trial));
+      set.warmup_launches += static_cast<std::size_t>(set.launches);
+      set.launches = work.launches_per_sample(trial.seconds * repetitions);
       return limits;
     }
+    // The last: only by then is the device as warm as it will be.
+    const double launch = last_warm_up_.seconds * repetitions;
     const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
     constexpr double most = 1000;
     if (set.time_source == TimeSource::device_events && launch > 0) {
@@ -225,6 +240,7 @@ class DeviceSampler final : public Sampler {
   ClockProbe probe_;
   Buffer flush_;
   Sample last_warm_up_;
+  double fastest_warm_up_ = 0;  // seconds
 };
 
 }  // namespace

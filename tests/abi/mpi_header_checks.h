@@ -15,7 +15,7 @@ void expect_what_all_mpi_share() {
   ASSAY_MPI_FUNCTIONS(MATCH)
 #undef MATCH
   EXPECT_EQ(success, MPI_SUCCESS);
-  EXPECT_EQ(thread_funneled, MPI_THREAD_FUNNELED);
+  EXPECT_EQ(thread_single, MPI_THREAD_SINGLE);
   EXPECT_EQ(sizeof(std::ptrdiff_t), sizeof(MPI_Aint));
   EXPECT_EQ(sizeof(H), sizeof(MPI_Comm));
   EXPECT_EQ(sizeof(H), sizeof(MPI_Datatype));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "statistics/summary.h"
 #include "test_device.h"
@@ -87,6 +88,41 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_NEAR(alone, 0.01, 0.002);
   EXPECT_FALSE(set.gated);
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+/// Alone a launch takes 5 us, after others 1 us, and the last of a short warm-up is held up for 2
+/// ms.
+class DisturbedCase final : public Case {
+ public:
+  Work work() const override { return {}; }
+  Quantity quantity() const override { return Quantity::latency; }
+  Limit limit() const override { return Limit::none; }
+  TimeSource time_source() const override { return TimeSource::host_clock; }
+  int launches_per_sample(double seconds) const override {
+    return static_cast<int>(std::lround(1e-3 / seconds));
+  }
+  Status enqueue(Stream&) override {
+    ++enqueued_;
+    return {};
+  }
+  Result<std::optional<double>> own_seconds() override {
+    const int launches = std::exchange(enqueued_, 0);
+    return std::optional(++samples_ == 3 ? 2e-3 : 4e-6 + 1e-6 * launches);
+  }
+  Result<Verification> verify(Stream&) override { return Verification{true, "", 0, 0, ""}; }
+
+ private:
+  int enqueued_ = 0, samples_ = 0;
+};
+
+TEST(Sampler, SamplesAreAsLongAsLaunchesInARowSay) {
+  auto device = open_fake_device("");
+  DisturbedCase work;
+  SamplingLimits limits = quick_limits();
+  limits.warmup_seconds = 0;
+  const SampleSet set = take_on(*device, work, limits);
+  EXPECT_EQ(set.warmup_launches, 3u + 200u);  // what is held up does not make them short
+  EXPECT_NEAR(set.launches, 980, 1);          // 200 in a row took 204 us
 }
 
 TEST(Sampler, StopsOnPrecisionUnderNoise) {
