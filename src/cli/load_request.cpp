@@ -48,14 +48,6 @@ Status read_count(const Arguments& arguments, std::string_view option, std::uint
   return {};
 }
 
-Status read_seconds(const Arguments& arguments, std::string_view option, double& target) {
-  if (!arguments.has(option)) return {};
-  const auto value = parse_duration(arguments.get(option));
-  if (!value) return about(option, value.error());
-  target = *value;
-  return {};
-}
-
 Status read_number(const Arguments& arguments, std::string_view option, double& target) {
   if (!arguments.has(option)) return {};
   target = TRY(parse_positive(option, arguments.get(option)));
@@ -177,17 +169,7 @@ Status read_points(const Arguments& arguments, LoadRequest& request) {
     }
   }
   if (arguments.has("--max-concurrency")) {
-    caps.clear();
-    for (const std::string& text : split(arguments.get("--max-concurrency"), ',')) {
-      const auto value = parse_integer(text);
-      if (!value || *value == 0 || *value > 10'000'000) {
-        return Error{ErrorKind::usage, fmt::format("--max-concurrency \"{}\" is not allowed; "
-                                                   "allowed: 1 to 10000000, or several, e.g. "
-                                                   "4,8,16",
-                                                   text)};
-      }
-      caps.push_back(*value);
-    }
+    caps = TRY(parse_concurrencies(arguments.get("--max-concurrency")));
   }
   const bool by_clock = request.settings.ramp || request.settings.recorded_speed;
   if (!arguments.has("--request-rate") && !arguments.has("--max-concurrency") && !by_clock) {
@@ -282,6 +264,14 @@ Status read_analysis(const Arguments& arguments, LoadRequest& request) {
 
 }  // namespace
 
+Status read_seconds(const Arguments& arguments, std::string_view option, double& target) {
+  if (!arguments.has(option)) return {};
+  const auto value = parse_duration(arguments.get(option));
+  if (!value) return about(option, value.error());
+  target = *value;
+  return {};
+}
+
 Result<double> parse_positive(std::string_view option, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -290,6 +280,22 @@ Result<double> parse_positive(std::string_view option, const std::string& text) 
                  fmt::format("{} \"{}\" is not allowed; allowed: a number above 0", option, text)};
   }
   return value;
+}
+
+Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text) {
+  std::vector<std::size_t> values;
+  for (const std::string& part : split(text, ',')) {
+    const auto value = parse_integer(part);
+    if (!value || *value == 0 || *value > 10'000'000) {
+      return Error{
+          ErrorKind::usage,
+          fmt::format("--max-concurrency \"{}\" is not allowed; allowed: 1 to 10000000, or "
+                      "several, e.g. 4,8,16",
+                      part)};
+    }
+    values.push_back(*value);
+  }
+  return values;
 }
 
 Result<LoadRequest> read_load_request(const Arguments& arguments) {

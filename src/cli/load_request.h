@@ -28,6 +28,12 @@ std::vector<Option> load_options();
 /// A number above 0. Error: usage, naming the option.
 Result<double> parse_positive(std::string_view option, const std::string& text);
 
+/// Puts the duration that `option` has into `target`, if it is given. Error: usage, naming it.
+Status read_seconds(const Arguments& arguments, std::string_view option, double& target);
+
+/// "4,8,16". Error: usage, naming --max-concurrency.
+Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
+
 /// Reads those options; with --find-rate there are no points. Error: usage, naming the option.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
 

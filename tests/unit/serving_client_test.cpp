@@ -179,9 +179,27 @@ TEST(LoadTimingError, IsTheDistanceFromWhatWasKept) {
     logs[i].first = 1.2 + (i == 0 ? 0.5 : 0.001);
     logs[i].gaps = {0.02F, i % 2 == 0 ? 0.023F : 0.017F};
   }
-  const TimingError error = timing_error(logs, 0.2, 0.02);
+  const TimingError error = planned_error(logs, 0.2, 0.02);
   EXPECT_NEAR(error.ttft_p99, 0.001, 1e-6);
   EXPECT_NEAR(error.itl_p99, 0.003, 1e-6);
+}
+
+TEST(LoadTimingError, OfTheClientLeavesOutWhatTheServerSentLate) {
+  std::vector<RequestLog> logs(100);
+  for (RequestLog& log : logs) {
+    log.reply_end = ReplyEnd::complete;
+    log.sent = 1;
+    log.first = 1.9;  // 700 ms late, of which the client is 2 ms
+    log.gaps = {0.5F, 0.02F};
+    log.delays = {0.002F, 0.0025F, 0.0015F};
+  }
+  const auto error = client_error(logs);
+  ASSERT_TRUE(error);
+  EXPECT_NEAR(error->ttft_p99, 0.002, 1e-6);
+  EXPECT_NEAR(error->itl_p99, 0.001, 1e-6);
+  logs[7].delays.pop_back();
+  EXPECT_FALSE(client_error(logs)) << "a token without a stamp";
+  EXPECT_FALSE(client_error({}));
 }
 
 }  // namespace

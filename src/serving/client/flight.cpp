@@ -21,16 +21,18 @@ std::string one_line(std::string_view text) {
 }  // namespace
 
 Flight::Flight(RequestLog log, const RequestOptions& options, LoadClock::time_point begin,
-               bool keep_text, Connect connect, std::function<void(Flight&)> landed)
+               bool keep_text, Connect connect, const std::function<void()>& heard,
+               std::function<void(Flight&)> landed)
     : log_(std::move(log)),
       options_(options),
       begin_(begin),
       keep_text_(keep_text),
       connect_(std::move(connect)),
+      on_heard_(heard),
       landed_(std::move(landed)) {}
 
-double Flight::now() const {
-  return std::chrono::duration<double>(LoadClock::now() - begin_).count();
+double Flight::time_of(LoadClock::time_point when) const {
+  return std::chrono::duration<double>(when - begin_).count();
 }
 
 void Flight::send(std::shared_ptr<HttpConnection> connection, std::string request) {
@@ -61,13 +63,17 @@ void Flight::on_status(int status) {
   log_.status = status;
 }
 
-bool Flight::on_body(std::string_view bytes) {
-  const double time = heard_ = now();
+bool Flight::on_body(std::string_view bytes, LoadClock::time_point arrived) {
+  const double time = heard_ = time_of(arrived);
+  bool fine = true;
   if (options_.stream && log_.status == ok) {
-    return stream_.feed(bytes, [&](std::string_view data) { take_event(data, time); });
+    fine = stream_.feed(bytes, [&](std::string_view data) { take_event(data, time); });
+  } else {
+    whole_.append(bytes);
+    fine = whole_.size() <= most_whole_bytes;
   }
-  whole_.append(bytes);
-  return whole_.size() <= most_whole_bytes;
+  on_heard_();
+  return fine;
 }
 
 void Flight::take_event(std::string_view data, double time) {
@@ -93,6 +99,10 @@ void Flight::take_token(double time) {
     log_.gaps.push_back(static_cast<float>(time - log_.last));
   }
   log_.last = time;
+  if (event_.sent_ns) {
+    const LoadClock::time_point sent{std::chrono::nanoseconds(*event_.sent_ns)};
+    log_.delays.push_back(static_cast<float>(time - time_of(sent)));
+  }
   if (keep_text_) text_ += event_.text;
 }
 

@@ -14,16 +14,15 @@
 
 namespace assay {
 
-using LoadClock = std::chrono::steady_clock;
-
 class Flight final : public ReplyReader {
  public:
   /// Makes a new connection to the same server.
   using Connect = std::function<std::shared_ptr<HttpConnection>()>;
 
-  /// `begin`: of the run, what the log's times count from. `landed` is called once, last of all.
+  /// `begin`: of the run, what the log's times count from. `heard` is called after every piece of
+  /// the reply, `landed` once, last of all.
   Flight(RequestLog log, const RequestOptions& options, LoadClock::time_point begin, bool keep_text,
-         Connect connect, std::function<void(Flight&)> landed);
+         Connect connect, const std::function<void()>& heard, std::function<void(Flight&)> landed);
 
   void send(std::shared_ptr<HttpConnection> connection, std::string request);
   /// Ends it from this side.
@@ -37,11 +36,13 @@ class Flight final : public ReplyReader {
   double heard() const { return heard_; }
 
   void on_status(int status) override;
-  bool on_body(std::string_view bytes) override;
+  bool on_body(std::string_view bytes, LoadClock::time_point arrived) override;
   void on_end(ReplyEnd end, std::string_view error) override;
 
  private:
-  double now() const;
+  double now() const { return time_of(LoadClock::now()); }
+  /// In seconds of the run.
+  double time_of(LoadClock::time_point when) const;
   bool resend();
   void take_event(std::string_view data, double time);
   void take_token(double time);
@@ -53,6 +54,7 @@ class Flight final : public ReplyReader {
   const LoadClock::time_point begin_;
   const bool keep_text_;
   const Connect connect_;
+  const std::function<void()>& on_heard_;
   std::function<void(Flight&)> landed_;
   std::shared_ptr<HttpConnection> connection_;
   EventStream stream_;

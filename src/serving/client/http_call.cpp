@@ -19,7 +19,7 @@ struct WholeReply final : ReplyReader {
   boost::asio::io_context* loop = nullptr;
 
   void on_status(int status) override { reply.status = status; }
-  bool on_body(std::string_view bytes) override {
+  bool on_body(std::string_view bytes, LoadClock::time_point) override {
     reply.body.append(bytes);
     return reply.body.size() <= most_bytes;
   }

@@ -27,7 +27,7 @@ std::string_view view_of(string_view text) {
 /// Gives what a reply says straight to its reader.
 class ReplyParser final : public http::basic_parser<false> {
  public:
-  explicit ReplyParser(ReplyReader& reader) : reader_(reader) {
+  ReplyParser(ReplyReader& reader, const StampedSocket& socket) : reader_(reader), socket_(socket) {
     header_limit(most_header_bytes);
     body_limit(std::numeric_limits<std::uint64_t>::max());  // readers have limits of their own
     eager(true);
@@ -52,7 +52,7 @@ class ReplyParser final : public http::basic_parser<false> {
   void on_finish_impl(error_code&) override {}
 
   std::size_t take(string_view body, error_code& error) {
-    if (!reader_.on_body(view_of(body))) {
+    if (!reader_.on_body(view_of(body), socket_.arrived())) {
       refused_ = true;
       error = http::error::unexpected_body;
     }
@@ -60,6 +60,7 @@ class ReplyParser final : public http::basic_parser<false> {
   }
 
   ReplyReader& reader_;
+  const StampedSocket& socket_;
   bool refused_ = false;
 };
 
@@ -71,7 +72,7 @@ class Connection final : public HttpConnection {
   void ask(std::string request, ReplyReader& reader) override {
     request_ = std::move(request);
     reader_ = &reader;
-    parser_.emplace(reader);
+    parser_.emplace(reader, socket_);
     begun_ = false;
     if (open_) {
       write();
@@ -88,7 +89,7 @@ class Connection final : public HttpConnection {
     reader_ = nullptr;
     open_ = false;
     error_code ignored;
-    socket_.close(ignored);
+    socket_.socket().close(ignored);
   }
 
  private:
@@ -97,11 +98,10 @@ class Connection final : public HttpConnection {
   }
 
   void connect() {
-    socket_.async_connect(endpoint_.address, [me = self()](const error_code& error) {
+    socket_.socket().async_connect(endpoint_.address, [me = self()](const error_code& error) {
       if (me->reader_ == nullptr) return;
       if (error) return me->end(ReplyEnd::unconnected, "connecting: " + error.message());
-      error_code unimportant;
-      me->socket_.set_option(asio::ip::tcp::no_delay(true), unimportant);
+      me->socket_.prepare();
       if (me->endpoint_.tls == nullptr) return me->connected();
       me->shake_hands();
     });
@@ -230,15 +230,15 @@ class Connection final : public HttpConnection {
       read();
     } else {
       error_code ignored;
-      socket_.close(ignored);
+      socket_.socket().close(ignored);
     }
     reader->on_end(how, error);
   }
 
-  using Tls = asio::ssl::stream<asio::ip::tcp::socket&>;
+  using Tls = asio::ssl::stream<StampedSocket&>;
 
   const Endpoint& endpoint_;
-  asio::ip::tcp::socket socket_;
+  StampedSocket socket_;
   std::unique_ptr<Tls> tls_;
   boost::optional<ReplyParser> parser_;
   ReplyReader* reader_ = nullptr;  ///< null: idle

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "serving/client/endpoint.h"
+#include "serving/client/stamped_socket.h"
 #include "serving/results/request_log.h"
 
 namespace assay {
@@ -17,8 +18,8 @@ class ReplyReader {
  public:
   virtual ~ReplyReader() = default;
   virtual void on_status(int status) = 0;
-  /// A piece of the body. False: this is no reply, end it.
-  virtual bool on_body(std::string_view bytes) = 0;
+  /// A piece of the body and when it came. False: this is no reply, end it.
+  virtual bool on_body(std::string_view bytes, LoadClock::time_point arrived) = 0;
   /// The last call for a request. `end`: complete, unconnected, broken or malformed.
   virtual void on_end(ReplyEnd end, std::string_view error) = 0;
 };

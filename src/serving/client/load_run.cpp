@@ -110,13 +110,17 @@ class LoadRun {
     due_timer_.expires_at(time);
     due_timer_.async_wait([this](const boost::system::error_code& error) {
       if (error || is_over()) return;
-      while (!due_.empty() && due_.top().time <= now()) {
-        ready_.push_back({due_.top().time, due_.top().index, !has_place() || !ready_.empty()});
-        due_.pop();
-      }
-      pump();
+      take_due();
       wait_for_due();
     });
+  }
+
+  void take_due() {
+    while (!due_.empty() && due_.top().time <= now()) {
+      ready_.push_back({due_.top().time, due_.top().index, !has_place() || !ready_.empty()});
+      due_.pop();
+    }
+    pump();
   }
 
   bool has_place() const {
@@ -193,7 +197,7 @@ class LoadRun {
     auto flight = std::make_unique<Flight>(
         std::move(log), plan_.request, begin_, is_followed(index),
         [this, target] { return HttpConnection::make(loop_, targets_[target]); },
-        [this](Flight& f) { land(f); });
+        on_heard_, [this](Flight& f) { land(f); });
     Flight& sent = *flight;
     flights_.emplace(index, std::move(flight));
     ++state_.sent;
@@ -317,6 +321,11 @@ class LoadRun {
   std::deque<Ready> ready_;
   std::size_t fresh_ = 0;     ///< of a closed loop: the next conversation's first request
   std::deque<double> rooms_;  ///< when replies ended whose places have not been taken again
+  /// Whatever has come to be read waits with its time of arrival, but what is due must be sent: the
+  /// timer would find its turn only after all sockets with something to read.
+  const std::function<void()> on_heard_ = [this] {
+    if (!due_.empty() && due_.top().time <= now()) take_due();
+  };
   std::unordered_map<std::size_t, std::unique_ptr<Flight>> flights_;
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;

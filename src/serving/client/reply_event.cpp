@@ -35,6 +35,7 @@ enum class Key {
   details,
   generated_tokens,
   input_length,
+  sim_sent_ns,
 };
 
 struct KeyName {
@@ -66,6 +67,7 @@ constexpr std::array key_names = {
     KeyName{"details", Key::details},
     KeyName{"generated_tokens", Key::generated_tokens},
     KeyName{"input_length", Key::input_length},
+    KeyName{"sim_sent_ns", Key::sim_sent_ns},
 };
 
 class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
@@ -198,6 +200,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (at == Place::usage && key_ == K::completion_tokens) event_.output_tokens = value;
     if (at == Place::details && key_ == K::generated_tokens) event_.output_tokens = value;
     if (at == Place::details && key_ == K::input_length) event_.prompt_tokens = value;
+    if (at == Place::root && key_ == K::sim_sent_ns) event_.sent_ns = value;
     if (at != Place::root || api_ != Api::llamacpp) return;
     if (key_ == K::tokens_evaluated) event_.prompt_tokens = value;
     if (key_ == K::tokens_predicted) event_.output_tokens = value;
@@ -221,6 +224,7 @@ bool read_reply_event(Api api, std::string_view json, ReplyEvent& event) {
   event.error.clear();
   event.prompt_tokens.reset();
   event.output_tokens.reset();
+  event.sent_ns.reset();
   Handler handler(api, event);
   rapidjson::MemoryStream stream(json.data(), json.size());
   rapidjson::Reader reader;

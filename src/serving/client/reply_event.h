@@ -22,6 +22,8 @@ struct ReplyEvent {
   std::string finish_reason;
   std::string error;
   std::optional<std::uint64_t> prompt_tokens, output_tokens;
+  /// Of the simulated server, when asked: nanoseconds of this machine's monotonic clock.
+  std::optional<std::uint64_t> sent_ns;
 };
 
 /// Fills `event`, whose strings keep their memory. False: `json` is no object.

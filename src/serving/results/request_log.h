@@ -31,6 +31,8 @@ struct RequestLog {
   double end = -1;    ///< the reply was whole, or the error was known
   /// Seconds between token events. An event may hold several tokens.
   std::vector<float> gaps;
+  /// Of every token event, seconds from when the server said it sent it: the simulated one, asked.
+  std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
   bool resent = false;   ///< its connection, kept from an earlier reply, was closed before this one

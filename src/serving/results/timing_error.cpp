@@ -18,7 +18,7 @@ double upper_percentile(std::vector<double>& values) {
 
 }  // namespace
 
-TimingError timing_error(const std::vector<RequestLog>& logs, double ttft, double itl) {
+TimingError planned_error(const std::vector<RequestLog>& logs, double ttft, double itl) {
   std::vector<double> ttfts, itls;
   for (const RequestLog& log : logs) {
     if (!log.succeeded()) continue;
@@ -26,6 +26,21 @@ TimingError timing_error(const std::vector<RequestLog>& logs, double ttft, doubl
     for (const float gap : log.gaps) itls.push_back(std::abs(static_cast<double>(gap) - itl));
   }
   return {upper_percentile(ttfts), upper_percentile(itls)};
+}
+
+std::optional<TimingError> client_error(const std::vector<RequestLog>& logs) {
+  std::vector<double> ttfts, itls;
+  for (const RequestLog& log : logs) {
+    if (!log.succeeded()) continue;
+    if (log.delays.size() != log.gaps.size() + 1) return std::nullopt;
+    // What delays both ends of a gap alike does not change it.
+    ttfts.push_back(std::abs(static_cast<double>(log.delays[0])));
+    for (std::size_t i = 1; i < log.delays.size(); ++i) {
+      itls.push_back(std::abs(static_cast<double>(log.delays[i]) - log.delays[i - 1]));
+    }
+  }
+  if (ttfts.empty()) return std::nullopt;
+  return TimingError{upper_percentile(ttfts), upper_percentile(itls)};
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
-// How far the times that a client measured are from those that a server kept exactly.
+// How far the times that a client measured are from the true ones of the simulated server.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "serving/results/request_log.h"
@@ -8,10 +9,15 @@
 namespace assay {
 
 struct TimingError {
-  double ttft_p99 = 0, itl_p99 = 0;  ///< seconds, of |measured - nominal|
+  double ttft_p99 = 0, itl_p99 = 0;  ///< seconds, of |measured - true|
 };
 
-/// Of the replies that succeeded; both 0 if there are none. `ttft`, `itl`: nominal seconds.
-TimingError timing_error(const std::vector<RequestLog>& logs, double ttft, double itl);
+/// Against what the server was told to keep, `ttft` and `itl` seconds, so that its own lateness
+/// counts, too. Of the replies that succeeded; both 0 if there are none.
+TimingError planned_error(const std::vector<RequestLog>& logs, double ttft, double itl);
+
+/// Against when the server says it sent each token (RequestLog::delays): the client's alone. Empty
+/// if it did not say so in every reply that succeeded.
+std::optional<TimingError> client_error(const std::vector<RequestLog>& logs);
 
 }  // namespace assay

@@ -28,6 +28,7 @@ class FieldReader final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override {
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
+    if (is_top("sim_stamps")) request.stamps = value;
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();

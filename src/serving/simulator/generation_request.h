@@ -24,6 +24,7 @@ struct GenerationRequest {
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
   bool ignore_eos = false;
+  bool stamps = false;  ///< events shall say when they are sent
 };
 
 /// Error: usage, one line for the client: no JSON, a field of the wrong type, no prompt.

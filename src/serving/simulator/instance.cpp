@@ -185,6 +185,7 @@ void Instance::generate(const std::shared_ptr<Connection>& connection, const Htt
   facts.usage =
       plan.fault != Fault::nousage && (asked->include_usage || !plan.stream || !on_request);
   facts.continuous_usage = asked->continuous_usage;
+  facts.stamps = asked->stamps;
   facts.finish_reason = plan.natural_end ? "stop" : "length";
   plan.prompt_tokens = facts.prompt_tokens;
   plan.format = make_reply_format(dialect, std::move(facts));

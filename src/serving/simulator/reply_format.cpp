@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <iterator>
 
 namespace assay::simulator {
@@ -54,6 +55,7 @@ class OpenAiFormat final : public ReplyFormat {
     }
     out += ",\"stop_reason\":null}]";
     running_usage(token.number, out);
+    if (facts_.stamps) stamp(out);
     out += "}\n\n";
   }
   void usage(std::uint64_t tokens, std::string& out) const override {
@@ -95,6 +97,12 @@ class OpenAiFormat final : public ReplyFormat {
         std::back_inserter(out),
         "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
         facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
+  }
+  /// By the clock that all processes of a machine share.
+  static void stamp(std::string& out) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    out += ",\"sim_sent_ns\":";
+    out += fmt::format_int(std::chrono::nanoseconds(now).count()).c_str();
   }
   void running_usage(std::uint64_t tokens, std::string& out) const {
     if (!facts_.usage || !facts_.continuous_usage) return;

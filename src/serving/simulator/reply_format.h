@@ -21,6 +21,7 @@ struct ReplyFacts {
   std::int64_t created = 0;  ///< Unix seconds
   std::uint64_t prompt_tokens = 0;
   bool usage = false, continuous_usage = false;
+  bool stamps = false;             ///< OpenAI's events say when they are sent
   std::string_view finish_reason;  ///< "length", "stop"
 };
 

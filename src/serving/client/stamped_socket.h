@@ -1,0 +1,59 @@
+// A TCP socket that knows when what it reads came to this machine. The kernel stamps every packet,
+// so that neither this program's other work nor a core it had to wait for counts as the server's.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <utility>
+
+namespace assay {
+
+using LoadClock = std::chrono::steady_clock;
+
+/// As Asio's own sockets for reading, writing and for TLS on top.
+class StampedSocket {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+  using executor_type = Socket::executor_type;
+  using lowest_layer_type = Socket::lowest_layer_type;
+
+  explicit StampedSocket(boost::asio::io_context& loop) : socket_(loop) {}
+
+  Socket& socket() { return socket_; }
+  executor_type get_executor() { return socket_.get_executor(); }
+  lowest_layer_type& lowest_layer() { return socket_.lowest_layer(); }
+
+  /// Once connected: packets are stamped, small writes leave at once.
+  void prepare();
+  /// When the last of the bytes that were read last came. Where the kernel gives no stamp, when
+  /// they were read.
+  LoadClock::time_point arrived() const { return arrived_; }
+
+  template <typename Buffers, typename Handler>
+  void async_read_some(const Buffers& buffers, Handler&& handler) {
+    wait_and_read(*boost::asio::buffer_sequence_begin(buffers), std::forward<Handler>(handler));
+  }
+  template <typename Buffers, typename Handler>
+  void async_write_some(const Buffers& buffers, Handler&& handler) {
+    socket_.async_write_some(buffers, std::forward<Handler>(handler));
+  }
+
+ private:
+  template <typename Handler>
+  void wait_and_read(boost::asio::mutable_buffer buffer, Handler handler) {
+    socket_.async_wait(Socket::wait_read, [this, buffer, handler = std::move(handler)](
+                                              boost::system::error_code error) mutable {
+      const std::size_t bytes = error ? 0 : read(buffer, error);
+      if (error == boost::asio::error::would_block)
+        return wait_and_read(buffer, std::move(handler));
+      handler(error, bytes);
+    });
+  }
+  /// What is there now. would_block: nothing.
+  std::size_t read(boost::asio::mutable_buffer buffer, boost::system::error_code& error);
+
+  Socket socket_;
+  LoadClock::time_point arrived_;
+};
+
+}  // namespace assay
