@@ -211,7 +211,11 @@ std::vector<Option> all_options() {
   std::vector<Option> options = load_options();
   options.insert(
       options.end(),
-      {{"--calibrate", "", "find out how much this machine can load; needs no server", ""},
+      {{"--calibrate", "",
+        "find out how much this machine can load, or time --max-concurrency streams for "
+        "--duration; "
+        "needs no server",
+        ""},
        {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
        {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},

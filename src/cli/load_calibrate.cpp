@@ -76,7 +76,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   LoadRequest request;
   request.urls = servers->urls();
   request.settings.plan.silence_seconds = 30;
-  request.settings.plan.ramp_seconds = ramp_seconds;
+  request.settings.plan.ramp_seconds = std::min(ramp_seconds, seconds / 4);
   request.settings.plan.send_seconds = seconds;
   request.settings.plan.request.ignore_eos = true;
   request.settings.plan.request.extra["sim_stamps"] = true;
@@ -99,7 +99,11 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   step.loop_lag = result.client.loop_lag_p99;
   step.cpu_share = result.client.cpu_share;
   const auto error = client_error(report.logs);
-  if (!error) return Error{ErrorKind::failed, "the simulated server did not say when it sent"};
+  if (!error) {
+    return Error{ErrorKind::failed,
+                 "no reply succeeded, or the simulated server did not say in it "
+                 "when it sent its tokens"};
+  }
   step.error = *error;
   step.planned = planned_error(report.logs, ttft, itl);
   step.server_lag = server_lag(request);

@@ -114,6 +114,21 @@ TEST(LoadSpawn, ServersDoNotOutliveAssay) {
   EXPECT_TRUE(ends(url));
 }
 
+TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
+  const Outcome outcome =
+      assay_run({"load", "--calibrate", "--max-concurrency", "3", "--duration", "1s", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << outcome.out;
+  ASSERT_EQ(json["steps"].size(), 1u);
+  const Json& step = json["steps"][0];
+  EXPECT_EQ(step["streams"], 3);
+  EXPECT_GT(step["itl_error_p99"], 0);
+  EXPECT_LT(step["itl_error_p99"], 0.01);  // a gap is 20 ms
+  EXPECT_LT(step["ttft_error_p99"], 0.1);  // of 200 ms
+  EXPECT_GT(step["planned_itl_error_p99"], 0);
+}
+
 TEST(LoadSpawn, WhatMakesNoSenseIsSaid) {
   const auto error_of = [](std::vector<std::string> more) {
     std::vector<std::string> words = {"load", "--request-rate", "1"};

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "scripted_server.h"
 #include "serving/client/flight.h"
@@ -75,6 +77,34 @@ RequestLog log_of(const std::function<void(Client&)>& reply, LoadPlan plan = clo
   EXPECT_TRUE(outcome.logs[1].succeeded()) << outcome.logs[1].error;
   EXPECT_EQ(outcome.logs[1].output_tokens, 3u);
   return outcome.logs[0];
+}
+
+TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
+  std::vector<double> sent;
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    client.begin_stream();
+    for (int i = 0; i < 30; ++i) {
+      sent.push_back(std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count());
+      client.token("a");
+      client.wait(0.04);
+    }
+    client.end_stream();
+  });
+  auto endpoint = find_endpoint(*parse_url(server.url()), false);
+  ASSERT_TRUE(endpoint.ok());
+  // A client that is busy with something else for a quarter of its time.
+  const auto held_up = [](const LoadState&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  };
+  const auto outcome = run_load(closed(1), Texts(1), {*endpoint}, nullptr, held_up);
+  ASSERT_TRUE(outcome.ok());
+  const RequestLog& log = outcome->logs[0];
+  ASSERT_EQ(log.gaps.size(), 29u);
+  int wrong = 0;
+  for (std::size_t i = 0; i < log.gaps.size(); ++i) {
+    wrong += std::abs(log.gaps[i] - (sent[i + 1] - sent[i])) > 0.008;
+  }
+  EXPECT_LE(wrong, 3) << "of 29; about 10 by the time of reading";
 }
 
 TEST(LoadRun, AWholeReplyIsTimedAndCounted) {

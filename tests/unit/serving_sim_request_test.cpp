@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "serving/client/reply_event.h"
 #include "serving/simulator/faults.h"
 #include "serving/simulator/generation_request.h"
 #include "serving/simulator/histogram.h"
@@ -41,16 +44,17 @@ TEST(SimRequest, PromptsAreTextsOrIdsOrListsOfThem) {
 TEST(SimRequest, FieldsOfOpenAi) {
   const auto request = parsed(
       R"({"model":"m","prompt":[1],"stream":true,"max_tokens":7,"min_tokens":7,"ignore_eos":true,
-          "stream_options":{"include_usage":true,"continuous_usage_stats":true},
+          "stream_options":{"include_usage":true,"continuous_usage_stats":true},"sim_stamps":true,
           "logit_bias":{"prompt":[[[1]]],"max_tokens":9},"temperature":0.5,"stop":null})");
   EXPECT_EQ(request.model, "m");
   EXPECT_TRUE(request.stream && request.include_usage && request.continuous_usage);
-  EXPECT_TRUE(request.ignore_eos);
+  EXPECT_TRUE(request.ignore_eos && request.stamps);
   EXPECT_EQ(request.max_tokens, 7u);
   EXPECT_EQ(request.min_tokens, 7u);
   EXPECT_THAT(request.prompts, ElementsAre(ElementsAre(1)));
   const auto plain = parsed(R"({"prompt":[1]})");
-  EXPECT_FALSE(plain.stream || plain.include_usage || plain.continuous_usage || plain.max_tokens);
+  EXPECT_FALSE(plain.stamps || plain.stream || plain.include_usage || plain.continuous_usage ||
+               plain.max_tokens);
 }
 
 TEST(SimRequest, ChatsCountTheirTextsAndTheTemplate) {
@@ -188,7 +192,7 @@ TEST(SimReplyFormat, TextsAreOneTokenEachAndNeedNoEscapes) {
 }
 
 TEST(SimReplyFormat, AChunkOfOpenAi) {
-  ReplyFacts facts{9, "m", 1700000000, 12, true, true, "length"};
+  ReplyFacts facts{9, "m", 1700000000, 12, true, true, false, "length"};
   const auto format = make_reply_format(Dialect::completions, facts);
   std::string event;
   format->token({1, 4, " abc", false}, event);
@@ -197,6 +201,25 @@ TEST(SimReplyFormat, AChunkOfOpenAi) {
             "\"model\":\"m\",\"choices\":[{\"index\":1,\"text\":\" abc\",\"logprobs\":null,"
             "\"finish_reason\":null,\"stop_reason\":null}],\"usage\":{\"prompt_tokens\":12,"
             "\"total_tokens\":16,\"completion_tokens\":4}}\n\n");
+}
+
+TEST(SimReplyFormat, AnEventSaysWhenItIsSentIfAsked) {
+  ReplyFacts facts{9, "m", 1700000000, 12, false, false, true, "length"};
+  const auto format = make_reply_format(Dialect::chat, facts);
+  const auto now = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  std::string event;
+  const auto before = now();
+  format->token({0, 1, " abc", false}, event);
+  ReplyEvent read;
+  ASSERT_TRUE(read_reply_event(Api::chat, std::string_view(event).substr(6), read)) << event;
+  ASSERT_TRUE(read.sent_ns) << event;
+  EXPECT_GE(static_cast<std::int64_t>(*read.sent_ns), before);
+  EXPECT_LE(static_cast<std::int64_t>(*read.sent_ns), now());
+  EXPECT_TRUE(read.token);
+  ASSERT_TRUE(read_reply_event(Api::chat, R"({"choices":[]})", read));
+  EXPECT_FALSE(read.sent_ns);
 }
 
 }  // namespace

@@ -36,9 +36,10 @@ Result<HttpReply> http_call(const Endpoint& endpoint, std::string_view method,
                             std::string_view path, std::string_view fields, std::string_view body,
                             double seconds) {
   boost::asio::io_context loop(1);
+  SocketWatch watch(loop);
   WholeReply reader;
   reader.loop = &loop;
-  const auto connection = HttpConnection::make(loop, endpoint);
+  const auto connection = HttpConnection::make(loop, watch, endpoint);
   connection->ask(http_request(method, endpoint.url, path, fields, body), reader);
   loop.run_for(std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::duration<double>(seconds)));

@@ -1,13 +1,19 @@
 #include "serving/client/http_connection.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/basic_parser.hpp>
+#include <cerrno>
 #include <limits>
 #include <optional>
+
+#include "core/child_process.h"
 
 namespace assay {
 namespace {
@@ -27,7 +33,9 @@ std::string_view view_of(string_view text) {
 /// Gives what a reply says straight to its reader.
 class ReplyParser final : public http::basic_parser<false> {
  public:
-  ReplyParser(ReplyReader& reader, const StampedSocket& socket) : reader_(reader), socket_(socket) {
+  /// `arrived`: when what is being parsed came.
+  ReplyParser(ReplyReader& reader, const LoadClock::time_point& arrived)
+      : reader_(reader), arrived_(arrived) {
     header_limit(most_header_bytes);
     body_limit(std::numeric_limits<std::uint64_t>::max());  // readers have limits of their own
     eager(true);
@@ -52,7 +60,7 @@ class ReplyParser final : public http::basic_parser<false> {
   void on_finish_impl(error_code&) override {}
 
   std::size_t take(string_view body, error_code& error) {
-    if (!reader_.on_body(view_of(body), socket_.arrived())) {
+    if (!reader_.on_body(view_of(body), arrived_)) {
       refused_ = true;
       error = http::error::unexpected_body;
     }
@@ -60,19 +68,22 @@ class ReplyParser final : public http::basic_parser<false> {
   }
 
   ReplyReader& reader_;
-  const StampedSocket& socket_;
+  const LoadClock::time_point& arrived_;
   bool refused_ = false;
 };
 
-class Connection final : public HttpConnection {
+/// Asio connects and speaks TLS; a plain connection is read and written without it from then on.
+class Connection final : public HttpConnection, public SocketWatch::Watcher {
  public:
-  Connection(asio::io_context& loop, const Endpoint& endpoint)
-      : endpoint_(endpoint), socket_(loop) {}
+  Connection(asio::io_context& loop, SocketWatch& watch, const Endpoint& endpoint)
+      : loop_(loop), watch_(watch), endpoint_(endpoint), socket_(loop) {}
+  ~Connection() override { close_socket(); }
 
   void ask(std::string request, ReplyReader& reader) override {
     request_ = std::move(request);
+    sent_ = 0;
     reader_ = &reader;
-    parser_.emplace(reader, socket_);
+    parser_.emplace(reader, arrived_);
     begun_ = false;
     if (open_) {
       write();
@@ -88,8 +99,24 @@ class Connection final : public HttpConnection {
   void close() override {
     reader_ = nullptr;
     open_ = false;
-    error_code ignored;
-    socket_.socket().close(ignored);
+    close_socket();
+  }
+
+  void on_ready(bool over) override {
+    const auto alive = self();
+    if (writing_) write_plain();
+    while (open_) {
+      const StampedRead read = read_stamped(plain_.number(), buffer_.data(), buffer_.size());
+      if (read.bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      arrived_ = read.arrived;
+      error_code error;
+      if (read.bytes < 0) error.assign(errno, asio::error::get_system_category());
+      if (read.bytes == 0) error = asio::error::eof;
+      const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(read.bytes, 0));
+      take(error, bytes);
+      // Less than there was room for: there is no more, or it will be said.
+      if (bytes < buffer_.size() && !over) return;
+    }
   }
 
  private:
@@ -101,10 +128,18 @@ class Connection final : public HttpConnection {
     socket_.socket().async_connect(endpoint_.address, [me = self()](const error_code& error) {
       if (me->reader_ == nullptr) return;
       if (error) return me->end(ReplyEnd::unconnected, "connecting: " + error.message());
-      me->socket_.prepare();
-      if (me->endpoint_.tls == nullptr) return me->connected();
+      prepare_stamps(me->socket_.socket().native_handle());
+      if (me->endpoint_.tls == nullptr) return me->watch();
       me->shake_hands();
     });
+  }
+
+  void watch() {
+    error_code error;
+    plain_.reset(socket_.socket().release(error));
+    const Status watched = watch_.add(plain_.number(), *this);
+    if (!watched.ok()) return end(ReplyEnd::unconnected, watched.error().message);
+    connected();
   }
 
   void shake_hands() {
@@ -129,34 +164,51 @@ class Connection final : public HttpConnection {
 
   void write() {
     writing_ = true;
-    const auto written = [me = self()](const error_code& error, std::size_t) {
-      me->writing_ = false;
-      if (me->reader_ == nullptr || !error) return;
-      me->end(ReplyEnd::broken, "sending: " + error.message());
-    };
-    const auto bytes = asio::buffer(request_);
-    if (tls_) {
-      asio::async_write(*tls_, bytes, written);
-    } else {
-      asio::async_write(socket_, bytes, written);
+    if (!tls_) return write_plain();
+    asio::async_write(*tls_, asio::buffer(request_),
+                      [me = self()](const error_code& error, std::size_t) {
+                        me->writing_ = false;
+                        if (me->reader_ != nullptr && error) me->fail_to_send(error);
+                      });
+    read_tls();
+  }
+
+  /// As much as the socket takes; the rest when it is ready again.
+  void write_plain() {
+    while (sent_ < request_.size()) {
+      const ssize_t sent = ::send(plain_.number(), request_.data() + sent_, request_.size() - sent_,
+                                  MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (sent < 0) {
+        writing_ = false;
+        // Not from within ask().
+        const error_code error(errno, asio::error::get_system_category());
+        asio::post(loop_, [me = self(), error, reader = reader_] {
+          if (reader != nullptr && me->reader_ == reader) me->fail_to_send(error);
+        });
+        return;
+      }
+      sent_ += static_cast<std::size_t>(sent);
     }
-    read();
+    writing_ = false;
+  }
+
+  void fail_to_send(const error_code& error) {
+    end(ReplyEnd::broken, "sending: " + error.message());
   }
 
   /// One read is always under way: so a server that closes an idle connection is noticed before the
   /// next request, not by it.
-  void read() {
+  void read_tls() {
     if (reading_) return;
     reading_ = true;
-    const auto came = [me = self()](const error_code& error, std::size_t bytes) {
-      me->reading_ = false;
-      me->take(error, bytes);
-    };
-    if (tls_) {
-      tls_->async_read_some(asio::buffer(buffer_), came);
-    } else {
-      socket_.async_read_some(asio::buffer(buffer_), came);
-    }
+    tls_->async_read_some(asio::buffer(buffer_),
+                          [me = self()](const error_code& error, std::size_t bytes) {
+                            me->reading_ = false;
+                            me->arrived_ = me->socket_.arrived();
+                            me->take(error, bytes);
+                          });
   }
 
   void take(const error_code& error, std::size_t bytes) {
@@ -178,7 +230,7 @@ class Connection final : public HttpConnection {
       return end(ReplyEnd::malformed, "no HTTP: a header or chunk is too long");
     }
     unread_ = std::string(text.substr(*used));
-    read();
+    if (tls_) read_tls();
   }
 
   /// How much of `text` was used up; the parser wants to see the beginning of what it could not
@@ -226,23 +278,36 @@ class Connection final : public HttpConnection {
     }
     ReplyReader* reader = std::exchange(reader_, nullptr);
     unread_.clear();
-    if (open_) {
-      read();
-    } else {
-      error_code ignored;
-      socket_.socket().close(ignored);
+    if (!open_) {
+      close_socket();
+    } else if (tls_) {
+      read_tls();
     }
     reader->on_end(how, error);
   }
 
+  void close_socket() {
+    if (plain_.number() >= 0) {
+      watch_.remove(plain_.number());
+      plain_.close();
+    }
+    error_code ignored;
+    socket_.socket().close(ignored);
+  }
+
   using Tls = asio::ssl::stream<StampedSocket&>;
 
+  asio::io_context& loop_;
+  SocketWatch& watch_;
   const Endpoint& endpoint_;
-  StampedSocket socket_;
-  std::unique_ptr<Tls> tls_;
+  StampedSocket socket_;      ///< until it is plain_; under tls_
+  std::unique_ptr<Tls> tls_;  ///< null: not used
+  Descriptor plain_;
+  LoadClock::time_point arrived_;  ///< what was read last
   boost::optional<ReplyParser> parser_;
   ReplyReader* reader_ = nullptr;  ///< null: idle
   std::string request_, unread_;
+  std::size_t sent_ = 0;  ///< of the request, without TLS
   int replies_ = 0;
   std::array<char, read_bytes> buffer_;
   bool open_ = false, reading_ = false, writing_ = false, begun_ = false;
@@ -250,9 +315,9 @@ class Connection final : public HttpConnection {
 
 }  // namespace
 
-std::shared_ptr<HttpConnection> HttpConnection::make(asio::io_context& loop,
+std::shared_ptr<HttpConnection> HttpConnection::make(asio::io_context& loop, SocketWatch& watch,
                                                      const Endpoint& endpoint) {
-  return std::make_shared<Connection>(loop, endpoint);
+  return std::make_shared<Connection>(loop, watch, endpoint);
 }
 
 std::string http_request(std::string_view method, const Url& url, std::string_view path,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "serving/client/endpoint.h"
+#include "serving/client/socket_watch.h"
 #include "serving/client/stamped_socket.h"
 #include "serving/results/request_log.h"
 
@@ -26,7 +27,8 @@ class ReplyReader {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  static std::shared_ptr<HttpConnection> make(boost::asio::io_context& loop,
+  /// `loop`, `watch` and `endpoint` must outlive it.
+  static std::shared_ptr<HttpConnection> make(boost::asio::io_context& loop, SocketWatch& watch,
                                               const Endpoint& endpoint);
   virtual ~HttpConnection() = default;
 

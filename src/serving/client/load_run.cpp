@@ -196,8 +196,8 @@ class LoadRun {
     log.gaps.reserve(prepared_prompt_.output_tokens);
     auto flight = std::make_unique<Flight>(
         std::move(log), plan_.request, begin_, is_followed(index),
-        [this, target] { return HttpConnection::make(loop_, targets_[target]); },
-        on_heard_, [this](Flight& f) { land(f); });
+        [this, target] { return HttpConnection::make(loop_, watch_, targets_[target]); }, on_heard_,
+        [this](Flight& f) { land(f); });
     Flight& sent = *flight;
     flights_.emplace(index, std::move(flight));
     ++state_.sent;
@@ -223,7 +223,7 @@ class LoadRun {
       idle.pop_back();
       if (connection->is_open()) return connection;
     }
-    return HttpConnection::make(loop_, targets_[target]);
+    return HttpConnection::make(loop_, watch_, targets_[target]);
   }
 
   // ---- Replies ----
@@ -315,6 +315,7 @@ class LoadRun {
   const std::function<void(const LoadState&)>& progress_;
 
   asio::io_context loop_{1};
+  SocketWatch watch_{loop_};
   asio::steady_timer due_timer_{loop_}, pulse_timer_{loop_};
   LoadClock::time_point begin_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;

@@ -1,5 +1,7 @@
 #include "serving/client/stamped_socket.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -36,32 +38,38 @@ nanoseconds age(msghdr& message) {
 
 }  // namespace
 
-void StampedSocket::prepare() {
-  boost::system::error_code unimportant;
-  socket_.set_option(boost::asio::ip::tcp::no_delay(true), unimportant);
+void prepare_stamps(int file) {
   const int on = 1;
-  ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+  ::setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(file, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+}
+
+StampedRead read_stamped(int file, void* target, std::size_t bytes) {
+  alignas(cmsghdr) std::array<char, 128> control;
+  iovec place{target, bytes};
+  msghdr message = {};
+  message.msg_iov = &place;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  StampedRead read;
+  do {
+    read.bytes = ::recvmsg(file, &message, MSG_DONTWAIT);
+  } while (read.bytes < 0 && errno == EINTR);
+  const int error = errno;
+  read.arrived = LoadClock::now();
+  if (read.bytes > 0) read.arrived -= age(message);
+  errno = error;
+  return read;
 }
 
 std::size_t StampedSocket::read(boost::asio::mutable_buffer buffer,
                                 boost::system::error_code& error) {
-  alignas(cmsghdr) std::array<char, 128> control;
-  iovec bytes{buffer.data(), buffer.size()};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  ssize_t got = 0;
-  do {
-    got = ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT);
-  } while (got < 0 && errno == EINTR);
-  arrived_ = LoadClock::now();
-  if (got < 0) error.assign(errno, boost::asio::error::get_system_category());
-  if (got == 0 && buffer.size() > 0) error = boost::asio::error::eof;
-  if (got <= 0) return 0;
-  arrived_ -= age(message);
-  return static_cast<std::size_t>(got);
+  const StampedRead read = read_stamped(socket_.native_handle(), buffer.data(), buffer.size());
+  arrived_ = read.arrived;
+  if (read.bytes < 0) error.assign(errno, boost::asio::error::get_system_category());
+  if (read.bytes == 0 && buffer.size() > 0) error = boost::asio::error::eof;
+  return read.bytes > 0 ? static_cast<std::size_t>(read.bytes) : 0;
 }
 
 }  // namespace assay

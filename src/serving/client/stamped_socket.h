@@ -2,13 +2,27 @@
 // so that neither this program's other work nor a core it had to wait for counts as the server's.
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <utility>
 
 namespace assay {
 
 using LoadClock = std::chrono::steady_clock;
+
+/// Asks the kernel for stamps on what comes to the socket, and lets small writes leave at once.
+void prepare_stamps(int file);
+
+struct StampedRead {
+  ssize_t bytes = 0;  ///< as of recv(): 0 the end, below 0 an error in errno
+  /// When the last of the bytes came; where the kernel gives no stamp, when they were read.
+  LoadClock::time_point arrived;
+};
+/// What is there now; never waits.
+StampedRead read_stamped(int file, void* target, std::size_t bytes);
 
 /// As Asio's own sockets for reading, writing and for TLS on top.
 class StampedSocket {
@@ -23,15 +37,17 @@ class StampedSocket {
   executor_type get_executor() { return socket_.get_executor(); }
   lowest_layer_type& lowest_layer() { return socket_.lowest_layer(); }
 
-  /// Once connected: packets are stamped, small writes leave at once.
-  void prepare();
-  /// When the last of the bytes that were read last came. Where the kernel gives no stamp, when
-  /// they were read.
+  /// Of what was read last.
   LoadClock::time_point arrived() const { return arrived_; }
 
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
-    wait_and_read(*boost::asio::buffer_sequence_begin(buffers), std::forward<Handler>(handler));
+    const boost::asio::mutable_buffer buffer = *boost::asio::buffer_sequence_begin(buffers);
+    if (buffer.size() > 0) return wait_and_read(buffer, std::forward<Handler>(handler));
+    // TLS has decrypted something before and only wants to be called from the loop.
+    boost::asio::post(get_executor(), [handler = std::forward<Handler>(handler)]() mutable {
+      handler(boost::system::error_code(), 0);
+    });
   }
   template <typename Buffers, typename Handler>
   void async_write_some(const Buffers& buffers, Handler&& handler) {

@@ -1,6 +1,7 @@
 #include "serving/simulator/loop.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +10,9 @@ namespace {
 
 // What is done before sockets are looked at again.
 constexpr int most_at_once = 64;
+// What is due so soon is waited for awake: with so many tokens to come, setting a timer, sleeping
+// and waking up would take a fifth of the time there is.
+constexpr double soon = 50e-6;
 
 }  // namespace
 
@@ -34,6 +38,15 @@ void Loop::arm() {
     return;
   }
   armed_ = queue_.front().due;
+  if (awake_) return;  // work() comes in any case
+  if (armed_ - now() < soon) {
+    awake_ = true;
+    asio::post(context_, [this] {
+      awake_ = false;
+      work();
+    });
+    return;
+  }
   // Rounded up, so that what the timer wakes us for is due.
   timer_.expires_at(begin_ + std::chrono::nanoseconds(std::llround(std::ceil(armed_ * 1e9))));
   timer_.async_wait([this](const SystemError& error) {

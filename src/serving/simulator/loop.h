@@ -50,7 +50,8 @@ class Loop {
   std::vector<char> scratch_ = std::vector<char>(256 << 10);
   std::vector<Entry> queue_;  // a heap; the earliest in front
   std::uint64_t order_ = 0;
-  double armed_ = -1;  // for when the timer is set; negative: it is not
+  double armed_ = -1;   // for when work() is to come; negative: it is not
+  bool awake_ = false;  // it comes without a timer
 };
 
 }  // namespace assay::simulator
