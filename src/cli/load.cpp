@@ -13,6 +13,7 @@
 #include "cli/load_find_rate.h"
 #include "cli/load_request.h"
 #include "cli/load_spawn.h"
+#include "cli/load_telemetry.h"
 #include "cli/load_view.h"
 #include "cli/results_store.h"
 #include "core/write_file.h"
@@ -41,9 +42,8 @@ std::string compact_date() {
   return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts)};
 }
 
-Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper,
+Status keep(const LoadRequest& request, const LoadReport& report, Record& record, Keeper& keeper,
             Terminal& terminal) {
-  Record record = load_record(request, report);
   record.run = keeper.run;
   record.fingerprint = keeper.fingerprint;
   if (keeper.json) {
@@ -64,9 +64,10 @@ Status keep(const LoadRequest& request, const LoadReport& report, Keeper& keeper
 /// What one run of the command does, point by point.
 class Session {
  public:
-  /// `servers`: those started for it; null: none.
-  Session(const SpawnedServers* servers, Keeper& keeper, Terminal& terminal)
-      : servers_(servers), keeper_(keeper), terminal_(terminal) {}
+  /// `servers`: those started for it; null: none. `telemetry`: null: off.
+  Session(const SpawnedServers* servers, std::unique_ptr<TelemetryRecorder> telemetry,
+          Keeper& keeper, Terminal& terminal)
+      : servers_(servers), telemetry_(std::move(telemetry)), keeper_(keeper), terminal_(terminal) {}
 
   /// For people: with --json to standard error.
   void say(const std::string& text) {
@@ -82,6 +83,7 @@ class Session {
       terminal_.note(fmt::format("{}, {} requests\n", label, point.requests));
     }
     LoadReport report;
+    const auto begin = TelemetryRecorder::Clock::now();
     {
       LoadProgress progress(terminal_, label);
       const auto stop = [&] {
@@ -92,8 +94,13 @@ class Session {
     }
     if (servers_ != nullptr) TRY(servers_->check());
     interrupted_ = report.interrupted;
-    TRY(keep(request, report, keeper_, terminal_));
-    say(report_text(report, width(), style()));
+    Record record = load_record(request, report);
+    if (telemetry_ != nullptr) {
+      add_telemetry(record, *telemetry_, begin,
+                    static_cast<double>(report.result.counts.output_tokens));
+    }
+    TRY(keep(request, report, record, keeper_, terminal_));
+    say(report_text(report, width(), style()) + telemetry_text(record));
     results_.push_back(report.result);
     return report;
   }
@@ -114,6 +121,7 @@ class Session {
   }
 
   const SpawnedServers* servers_;
+  const std::unique_ptr<TelemetryRecorder> telemetry_;
   Keeper& keeper_;
   Terminal& terminal_;
   std::vector<ServingResult> results_;
@@ -188,6 +196,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   const Status found = find_servers(*request);
   if (!found.ok()) return report(terminal, found.error());
+  auto telemetry = record_beside_load(arguments, request->urls);
+  if (!telemetry.ok()) return report(terminal, telemetry.error());
   keeper.json = arguments.has("--json") || keeper.folder == pipe;
   keeper.vllm_path = arguments.get("--save-vllm");
   keeper.vllm_details = arguments.has("--save-detailed");
@@ -200,7 +210,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
-  Session session(servers.get(), keeper, terminal);
+  Session session(servers.get(), std::move(*telemetry), keeper, terminal);
   const auto status = *find ? load_search(**find, *request, keeper, session, terminal)
                             : load_points(*request, session);
   if (!status.ok()) return report(terminal, status.error());
@@ -213,11 +223,14 @@ std::vector<Option> all_options() {
       options.end(),
       {{"--calibrate", "",
         "find out how much this machine can load, or time --max-concurrency streams for "
-        "--duration; "
-        "needs no server",
+        "--duration; needs no server",
         ""},
        {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
+       {"--telemetry", "RATE",
+        "clocks, power and heat of this machine beside the load, RATE times a second, or off; "
+        "default 10 if all servers are on this machine",
+        "off 1 10"},
        {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},
        {"--save-detailed", "", "with it, every request's times", ""}});
   return options;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
@@ -28,6 +29,8 @@ constexpr std::size_t first_streams = 125, last_streams = 16000;
 /// Errors up to these leave a measurement of a real server sound: its tokens come every 5 ms or
 /// more.
 constexpr double most_lag = 1e-3, most_ttft_error = 5e-3, most_itl_error = 2e-3;
+/// A loop that is later reads several tokens of such a stream at once, and times them as one.
+constexpr double most_loop_lag = 5e-3;
 
 /// Of what so many streams ask for; a simulator that cannot keep up makes an easier load.
 constexpr double least_load = 0.95;
@@ -35,15 +38,14 @@ constexpr double least_load = 0.95;
 struct Step {
   std::size_t streams = 0;
   double tokens_per_second = 0, send_lag = 0, loop_lag = 0, cpu_share = 0;
+  double load = 0;                   ///< tokens that came over those due in the replies' time
   TimingError error;                 ///< the client's
   TimingError planned;               ///< with the simulator's own lateness
   std::optional<double> server_lag;  ///< p99 of how late the simulator itself wrote tokens
 
-  bool loaded() const {
-    return tokens_per_second >= least_load * static_cast<double>(streams) / itl;
-  }
+  bool loaded() const { return load >= least_load; }
   bool timed() const {
-    return send_lag <= most_lag && error.ttft_p99 <= most_ttft_error &&
+    return send_lag <= most_lag && loop_lag <= most_loop_lag && error.ttft_p99 <= most_ttft_error &&
            error.itl_p99 <= most_itl_error;
   }
   bool sound() const { return loaded() && timed(); }
@@ -60,6 +62,17 @@ std::optional<double> server_lag(const LoadRequest& request) {
     }
   }
   return std::nullopt;
+}
+
+/// How much of what was due came while the replies lasted: 1 if the simulator keeps its times.
+double load_of(const std::vector<RequestLog>& logs) {
+  double came = 0, due = 0;
+  for (const RequestLog& log : logs) {
+    if (!log.succeeded()) continue;
+    came += static_cast<double>(log.gaps.size()) + 1;
+    due += 1 + (log.last - log.sent - ttft) / itl;
+  }
+  return due > 0 ? came / due : 0;
 }
 
 /// A server of its own for every step, so that its lag is the step's. Requests are sent for
@@ -104,6 +117,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
                  "no reply succeeded, or the simulated server did not say in it "
                  "when it sent its tokens"};
   }
+  step.load = load_of(report.logs);
   step.error = *error;
   step.planned = planned_error(report.logs, ttft, itl);
   step.server_lag = server_lag(request);
@@ -165,6 +179,7 @@ nlohmann::ordered_json json_of(const std::vector<Step>& steps, std::size_t ceili
                              {"planned_itl_error_p99", step.planned.itl_p99},
                              {"loop_lag_p99", step.loop_lag},
                              {"cpu_share", step.cpu_share},
+                             {"load", step.load},
                              {"sound", step.sound()}});
     if (step.server_lag) json["steps"].back()["simulator_lag_p99"] = *step.server_lag;
   }

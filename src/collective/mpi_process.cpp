@@ -12,9 +12,9 @@ namespace mpi {
 namespace {
 
 /// Gives the allocator the limits that glibc itself raises it to once a program has freed a block
-/// of 32 MiB. Below them it depends on what the heap happens to hold whether the buffers that MPI
-/// takes for one operation go back to the kernel after it, and that can triple the operation's
-/// time.
+/// of nearly 32 MiB. Below them it depends on what the heap happens to hold whether the buffers
+/// that MPI takes for one operation go back to the kernel after it, and that can triple the
+/// operation's time.
 void settle_allocator() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
@@ -29,8 +29,8 @@ Status Process::start(const Library<H>& library) {
   TRY(library.check(api.initialized(&running), "MPI_Initialized"));
   settle_allocator();
   if (running == 0) {
-    // What MPI_Init asks for, as osu and nccl-tests do: only one thread calls MPI, and being told
-    // that there are others Open MPI locks at every step, a fifth of the time of 1 KiB.
+    // What MPI_Init asks for, as osu and nccl-tests do. Other threads of this process never call
+    // MPI; told of them, Open MPI takes locks at every step, a fifth of the time of 1 KiB.
     int provided = 0;
     TRY(library.check(api.init_thread(nullptr, nullptr, thread_single, &provided),
                       "MPI_Init_thread"));

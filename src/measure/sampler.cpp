@@ -96,7 +96,8 @@ class DeviceSampler final : public Sampler {
       Sample trial;
       TRY(take_together(work, set, stop_requested, go_on, trial));
       set.warmup_launches += static_cast<std::size_t>(set.launches);
-      set.launches = work.launches_per_sample(trial.seconds * repetitions);
+      const double launch = std::min(trial.seconds, fastest_warm_up_);
+      set.launches = work.launches_per_sample(launch * repetitions);
       return limits;
     }
     // The last: only by then is the device as warm as it will be.

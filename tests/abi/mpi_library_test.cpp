@@ -51,6 +51,7 @@ class FolderTeam final : public Team {
     return all;
   }
   Status still_whole() override { return {}; }
+  const std::string& folder() const { return folder_; }
 
  private:
   std::string folder_;
@@ -121,6 +122,13 @@ void MpiRank::does_every_operation() {
   EXPECT_THAT(communicator->unsupported(CollectiveOperation::reduce, DataType::bf16, Reduction::sum)
                   .value_or(""),
               HasSubstr("no type bf16"));
+  // The team's ranks need not stand in MPI's order.
+  const std::string folder = team_->folder() + "/reversed";
+  std::filesystem::create_directories(folder);
+  FolderTeam reversed(folder, ranks_ - 1 - rank_, ranks_);
+  const auto other = std::move(kind.create(*device_, reversed)).value();
+  const auto again = expect_collectives(*other, *stream_, reversed.rank(), ranks_, {7});
+  EXPECT_GT(again.run, 100);
 }
 
 /// As if an int held no more than 100: every operation on more is cut or described.

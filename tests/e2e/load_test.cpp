@@ -124,6 +124,7 @@ TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
   const Json& step = json["steps"][0];
   EXPECT_EQ(step["streams"], 3);
   EXPECT_GT(step["itl_error_p99"], 0);
+  EXPECT_NEAR(step["load"].get<double>(), 1, 0.05);
   EXPECT_LT(step["itl_error_p99"], 0.01);  // a gap is 20 ms
   EXPECT_LT(step["ttft_error_p99"], 0.1);  // of 200 ms
   EXPECT_GT(step["planned_itl_error_p99"], 0);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "process.h"
@@ -25,9 +26,22 @@ std::vector<std::string> tuning(std::vector<std::string> words) {
   return words;
 }
 
+/// A trial is void where the client was the limit, as it may be while other tests run beside it:
+/// then another try, of three.
+std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& outcome) {
+  std::unique_ptr<Process> process;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    process = std::make_unique<Process>(tuning(words));
+    outcome = process->wait();
+    if (outcome.out.find("client was the limit") == std::string::npos) break;
+  }
+  return process;
+}
+
 TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
-  Process process(tuning({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}));
-  const Outcome outcome = process.wait();
+  Outcome outcome;
+  const auto process =
+      tune({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}, outcome);
   const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
   ASSERT_EQ(json["trials"].size(), 3u);
@@ -37,14 +51,15 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
               AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));
   EXPECT_EQ(outcome.status, json["proof"]["proven"] == true ? 0 : 6);  // a busy machine is noisy
   EXPECT_GT(json["proof"]["ratio"], 1.3);
-  const std::string records = Process::read(process.folder() / "tuning/records.jsonl");
+  const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);
   EXPECT_THAT(records, AllOf(HasSubstr("\"tuning\":\"proof\""),
                              HasSubstr("\"setting\":\"max-num-seqs=4\"")));
 }
 
 TEST(TuneServe, WhatMissesTheLimitIsOut) {
-  const Outcome outcome = assay_run(tuning({"max-num-seqs=4", "--limit", "mean_e2el:1ms"}));
+  Outcome outcome;
+  tune({"max-num-seqs=4", "--limit", "mean_e2el:1ms"}, outcome);
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("max-num-seqs=4: mean_e2el"), HasSubstr("is above 1.000 ms")));

@@ -62,6 +62,7 @@ class TlsServer {
     tcp::socket(loop_).connect(acceptor_.local_endpoint(), ignored);
     thread_.join();
   }
+  int handshakes() const { return handshakes_; }
   std::string url() const {
     return "https://localhost:" + std::to_string(acceptor_.local_endpoint().port());
   }
@@ -73,6 +74,7 @@ class TlsServer {
       asio::ssl::stream<tcp::socket> stream(loop_, context_);
       acceptor_.accept(stream.next_layer(), error);
       if (!error && !stopping_) stream.handshake(asio::ssl::stream_base::server, error);
+      if (!error && !stopping_) ++handshakes_;
       while (!error && !stopping_) answer(stream, error);
     }
   }
@@ -102,6 +104,7 @@ class TlsServer {
   asio::ssl::context context_{asio::ssl::context::tls_server};
   tcp::acceptor acceptor_{loop_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   std::atomic<bool> stopping_ = false;
+  std::atomic<int> handshakes_ = 0;
   std::thread thread_;
 };
 
@@ -124,7 +127,10 @@ LoadOutcome load_tls(const TlsServer& server, bool insecure) {
   plan.max_concurrency = 1;
   plan.silence_seconds = 10;
   auto endpoint = find_endpoint(*parse_url(server.url()), insecure);
-  EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
+  if (!endpoint.ok()) {
+    ADD_FAILURE() << endpoint.error().message;
+    return {};
+  }
   auto outcome = run_load(plan, TlsPrompts(), {*endpoint}, nullptr, nullptr);
   EXPECT_TRUE(outcome.ok());
   return std::move(*outcome);
@@ -139,6 +145,7 @@ TEST(LoadTls, RepliesComeThroughOnOneConnection) {
     EXPECT_EQ(log.gaps.size(), 2u);
     EXPECT_GT(log.first, log.sent);
   }
+  EXPECT_EQ(server.handshakes(), 1);
 }
 
 TEST(LoadTls, ACertificateThatNobodySignedIsRefused) {

@@ -100,8 +100,9 @@ void Flight::take_token(double time) {
   }
   log_.last = time;
   if (event_.sent_ns) {
-    const LoadClock::time_point sent{std::chrono::nanoseconds(*event_.sent_ns)};
-    log_.delays.push_back(static_cast<float>(time - time_of(sent)));
+    const std::chrono::duration<double> begin = begin_.time_since_epoch();
+    const double sent = static_cast<double>(*event_.sent_ns) * 1e-9 - begin.count();
+    log_.delays.push_back(static_cast<float>(time - sent));
   }
   if (keep_text_) text_ += event_.text;
 }
@@ -120,9 +121,9 @@ void Flight::on_end(ReplyEnd end, std::string_view error) {
   if (end == ReplyEnd::broken && log_.status == 0 && resend()) return;
   log_.end = now();
   if (options_.stream && log_.status == ok) {
-    stream_.finish([&](std::string_view data) { take_event(data, log_.end); });
+    stream_.finish([&](std::string_view data) { take_event(data, heard_); });
   } else if (end == ReplyEnd::complete) {
-    take_event(whole_, log_.end);
+    take_event(whole_, heard_);
     done_ = true;
   }
   judge(end, error);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/child_process.h"
 
@@ -25,6 +27,7 @@ using boost::system::error_code;
 
 constexpr std::uint32_t most_header_bytes = 64 << 10;
 constexpr std::size_t read_bytes = 16 << 10;
+constexpr int most_reads = 8;  // of one socket before others have their turn
 
 std::string_view view_of(string_view text) {
   return {text.data(), text.size()};
@@ -105,10 +108,11 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   void on_ready(bool over) override {
     const auto alive = self();
     if (writing_) write_plain();
-    while (open_) {
+    for (int reads = 0; open_; ++reads) {
+      if (reads == most_reads) return come_back(over);
       const StampedRead read = read_stamped(plain_.number(), buffer_.data(), buffer_.size());
       if (read.bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-      arrived_ = read.arrived;
+      arrived_ = std::max(arrived_, read.arrived);
       error_code error;
       if (read.bytes < 0) error.assign(errno, asio::error::get_system_category());
       if (read.bytes == 0) error = asio::error::eof;
@@ -122,6 +126,15 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
  private:
   std::shared_ptr<Connection> self() {
     return std::static_pointer_cast<Connection>(shared_from_this());
+  }
+
+  /// There is more to read, but others come first: a server that writes without end must not be all
+  /// the loop has to do.
+  void come_back(bool over) {
+    asio::post(loop_, [weak = weak_from_this(), over] {
+      const auto me = std::static_pointer_cast<Connection>(weak.lock());
+      if (me && me->plain_.number() >= 0) me->on_ready(over);
+    });
   }
 
   void connect() {
@@ -184,8 +197,9 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
         writing_ = false;
         // Not from within ask().
         const error_code error(errno, asio::error::get_system_category());
-        asio::post(loop_, [me = self(), error, reader = reader_] {
-          if (reader != nullptr && me->reader_ == reader) me->fail_to_send(error);
+        asio::post(loop_, [weak = weak_from_this(), error, reader = reader_] {
+          const auto me = std::static_pointer_cast<Connection>(weak.lock());
+          if (me && reader != nullptr && me->reader_ == reader) me->fail_to_send(error);
         });
         return;
       }
@@ -206,7 +220,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     tls_->async_read_some(asio::buffer(buffer_),
                           [me = self()](const error_code& error, std::size_t bytes) {
                             me->reading_ = false;
-                            me->arrived_ = me->socket_.arrived();
+                            me->arrived_ = std::max(me->arrived_, me->socket_.arrived());
                             me->take(error, bytes);
                           });
   }

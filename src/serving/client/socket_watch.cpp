@@ -1,11 +1,13 @@
 #include "serving/client/socket_watch.h"
 
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 namespace assay {
 namespace {
@@ -17,8 +19,9 @@ constexpr int most_at_once = 64;
 
 SocketWatch::SocketWatch(boost::asio::io_context& loop) : loop_(loop), set_(loop) {
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
-  boost::system::error_code unimportant;  // add() will say it
-  if (set >= 0) set_.assign(set, unimportant);
+  boost::system::error_code failed;
+  if (set >= 0) set_.assign(set, failed);
+  if (set >= 0 && failed) ::close(set);  // add() will say that there is none
 }
 
 Status SocketWatch::add(int file, Watcher& watcher) {
@@ -29,9 +32,9 @@ Status SocketWatch::add(int file, Watcher& watcher) {
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.fd = file;
   if (!set_.is_open() || ::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, file, &event) != 0) {
-    const int number = set_.is_open() ? errno : EMFILE;
+    const std::string why = set_.is_open() ? std::strerror(errno) : "no epoll set could be made";
     watchers_[slot] = nullptr;
-    return Error{ErrorKind::exhausted, std::string("watching a socket: ") + std::strerror(number)};
+    return Error{ErrorKind::exhausted, "watching a socket: " + why};
   }
   wait();
   return {};

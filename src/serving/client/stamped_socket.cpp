@@ -20,20 +20,23 @@ nanoseconds since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-/// How long ago the kernel stamped what came with `message`: zero if it did not.
-nanoseconds age(msghdr& message) {
+/// When the kernel stamped what came with `message`; now if it did not.
+LoadClock::time_point arrival(msghdr& message) {
+  timespec stamp = {}, now = {};
+  bool stamped = false;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SO_TIMESTAMPNS) continue;
-    timespec stamp = {}, now = {};
     std::memcpy(&stamp, CMSG_DATA(part), sizeof stamp);
-    ::clock_gettime(CLOCK_REALTIME, &now);  // the clock of stamps
-    const nanoseconds passed = since_epoch(now) - since_epoch(stamp);
-    // Someone set the clock meanwhile.
-    if (passed < nanoseconds(0) || passed > std::chrono::seconds(10)) return {};
-    return passed;
+    stamped = true;
   }
-  return {};
+  // The clock of stamps first: to lose the core between the two makes a time late, never early.
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const LoadClock::time_point read = LoadClock::now();
+  const nanoseconds age = since_epoch(now) - since_epoch(stamp);
+  // Otherwise someone set the clock meanwhile.
+  const bool likely = age >= nanoseconds(0) && age <= std::chrono::seconds(10);
+  return stamped && likely ? read - age : read;
 }
 
 }  // namespace
@@ -57,8 +60,7 @@ StampedRead read_stamped(int file, void* target, std::size_t bytes) {
     read.bytes = ::recvmsg(file, &message, MSG_DONTWAIT);
   } while (read.bytes < 0 && errno == EINTR);
   const int error = errno;
-  read.arrived = LoadClock::now();
-  if (read.bytes > 0) read.arrived -= age(message);
+  read.arrived = read.bytes > 0 ? arrival(message) : LoadClock::now();
   errno = error;
   return read;
 }

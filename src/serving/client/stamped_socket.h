@@ -18,7 +18,8 @@ void prepare_stamps(int file);
 
 struct StampedRead {
   ssize_t bytes = 0;  ///< as of recv(): 0 the end, below 0 an error in errno
-  /// When the last of the bytes came; where the kernel gives no stamp, when they were read.
+  /// When the packet with the last of the bytes came; where the kernel gives no stamp, when they
+  /// were read. Of bytes that waited for a lost packet before them it is too early.
   LoadClock::time_point arrived;
 };
 /// What is there now; never waits.

@@ -16,8 +16,9 @@ struct TimingError {
 /// counts, too. Of the replies that succeeded; both 0 if there are none.
 TimingError planned_error(const std::vector<RequestLog>& logs, double ttft, double itl);
 
-/// Against when the server says it sent each token (RequestLog::delays): the client's alone. Empty
-/// if it did not say so in every reply that succeeded.
+/// Against when the server says it sent each token (RequestLog::delays). What is left where the
+/// kernel stamps what comes: tokens read together, and what the server did between saying and
+/// sending. Empty if it did not say so in every reply that succeeded.
 std::optional<TimingError> client_error(const std::vector<RequestLog>& logs);
 
 }  // namespace assay
