@@ -112,7 +112,7 @@ class ScriptedServer {
       std::size_t body = 0;
       if (head != text.npos) {
         const std::size_t field = text.find("Content-Length: ");
-        if (field < head) body = std::stoul(text.substr(field + 16));
+        if (field < head) body = std::stoul(text.substr(field + 16, 20));
       }
       if (head != text.npos && text.size() >= head + 4 + body) {
         reply_(client, requests_++, text.substr(head + 4, body));
