@@ -83,7 +83,6 @@ class Session {
       terminal_.note(fmt::format("{}, {} requests\n", label, point.requests));
     }
     LoadReport report;
-    const auto begin = TelemetryRecorder::Clock::now();
     {
       LoadProgress progress(terminal_, label);
       const auto stop = [&] {
@@ -95,10 +94,7 @@ class Session {
     if (servers_ != nullptr) TRY(servers_->check());
     interrupted_ = report.interrupted;
     Record record = load_record(request, report);
-    if (telemetry_ != nullptr) {
-      add_telemetry(record, *telemetry_, begin,
-                    static_cast<double>(report.result.counts.output_tokens));
-    }
+    if (telemetry_ != nullptr) add_telemetry(record, *telemetry_, report);
     TRY(keep(request, report, record, keeper_, terminal_));
     say(report_text(report, width(), style()) + telemetry_text(record));
     results_.push_back(report.result);

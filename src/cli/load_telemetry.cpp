@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "cli/results_store.h"
@@ -42,12 +43,15 @@ Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& a
   return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
 }
 
-void add_telemetry(Record& record, TelemetryRecorder& recorder,
-                   TelemetryRecorder::Clock::time_point begin, double output_tokens) {
+void add_telemetry(Record& record, TelemetryRecorder& recorder, const LoadReport& report) {
+  using Clock = TelemetryRecorder::Clock;
+  const std::chrono::duration<double> length(report.result.duration);
   Telemetry telemetry;
-  telemetry.trace = recorder.slice(begin, TelemetryRecorder::Clock::now());
+  telemetry.trace = recorder.slice(
+      report.begin, report.begin + std::chrono::duration_cast<Clock::duration>(length));
   telemetry.summary = summarize_telemetry(telemetry.trace, WorkDone{});
   const auto joules = energy_of(telemetry.summary);
+  const auto output_tokens = static_cast<double>(report.result.counts.output_tokens);
   if (joules && output_tokens > 0) {
     record.metrics.push_back({std::string(energy_per_token), *joules / output_tokens, "J",
                               Better::lower, "", std::nullopt});

@@ -81,6 +81,7 @@ Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& poin
   analysis.client = outcome.health;
   report.result = analyse(outcome.logs, analysis);
   report.logs = std::move(outcome.logs);
+  report.begin = outcome.begin;
   report.interrupted = outcome.interrupted;
   return report;
 }

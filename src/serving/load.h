@@ -37,6 +37,7 @@ struct LoadPoint {
 struct LoadReport {
   ServingResult result;
   std::vector<RequestLog> logs;
+  LoadClock::time_point begin;          ///< what their times count from; a warm-up is over by then
   std::optional<ServerMetrics> server;  ///< empty: it tells nothing on /metrics
   bool interrupted = false;
 };

@@ -62,7 +62,7 @@ class LoadRun {
   LoadOutcome run() {
     schedule_arrivals();
     prepare(0);
-    begin_ = LoadClock::now();
+    outcome_.begin = begin_ = LoadClock::now();
     const double thread_before = cpu_seconds(RUSAGE_THREAD);
     const double process_before = cpu_seconds(RUSAGE_SELF);
     wait_for_pulse();

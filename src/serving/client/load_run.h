@@ -10,6 +10,7 @@
 #include "serving/client/api.h"
 #include "serving/client/balancer.h"
 #include "serving/client/endpoint.h"
+#include "serving/client/stamped_socket.h"
 #include "serving/results/client_health.h"
 #include "serving/results/request_log.h"
 #include "serving/workload/prompt.h"
@@ -41,6 +42,7 @@ struct LoadState {
 struct LoadOutcome {
   std::vector<RequestLog> logs;  ///< of what was sent, in the order of the prompts
   ClientHealth health;
+  LoadClock::time_point begin;  ///< what the logs' times count from
   bool interrupted = false;
 };
 
