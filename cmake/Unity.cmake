@@ -1,14 +1,11 @@
-# assay_unity(TARGET) compiles the files of a folder together, ten at a time: most of the time goes
-# into headers, and a clean build takes half as long. Names in unnamed namespaces of one folder must
-# then differ, which they should for the reader's sake too. Files that register themselves all use
-# the same few names, and stay alone.
+# assay_unity(TARGET) compiles ASSAY_UNITY neighbouring files together: most of the time goes into
+# headers, and a clean build takes half as long. Names in unnamed namespaces of neighbours must then
+# differ, which they should for the reader's sake too. Files that register themselves all use the
+# same few names, and stay alone.
 function(assay_unity target)
-  if(NOT ASSAY_UNITY)
-    return()
-  endif()
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
-  set(last "")
+  set(count 0)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
     string(FIND ${source} ${CMAKE_BINARY_DIR}/ generated)
@@ -19,17 +16,10 @@ function(assay_unity target)
     if(registers)
       continue()
     endif()
-    cmake_path(GET source PARENT_PATH place)
-    if(NOT place STREQUAL last)
-      set(last ${place})
-      set(count 0)
-    endif()
-    cmake_path(RELATIVE_PATH place BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
-    string(REPLACE "/" "_" name ${name})
-    math(EXPR group "${count} / 10")
+    math(EXPR group "${count} / ${ASSAY_UNITY}")
     math(EXPR count "${count} + 1")
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES
-                                UNITY_GROUP ${name}_${group})
+                                UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -10,11 +10,11 @@
 namespace assay {
 namespace {
 
-struct Unit {
+struct SizeUnit {
   std::string_view name;
   std::uint64_t bytes;
 };
-constexpr std::array<Unit, 5> size_units = {
+constexpr std::array<SizeUnit, 5> size_units = {
     {{"TiB", 1ull << 40}, {"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"B", 1}}};
 
 struct Number {
@@ -48,7 +48,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   const Number number = leading_integer(text);
   if (!number.valid) return bad_size(text);
   if (number.suffix.empty()) return number.value;
-  for (const Unit& unit : size_units) {
+  for (const SizeUnit& unit : size_units) {
     if (number.suffix != unit.name) continue;
     if (number.value > UINT64_MAX / unit.bytes) return bad_size(text);
     return number.value * unit.bytes;
@@ -81,7 +81,7 @@ Result<double> parse_duration(std::string_view text) {
 
 std::string format_size(std::uint64_t bytes) {
   if (bytes == 0) return "0";
-  for (const Unit& unit : size_units) {
+  for (const SizeUnit& unit : size_units) {
     if (unit.bytes > 1 && bytes % unit.bytes == 0) {
       return fmt::format("{}{}", bytes / unit.bytes, unit.name);
     }
@@ -90,7 +90,7 @@ std::string format_size(std::uint64_t bytes) {
 }
 
 std::string format_memory(std::uint64_t bytes) {
-  for (const Unit& unit : size_units) {
+  for (const SizeUnit& unit : size_units) {
     if (bytes < unit.bytes || unit.bytes == 1) continue;
     const double value = static_cast<double>(bytes) / static_cast<double>(unit.bytes);
     return fmt::format("{:.{}f} {}", value, value == std::floor(value) ? 0 : 1, unit.name);

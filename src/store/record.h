@@ -1,7 +1,6 @@
 // One measured cell with everything needed to judge it, and its JSON form (docs/schema.md).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "benchmarks/benchmark.h"
 #include "core/cell.h"
+#include "core/json.h"
 #include "core/result.h"
 #include "measure/roofline.h"
 #include "measure/sample.h"
@@ -17,8 +17,6 @@
 #include "telemetry/summary.h"
 
 namespace assay {
-
-using Json = nlohmann::ordered_json;
 
 /// `passed`: measured and verified. Only then does the record carry a value. What another program
 /// reported is kept as metrics whatever the status, as evidence; `failed` if it cannot be true.

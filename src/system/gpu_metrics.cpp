@@ -54,14 +54,14 @@ constexpr unsigned throttle_reasons_id = 0x400;  // no attribute of 1.9: its ids
 /// The fields assay reads, whatever version they come in. Not pcie_bandwidth_acc: the kernel's
 /// comment on it said Mbps, then GB/sec, of a sum over firmware's loops, whose length it does not
 /// say; so no number of bytes follows from it.
-struct Field {
+struct MetricField {
   unsigned id;        // AMDGPU_METRICS_ATTR_ID_... of version 1.9
   std::size_t bytes;  // of one value before 1.9
   std::size_t count;  // values before 1.9
   void (*store)(GpuMetrics& metrics, Values values);
 };
 // clang-format off
-constexpr Field fields[] = {
+constexpr MetricField fields[] = {
     {0, 2, 1, [](GpuMetrics& m, Values v) { m.temperature_celsius = sum(v, 1); }},
     {1, 2, 1, [](GpuMetrics& m, Values v) { m.memory_temperature_celsius = sum(v, 1); }},
     {3, 2, 1, [](GpuMetrics& m, Values v) { m.power_watts = sum(v, 1); }},
@@ -112,7 +112,7 @@ std::optional<std::uint64_t> number_at(std::string_view bytes, std::size_t offse
   return value;
 }
 
-void take(GpuMetrics& metrics, const Field& field, std::string_view bytes, std::size_t offset,
+void take(GpuMetrics& metrics, const MetricField& field, std::string_view bytes, std::size_t offset,
           std::size_t width, std::size_t count) {
   constexpr std::size_t most = 64;  // XCDs and links there may be one day
   std::array<std::optional<std::uint64_t>, most> values;
@@ -148,7 +148,7 @@ std::string read_attributes(GpuMetrics& metrics, std::string_view bytes) {
     }
     offset += code_bytes;
     const unsigned id = *code >> 10 & 0x3ff, unit = *code >> 24 & 0xff;
-    for (const Field& field : fields) {
+    for (const MetricField& field : fields) {
       if (field.id != id || (id == pcie_speed_id && unit != tenths_of_gts)) continue;
       take(metrics, field, bytes, offset, width_of_type[type], count);
     }

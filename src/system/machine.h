@@ -9,15 +9,14 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace assay {
+#include "core/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace assay {
 
 enum class FileState {
   found,

@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 
 #include "campaign_study.h"
+#include "core/json.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
 
 /// Programs of the names that environments start; each notes its words and starts assay here.
 class FakePrograms {

@@ -2,21 +2,14 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "json_lines.h"
 #include "process.h"
 
 namespace assay {
-
-inline std::vector<nlohmann::json> json_lines(const std::string& text) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
 
 /// Of a plan with one cell on the fake device.
 inline std::string head(const std::string& more = "") {
@@ -39,13 +32,11 @@ class Study {
   Outcome run(std::vector<std::string> more = {}, Process::Environment environment = {}) const {
     return assay_run(words(std::move(more)), std::move(environment));
   }
-  std::vector<nlohmann::json> units() const {
-    return json_lines(Process::read(out() / "units.jsonl"));
-  }
+  std::vector<Json> units() const { return json_lines(Process::read(out() / "units.jsonl")); }
   /// How often each environment and pair was completed.
   std::map<std::string, int> complete() const {
     std::map<std::string, int> counts;
-    for (const nlohmann::json& unit : units()) {
+    for (const Json& unit : units()) {
       if (unit["complete"]) ++counts[unit["environment"].get<std::string>() + unit["pair"].dump()];
     }
     return counts;

@@ -2,16 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "campaign_study.h"
+#include "json_lines.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
 
 const std::string two_hosts =
     "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n";

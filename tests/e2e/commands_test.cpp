@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "process.h"
 
 namespace assay {
@@ -11,7 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-using Json = nlohmann::json;
 
 TEST(Devices, EveryBackendIsThereOrSaysWhyNot) {
   const Outcome outcome = assay_run({"devices", "--json"});

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "machines/machines.h"
 #include "process.h"
 #include "system/capture.h"

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "process.h"
 #include "system/machine.h"
 

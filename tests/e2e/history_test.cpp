@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "accepted_runs.h"
+#include "core/json.h"
 #include "process.h"
 
 namespace assay {

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json_lines.h"
 #include "process.h"
 #include "store/record.h"
 #include "unit/import_samples.h"
@@ -15,15 +14,6 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
-
-std::vector<Json> json_lines(const std::string& text) {
-  std::vector<Json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(Json::parse(line, nullptr, false));
-  }
-  return lines;
-}
 
 class Import : public testing::Test {
  protected:

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "process.h"
 
 namespace assay {
@@ -28,7 +27,7 @@ TEST_P(LoadFaults, AreCountedForWhatTheyAre) {
                    fault.name == std::string("hang") ? "1s" : "60s", "--out", "-"});
   const Outcome outcome = process.wait();
   const std::string line = outcome.out.substr(outcome.out.find('\n') + 1);
-  const auto record = nlohmann::json::parse(line, nullptr, false);
+  const auto record = Json::parse(line, nullptr, false);
   ASSERT_TRUE(record.is_object()) << outcome.out << outcome.err;
   const auto metric = [&](const char* name) {
     for (const auto& one : record["metrics"]) {

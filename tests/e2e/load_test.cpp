@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "process.h"
 #include "serving/client/endpoint.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 /// As one text, the way a user writes it; `more` are options of the simulated server.
 std::string simulated(const std::string& more) {

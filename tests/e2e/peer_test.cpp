@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.h"
 #include "process.h"
 #include "system/affinity.h"
 
@@ -13,7 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
 
 std::vector<Json> records_of(const Outcome& outcome) {
   std::vector<Json> records;

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "process.h"
 #include "store/store.h"
 #include "test_record.h"
@@ -71,7 +71,7 @@ TEST(Report, SaysWhatIsWrong) {
 std::vector<std::string> charts_of(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t from = page.find(begin) + begin.size();
-  const auto data = nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  const auto data = Json::parse(page.substr(from, page.find("</script>", from) - from));
   std::vector<std::string> charts;
   for (const auto& chart : data["charts"]) {
     charts.push_back(chart["kind"].get<std::string>() + " " + chart["title"].get<std::string>());

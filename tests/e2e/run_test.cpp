@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json_lines.h"
 #include "process.h"
 
 namespace assay {
@@ -12,14 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
-
-std::vector<Json> json_lines(const std::string& text) {
-  std::vector<Json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
 
 const std::vector<std::string> two_cells = {"run",       "memory",    "op=copy,triad", "dtype=f64",
                                             "size=1MiB", "cache=hot", "--device",      "fake"};

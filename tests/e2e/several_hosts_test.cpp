@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "core/json.h"
 #include "core/program.h"
 #include "temporary_folder.h"
 
@@ -43,7 +43,7 @@ void expect_all_passed(const Output& output, const std::string& library, std::si
   std::set<std::string> operations;
   std::istringstream lines(output.out);
   for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json record = nlohmann::json::parse(line);
+    const Json record = Json::parse(line);
     if (!record.contains("status")) continue;
     EXPECT_EQ(record["status"], "passed") << record.value("reason", "");
     EXPECT_EQ(record["axes"]["library"], library);

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "json_lines.h"
 #include "process.h"
 
 namespace assay {
@@ -12,14 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
-
-std::vector<Json> json_lines(const std::string& text) {
-  std::vector<Json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
-  return lines;
-}
 
 TEST(Watch, JsonIsALineForEachReading) {
   const Outcome outcome = assay_run({"watch", "--count", "2", "--interval", "0.01", "--json"});

@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
+using Tcp = asio::ip::tcp;
 using boost::system::error_code;
 using testing::HasSubstr;
 
@@ -59,7 +59,7 @@ class TlsServer {
   ~TlsServer() {
     stopping_ = true;
     error_code ignored;
-    tcp::socket(loop_).connect(acceptor_.local_endpoint(), ignored);
+    Tcp::socket(loop_).connect(acceptor_.local_endpoint(), ignored);
     thread_.join();
   }
   int handshakes() const { return handshakes_; }
@@ -71,7 +71,7 @@ class TlsServer {
   void serve() {
     while (!stopping_) {
       error_code error;
-      asio::ssl::stream<tcp::socket> stream(loop_, context_);
+      asio::ssl::stream<Tcp::socket> stream(loop_, context_);
       acceptor_.accept(stream.next_layer(), error);
       if (!error && !stopping_) stream.handshake(asio::ssl::stream_base::server, error);
       if (!error && !stopping_) ++handshakes_;
@@ -79,7 +79,7 @@ class TlsServer {
     }
   }
 
-  static void answer(asio::ssl::stream<tcp::socket>& stream, error_code& error) {
+  static void answer(asio::ssl::stream<Tcp::socket>& stream, error_code& error) {
     asio::streambuf request;
     asio::read_until(stream, request, "}", error);  // a body of one level
     if (error) return;
@@ -91,18 +91,18 @@ class TlsServer {
     chunk(stream, "data: [DONE]", error);
     write(stream, "0\r\n\r\n", error);
   }
-  static void chunk(asio::ssl::stream<tcp::socket>& stream, std::string_view event,
+  static void chunk(asio::ssl::stream<Tcp::socket>& stream, std::string_view event,
                     error_code& error) {
     write(stream, fmt::format("{:x}\r\n{}\n\n\r\n", event.size() + 2, event), error);
   }
-  static void write(asio::ssl::stream<tcp::socket>& stream, const std::string& text,
+  static void write(asio::ssl::stream<Tcp::socket>& stream, const std::string& text,
                     error_code& error) {
     if (!error) asio::write(stream, asio::buffer(text), error);
   }
 
   asio::io_context loop_;
   asio::ssl::context context_{asio::ssl::context::tls_server};
-  tcp::acceptor acceptor_{loop_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
+  Tcp::acceptor acceptor_{loop_, Tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
   std::atomic<bool> stopping_ = false;
   std::atomic<int> handshakes_ = 0;
   std::thread thread_;

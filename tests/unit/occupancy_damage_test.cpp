@@ -62,12 +62,12 @@ void damage(const std::string& file) {
   ASSERT_TRUE(read_images(file)) << read_images(file).error().message;
   for (std::size_t cut = 0; cut < file.size(); cut += 64)
     use(std::string_view(file).substr(0, cut));
+  constexpr char masks[] = {'\x01', '\x80', '\xff'};
+  std::size_t places = 0;
   for (std::size_t at = 0; at < file.size(); at += file.size() / 4000 + 1) {
-    for (const char mask : {'\x01', '\x80', '\xff'}) {
-      std::string flipped = file;
-      flipped[at] = static_cast<char>(flipped[at] ^ mask);
-      use(flipped);
-    }
+    std::string flipped = file;
+    flipped[at] = static_cast<char>(flipped[at] ^ masks[places++ % std::size(masks)]);
+    use(flipped);
   }
   std::uint64_t state = 1;
   for (int i = 0; i < 500; ++i) {
