@@ -23,7 +23,7 @@ namespace {
 
 constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s a stream
 constexpr std::uint64_t output_tokens = 500;
-constexpr double ramp_seconds = 5;
+constexpr double reply_seconds = ttft + itl * (output_tokens - 1);
 constexpr std::size_t first_streams = 125, last_streams = 16000;
 
 /// Errors up to these leave a measurement of a real server sound: its tokens come every 5 ms or
@@ -89,14 +89,15 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   LoadRequest request;
   request.urls = servers->urls();
   request.settings.plan.silence_seconds = 30;
-  request.settings.plan.ramp_seconds = std::min(ramp_seconds, seconds / 4);
+  // As long as a reply, so that requests come evenly from then on, not in waves.
+  request.settings.plan.ramp_seconds = std::min(reply_seconds, seconds / 2);
   request.settings.plan.send_seconds = seconds;
   request.settings.plan.request.ignore_eos = true;
   request.settings.plan.request.extra["sim_stamps"] = true;
   request.settings.prompts.input_tokens = 32;
   request.settings.prompts.output_tokens = output_tokens;
   TRY(find_servers(request));
-  const double rounds = std::ceil(seconds / (ttft + itl * (output_tokens - 1))) + 1;
+  const double rounds = std::ceil(seconds / reply_seconds) + 1;
   const LoadPoint point{std::numeric_limits<double>::infinity(), streams,
                         static_cast<std::size_t>(rounds) * streams};
   LoadProgress progress(terminal, fmt::format("{} streams", streams));

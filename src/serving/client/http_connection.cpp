@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
@@ -14,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/child_process.h"
 
@@ -26,7 +26,7 @@ using boost::beast::string_view;
 using boost::system::error_code;
 
 constexpr std::uint32_t most_header_bytes = 64 << 10;
-constexpr std::size_t read_bytes = 16 << 10;
+constexpr std::size_t tls_read_bytes = 16 << 10;
 constexpr int most_reads = 8;  // of one socket before others have their turn
 
 std::string_view view_of(string_view text) {
@@ -110,16 +110,17 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     if (writing_) write_plain();
     for (int reads = 0; open_; ++reads) {
       if (reads == most_reads) return come_back(over);
-      const StampedRead read = read_stamped(plain_.number(), buffer_.data(), buffer_.size());
+      std::vector<char>& buffer = watch_.scratch();
+      const StampedRead read = read_stamped(plain_.number(), buffer.data(), buffer.size());
       if (read.bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
       arrived_ = std::max(arrived_, read.arrived);
       error_code error;
       if (read.bytes < 0) error.assign(errno, asio::error::get_system_category());
       if (read.bytes == 0) error = asio::error::eof;
       const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(read.bytes, 0));
-      take(error, bytes);
+      take(error, {buffer.data(), bytes});
       // Less than there was room for: there is no more, or it will be said.
-      if (bytes < buffer_.size() && !over) return;
+      if (bytes < buffer.size() && !over) return;
     }
   }
 
@@ -157,6 +158,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void shake_hands() {
     tls_ = std::make_unique<Tls>(socket_, *endpoint_.tls);
+    tls_buffer_.resize(tls_read_bytes);
     const std::string& host = endpoint_.url.host;
     SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
     error_code error;
@@ -217,15 +219,15 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   void read_tls() {
     if (reading_) return;
     reading_ = true;
-    tls_->async_read_some(asio::buffer(buffer_),
+    tls_->async_read_some(asio::buffer(tls_buffer_),
                           [me = self()](const error_code& error, std::size_t bytes) {
                             me->reading_ = false;
                             me->arrived_ = std::max(me->arrived_, me->socket_.arrived());
-                            me->take(error, bytes);
+                            me->take(error, {me->tls_buffer_.data(), bytes});
                           });
   }
 
-  void take(const error_code& error, std::size_t bytes) {
+  void take(const error_code& error, std::string_view text) {
     if (error == asio::error::operation_aborted) return;
     if (reader_ == nullptr) {  // idle: the server may close, and has nothing to say
       open_ = false;
@@ -233,7 +235,6 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     }
     if (error) return cut_off(error);
     begun_ = true;
-    std::string_view text(buffer_.data(), bytes);
     if (!unread_.empty()) {
       unread_.append(text);
       text = unread_;
@@ -323,7 +324,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   std::string request_, unread_;
   std::size_t sent_ = 0;  ///< of the request, without TLS
   int replies_ = 0;
-  std::array<char, read_bytes> buffer_;
+  std::vector<char> tls_buffer_;
   bool open_ = false, reading_ = false, writing_ = false, begun_ = false;
 };
 

@@ -80,7 +80,10 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (depth_ > deepest) return true;
     const std::string_view text(name, length);
     for (const KeyName& known : key_names) {
-      if (known.name == text) key_ = known.key;
+      if (known.name == text) {
+        key_ = known.key;
+        break;
+      }
     }
     return true;
   }

@@ -27,6 +27,8 @@ class SocketWatch {
   /// `watcher` must be removed before it goes and before `file` is closed. Error: exhausted.
   Status add(int file, Watcher& watcher);
   void remove(int file);
+  /// For whoever reads a watched socket, until it returns: one place for all stays in the cache.
+  std::vector<char>& scratch() { return scratch_; }
 
  private:
   void wait();
@@ -35,6 +37,7 @@ class SocketWatch {
   boost::asio::io_context& loop_;
   boost::asio::posix::stream_descriptor set_;  ///< of epoll
   std::vector<Watcher*> watchers_;             ///< by file; null: none
+  std::vector<char> scratch_ = std::vector<char>(16 << 10);
   bool waiting_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "serving/simulator/connection.h"
 
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <boost/beast/core/error.hpp>
@@ -25,6 +26,10 @@ Connection::Connection(Loop& loop, Tcp::socket socket, RequestHandler& handler)
 void Connection::start() {
   SystemError ignored;
   socket_.set_option(Tcp::no_delay(true), ignored);
+  // Where the system's choice paces, as BBR does, tokens would leave when it sees fit.
+  constexpr std::string_view unpaced = "reno";
+  ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CONGESTION, unpaced.data(),
+               unpaced.size());
   socket_.native_non_blocking(true, ignored);
   wait_read();
 }
