@@ -17,6 +17,7 @@
 #include "core/units.h"
 #include "serving/results/timing_error.h"
 #include "serving/server_facts.h"
+#include "system/affinity.h"
 
 namespace assay::cli {
 namespace {
@@ -51,17 +52,24 @@ struct Step {
   bool sound() const { return loaded() && timed(); }
 };
 
+/// As many as keep up with one client, where there are cores to spare.
+int simulators() {
+  return std::clamp(static_cast<int>(affinity_cpus().size()) / 4, 1, 4);
+}
+
+/// Of the latest simulator.
 std::optional<double> server_lag(const LoadRequest& request) {
   const auto scrape = scrape_all(request.settings.targets, "");
   if (!scrape) return std::nullopt;
+  std::optional<double> lag;
   for (const PrometheusSample& sample : scrape->samples()) {
     const std::string* quantile = sample.label("quantile");
     if (sample.name == "assay_sim_write_lag_seconds" && quantile != nullptr &&
         *quantile == "0.99") {
-      return sample.value;
+      lag = std::max(lag.value_or(0), sample.value);
     }
   }
-  return std::nullopt;
+  return lag;
 }
 
 /// How much of what was due came while the replies lasted: 1 if the simulator keeps its times.
@@ -75,7 +83,7 @@ double load_of(const std::vector<RequestLog>& logs) {
   return due > 0 ? came / due : 0;
 }
 
-/// A server of its own for every step, so that its lag is the step's. Requests are sent for
+/// Servers of its own for every step, so that their lag is the step's. Requests are sent for
 /// `seconds`.
 Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   SpawnPlan plan;
@@ -83,6 +91,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
                 "--port",          "{port}",
                 "--ttft",          fmt::format("{}ms", ttft * 1e3),
                 "--itl",           fmt::format("{}ms", itl * 1e3)};
+  plan.servers = simulators();
   plan.timeout_seconds = 10;
   plan.logs = server_logs("-", "calibration");
   const auto servers = TRY(spawn_servers(plan, terminal));
@@ -169,7 +178,9 @@ std::string steps_text(const std::vector<Step>& steps, std::size_t width, const 
 }
 
 nlohmann::ordered_json json_of(const std::vector<Step>& steps, std::size_t ceiling) {
-  nlohmann::ordered_json json = {{"streams", ceiling}, {"steps", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"streams", ceiling},
+                                 {"simulators", simulators()},
+                                 {"steps", nlohmann::ordered_json::array()}};
   for (const Step& step : steps) {
     json["steps"].push_back({{"streams", step.streams},
                              {"tokens_per_second", step.tokens_per_second},
@@ -215,8 +226,10 @@ int calibrate_load(const Arguments& arguments, Terminal& terminal) {
   }
   terminal.print(steps_text(steps, static_cast<std::size_t>(terminal.width()), style));
   terminal.print(fmt::format(
-      "With the simulated server beside it, this machine loads {} streams of 50 tokens/s each and "
-      "times them\nwithin {:.0f} ms (TTFT) and {:.0f} ms (ITL) of when the server sent them{}.\n",
+      "With {} beside it, this machine loads {} streams of 50 tokens/s each and times them\nwithin "
+      "{:.0f} ms (TTFT) and {:.0f} ms (ITL) of when the server sent them{}.\n",
+      simulators() == 1 ? "the simulated server"
+                        : fmt::format("{} simulated servers", simulators()),
       ceiling, most_ttft_error * 1e3, most_itl_error * 1e3,
       steps.back().timed() && !steps.back().loaded() ? "; more than that the server could not send"
                                                      : ""));

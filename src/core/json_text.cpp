@@ -1,11 +1,8 @@
 #include "core/json_text.h"
 
-#include <nlohmann/json.hpp>
-
 namespace assay {
 
-Result<nlohmann::ordered_json> parse_json(std::string_view text) {
-  using Json = nlohmann::ordered_json;
+Result<Json> parse_json(std::string_view text) {
   constexpr int deepest = 64;
   bool too_deep = false;
   const auto keep = [&](int depth, Json::parse_event_t, Json&) {

@@ -1,15 +1,15 @@
 // JSON from files that nobody vouches for.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/result.h"
 
 namespace assay {
 
 /// Error: usage, if it is no JSON, or nested deeper than 64 levels: copying a value walks its
 /// nesting on the stack.
-Result<nlohmann::ordered_json> parse_json(std::string_view text);
+Result<Json> parse_json(std::string_view text);
 
 }  // namespace assay

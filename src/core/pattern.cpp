@@ -19,9 +19,9 @@ PCRE2_SPTR units_of(std::string_view text) {
 
 struct Pattern::Compiled {
   struct Free {
-    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+    void operator()(pcre2_code* used) const { pcre2_code_free(used); }
+    void operator()(pcre2_match_data* used) const { pcre2_match_data_free(used); }
+    void operator()(pcre2_match_context* used) const { pcre2_match_context_free(used); }
   };
   std::unique_ptr<pcre2_code, Free> code;
   std::unique_ptr<pcre2_match_data, Free> match;

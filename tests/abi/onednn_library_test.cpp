@@ -71,11 +71,11 @@ TEST_F(OneDnn, IntegersAreExactAndBatchesWork) {
 
 TEST_F(OneDnn, BestPacksWeightsOrNot) {
   const auto notes = expect_gemm(*device_, *stream_,
-                                 {{"shape", "256"},
+                                 {{"shape", "128"},
                                   {"dtype", "f32"},
                                   {"algorithm", "best"},
                                   {"layout", "any"},
-                                  {"rotate", "2MiB"}});
+                                  {"rotate", "512KiB"}});
   EXPECT_EQ(notes.at("algorithms_measured"), "8");
   EXPECT_THAT(notes.at("library"), HasSubstr("onednn"));
   EXPECT_EQ(notes.at("operand_sets"), "3");

@@ -1,4 +1,5 @@
-// assay load --spawn: servers that live as long as their load, whatever ends it.
+// assay load --spawn: servers that live as long as their load, whatever ends it; and what is
+// recorded beside a load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,6 +111,29 @@ TEST(LoadSpawn, ServersDoNotOutliveAssay) {
   process.signal(SIGKILL);
   EXPECT_EQ(process.wait().status, 128 + SIGKILL);
   EXPECT_TRUE(ends(url));
+}
+
+TEST(LoadTelemetry, CoversTheLoadWithoutItsWarmUp) {
+  Process process({"load", "--spawn", simulated("--ttft 50ms --itl 10ms"), "--max-concurrency", "2",
+                   "--requests", "2", "--output-tokens", "50", "--warm-up", "4", "--telemetry",
+                   "100", "--out", "store"});
+  const Outcome outcome = process.wait();
+  const Json record = last_record(process);
+  ASSERT_TRUE(record.contains("telemetry")) << outcome.err;
+  const Json& telemetry = record["telemetry"];
+  double joules = 0, duration = 0, per_token = 0;  // the scripted device takes 100 W
+  for (const auto& [name, gpu] : telemetry["summary"]["gpus"].items()) {
+    joules += gpu["energy_joules"].get<double>();
+  }
+  for (const Json& metric : record["metrics"]) {
+    if (metric["name"] == "duration") duration = metric["value"];
+    if (metric["name"] == "joules_per_output_token") per_token = metric["value"];
+  }
+  EXPECT_GT(duration, 0.5);
+  EXPECT_NEAR(telemetry["window"], duration, 0.1);  // the warm-up takes another second
+  EXPECT_GE(joules, 100 * duration - 10);
+  EXPECT_NEAR(per_token, joules / 100, 1e-6);
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("J per output token"));
 }
 
 TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
