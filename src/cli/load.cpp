@@ -126,11 +126,14 @@ class Session {
 
 /// Runs all points. Error: as Session::run_point().
 Result<int> load_points(const LoadRequest& request, Session& session) {
+  LoadRequest asked = request;
   for (const LoadPoint& point : request.points) {
     if (session.interrupted()) break;
-    TRY(session.run_point(request, point,
-                          fmt::format("[{}/{}] {}", session.results().size() + 1,
-                                      request.points.size(), text_of(point))));
+    const std::size_t before = session.results().size();
+    asked.settings.use_seed(request.settings.prompts.seed + before);
+    TRY(session.run_point(
+        asked, point,
+        fmt::format("[{}/{}] {}", before + 1, request.points.size(), text_of(point))));
   }
   session.sum_up();
   if (session.interrupted()) return exit_interrupted;

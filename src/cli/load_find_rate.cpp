@@ -125,8 +125,7 @@ LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& p
 LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
-  settings.prompts.seed += probe.number;
-  settings.plan.seed = settings.analysis.seed = settings.prompts.seed;
+  settings.use_seed(settings.prompts.seed + probe.number);
   if (probe.kind != RateProbe::Kind::at_rate && settings.plan.send_seconds <= 0) {
     settings.plan.send_seconds = find.seconds;
   }

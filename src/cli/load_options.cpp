@@ -52,7 +52,7 @@ std::vector<Option> load_options() {
       {"--prefixes", "N", "of prefix-repetition: how many prefixes; default 10", ""},
       {"--turns", "N", "of multi-turn: requests of a conversation; default 4", ""},
       {"--think", "TIME", "of multi-turn: between a reply and the next turn; default 1s", ""},
-      {"--seed", "N", "of prompts and arrivals; default 0", ""},
+      {"--seed", "N", "of prompts and arrivals; each further point takes the next; default 0", ""},
       {"--ignore-eos", "", "replies go on to the length asked for; default where lengths are set",
        ""},
       {"--no-ignore-eos", "", "replies end where the model ends them", ""},

@@ -106,7 +106,7 @@ Status read_prompts(const Arguments& arguments, LoadRequest& request) {
                            : "--file needs --dataset sharegpt, jsonl or trace"};
   }
   TRY(read_count(arguments, "--seed", prompts.seed));
-  request.settings.plan.seed = request.settings.analysis.seed = prompts.seed;
+  request.settings.use_seed(prompts.seed);
   TRY(read_count(arguments, "--input", prompts.input_tokens));
   if (arguments.has("--output-tokens")) {
     std::uint64_t tokens = 0;

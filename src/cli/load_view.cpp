@@ -97,7 +97,7 @@ std::string targets_text(const ServingResult& result, std::size_t width, const S
          fmt::format("  the busiest got {:.2f} times its share\n", result.imbalance);
 }
 
-std::string server_text(const std::optional<ServerMetrics>& server) {
+std::string server_text(const std::optional<ServerMetrics>& server, const Style& style) {
   if (!server) return {};
   std::string text;
   if (server->ttft && server->ttft->count > 0) {
@@ -112,7 +112,10 @@ std::string server_text(const std::optional<ServerMetrics>& server) {
     add("prefix cache hits", fmt::format("{:.1f}%", *server->prefix_cache_hit_rate * 100));
   }
   if (text.empty()) return {};
-  return fmt::format("  {} itself says: {}\n", server->server, text);
+  text = fmt::format("  {} itself says: {}\n", server->server, text);
+  const std::string warning = prefix_cache_warning(*server);
+  if (!warning.empty()) text += "  " + style.yellow("note") + ": " + warning + "\n";
+  return text;
 }
 
 std::string verdict_text(const ServingResult& result, const Style& style) {
@@ -168,8 +171,9 @@ std::string text_of(const LoadPoint& point) {
 std::string report_text(const LoadReport& report, std::size_t width, const Style& style) {
   const ServingResult& result = report.result;
   return fmt::format("{}\n", style.bold(load_text(result.load))) + rates_text(result) +
-         latencies_text(result, width, style) + checks_text(result) + server_text(report.server) +
-         targets_text(result, width, style) + verdict_text(result, style);
+         latencies_text(result, width, style) + checks_text(result) +
+         server_text(report.server, style) + targets_text(result, width, style) +
+         verdict_text(result, style);
 }
 
 std::string sweep_text(std::span<const ServingResult> results, std::size_t width,

@@ -26,6 +26,10 @@ struct LoadSettings {
   std::optional<double> recorded_speed;  ///< send when the data say, so much faster
   std::size_t warm_up = 0;               ///< requests before those that count
   AnalysisSettings analysis;             ///< without load and client
+
+  /// Of the prompts and all else that is drawn. Loads of one server need different ones: prompts
+  /// that it has seen come from its prefix cache.
+  void use_seed(std::uint64_t seed) { prompts.seed = plan.seed = analysis.seed = seed; }
 };
 
 struct LoadPoint {

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// As one text, the way a user writes it; `more` are options of the simulated server.
 std::string simulated(const std::string& more) {
@@ -134,6 +135,34 @@ TEST(LoadTelemetry, CoversTheLoadWithoutItsWarmUp) {
   EXPECT_GE(joules, 100 * duration - 10);
   EXPECT_NEAR(per_token, joules / 100, 1e-6);
   EXPECT_THAT(outcome.out + outcome.err, HasSubstr("J per output token"));
+}
+
+/// Of the last of two points on one server; `prefix`: tokens that all prompts begin with.
+double prefix_cache_hits(const std::string& prefix, std::string& said) {
+  Process process({"load", "--spawn", simulated("--gpu A100-80"), "--max-concurrency", "1,2",
+                   "--requests", "4", "--input", "512", "--prefix", prefix, "--output-tokens", "2",
+                   "--out", "store"});
+  const Outcome outcome = process.wait();
+  said = outcome.out + outcome.err;
+  const Json record = last_record(process);
+  for (const Json& metric : record["metrics"]) {
+    if (metric["name"] == "prefix_cache_hit_rate") return metric["value"];
+  }
+  return -1;
+}
+
+TEST(LoadSweep, NoPointRepeatsThePromptsOfAnother) {
+  std::string said;
+  const double hits = prefix_cache_hits("0", said);
+  EXPECT_GE(hits, 0) << said;
+  EXPECT_LT(hits, 0.01) << said;
+  EXPECT_THAT(said, Not(HasSubstr("came from the server's prefix cache")));
+}
+
+TEST(LoadSweep, HitsOfThePrefixCacheAreSaid) {
+  std::string said;
+  EXPECT_GT(prefix_cache_hits("512", said), 0.2) << said;
+  EXPECT_THAT(said, HasSubstr("came from the server's prefix cache"));
 }
 
 TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
