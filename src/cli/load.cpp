@@ -130,7 +130,7 @@ Result<int> load_points(const LoadRequest& request, Session& session) {
   for (const LoadPoint& point : request.points) {
     if (session.interrupted()) break;
     const std::size_t before = session.results().size();
-    asked.settings.use_seed(request.settings.prompts.seed + before);
+    asked.settings.use_seed(seed_of_load(request.settings.prompts.seed, before));
     TRY(session.run_point(
         asked, point,
         fmt::format("[{}/{}] {}", before + 1, request.points.size(), text_of(point))));

@@ -125,7 +125,7 @@ LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& p
 LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
-  settings.use_seed(settings.prompts.seed + probe.number);
+  settings.use_seed(seed_of_load(settings.prompts.seed, probe.number));
   if (probe.kind != RateProbe::Kind::at_rate && settings.plan.send_seconds <= 0) {
     settings.plan.send_seconds = find.seconds;
   }

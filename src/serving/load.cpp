@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/random.h"
 #include "serving/client/socket_limits.h"
 #include "serving/results/analysis.h"
 #include "serving/server_facts.h"
@@ -48,6 +49,13 @@ Status warm_up(const LoadSettings& settings, const LoadPoint& point,
 }
 
 }  // namespace
+
+std::uint64_t seed_of_load(std::uint64_t seed, std::size_t number) {
+  Random others(seed);
+  std::uint64_t own = seed;
+  for (std::size_t i = 0; i < number; ++i) own = others.next();
+  return own;
+}
 
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
                              const std::function<bool()>& stop_requested,

@@ -27,10 +27,14 @@ struct LoadSettings {
   std::size_t warm_up = 0;               ///< requests before those that count
   AnalysisSettings analysis;             ///< without load and client
 
-  /// Of the prompts and all else that is drawn. Loads of one server need different ones: prompts
-  /// that it has seen come from its prefix cache.
+  /// Of the prompts and all else that is drawn.
   void use_seed(std::uint64_t seed) { prompts.seed = plan.seed = analysis.seed = seed; }
 };
+
+/// Of the load `number` of one command: 0 has the command's own. A server that has seen prompts
+/// takes them from its prefix cache, so no two loads share a seed, not even those of commands with
+/// neighbouring seeds.
+std::uint64_t seed_of_load(std::uint64_t seed, std::size_t number);
 
 struct LoadPoint {
   double request_rate = std::numeric_limits<double>::infinity();

@@ -16,7 +16,7 @@
 #include <memory>
 #include <thread>
 
-#include "serving/client/load_run.h"
+#include "scripted_load.h"
 
 namespace assay {
 namespace {
@@ -108,30 +108,15 @@ class TlsServer {
   std::thread thread_;
 };
 
-class TlsPrompts final : public Prompts {
- public:
-  std::size_t size() const override { return 4; }
-  Prompt at(std::size_t index) const override {
-    Prompt prompt;
-    prompt.text = "say something";
-    prompt.tokens = 2;
-    prompt.output_tokens = 3;
-    prompt.conversation = index;
-    return prompt;
-  }
-  bool follows(std::size_t) const override { return false; }
-};
-
 LoadOutcome load_tls(const TlsServer& server, bool insecure) {
-  LoadPlan plan;
-  plan.max_concurrency = 1;
+  LoadPlan plan = closed_loop(1);
   plan.silence_seconds = 10;
   auto endpoint = find_endpoint(*parse_url(server.url()), insecure);
   if (!endpoint.ok()) {
     ADD_FAILURE() << endpoint.error().message;
     return {};
   }
-  auto outcome = run_load(plan, TlsPrompts(), {*endpoint}, nullptr, nullptr);
+  auto outcome = run_load(plan, TextPrompts(4), {*endpoint}, nullptr, nullptr);
   EXPECT_TRUE(outcome.ok());
   return std::move(*outcome);
 }

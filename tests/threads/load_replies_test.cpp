@@ -1,0 +1,250 @@
+// The load generator against a server that says what a test wants: what is made of every way a
+// reply can go.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "scripted_load.h"
+#include "serving/client/flight.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using Client = ScriptedServer::Client;
+
+/// The log of one request whose reply is `reply`; then another one is answered well.
+RequestLog log_of(const std::function<void(Client&)>& reply, LoadPlan plan = closed_loop(1)) {
+  ScriptedServer server([&](Client& client, int number, const std::string&) {
+    // The connection made to find the server sends nothing.
+    if (number == 0) return reply(client);
+    answer_well(client);
+  });
+  const LoadOutcome outcome = load_server(server, std::move(plan), TextPrompts(2));
+  EXPECT_EQ(outcome.logs.size(), 2u);
+  EXPECT_TRUE(outcome.logs[1].succeeded()) << outcome.logs[1].error;
+  EXPECT_EQ(outcome.logs[1].output_tokens, 3u);
+  return outcome.logs[0];
+}
+
+TEST(LoadReplies, AWholeReplyIsTimedAndCounted) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.wait(0.02);
+    client.token("a");
+    client.wait(0.03);
+    client.token("b");
+    client.usage(5, 2);
+    client.end_stream();
+  });
+  EXPECT_TRUE(log.succeeded());
+  EXPECT_GE(log.first - log.sent, 0.02);
+  ASSERT_EQ(log.gaps.size(), 1u);
+  EXPECT_GE(log.gaps[0], 0.029);
+  EXPECT_TRUE(log.counted);
+  EXPECT_EQ(log.prompt_tokens, 5u);
+  EXPECT_EQ(log.output_tokens, 2u);
+  EXPECT_LE(log.last, log.end);
+}
+
+TEST(LoadReplies, AResetWithinAReplyIsBroken) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.wait(0.02);
+    client.reset();
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::broken);
+  EXPECT_GE(log.first, 0);
+  EXPECT_FALSE(log.error.empty());
+}
+
+TEST(LoadReplies, AnEndWithinAReplyIsBroken) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.close();
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::broken);
+  EXPECT_THAT(log.error, HasSubstr("closed the connection within its reply"));
+}
+
+TEST(LoadReplies, OtherStatusesAreRefusalsWithTheServersWords) {
+  for (const auto& [status, text] : {std::pair(429, "Too Many"), std::pair(503, "overloaded")}) {
+    const RequestLog log = log_of([&](Client& client) {
+      const std::string body = fmt::format(R"({{"error":{{"message":"{}"}}}})", text);
+      client.say(fmt::format("HTTP/1.1 {} x\r\nRetry-After: 1\r\nContent-Length: {}\r\n\r\n{}",
+                             status, body.size(), body));
+    });
+    EXPECT_EQ(log.reply_end, ReplyEnd::refused);
+    EXPECT_EQ(log.error, fmt::format("HTTP {}: {}", status, text));
+  }
+}
+
+TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.wait(1.0);
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::silent);
+  EXPECT_GE(log.first, 0);
+}
+
+TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.chunk("data: {\"choices\":[{\"text\":\"\xe2\x82");
+    client.wait(0.01);
+    client.chunk("\xac\"}]}\n\n");
+    client.usage(5, 1);
+    client.end_stream();
+  });
+  EXPECT_TRUE(log.succeeded()) << log.error;
+  EXPECT_EQ(log.output_tokens, 1u);
+}
+
+TEST(LoadReplies, SeveralEventsInOneChunkAndOneInTenWritesCountAsTheyAre) {
+  const std::string token = R"(data: {"choices":[{"text":"x"}]})";
+  const RequestLog merged = log_of([&](Client& client) {
+    client.begin_stream();
+    client.chunk(token + "\n\n" + token + "\r\n\r\n" + token + "\n\n");
+    client.usage(5, 3);
+    client.end_stream();
+  });
+  EXPECT_EQ(merged.gaps.size(), 2u);
+  const RequestLog split = log_of([&](Client& client) {
+    client.begin_stream();
+    const std::string chunk = fmt::format("{:x}\r\n{}\n\n\r\n", token.size() + 2, token);
+    for (std::size_t at = 0; at < chunk.size(); at += 4) {
+      client.say(chunk.substr(at, 4));
+      client.wait(0.001);
+    }
+    client.usage(5, 1);
+    client.end_stream();
+  });
+  EXPECT_TRUE(split.succeeded()) << split.error;
+  EXPECT_EQ(split.gaps.size(), 0u);
+  EXPECT_EQ(split.output_tokens, 1u);
+}
+
+TEST(LoadReplies, AStreamWithoutItsEndMarkIsUnfinished) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.say("0\r\n\r\n");
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::unfinished);
+  EXPECT_THAT(log.error, HasSubstr("[DONE]"));
+}
+
+TEST(LoadReplies, WithoutUsageEventsStandForTokens) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.token("b");
+    client.end_stream();
+  });
+  EXPECT_TRUE(log.succeeded());
+  EXPECT_FALSE(log.counted);
+  EXPECT_EQ(log.output_tokens, 2u);
+}
+
+TEST(LoadReplies, ALineOfTenMegabytesIsRead) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token(std::string(10 << 20, 'x'));
+    client.usage(5, 1);
+    client.end_stream();
+  });
+  EXPECT_TRUE(log.succeeded()) << log.error;
+  EXPECT_EQ(log.output_tokens, 1u);
+}
+
+TEST(LoadReplies, AReplyWithoutATokenIsEmpty) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.usage(5, 0);
+    client.end_stream();
+  });
+  EXPECT_TRUE(log.empty());
+  EXPECT_FALSE(log.succeeded());
+}
+
+TEST(LoadReplies, NonsenseIsMalformed) {
+  for (const char* nonsense : {"data: {\"choices\":[\n\n", "data: no json\n\n"}) {
+    const RequestLog log = log_of([&](Client& client) {
+      client.begin_stream();
+      client.token("a");
+      client.chunk(nonsense);
+      client.end_stream();
+    });
+    EXPECT_EQ(log.reply_end, ReplyEnd::malformed);
+  }
+  const RequestLog log = log_of([](Client& client) {
+    client.say("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    client.close();
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::malformed);
+}
+
+TEST(LoadReplies, AnErrorWithinAStreamIsARefusal) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.event(R"({"error":{"message":"engine died","code":500}})");
+    client.end_stream();
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::refused);
+  EXPECT_EQ(log.error, "engine died");
+}
+
+TEST(LoadReplies, ARoleIsNoToken) {
+  LoadPlan plan = closed_loop(1);
+  plan.request.api = Api::chat;
+  const RequestLog log = log_of(
+      [](Client& client) {
+        client.begin_stream();
+        client.event(R"({"choices":[{"delta":{"role":"assistant","content":""}}]})");
+        client.wait(0.05);
+        client.event(R"({"choices":[{"delta":{"content":"a"}}]})");
+        client.event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})");
+        client.usage(5, 2);
+        client.end_stream();
+      },
+      plan);
+  EXPECT_GE(log.first - log.sent, 0.05);
+  EXPECT_EQ(log.gaps.size(), 0u);
+  EXPECT_EQ(log.finish_reason, "stop");
+}
+
+TEST(LoadReplies, WhatAStreamSaysInOnePieceIsReadToo) {
+  LoadPlan plan = closed_loop(1);
+  plan.request.stream = false;
+  ScriptedServer server([](Client& client, int, const std::string&) {
+    const std::string body =
+        R"({"choices":[{"text":"abc","finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}})";
+    client.say(fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+  });
+  const LoadOutcome outcome = load_server(server, plan, TextPrompts(1));
+  EXPECT_TRUE(outcome.logs[0].succeeded());
+  EXPECT_EQ(outcome.logs[0].output_tokens, 3u);
+}
+
+TEST(LoadReplies, WhatOnlyOpensOrClosesAReplyIsNoToken) {
+  const RequestLog log = log_of([](Client& client) {  // as llama.cpp's server
+    client.begin_stream();
+    client.token("a");
+    client.token("b");
+    client.event(
+        R"({"choices":[{"text":"","finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":2}})");
+    client.end_stream();
+  });
+  EXPECT_EQ(log.gaps.size(), 1u);
+  EXPECT_EQ(log.output_tokens, 2u);
+  EXPECT_EQ(log.finish_reason, "length");
+}
+
+}  // namespace
+}  // namespace assay
