@@ -14,10 +14,14 @@ namespace {
 
 // Sockets of one turn: timers and connections come between turns.
 constexpr int most_at_once = 64;
+// From one turn to the next: woken for each of 100,000 tokens a second, this process and the one
+// that sends them would spend a tenth of their time on waking. What is read so much later has the
+// time at which the kernel received it; a request that a reply's end sets off goes out later.
+constexpr auto between_turns = std::chrono::microseconds(200);
 
 }  // namespace
 
-SocketWatch::SocketWatch(boost::asio::io_context& loop) : loop_(loop), set_(loop) {
+SocketWatch::SocketWatch(boost::asio::io_context& loop) : loop_(loop), set_(loop), rest_(loop) {
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   boost::system::error_code failed;
   if (set >= 0) set_.assign(set, failed);
@@ -48,16 +52,24 @@ void SocketWatch::remove(int file) {
 void SocketWatch::wait() {
   if (waiting_) return;
   waiting_ = true;
-  set_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                  [this](const boost::system::error_code& error) {
-                    waiting_ = false;
-                    if (!error) turn();
-                  });
+  const auto then = [this](const boost::system::error_code& error) { on_waited(error); };
+  if (rested_ > std::chrono::steady_clock::now()) {
+    rest_.expires_at(rested_);
+    rest_.async_wait(then);
+  } else {
+    set_.async_wait(boost::asio::posix::stream_descriptor::wait_read, then);
+  }
+}
+
+void SocketWatch::on_waited(const boost::system::error_code& error) {
+  waiting_ = false;
+  if (!error) turn();
 }
 
 void SocketWatch::turn() {
   std::array<epoll_event, most_at_once> events;
   const int count = ::epoll_wait(set_.native_handle(), events.data(), most_at_once, 0);
+  if (count > 0) rested_ = std::chrono::steady_clock::now() + between_turns;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     Watcher* watcher = watchers_[static_cast<std::size_t>(event.data.fd)];

@@ -4,6 +4,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <vector>
 
 #include "core/result.h"
@@ -32,11 +34,14 @@ class SocketWatch {
 
  private:
   void wait();
+  void on_waited(const boost::system::error_code& error);
   void turn();
 
   boost::asio::io_context& loop_;
   boost::asio::posix::stream_descriptor set_;  ///< of epoll
-  std::vector<Watcher*> watchers_;             ///< by file; null: none
+  boost::asio::steady_timer rest_;
+  std::chrono::steady_clock::time_point rested_;  ///< when the next turn may come
+  std::vector<Watcher*> watchers_;                ///< by file; null: none
   std::vector<char> scratch_ = std::vector<char>(16 << 10);
   bool waiting_ = false;
 };
