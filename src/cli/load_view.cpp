@@ -72,13 +72,16 @@ std::string rates_text(const ServingResult& result) {
 }
 
 std::string checks_text(const ServingResult& result) {
-  return fmt::format(
+  std::string text = fmt::format(
       "  longest stall: median {}, p99 {}; at most {} in flight\n"
-      "  client: send lag p99 {}, loop lag p99 {}, CPU {:.0f}%; Little's law within {:.1f}%\n",
+      "  client: send lag p99 {}, loop lag p99 {}, CPU {:.0f}%",
       format_seconds(result.longest_stall.median), format_seconds(result.longest_stall.p99),
       result.most_concurrent, format_seconds(result.send_lag.p99),
-      format_seconds(result.client.loop_lag_p99), result.client.cpu_share * 100,
-      std::abs(result.little.difference) * 100);
+      format_seconds(result.client.loop_lag_p99), result.client.cpu_share * 100);
+  if (result.little) {
+    text += fmt::format("; Little's law within {:.1f}%", std::abs(result.little->difference) * 100);
+  }
+  return text + "\n";
 }
 
 std::string targets_text(const ServingResult& result, std::size_t width, const Style& style) {

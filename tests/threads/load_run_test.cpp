@@ -97,6 +97,19 @@ TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
   EXPECT_LE(server.connections(), 5);  // one more to find the server
 }
 
+// Little's law compares the two: neither may be made of the other.
+TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
+  ScriptedServer server([](Client& client, int, const std::string&) {
+    client.wait(0.02);
+    answer_well(client);
+  });
+  const LoadOutcome outcome = load_server(server, closed_loop(3), TextPrompts(12));
+  double logged = 0;
+  for (const RequestLog& log : outcome.logs) logged += log.end - log.sent;
+  EXPECT_GE(logged, 12 * 0.02);
+  EXPECT_NEAR(*outcome.health.request_seconds / logged, 1, 0.1);
+}
+
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
   // As llama.cpp's server does: it says nothing of closing, and closes.
   ScriptedServer server([](Client& client, int, const std::string&) {

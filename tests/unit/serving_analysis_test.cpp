@@ -170,12 +170,27 @@ TEST(ServingAnalysis, NoSteadyStateIsSaidWhy) {
 
 TEST(ServingAnalysis, LittlesLawHolds) {
   std::vector<RequestLog> logs = steady_logs(1000, 7);
-  const ServingResult result = analyse(logs, {});
-  EXPECT_NEAR(result.little.in_flight, 7, 0.05);
-  EXPECT_NEAR(result.little.difference, 0, 1e-9);
+  EXPECT_FALSE(analyse(logs, {}).little);
+  AnalysisSettings settings;
+  settings.client.request_seconds = 1000;  // of 1 s each
+  const ServingResult result = analyse(logs, settings);
+  EXPECT_NEAR(result.little->in_flight, 7, 0.05);
+  EXPECT_NEAR(result.little->difference, 0, 1e-9);
+  EXPECT_THAT(result.verdict.warnings, Not(Contains(HasSubstr("Little"))));
   // A request that hangs is in flight but never completes.
   logs.push_back(failure(1000, 0, 143, ReplyEnd::silent));
-  EXPECT_LT(analyse(logs, {}).little.difference, -0.1);
+  settings.client.request_seconds = 1143;
+  EXPECT_NEAR(analyse(logs, settings).little->difference, -0.125, 0.001);
+  EXPECT_THAT(analyse(logs, settings).verdict.warnings, Not(Contains(HasSubstr("Little"))));
+}
+
+TEST(ServingAnalysis, LittlesLawFindsWhatTheLogsLack) {
+  std::vector<RequestLog> logs = steady_logs(1000, 7);
+  AnalysisSettings settings;
+  settings.client.request_seconds = 1000;
+  logs.erase(logs.begin() + 500, logs.begin() + 600);
+  EXPECT_THAT(analyse(logs, settings).verdict.warnings,
+              Contains(HasSubstr("Little's law does not hold: 6.958 requests")));
 }
 
 TEST(ServingAnalysis, IdentityFindsLostTime) {

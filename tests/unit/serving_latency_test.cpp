@@ -110,7 +110,6 @@ TEST(InFlight, SweepsExactly) {
   EXPECT_EQ(in_flight.at(1), 2u);
   EXPECT_EQ(in_flight.at(3.5), 1u);
   EXPECT_EQ(in_flight.at(8), 0u);
-  EXPECT_EQ(in_flight.request_seconds(), 7);
   EXPECT_EQ(in_flight.at_least(2)->begin, 1);
   EXPECT_EQ(in_flight.at_least(2)->end, 3);
   EXPECT_EQ(in_flight.at_least(0.95)->end, 7);

@@ -71,6 +71,7 @@ class LoadRun {
     const double seconds = std::max(now(), 1e-9);
     outcome_.health.cpu_share = (cpu_seconds(RUSAGE_THREAD) - thread_before) / seconds;
     outcome_.health.cpu_seconds = cpu_seconds(RUSAGE_SELF) - process_before;
+    outcome_.health.request_seconds = request_seconds_;
     judge_lags();
     std::sort(outcome_.logs.begin(), outcome_.logs.end(),
               [](const RequestLog& a, const RequestLog& b) { return a.index < b.index; });
@@ -199,6 +200,7 @@ class LoadRun {
         [this, target] { return HttpConnection::make(loop_, watch_, targets_[target]); }, on_heard_,
         [this](Flight& f) { land(f); });
     Flight& sent = *flight;
+    count_time_in_flight();
     flights_.emplace(index, std::move(flight));
     ++state_.sent;
     sent.send(connection_to(target),
@@ -226,6 +228,13 @@ class LoadRun {
     return HttpConnection::make(loop_, watch_, targets_[target]);
   }
 
+  /// Before their number changes.
+  void count_time_in_flight() {
+    const double time = now();
+    request_seconds_ += static_cast<double>(flights_.size()) * (time - counted_);
+    counted_ = time;
+  }
+
   // ---- Replies ----
 
   void land(Flight& flight) {
@@ -242,6 +251,7 @@ class LoadRun {
     state_.events += flight.events();
     if (is_followed(index)) go_on(flight);
     outcome_.logs.push_back(std::move(log));
+    count_time_in_flight();
     // The flight is on the stack of this call.
     landed_.push_back(std::move(flights_.extract(index).mapped()));
     asio::post(loop_, [this] {
@@ -328,6 +338,7 @@ class LoadRun {
     if (!due_.empty() && due_.top().time <= now()) take_due();
   };
   std::unordered_map<std::size_t, std::unique_ptr<Flight>> flights_;
+  double request_seconds_ = 0, counted_ = 0;  ///< their time in flight, and until when
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
   Balancer balancer_;

@@ -173,12 +173,14 @@ InFlight in_flight_of(const std::vector<const RequestLog*>& replies) {
   return InFlight(presences);
 }
 
-LittlesLaw littles_law(const ServingResult& result, const InFlight& in_flight) {
+std::optional<LittlesLaw> littles_law(const ServingResult& result) {
+  const std::optional<double>& counted = result.client.request_seconds;
+  if (!counted || !(result.duration > 0)) return std::nullopt;
   LittlesLaw law;
-  if (!(result.duration > 0)) return law;
-  law.in_flight = in_flight.request_seconds() / result.duration;
+  law.in_flight = *counted / result.duration;
   law.predicted = result.request_throughput * result.e2el.mean;
-  if (law.in_flight > 0) law.difference = (law.predicted - law.in_flight) / law.in_flight;
+  const double larger = std::max(law.in_flight, law.predicted);
+  if (larger > 0) law.difference = (law.predicted - law.in_flight) / larger;
   return law;
 }
 
@@ -250,7 +252,7 @@ ServingResult analyse(const std::vector<RequestLog>& unsorted, const AnalysisSet
   result.most_output_per_second = most_output_per_second(replies);
   result.most_concurrent = in_flight_of(replies).most();
   result.steady = steady_state_of(logs, in_flight, settings, result.no_steady);
-  result.little = littles_law(result, in_flight);
+  result.little = littles_law(result);
   result.identity_error = identity_error_of(replies);
   result.saturation = saturation_of(logs, in_flight, result, settings);
   add_targets(result, logs);

@@ -37,14 +37,6 @@ std::size_t InFlight::at(double seconds) const {
   return after == steps_.begin() ? 0 : std::prev(after)->level;
 }
 
-double InFlight::request_seconds() const {
-  double area = 0;
-  for (std::size_t i = 1; i < steps_.size(); ++i) {
-    area += static_cast<double>(steps_[i - 1].level) * (steps_[i].seconds - steps_[i - 1].seconds);
-  }
-  return area;
-}
-
 std::optional<Presence> InFlight::at_least(double level) const {
   const auto enough = [&](const Step& step) { return static_cast<double>(step.level) >= level; };
   const auto first = std::find_if(steps_.begin(), steps_.end(), enough);

@@ -21,8 +21,6 @@ class InFlight {
   std::size_t most() const;
   /// Just after that moment.
   std::size_t at(double seconds) const;
-  /// The area under the curve: requests times seconds.
-  double request_seconds() const;
   /// From when there first were at least `level` > 0 until that last ended.
   std::optional<Presence> at_least(double level) const;
 

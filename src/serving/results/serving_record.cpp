@@ -105,7 +105,9 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
   if (result.targets.size() > 1) {
     metrics.add("target_imbalance", result.imbalance, "1", Better::neither);
   }
-  metrics.add("little_difference", result.little.difference, "1", Better::neither);
+  if (result.little) {
+    metrics.add("little_difference", result.little->difference, "1", Better::neither);
+  }
   metrics.add("identity_error", result.identity_error, in_seconds, Better::neither);
   metrics.tail("send_lag", result.send_lag);
   metrics.add("loop_lag_p99", result.client.loop_lag_p99, in_seconds, Better::neither);

@@ -75,12 +75,13 @@ struct SteadyState {
 };
 
 /// Little's law: what is in flight on average is throughput times time in the system. Both sides
-/// are measured apart: the left counts every request until its reply's end, the right knows only
-/// completed ones until their last token; failures and slow ends open a gap.
+/// are measured apart: the left is the client's own count, kept as requests went out and landed;
+/// the right is made of the logs, completed replies until their last token. A request that the logs
+/// lack or have twice, wrong times, failures and slow ends open a gap.
 struct LittlesLaw {
   double in_flight = 0;   ///< mean over the duration
   double predicted = 0;   ///< request throughput times mean E2EL
-  double difference = 0;  ///< relative to `in_flight`
+  double difference = 0;  ///< of `predicted` from `in_flight`, relative to the larger of them
 };
 
 /// Whether the server kept up with what was offered.
@@ -123,9 +124,9 @@ struct ServingResult {
   double most_output_per_second = 0;       ///< token events in one second
   std::size_t most_concurrent = 0;
   std::optional<SteadyState> steady;
-  std::string no_steady;  ///< why there is none
-  LittlesLaw little;
-  double identity_error = 0;  ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
+  std::string no_steady;             ///< why there is none
+  std::optional<LittlesLaw> little;  ///< empty: the client did not count
+  double identity_error = 0;         ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
   Saturation saturation;
   std::vector<TargetResult> targets;  ///< by number
   double imbalance = 1;               ///< most requests of a target over their mean

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace assay {
 namespace {
 
 constexpr double longest_lag = 1e-3, most_lag_share = 0.05, most_cpu_share = 0.8;
 constexpr double longest_identity_error = 1e-3;
+constexpr double most_little_share = 0.05, longest_uncounted = 1e-3;
 constexpr std::size_t enough_for_p99 = 1000;  // ten values above it
 
 void judge_client(RunVerdict& verdict, const ServingResult& result) {
@@ -43,6 +46,21 @@ void judge_replies(RunVerdict& verdict, const RequestCounts& counts, double most
   }
 }
 
+/// Failed requests are in flight and have no E2EL, and the client needs a moment to see that a
+/// reply has ended.
+void warn_of_little(RunVerdict& verdict, const ServingResult& result) {
+  if (!result.little || result.counts.failed > 0) return;
+  const LittlesLaw& law = *result.little;
+  const double seconds_off = std::abs(law.in_flight - law.predicted) * result.duration;
+  const double negligible = longest_uncounted * static_cast<double>(result.counts.completed);
+  if (std::abs(law.difference) <= most_little_share || seconds_off <= negligible) return;
+  verdict.warnings.push_back(
+      fmt::format("Little's law does not hold: {:.4g} requests were in flight on average, "
+                  "throughput times mean "
+                  "E2EL is {:.4g}",
+                  law.in_flight, law.predicted));
+}
+
 void warn(RunVerdict& verdict, const ServingResult& result) {
   const RequestCounts& counts = result.counts;
   const auto add = [&](std::string text) { verdict.warnings.push_back(std::move(text)); };
@@ -67,6 +85,7 @@ void warn(RunVerdict& verdict, const ServingResult& result) {
     add(fmt::format("E2EL differs from TTFT + TPOT (n - 1) by up to {:.3g} ms",
                     result.identity_error * 1e3));
   }
+  warn_of_little(verdict, result);
 }
 
 }  // namespace
