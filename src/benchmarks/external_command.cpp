@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/measured_unit.h"
 #include "core/pattern.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool is_json_pointer(const std::string& text) {
   try {

@@ -11,12 +11,12 @@
 //     timeout: 10min
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "core/result.h"
 #include "core/yaml_text.h"
 
@@ -46,6 +46,6 @@ struct ExternalCommand {
 /// Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file);
 /// The same map as JSON, which is YAML too.
-nlohmann::ordered_json to_json(const ExternalCommand& command);
+Json to_json(const ExternalCommand& command);
 
 }  // namespace assay

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "benchmarks/external_command.h"
 #include "core/embedded.h"
+#include "core/json.h"
 #include "core/suggest.h"
 #include "core/yaml_text.h"
 
@@ -172,7 +172,7 @@ Result<Suite> parse_suite(std::string_view yaml, std::string_view file) {
 
 std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
                         const BenchmarkLookup& lookup) {
-  nlohmann::ordered_json json, cells = nlohmann::ordered_json::array();
+  Json json, cells = Json::array();
   json["name"] = suite.name;
   json["description"] = suite.description;
   for (const SuiteEntry& entry : suite.entries) {
@@ -180,7 +180,7 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
       cells.push_back(to_json(*entry.command));
       continue;
     }
-    nlohmann::ordered_json cell = {{"benchmark", entry.benchmark}};
+    Json cell = {{"benchmark", entry.benchmark}};
     if (const Benchmark* benchmark = lookup(entry.benchmark)) {
       for (const auto& [axis, values] : merge(entry, *benchmark, overrides)) {
         cell["axes"][axis] = values;
@@ -189,7 +189,7 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
     cells.push_back(std::move(cell));
   }
   json["cells"] = std::move(cells);
-  return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 Result<Suite> load_suite(const std::string& path) {

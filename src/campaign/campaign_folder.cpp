@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <unordered_map>
 
+#include "core/json.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
 #include "store/store.h"
@@ -39,9 +39,7 @@ Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
 }
 
 std::string measure_text(const CampaignPlan& plan) {
-  return nlohmann::json(plan.measure)
-             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  return Json(plan.measure).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Status check_same(const fs::path& folder, const CampaignPlan& plan) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "campaign/folder.h"
+#include "core/json.h"
 #include "statistics/paired.h"
 
 namespace assay {

@@ -1,7 +1,6 @@
 #include "campaign/unit_line.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "store/json_reader.h"

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/left_out_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "core/write_file.h"
 #include "statistics/summary.h"

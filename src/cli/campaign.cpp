@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
 #include "campaign/process_runner.h"
@@ -15,6 +14,7 @@
 #include "cli/compare_view.h"
 #include "cli/interrupt.h"
 #include "compare/operands.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

@@ -1,14 +1,13 @@
 // assay compare: a verdict on two environments.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
 #include "compare/comparison_json.h"
 #include "compare/operands.h"
+#include "core/json.h"
 
 namespace assay::cli {
 namespace {

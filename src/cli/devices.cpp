@@ -1,11 +1,10 @@
 // assay devices: every backend with its devices and libraries, or why it is absent.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/results_view.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "device/backend.h"
 #include "store/record.h"

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/differences_view.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "device/backend.h"

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/doctor_view.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "doctor/intent.h"
 #include "system/capture.h"

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "device/backend.h"
 #include "store/store.h"
 #include "system/capture.h"

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/differences_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

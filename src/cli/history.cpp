@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/cell_filter.h"
 #include "cli/cli.h"
@@ -13,6 +12,7 @@
 #include "cli/compare_operands.h"
 #include "cli/history_view.h"
 #include "cli/left_out_view.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "history/trend.h"
 

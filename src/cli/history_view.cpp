@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "cli/differences_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

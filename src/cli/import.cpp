@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/metrics_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "import/importer.h"
 #include "store/store.h"
 

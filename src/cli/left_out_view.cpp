@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/table.h"
+#include "core/json.h"
 
 namespace assay::cli {
 

@@ -1,20 +1,17 @@
 // assay list: benchmarks with their axes, and suites.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "benchmarks/benchmark.h"
 #include "benchmarks/suite.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/suggest.h"
 #include "core/units.h"
 
 namespace assay::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view kind_name(Axis::Kind kind) {
   switch (kind) {

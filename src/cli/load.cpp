@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -16,6 +15,7 @@
 #include "cli/load_telemetry.h"
 #include "cli/load_view.h"
 #include "cli/results_store.h"
+#include "core/json.h"
 #include "core/write_file.h"
 #include "device/backend.h"
 #include "measure/runner.h"

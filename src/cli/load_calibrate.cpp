@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -13,6 +12,7 @@
 #include "cli/load_spawn.h"
 #include "cli/load_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/own_binary.h"
 #include "core/units.h"
 #include "serving/results/timing_error.h"
@@ -23,8 +23,8 @@ namespace assay::cli {
 namespace {
 
 constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s a stream
-constexpr std::uint64_t output_tokens = 500;
-constexpr double reply_seconds = ttft + itl * (output_tokens - 1);
+constexpr std::uint64_t reply_tokens = 500;
+constexpr double reply_seconds = ttft + itl * (reply_tokens - 1);
 constexpr std::size_t first_streams = 125, last_streams = 16000;
 
 /// Errors up to these leave a measurement of a real server sound: its tokens come every 5 ms or
@@ -104,7 +104,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   request.settings.plan.request.ignore_eos = true;
   request.settings.plan.request.extra["sim_stamps"] = true;
   request.settings.prompts.input_tokens = 32;
-  request.settings.prompts.output_tokens = output_tokens;
+  request.settings.prompts.output_tokens = reply_tokens;
   TRY(find_servers(request));
   const double rounds = std::ceil(seconds / reply_seconds) + 1;
   const LoadPoint point{std::numeric_limits<double>::infinity(), streams,
@@ -177,10 +177,8 @@ std::string steps_text(const std::vector<Step>& steps, std::size_t width, const 
   return table.render(width, style);
 }
 
-nlohmann::ordered_json json_of(const std::vector<Step>& steps, std::size_t ceiling) {
-  nlohmann::ordered_json json = {{"streams", ceiling},
-                                 {"simulators", simulators()},
-                                 {"steps", nlohmann::ordered_json::array()}};
+Json json_of(const std::vector<Step>& steps, std::size_t ceiling) {
+  Json json = {{"streams", ceiling}, {"simulators", simulators()}, {"steps", Json::array()}};
   for (const Step& step : steps) {
     json["steps"].push_back({{"streams", step.streams},
                              {"tokens_per_second", step.tokens_per_second},

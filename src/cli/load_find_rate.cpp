@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/compare_operands.h"
 #include "cli/load_view.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

@@ -167,7 +167,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto reports = reports_of(arguments);
   if (!reports.ok()) return report(terminal, reports.error());
   bool agrees = true;
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Report& one : *reports) {
     for (const KernelReport& kernel : one.kernels) {
       agrees = agrees && (!kernel.driver_groups || driver_agrees(kernel, one.arch));
@@ -179,8 +179,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     }
   }
   if (arguments.has("--json")) {
-    terminal.print(list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                   "\n");
+    terminal.print(list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   return agrees ? exit_ok : exit_verification;
 }

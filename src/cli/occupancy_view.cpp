@@ -11,7 +11,6 @@ namespace assay::cli {
 namespace {
 
 using namespace occupancy;
-using OrderedJson = nlohmann::ordered_json;
 
 /// What AMD and NVIDIA call things.
 struct Words {
@@ -132,13 +131,13 @@ std::string scan_text(const Scan& scan, const Style& style) {
   return text;
 }
 
-OrderedJson scan_json(const Scan& scan) {
-  OrderedJson findings = OrderedJson::array();
+Json scan_json(const Scan& scan) {
+  Json findings = Json::array();
   for (const occupancy::Finding& finding : scan.findings) {
-    OrderedJson json = {{"topic", finding.topic},
-                        {"what", finding.what},
-                        {"count", finding.count},
-                        {"in_loops", finding.in_loops}};
+    Json json = {{"topic", finding.topic},
+                 {"what", finding.what},
+                 {"count", finding.count},
+                 {"in_loops", finding.in_loops}};
     if (finding.bytes > 0) json["bytes_per_lane"] = finding.bytes;
     if (!finding.advice.empty()) {
       json["advice"] = finding.advice;
@@ -152,21 +151,20 @@ OrderedJson scan_json(const Scan& scan) {
           {"findings", std::move(findings)}};
 }
 
-OrderedJson numbers_json(const Occupancy& occupancy) {
-  OrderedJson limits = OrderedJson::object();
+Json numbers_json(const Occupancy& occupancy) {
+  Json limits = Json::object();
   for (const occupancy::Limit& limit : occupancy.limits) {
-    limits[limit.resource] =
-        limit.groups == unlimited ? OrderedJson(nullptr) : OrderedJson(limit.groups);
+    limits[limit.resource] = limit.groups == unlimited ? Json(nullptr) : Json(limit.groups);
   }
-  OrderedJson savings = OrderedJson::object();
+  Json savings = Json::object();
   for (const Saving& saving : occupancy.savings) savings[saving.resource] = saving.amount;
-  OrderedJson json = {{"waves_per_group", occupancy.waves_per_group},
-                      {"groups", occupancy.groups},
-                      {"waves", occupancy.waves()},
-                      {"wave_slots", occupancy.wave_slots},
-                      {"waves_per_simd", occupancy.waves_per_simd()},
-                      {"limited_by", occupancy.limiter},
-                      {"groups_by_resource", std::move(limits)}};
+  Json json = {{"waves_per_group", occupancy.waves_per_group},
+               {"groups", occupancy.groups},
+               {"waves", occupancy.waves()},
+               {"wave_slots", occupancy.wave_slots},
+               {"waves_per_simd", occupancy.waves_per_simd()},
+               {"limited_by", occupancy.limiter},
+               {"groups_by_resource", std::move(limits)}};
   if (!occupancy.savings.empty()) {
     json["next"] = {{"groups", occupancy.next_groups},
                     {"waves_per_simd", occupancy.waves_per_simd(occupancy.next_groups)},
@@ -175,10 +173,9 @@ OrderedJson numbers_json(const Occupancy& occupancy) {
   return json;
 }
 
-OrderedJson use_json(const KernelUse& use, bool amd) {
-  OrderedJson json = {{"name", use.name}};
-  json[amd ? "vgprs" : "registers"] =
-      use.registers_known ? OrderedJson(use.vgprs) : OrderedJson(nullptr);
+Json use_json(const KernelUse& use, bool amd) {
+  Json json = {{"name", use.name}};
+  json[amd ? "vgprs" : "registers"] = use.registers_known ? Json(use.vgprs) : Json(nullptr);
   if (amd) json["agprs"] = use.agprs;
   if (amd) json["sgprs"] = use.sgprs;
   json["shared_bytes"] = use.shared_bytes;
@@ -223,11 +220,11 @@ std::string occupancy_text(const Report& report, std::size_t width, const Style&
   return text;
 }
 
-OrderedJson occupancy_json(const Report& report) {
+Json occupancy_json(const Report& report) {
   const bool amd = is_amd(report.arch);
-  OrderedJson kernels = OrderedJson::array();
+  Json kernels = Json::array();
   for (const KernelReport& kernel : report.kernels) {
-    OrderedJson json = use_json(kernel.use, amd);
+    Json json = use_json(kernel.use, amd);
     json["group_threads"] = kernel.geometry.threads;
     json["dynamic_shared_bytes"] = kernel.geometry.dynamic_shared;
     if (kernel.occupancy) json["occupancy"] = numbers_json(*kernel.occupancy);

@@ -1,15 +1,15 @@
 // Reports on occupancy as people and as programs read them. Pure functions.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/terminal.h"
+#include "core/json.h"
 #include "occupancy/report.h"
 
 namespace assay::cli {
 
 std::string occupancy_text(const occupancy::Report& report, std::size_t width, const Style& style);
-nlohmann::ordered_json occupancy_json(const occupancy::Report& report);
+Json occupancy_json(const occupancy::Report& report);
 
 }  // namespace assay::cli

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "compare/operands.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/write_file.h"

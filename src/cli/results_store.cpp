@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace assay::cli {
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
 #include "cli/cli.h"
@@ -13,6 +12,7 @@
 #include "cli/run_ranks.h"
 #include "cli/run_repeat.h"
 #include "cli/run_view.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "measure/external.h"
 #include "measure/team_plan.h"
@@ -87,9 +87,9 @@ void print_cells(const Request& request, Terminal& terminal) {
       terminal.print(cell.id() + "\n");
       continue;
     }
-    nlohmann::ordered_json axes = nlohmann::ordered_json::object();
+    Json axes = Json::object();
     for (const auto& [axis, value] : cell.values()) axes[axis] = value;
-    const nlohmann::ordered_json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
+    const Json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
     terminal.print(json.dump() + "\n");
   }
 }

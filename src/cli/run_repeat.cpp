@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "statistics/summary.h"

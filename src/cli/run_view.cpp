@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
+#include "core/json.h"
 
 namespace assay::cli {
 namespace {

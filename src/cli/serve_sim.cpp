@@ -3,12 +3,12 @@
 #include <sys/resource.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "serving/simulator/prediction.h"
 #include "serving/simulator/server.h"
@@ -17,7 +17,6 @@ namespace assay::cli {
 namespace {
 
 namespace sim = simulator;
-using Json = nlohmann::ordered_json;
 
 /// Above 0 and at most `most`; `otherwise` if the option is not given.
 Result<std::uint64_t> whole_option(const Arguments& arguments, std::string_view option,

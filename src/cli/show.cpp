@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "cli/cell_filter.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/results_view.h"
+#include "core/json.h"
 #include "store/store.h"
 
 namespace assay::cli {

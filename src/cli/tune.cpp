@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
 #include "cli/cli.h"
@@ -10,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/table.h"
 #include "cli/tune_serve.h"
+#include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/write_file.h"
@@ -20,7 +20,6 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Request {
   std::string benchmark;

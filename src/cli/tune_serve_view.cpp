@@ -10,8 +10,6 @@
 namespace assay::cli {
 namespace {
 
-using TuningJson = nlohmann::ordered_json;
-
 /// Of the score against that of the first trial, which is as it is.
 std::string score_gain(const ServerTrial& trial, const ServerTrial& first) {
   if (!trial.score.value || !first.score.value) return "-";
@@ -23,8 +21,8 @@ std::string p99_text(const Latency& latency) {
   return p99 == nullptr ? "-" : format_seconds(p99->value);
 }
 
-TuningJson trial_json(const ServerTrial& trial) {
-  TuningJson json = {{"settings", TuningJson::object()}};
+Json trial_json(const ServerTrial& trial) {
+  Json json = {{"settings", Json::object()}};
   for (const Setting& setting : trial.settings) json["settings"][setting.variable] = setting.value;
   if (trial.score.value) json["score"] = *trial.score.value;
   if (!trial.score.problem.empty()) json["problem"] = trial.score.problem;
@@ -91,20 +89,19 @@ std::string server_proof_text(const ServerProof& proof, const Settings& best) {
                      proof.proven ? "better, proven" : "not proven; more --pairs may tell");
 }
 
-nlohmann::ordered_json server_tuning_json(const std::vector<ServerTrial>& trials,
-                                          std::optional<std::size_t> best,
-                                          const std::optional<ServerProof>& proof,
-                                          const std::vector<ServerPair>& pairs) {
-  TuningJson json = {{"trials", TuningJson::array()}};
+Json server_tuning_json(const std::vector<ServerTrial>& trials, std::optional<std::size_t> best,
+                        const std::optional<ServerProof>& proof,
+                        const std::vector<ServerPair>& pairs) {
+  Json json = {{"trials", Json::array()}};
   for (const ServerTrial& trial : trials) json["trials"].push_back(trial_json(trial));
-  json["best"] = best ? TuningJson(*best) : TuningJson(nullptr);
+  json["best"] = best ? Json(*best) : Json(nullptr);
   if (!proof) return json;
   const auto score = [](const ServerScore& one) {
-    return one.value ? TuningJson(*one.value) : TuningJson(nullptr);
+    return one.value ? Json(*one.value) : Json(nullptr);
   };
-  TuningJson values = TuningJson::array();
+  Json values = Json::array();
   for (const ServerPair& pair : pairs) {
-    values.push_back(TuningJson::array({score(pair.as_it_is), score(pair.best)}));
+    values.push_back(Json::array({score(pair.as_it_is), score(pair.best)}));
   }
   json["proof"] = {{"pairs", std::move(values)},
                    {"kept_as_it_is", proof->kept_as_it_is},

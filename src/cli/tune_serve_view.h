@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/terminal.h"
+#include "core/json.h"
 #include "tune/server_trial.h"
 
 namespace assay::cli {
@@ -21,9 +21,8 @@ std::string server_trials_text(const std::vector<ServerTrial>& trials,
 std::string server_proof_text(const ServerProof& proof, const Settings& best);
 
 /// All of it as one object; `proof` empty: nothing was to be proven.
-nlohmann::ordered_json server_tuning_json(const std::vector<ServerTrial>& trials,
-                                          std::optional<std::size_t> best,
-                                          const std::optional<ServerProof>& proof,
-                                          const std::vector<ServerPair>& pairs);
+Json server_tuning_json(const std::vector<ServerTrial>& trials, std::optional<std::size_t> best,
+                        const std::optional<ServerProof>& proof,
+                        const std::vector<ServerPair>& pairs);
 
 }  // namespace assay::cli

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/watch_view.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "measure/runner.h"
 #include "system/affinity.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

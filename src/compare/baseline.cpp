@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
 #include "store/figures.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "compare/baseline.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "store/json_reader.h"

@@ -1,7 +1,8 @@
 #include "compare/comparison_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace assay {
 namespace {

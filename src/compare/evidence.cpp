@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "compare/result_set.h"
+#include "core/json.h"
 #include "store/store.h"
 
 namespace assay {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "compare/fleet_nodes.h"
+#include "core/json.h"
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
 #include "statistics/summary.h"

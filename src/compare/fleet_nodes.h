@@ -3,12 +3,12 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "compare/result_set.h"
+#include "core/json.h"
 
 namespace assay {
 

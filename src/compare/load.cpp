@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
 #include "compare/baseline.h"
 #include "compare/result_set.h"
+#include "core/json.h"
 #include "import/importer.h"
 #include "store/store.h"
 #include "store/stored_fingerprint.h"

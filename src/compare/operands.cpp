@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "campaign/folder.h"
+#include "core/json.h"
 
 namespace assay {
 namespace {

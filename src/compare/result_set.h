@@ -3,12 +3,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/validity.h"
+#include "core/json.h"
 #include "core/result.h"
 #include "store/record.h"
 

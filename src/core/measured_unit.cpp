@@ -66,7 +66,7 @@ constexpr std::array<Base, 25> whole = {{
     {"steps/s", "1/s", 1},
 }};
 
-constexpr std::array<std::pair<std::string_view, double>, 13> prefixes = {{
+constexpr std::array<std::pair<std::string_view, double>, 13> unit_prefixes = {{
     {"", 1},
     {"Ki", 0x1p10},
     {"Mi", 0x1p20},
@@ -95,7 +95,7 @@ std::optional<MeasuredUnit> measured_unit(std::string_view text) {
   for (const Base& base : scaled) {
     if (!text.ends_with(base.text)) continue;
     const std::string_view prefix = text.substr(0, text.size() - base.text.size());
-    for (const auto& [name, factor] : prefixes) {
+    for (const auto& [name, factor] : unit_prefixes) {
       if (prefix == name) return MeasuredUnit{base.si, base.factor * factor};
     }
   }

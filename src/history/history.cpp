@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "compare/result_set.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "store/figures.h"
 

@@ -1,8 +1,8 @@
 #include "history/trend.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "statistics/multiplicity.h"
 #include "store/figures.h"
 

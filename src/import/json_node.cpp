@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/measured_unit.h"
 #include "import/numbers.h"
 #include "import/text_lines.h"
@@ -18,11 +18,11 @@ constexpr std::size_t most_values = 8'000'000;
 /// Builds nodes from the parser's events; the parser itself keeps nothing.
 class Builder {
  public:
-  using number_integer_t = nlohmann::json::number_integer_t;
-  using number_unsigned_t = nlohmann::json::number_unsigned_t;
-  using number_float_t = nlohmann::json::number_float_t;
-  using string_t = nlohmann::json::string_t;
-  using binary_t = nlohmann::json::binary_t;
+  using number_integer_t = SortedJson::number_integer_t;
+  using number_unsigned_t = SortedJson::number_unsigned_t;
+  using number_float_t = SortedJson::number_float_t;
+  using string_t = SortedJson::string_t;
+  using binary_t = SortedJson::binary_t;
 
   explicit Builder(std::size_t budget) : budget_(budget) {}
 
@@ -189,7 +189,7 @@ Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input) 
     if (rest.empty()) break;
     const Piece piece = next_piece(rest);
     Builder builder(budget);
-    if (!nlohmann::json::sax_parse(piece.text, &builder)) {
+    if (!SortedJson::sax_parse(piece.text, &builder)) {
       // The quotes that were put in are not counted; the line is the same.
       const std::string_view before = std::string_view(piece.text).substr(0, builder.position());
       return wrong(line + count_lines(before.substr(0, before.empty() ? 0 : before.size() - 1)),

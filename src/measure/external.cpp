@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/measured_unit.h"
 #include "core/pattern.h"

@@ -7,11 +7,9 @@
 namespace assay::occupancy {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::uint32_t note_of_metadata = 32;
 
-Result<std::uint64_t> number(const json& kernel, const char* key, bool required) {
+Result<std::uint64_t> number(const SortedJson& kernel, const char* key, bool required) {
   const auto at = kernel.find(key);
   if (at == kernel.end()) {
     if (!required) return std::uint64_t{0};
@@ -23,7 +21,7 @@ Result<std::uint64_t> number(const json& kernel, const char* key, bool required)
   return at->get<std::uint64_t>();
 }
 
-Result<unsigned> small_number(const json& kernel, const char* key, bool required) {
+Result<unsigned> small_number(const SortedJson& kernel, const char* key, bool required) {
   const std::uint64_t value = TRY(number(kernel, key, required));
   constexpr std::uint64_t most = 1u << 30;  // far above any register file
   if (value > most) return malformed(fmt::format("{} of a kernel is {}", key, value));
@@ -54,7 +52,7 @@ std::string arch_of_target(std::string_view target) {
   return std::string(target.substr(0, target.find(':')));
 }
 
-Result<KernelUse> kernel_of_metadata(const json& kernel) {
+Result<KernelUse> kernel_of_metadata(const SortedJson& kernel) {
   if (!kernel.is_object()) return malformed("the metadata has a kernel that is no map");
   KernelUse use;
   const auto name = kernel.find(".name");
@@ -82,7 +80,7 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf) {
   image.code = file.text();
   for (const ElfNote& note : elf.notes) {
     if (note.owner != "AMDGPU" || note.type != note_of_metadata) continue;
-    const json metadata = TRY(read_msgpack(note.data));
+    const SortedJson metadata = TRY(read_msgpack(note.data));
     if (!metadata.is_object()) return malformed("the metadata is no map");
     const auto target = metadata.find("amdhsa.target");
     if (target != metadata.end() && target->is_string()) {
@@ -91,7 +89,8 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf) {
     }
     const auto kernels = metadata.find("amdhsa.kernels");
     if (kernels == metadata.end() || !kernels->is_array()) continue;
-    for (const json& kernel : *kernels) image.kernels.push_back(TRY(kernel_of_metadata(kernel)));
+    for (const SortedJson& kernel : *kernels)
+      image.kernels.push_back(TRY(kernel_of_metadata(kernel)));
     return image;
   }
   return malformed("an AMD code object without metadata of kernels (note AMDGPU 32)");

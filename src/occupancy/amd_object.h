@@ -1,8 +1,7 @@
 // AMD code objects: ELF files whose note describes their kernels.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/result.h"
 #include "occupancy/elf.h"
 #include "occupancy/image.h"
@@ -14,7 +13,7 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf);
 
 /// One kernel of the metadata, whether a note or assembly text holds it. Error: usage, naming the
 /// field that is missing or no number.
-Result<KernelUse> kernel_of_metadata(const nlohmann::json& kernel);
+Result<KernelUse> kernel_of_metadata(const SortedJson& kernel);
 
 /// "amdgcn-amd-amdhsa--gfx942:xnack-" gives "gfx942".
 std::string arch_of_target(std::string_view target);

@@ -11,15 +11,13 @@
 namespace assay::occupancy {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view metadata_begin = ".amdgpu_metadata",
                            metadata_end = ".end_amdgpu_metadata",
                            target_directive = ".amdgcn_target";
 
 /// The scalars of a kernel's map, as the binary form has them; its arguments are of no interest.
-json scalars_of(const YAML::Node& kernel) {
-  json object = json::object();
+SortedJson scalars_of(const YAML::Node& kernel) {
+  SortedJson object = SortedJson::object();
   for (const auto& field : kernel) {
     if (!field.first.IsScalar() || !field.second.IsScalar()) continue;
     const std::string& text = field.second.Scalar();

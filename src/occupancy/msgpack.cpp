@@ -86,9 +86,9 @@ Status check_depth(Bytes bytes) {
 
 }  // namespace
 
-Result<nlohmann::json> read_msgpack(Bytes bytes) {
+Result<SortedJson> read_msgpack(Bytes bytes) {
   TRY(check_depth(bytes));
-  auto json = nlohmann::json::from_msgpack(bytes.text(), false, false);
+  auto json = SortedJson::from_msgpack(bytes.text(), false, false);
   if (json.is_discarded()) return malformed("the metadata is not MessagePack");
   return json;
 }

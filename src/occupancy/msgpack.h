@@ -1,8 +1,7 @@
 // MessagePack of files that nobody vouches for.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/result.h"
 #include "occupancy/bytes.h"
 
@@ -10,6 +9,6 @@ namespace assay::occupancy {
 
 /// Decodes one value. The decoder recurses, so what is nested deeper than any metadata is refused
 /// first. Error: usage.
-Result<nlohmann::json> read_msgpack(Bytes bytes);
+Result<SortedJson> read_msgpack(Bytes bytes);
 
 }  // namespace assay::occupancy

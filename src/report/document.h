@@ -2,13 +2,13 @@
 // written. A chart carries its data as a table, so that the table behind it cannot differ from it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "compare/verdict.h"
+#include "core/json.h"
 #include "store/record.h"
 
 namespace assay::report {

@@ -1,12 +1,12 @@
 // What a report is made of.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "compare/comparison.h"
 #include "compare/result_set.h"
+#include "core/json.h"
 #include "store/record.h"
 
 namespace assay::report {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_text.h"
 #include "serving/client/http_call.h"
 
@@ -13,7 +12,7 @@ namespace {
 constexpr double reply_patience_seconds = 10;
 constexpr int ok = 200;
 
-std::uint64_t count_at(const nlohmann::ordered_json& json, const char* key) {
+std::uint64_t count_at(const Json& json, const char* key) {
   const auto at = json.find(key);
   return at != json.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
 }

@@ -3,8 +3,8 @@
 #include "store/record.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "store/telemetry_json.h"
 
 namespace assay {

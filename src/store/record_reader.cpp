@@ -1,8 +1,7 @@
 // A record read back from JSON, every field checked: a store may come from anywhere.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "store/json_reader.h"
 #include "store/record.h"
 #include "store/telemetry_json.h"

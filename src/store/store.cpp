@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "store/record_line.h"
 
 namespace assay {
@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
+constexpr std::size_t longest_plain = 256 << 10;  // no object of such a line takes long to build
 
 /// One line. Text from drivers and environment variables may not be UTF-8: bad bytes are replaced.
 std::string dump(const Json& json) {
@@ -40,6 +41,7 @@ class RecordParser {
 
  private:
   static Result<Record> parse(const std::string& text, const DeviceFacts* device) {
+    if (text.size() > longest_plain) return record_from_json(TRY(parse_json(text)), device);
     const Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
     return record_from_json(json, device);
@@ -53,7 +55,7 @@ class RecordParser {
 }  // namespace
 
 std::string fingerprint_id(const Json& fingerprint) {
-  const auto sorted = nlohmann::json::parse(dump(fingerprint));  // std::map: keys in order
+  const auto sorted = SortedJson::parse(dump(fingerprint));  // std::map: keys in order
   return sha256_hex(sorted.dump()).substr(0, 16);
 }
 

@@ -1,8 +1,7 @@
 // The "telemetry" object of a record, written and read back.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/result.h"
 #include "store/json_reader.h"
 #include "telemetry/summary.h"

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json.h"
 #include "system/capture_text.h"
 #include "system/masking.h"
 #include "system/variables.h"

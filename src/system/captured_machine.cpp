@@ -1,8 +1,7 @@
 // The machine that a capture describes.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "system/capture.h"

@@ -1,8 +1,8 @@
 #include "system/fingerprint.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "store/record.h"
 
 namespace assay {

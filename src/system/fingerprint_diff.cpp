@@ -6,8 +6,9 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include "core/json.h"
 
 namespace assay {
 namespace {

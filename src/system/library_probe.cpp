@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "device/library_search.h"
 #include "system/pip_version.h"
 #include "system/probe.h"

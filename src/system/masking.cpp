@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "core/json.h"
 
 namespace assay {
 namespace {

@@ -4,9 +4,9 @@
 // and whoever needs the answer asks a Machine for it by name, which makes it part of a capture.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/registry.h"
 #include "system/machine.h"
 

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "core/version.h"
 #include "system/affinity.h"
 #include "system/probe.h"

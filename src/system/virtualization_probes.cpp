@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "system/probe.h"
 #if defined(__x86_64__)
 #include <cpuid.h>

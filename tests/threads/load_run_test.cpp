@@ -8,9 +8,9 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.h"
 #include "scripted_load.h"
 
 namespace assay {
@@ -164,7 +164,7 @@ TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
   });
   const LoadOutcome outcome = load_server(chat, plan, TextPrompts(3, true));
   ASSERT_EQ(bodies.size(), 3u);
-  const auto messages = nlohmann::json::parse(bodies[2])["messages"];
+  const auto messages = Json::parse(bodies[2])["messages"];
   std::vector<std::string> contents;
   for (const auto& message : messages) contents.push_back(message["content"]);
   EXPECT_THAT(contents, ElementsAre("question 0", "answer", "question 1", "answer", "question 2"));

@@ -11,9 +11,9 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 

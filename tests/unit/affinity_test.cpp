@@ -4,8 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "system/machine.h"
 
 namespace assay {

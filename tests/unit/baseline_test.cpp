@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "accepted_runs.h"
 #include "compare/comparison.h"
+#include "core/json.h"
 #include "core/random.h"
 #include "temporary_folder.h"
 

@@ -7,11 +7,11 @@
 
 #include <cmath>
 #include <csignal>
-#include <nlohmann/json.hpp>
 
 #include "campaign/campaign_folder.h"
 #include "campaign/study.h"
 #include "campaign/unit_output.h"
+#include "core/json.h"
 #include "core/write_file.h"
 #include "temporary_folder.h"
 #include "test_record.h"

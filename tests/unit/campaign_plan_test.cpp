@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "benchmarks/plan.h"
 #include "campaign/folder.h"
 #include "campaign/plan.h"
 #include "campaign/schedule.h"
+#include "core/json.h"
 #include "import/importer.h"
 #include "temporary_folder.h"
 

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "system/variables.h"
 #include "temporary_folder.h"
 

@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "doctor/advice.h"
 #include "doctor/version.h"
 #include "machines/machines.h"

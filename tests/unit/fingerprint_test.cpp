@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "store/store.h"
 #include "system/variables.h"
 #include "temporary_folder.h"

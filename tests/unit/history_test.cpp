@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "accepted_runs.h"
+#include "core/json.h"
 #include "core/random.h"
 #include "core/read_file.h"
 #include "history/trend.h"

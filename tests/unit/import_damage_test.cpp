@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "core/json.h"
 #include "import_samples.h"
 #include "import_test.h"
 

@@ -18,15 +18,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string folder = ASSAY_SOURCE_DIR "/../shared/data/";
+const std::string data_folder = ASSAY_SOURCE_DIR "/../shared/data/";
 
 std::string contents(const std::string& name) {
-  std::ifstream file(folder + name, std::ios::binary);
+  std::ifstream file(data_folder + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 Imported read(const std::string& name) {
-  auto result = import_file(folder + name, "");
+  auto result = import_file(data_folder + name, "");
   EXPECT_TRUE(result.ok()) << result.error().message;
   return result.ok() ? std::move(*result) : Imported{};
 }
@@ -34,7 +34,7 @@ Imported read(const std::string& name) {
 class ImportData : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << folder << " is not there";
+    if (!std::filesystem::is_directory(data_folder)) GTEST_SKIP() << data_folder << " is not there";
   }
 };
 
@@ -369,7 +369,7 @@ TEST_F(ImportData, VllmThroughputAndLatency) {
 TEST_F(ImportData, EveryFileIsTested) {
   std::size_t files = 0;
   for (const char* sub : {"logs", "vllm"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder + sub)) {
+    for (const auto& entry : std::filesystem::directory_iterator(data_folder + sub)) {
       ++files;
       EXPECT_TRUE(import_file(entry.path().string(), "").ok()) << entry.path();
     }

@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "code_samples.h"
+#include "core/json.h"
 
 namespace assay::occupancy {
 namespace {
@@ -35,7 +34,7 @@ TEST(OccupancyCommand, CalculatesForAmd) {
 }
 
 TEST(OccupancyCommand, CalculatesForNvidiaInJson) {
-  const auto json = nlohmann::json::parse(output_of(
+  const auto json = Json::parse(output_of(
       {"--vgprs", "128", "--lds", "100KiB", "--waves", "4", "--arch", "sm_90", "--json"}));
   ASSERT_EQ(json.size(), 1u);
   EXPECT_EQ(json[0]["arch"], "sm_90");
@@ -96,7 +95,7 @@ amdhsa.target: amdgcn-amd-amdhsa--gfx942
 TEST(OccupancyCommand, AssemblyWithScanAdviceAndFilter) {
   const TemporaryFolder folder;
   const std::string file = folder.write("kernel.s", assembly);
-  const auto json = nlohmann::json::parse(output_of({file, "--json"}));
+  const auto json = Json::parse(output_of({file, "--json"}));
   const auto& kernel = json[0]["kernels"][0];
   EXPECT_EQ(kernel["vgprs"], 90);
   EXPECT_EQ(kernel["compiler_waves_per_simd"], 4);
@@ -155,7 +154,7 @@ TEST(OccupancyCommand, ACodeObjectIsScannedByTheDisassemblerOfThisMachine) {
   if (!object) GTEST_SKIP() << no_clang;
   const TemporaryFolder folder;
   const auto json =
-      nlohmann::json::parse(output_of({folder.write("k.co", *object).string(), "--json"}));
+      Json::parse(output_of({folder.write("k.co", *object).string(), "--json"}));
   const auto& scan = json[0]["kernels"][0]["scan"];
   EXPECT_EQ(scan["loops"], 1) << json[0]["remarks"];
   for (const auto& finding : scan["findings"]) {

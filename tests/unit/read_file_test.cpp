@@ -1,16 +1,18 @@
 #include "core/read_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/child_process.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "temporary_folder.h"
 
@@ -69,6 +71,13 @@ TEST(ParseJson, RefusesWhatIsTooDeep) {
   EXPECT_FALSE(parse_json(nested(100)).ok());
   EXPECT_FALSE(parse_json(nested(1'000'000)).ok());
   EXPECT_FALSE(parse_json("{").ok());
+  const auto object_of = [](int members) {
+    std::string text = "{";
+    for (int i = 0; i < members; ++i) text += fmt::format("{}\"{}\":1", i > 0 ? "," : "", i);
+    return text + "}";
+  };
+  EXPECT_TRUE(parse_json(fmt::format("[{0},{0}]", object_of(3000))).ok());
+  EXPECT_THAT(parse_json(object_of(200'000)).error().message, testing::HasSubstr("50000 members"));
   EXPECT_EQ(parse_json("{\"a\":[1,2]}")->dump(), "{\"a\":[1,2]}");
 }
 

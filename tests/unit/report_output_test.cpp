@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 
+#include "core/json.h"
 #include "report/escape.h"
 #include "report/report.h"
 #include "report_input.h"

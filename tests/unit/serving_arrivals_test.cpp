@@ -46,13 +46,13 @@ std::vector<double> times_of(std::size_t n, const ArrivalSettings& settings, std
   return times.ok() ? std::move(*times) : std::vector<double>{};
 }
 
-constexpr std::size_t many = 5000;
+constexpr std::size_t draws = 5000;
 
 TEST(Arrivals, GapsPassKolmogorovSmirnov) {
   for (const double burstiness : {1.0, 0.25, 0.5, 2.0, 10.0}) {
     for (const double rate : {0.5, 16.0, 1000.0}) {
       for (const std::uint64_t seed : {1u, 2u, 3u}) {
-        const auto gaps = gaps_of(times_of(many, {rate, burstiness, {}}, seed));
+        const auto gaps = gaps_of(times_of(draws, {rate, burstiness, {}}, seed));
         EXPECT_LT(kolmogorov_smirnov(gaps, burstiness, 1 / rate), 1)
             << burstiness << " " << rate << " " << seed;
       }
@@ -65,7 +65,7 @@ TEST(Arrivals, KolmogorovSmirnovFindsBrokenGenerators) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     Random random(seed);
     std::vector<double> uniform, slow, without_boost;
-    for (std::size_t i = 0; i < many; ++i) {
+    for (std::size_t i = 0; i < draws; ++i) {
       uniform.push_back(2 * random.uniform());
       slow.push_back(1.1 * random.gamma(1));
       // Shape 0.5 as 1.5 would be drawn, without the factor that lowers it.
@@ -74,7 +74,7 @@ TEST(Arrivals, KolmogorovSmirnovFindsBrokenGenerators) {
     EXPECT_GT(kolmogorov_smirnov(uniform, 1, 1), 1);
     EXPECT_GT(kolmogorov_smirnov(slow, 1, 1), 1);
     EXPECT_GT(kolmogorov_smirnov(without_boost, 0.5, 1), 1);
-    EXPECT_GT(kolmogorov_smirnov(gaps_of(times_of(many, {1, 0.8, {}}, seed)), 1, 1), 1);
+    EXPECT_GT(kolmogorov_smirnov(gaps_of(times_of(draws, {1, 0.8, {}}, seed)), 1, 1), 1);
   }
 }
 

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "serving/client/api.h"
 #include "serving/client/balancer.h"
 #include "serving/client/event_stream.h"
@@ -129,7 +128,7 @@ TEST(LoadApi, BodiesAreAsServersWantThem) {
   options.model = "m";
   options.ignore_eos = true;
   options.extra = {{"top_k", 1}, {"stream", false}};
-  const auto json = nlohmann::json::parse(body_of(options, prompt, {}));
+  const auto json = Json::parse(body_of(options, prompt, {}));
   EXPECT_EQ(json["prompt"], (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(json["max_tokens"], 8);
   EXPECT_EQ(json["min_tokens"], 8);
@@ -138,7 +137,7 @@ TEST(LoadApi, BodiesAreAsServersWantThem) {
   options.api = Api::tgi;
   prompt.ids.clear();
   prompt.text = "half a character: \xc3";
-  EXPECT_EQ(nlohmann::json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
+  EXPECT_EQ(Json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
 }
 
 TEST(LoadBalancer, SpreadsAsItSays) {

@@ -3,8 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "import_test.h"
 #include "serving/results/analysis.h"
 #include "serving/results/vllm_json.h"
@@ -115,7 +114,8 @@ TEST(ServingRecord, ServersStandBesideTheirClient) {
   EXPECT_THAT(note_of(record, "prefix cache"), HasSubstr("50% of the prompts"));
 }
 
-const VllmNames names = {"20260131-120000", "openai", std::nullopt, "meta/model", "meta/tokenizer"};
+const VllmNames run_names = {"20260131-120000", "openai", std::nullopt, "meta/model",
+                             "meta/tokenizer"};
 
 std::vector<std::string> keys_of(const std::string& text) {
   std::vector<std::string> keys;
@@ -156,25 +156,25 @@ TEST(VllmJson, HasTheFieldsOfARealResultInTheirOrder) {
                                          "median_itl_ms",
                                          "std_itl_ms",
                                          "p99_itl_ms"};
-  EXPECT_EQ(keys_of(vllm_json(names, result)), real);
+  EXPECT_EQ(keys_of(vllm_json(run_names, result)), real);
   std::vector<std::string> detailed = real;
   const std::vector<std::string> arrays = {"input_lens", "output_lens",     "ttfts",
                                            "itls",       "generated_texts", "errors"};
   detailed.insert(detailed.begin() + 17, arrays.begin(), arrays.end());
   const std::vector<RequestLog> logs = uneven_logs(20);
-  EXPECT_EQ(keys_of(vllm_json(names, result, &logs)), detailed);
+  EXPECT_EQ(keys_of(vllm_json(run_names, result, &logs)), detailed);
 }
 
 TEST(VllmJson, WritesWhatPythonWrites) {
   AnalysisSettings settings;
   settings.load.num_prompts = 20;
-  const Json json = Json::parse(vllm_json(names, analyse(uneven_logs(20), settings)));
+  const Json json = Json::parse(vllm_json(run_names, analyse(uneven_logs(20), settings)));
   EXPECT_EQ(json["request_rate"], "inf");
   EXPECT_EQ(json["burstiness"].dump(), "1.0");
   EXPECT_TRUE(json["max_concurrency"].is_null());
   EXPECT_TRUE(json["request_goodput"].is_null());
   EXPECT_TRUE(json["label"].is_null());
-  const Json capped = Json::parse(vllm_json(names, analyse(uneven_logs(20), settings_of(20))));
+  const Json capped = Json::parse(vllm_json(run_names, analyse(uneven_logs(20), settings_of(20))));
   EXPECT_EQ(capped["request_rate"].dump(), "4.0");
   EXPECT_EQ(capped["max_concurrency"].dump(), "64");
   EXPECT_NEAR(capped["mean_ttft_ms"].get<double>(), 230, 5);
@@ -186,7 +186,7 @@ TEST(VllmJson, IsImportedWithEqualValues) {
   const ServingResult result = analyse(logs, settings_of(1000));
   const Record own = serving_record(result, {});
   for (const auto* details : {static_cast<const std::vector<RequestLog>*>(nullptr), &logs}) {
-    const Imported read = imported(vllm_json(names, result, details));
+    const Imported read = imported(vllm_json(run_names, result, details));
     EXPECT_THAT(read.warnings, IsEmpty());
     ASSERT_EQ(read.records.size(), 1u);
     const Record& record = read.records[0];
@@ -213,7 +213,7 @@ TEST(VllmJson, FailuresHaveErrorsAndTextsMayBeBroken) {
   logs.push_back(failure(4, 0, 1, ReplyEnd::refused));
   logs.push_back(failure(3, 0, 1, ReplyEnd::complete));
   logs[3].error = "half a character: \xc3";
-  const std::string text = vllm_json(names, analyse(logs, settings_of(5)), &logs);
+  const std::string text = vllm_json(run_names, analyse(logs, settings_of(5)), &logs);
   const Json json = Json::parse(text);
   EXPECT_EQ(json["errors"][3], "no token came");  // by index
   EXPECT_THAT(json["errors"][4].get<std::string>(), HasSubstr("half a character: \xef\xbf\xbd"));

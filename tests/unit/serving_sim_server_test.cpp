@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "serving/simulator/deployment.h"
 
 namespace assay::simulator {
@@ -15,7 +15,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using PlainJson = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 double elapsed_since(Clock::time_point begin) {
@@ -49,7 +48,7 @@ TEST(SimServer, AStreamHasItsTokensItsUsageAndItsEnd) {
   EXPECT_THAT(body, ::testing::EndsWith("data: [DONE]\n\n"));
   // Every event is JSON.
   for (std::size_t at = 0; (at = body.find("data: {", at)) != std::string::npos; ++at) {
-    EXPECT_TRUE(PlainJson::accept(body.substr(at + 6, body.find("\n\n", at) - at - 6)));
+    EXPECT_TRUE(Json::accept(body.substr(at + 6, body.find("\n\n", at) - at - 6)));
   }
 }
 
@@ -76,7 +75,7 @@ TEST(SimServer, FixedTimesAreExactHoweverManyStreams) {
 
 TEST(SimServer, WithoutAStreamTheReplyIsOneObject) {
   const RunningServer server(fixed_settings());
-  const PlainJson reply = PlainJson::parse(
+  const Json reply = Json::parse(
       body_of(ask(server, post("/v1/completions", R"({"prompt":[[1,2],[3]],"max_tokens":4})"))));
   EXPECT_EQ(reply["choices"].size(), 2u);
   EXPECT_EQ(reply["choices"][1]["text"].get<std::string>().size(), 16u);
@@ -114,7 +113,7 @@ TEST(SimServer, TheOtherDialectsAnswerInTheirWords) {
       server, post("/generate_stream", R"({"inputs":"hi","parameters":{"max_new_tokens":3}})")));
   EXPECT_EQ(count(tgi, "data:{"), 3u);
   EXPECT_THAT(tgi, HasSubstr("\"generated_tokens\":3"));
-  const PlainJson whole = PlainJson::parse(body_of(
+  const Json whole = Json::parse(body_of(
       ask(server, post("/generate", R"({"inputs":"hi","parameters":{"max_new_tokens":3}})"))));
   EXPECT_EQ(whole["generated_text"].get<std::string>().size(), 12u);
 }
@@ -160,7 +159,7 @@ TEST(SimServer, WrongRequestsGetTheirErrors) {
 
 TEST(SimServer, SmallPages) {
   const RunningServer server(fixed_settings());
-  const PlainJson models = PlainJson::parse(body_of(ask(server, get("/v1/models"))));
+  const Json models = Json::parse(body_of(ask(server, get("/v1/models"))));
   EXPECT_EQ(models["data"][0]["id"], "assay-sim");
   EXPECT_EQ(models["data"][0]["max_model_len"], 131072);
   EXPECT_THAT(ask(server, post("/tokenize", R"({"prompt":"abcdefghi"})")),

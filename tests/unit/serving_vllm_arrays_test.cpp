@@ -4,15 +4,13 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/read_file.h"
 #include "serving/results/analysis.h"
 
 namespace assay {
 namespace {
-
-using PlainJson = nlohmann::json;
 
 const std::string h100_file = ASSAY_SOURCE_DIR
     "/../shared/data/vllm/h100x8_nvidia-vllm-16.0qps-Llama-3.1-405B-FP8-20241109-150547.json";
@@ -21,7 +19,7 @@ class ServingVllmArrays : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(h100_file)) GTEST_SKIP() << h100_file << " is not there";
-    stored = PlainJson::parse(read_bytes(h100_file, 1 << 28).text);
+    stored = Json::parse(read_bytes(h100_file, 1 << 28).text);
   }
 
   /// To a relative deviation of `tolerance`.
@@ -36,15 +34,15 @@ class ServingVllmArrays : public testing::Test {
     expect("p99", latency.percentile(99)->value);
   }
 
-  PlainJson stored;
+  Json stored;
   const std::vector<double> percents = {99};
 };
 
 TEST_F(ServingVllmArrays, GiveTheStoredStatistics) {
   expect_stored(latency_of(stored["ttfts"].get<std::vector<double>>(), percents), "ttft", 1e-9);
   std::vector<double> gaps;
-  for (const PlainJson& reply : stored["itls"]) {
-    for (const PlainJson& gap : reply) gaps.push_back(gap.get<double>());
+  for (const Json& reply : stored["itls"]) {
+    for (const Json& gap : reply) gaps.push_back(gap.get<double>());
   }
   expect_stored(latency_of(gaps, percents), "itl", 1e-9);
 }
@@ -58,7 +56,7 @@ TEST_F(ServingVllmArrays, AsLogsGiveTheStoredResult) {
     log.index = i;
     log.sent = 0;
     log.first = log.last = stored["ttfts"][i].get<double>();
-    for (const PlainJson& gap : stored["itls"][i]) {
+    for (const Json& gap : stored["itls"][i]) {
       log.gaps.push_back(gap.get<float>());
       log.last += gap.get<double>();
     }

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace assay::cli {
 namespace {

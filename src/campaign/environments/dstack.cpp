@@ -4,11 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "campaign/environment.h"
 #include "campaign/shell_words.h"
+#include "core/json.h"
 #include "core/program.h"
 #include "core/units.h"
 
@@ -18,8 +18,7 @@ namespace {
 /// As block YAML. Numbers and truth values stay bare, other text is quoted as in JSON.
 std::string scalar(const std::string& text) {
   const bool bare = text == "true" || text == "false" || parse_integer(text).ok();
-  return bare ? text
-              : nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return bare ? text : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::string block(const YamlValue& value, std::size_t indent) {

@@ -7,8 +7,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::array<std::string_view, 4> api_names = {"completions", "chat", "llamacpp", "tgi"};
 
 /// A conversation as one text, for servers that know no roles.

@@ -1,12 +1,12 @@
 // The ways servers are asked: paths and bodies of requests.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/result.h"
 #include "serving/workload/prompt.h"
 
@@ -28,8 +28,8 @@ struct RequestOptions {
   Api api = Api::completions;
   std::string model;  ///< empty: none is named
   bool stream = true;
-  bool ignore_eos = false;  ///< go on to the length asked for, where the server can
-  nlohmann::ordered_json extra = nlohmann::ordered_json::object();  ///< members put over ours
+  bool ignore_eos = false;      ///< go on to the length asked for, where the server can
+  Json extra = Json::object();  ///< members put over ours
 };
 
 /// What was said before this turn of a conversation.

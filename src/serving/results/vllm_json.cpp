@@ -1,14 +1,12 @@
 #include "serving/results/vllm_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "serving/results/reply_times.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string error_of(const RequestLog& log) {
   if (log.succeeded()) return {};

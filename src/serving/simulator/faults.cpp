@@ -11,15 +11,15 @@
 namespace assay::simulator {
 namespace {
 
-constexpr std::array<std::string_view, fault_count> names = {
+constexpr std::array<std::string_view, fault_count> fault_names = {
     "none",  "reset",  "http500", "http429", "hang",  "utf8",  "merged",
     "split", "nodone", "nousage", "long",    "empty", "short", "slowclose"};
 
 Result<std::size_t> index_of(std::string_view name) {
   std::string allowed;
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    if (names[i] == name) return i;
-    allowed += fmt::format("{}{}", i == 1 ? "" : ", ", names[i]);
+  for (std::size_t i = 1; i < fault_names.size(); ++i) {
+    if (fault_names[i] == name) return i;
+    allowed += fmt::format("{}{}", i == 1 ? "" : ", ", fault_names[i]);
   }
   return Error{ErrorKind::usage, fmt::format("no fault \"{}\": give any of {}", name, allowed)};
 }
@@ -38,7 +38,7 @@ Result<double> parse_share(std::string_view text) {
 }  // namespace
 
 std::string_view name_of(Fault fault) {
-  return names[static_cast<std::size_t>(fault)];
+  return fault_names[static_cast<std::size_t>(fault)];
 }
 
 bool only_streamed(Fault fault) {

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "serving/simulator/block_hash.h"
 
 namespace assay::simulator {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
@@ -17,7 +14,7 @@ constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 
 /// Takes the known fields as they come, without a tree of values: a prompt of 100,000 ids costs no
 /// more memory than its ids. Fields that are not known are passed over at any depth allowed.
-class FieldReader final : public nlohmann::json_sax<Json> {
+class FieldReader final : public nlohmann::json_sax<SortedJson> {
  public:
   explicit FieldReader(Dialect dialect) : dialect_(dialect) {}
 
@@ -64,7 +61,7 @@ class FieldReader final : public nlohmann::json_sax<Json> {
     }
     return top_or_pass();
   }
-  bool binary(Json::binary_t&) override { return true; }
+  bool binary(SortedJson::binary_t&) override { return true; }
   bool start_object(std::size_t) override {
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
@@ -175,7 +172,7 @@ class FieldReader final : public nlohmann::json_sax<Json> {
 
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect) {
   FieldReader reader(dialect);
-  if (!Json::sax_parse(body, &reader)) return Error{ErrorKind::usage, reader.problem};
+  if (!SortedJson::sax_parse(body, &reader)) return Error{ErrorKind::usage, reader.problem};
   GenerationRequest& request = reader.request;
   const bool none = request.prompts.empty();
   for (const auto& prompt : request.prompts) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace assay::simulator {
 namespace {
@@ -62,10 +62,10 @@ std::string stream_head(const ReplyHead& head) {
 }
 
 std::string error_body(int status, std::string_view message) {
-  const nlohmann::ordered_json body = {
+  const Json body = {
       {"error",
        {{"message", message}, {"type", type_of(status)}, {"param", nullptr}, {"code", status}}}};
-  return body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string& ChunkBuffer::begin() {

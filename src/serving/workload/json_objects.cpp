@@ -65,7 +65,7 @@ Result<std::string> JsonObjects::object_text() {
   return text;
 }
 
-Result<std::optional<nlohmann::json>> JsonObjects::next() {
+Result<std::optional<SortedJson>> JsonObjects::next() {
   int letter = get();
   while (is_between(letter)) letter = get();
   object_line_ = line_;
@@ -74,16 +74,16 @@ Result<std::optional<nlohmann::json>> JsonObjects::next() {
       return Error{ErrorKind::usage,
                    fmt::format("cannot read {}: {}", path_, std::strerror(errno))};
     }
-    return std::optional<nlohmann::json>();
+    return std::optional<SortedJson>();
   }
   if (letter != '{') return wrong("here an object must begin");
   const std::string text = TRY(object_text());
-  auto json = nlohmann::json::parse(text, nullptr, false);
+  auto json = SortedJson::parse(text, nullptr, false);
   if (json.is_discarded()) return wrong("it is no JSON");
   return std::optional(std::move(json));
 }
 
-Result<std::string> text_at(const nlohmann::json& object, const char* key) {
+Result<std::string> text_at(const SortedJson& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) {
     return without_place(fmt::format("{} is no text", key));
@@ -91,7 +91,7 @@ Result<std::string> text_at(const nlohmann::json& object, const char* key) {
   return found->get<std::string>();
 }
 
-Result<double> number_at(const nlohmann::json& object, const char* key, double most) {
+Result<double> number_at(const SortedJson& object, const char* key, double most) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) {
     return without_place(fmt::format("{} is no number", key));
@@ -103,7 +103,7 @@ Result<double> number_at(const nlohmann::json& object, const char* key, double m
   return value;
 }
 
-Result<std::uint64_t> count_at(const nlohmann::json& object, const char* key, std::uint64_t most) {
+Result<std::uint64_t> count_at(const SortedJson& object, const char* key, std::uint64_t most) {
   const double value = TRY(number_at(object, key, static_cast<double>(most)));
   if (value != std::floor(value)) {
     return without_place(fmt::format("{} {} is no whole number", key, value));

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/result.h"
 
 namespace assay {
@@ -21,7 +21,7 @@ class JsonObjects {
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": no JSON, no object,
   /// an object of more than 16 MiB or nested deeper than 64 levels.
-  Result<std::optional<nlohmann::json>> next();
+  Result<std::optional<SortedJson>> next();
 
   /// "FILE:LINE: message", of the line in which the last object began.
   Error wrong(std::string_view message) const;
@@ -42,10 +42,10 @@ class JsonObjects {
 };
 
 /// The member as text, also of what may be no object. Error: the message alone.
-Result<std::string> text_at(const nlohmann::json& object, const char* key);
+Result<std::string> text_at(const SortedJson& object, const char* key);
 /// The member as a number between 0 and `most`. Error: the message alone.
-Result<double> number_at(const nlohmann::json& object, const char* key, double most);
+Result<double> number_at(const SortedJson& object, const char* key, double most);
 /// The same as a whole number.
-Result<std::uint64_t> count_at(const nlohmann::json& object, const char* key, std::uint64_t most);
+Result<std::uint64_t> count_at(const SortedJson& object, const char* key, std::uint64_t most);
 
 }  // namespace assay

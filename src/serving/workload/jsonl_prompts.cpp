@@ -4,7 +4,7 @@
 namespace assay {
 namespace {
 
-Result<std::optional<Prompt>> read(const nlohmann::json& object,
+Result<std::optional<Prompt>> read(const SortedJson& object,
                                    std::optional<std::uint64_t> fixed_output) {
   Prompt prompt;
   prompt.text = TRY(text_at(object, "prompt"));
@@ -21,7 +21,7 @@ Result<std::optional<Prompt>> read(const nlohmann::json& object,
 
 Result<std::unique_ptr<Prompts>> jsonl_prompts(const PromptSettings& settings) {
   return sample_prompts(
-      settings, [&](const nlohmann::json& object) { return read(object, settings.output_tokens); });
+      settings, [&](const SortedJson& object) { return read(object, settings.output_tokens); });
 }
 
 }  // namespace assay

@@ -11,7 +11,7 @@ std::uint64_t estimated_tokens(const std::string& text) {
   return (text.size() + bytes_per_token - 1) / bytes_per_token;
 }
 
-Result<std::optional<Prompt>> read_conversation(const nlohmann::json& object,
+Result<std::optional<Prompt>> read_conversation(const SortedJson& object,
                                                 std::optional<std::uint64_t> fixed_output) {
   const auto turns = object.find("conversations");
   if (turns == object.end() || !turns->is_array()) {
@@ -31,7 +31,7 @@ Result<std::optional<Prompt>> read_conversation(const nlohmann::json& object,
 }  // namespace
 
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings) {
-  return sample_prompts(settings, [&](const nlohmann::json& object) {
+  return sample_prompts(settings, [&](const SortedJson& object) {
     return read_conversation(object, settings.output_tokens);
   });
 }

@@ -50,7 +50,7 @@ class TracePrompts final : public Prompts {
   TokenRange range_;
 };
 
-Result<TraceRow> read_recorded(const nlohmann::json& object, const PromptSettings& settings) {
+Result<TraceRow> read_recorded(const SortedJson& object, const PromptSettings& settings) {
   constexpr double latest = 1e15;
   TraceRow row;
   row.seconds = TRY(number_at(object, "timestamp", latest)) * settings.trace_unit;
@@ -61,7 +61,7 @@ Result<TraceRow> read_recorded(const nlohmann::json& object, const PromptSetting
   const auto hashes = object.find("hash_ids");
   if (hashes == object.end()) return row;
   if (!hashes->is_array()) return Error{ErrorKind::usage, "hash_ids is no array"};
-  for (const nlohmann::json& hash : *hashes) {
+  for (const SortedJson& hash : *hashes) {
     if (!hash.is_number_unsigned()) {
       return Error{ErrorKind::usage, "hash_ids holds something else than whole numbers"};
     }

@@ -1,7 +1,6 @@
 // The accelerators as their drivers describe them, whether or not a runtime opens them, and the
 // libraries that the description came from.
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "system/fact_source.h"
 #include "system/gpu.h"
 #include "system/virtualization.h"

@@ -1,6 +1,5 @@
 // Which assay measured.
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {

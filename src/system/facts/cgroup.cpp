@@ -1,8 +1,7 @@
 // Limits that the control groups put on this process.
 #include "system/cgroup.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {

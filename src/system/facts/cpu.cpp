@@ -1,9 +1,9 @@
 // The processor: model, topology, caches, and what this process may use of it.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {

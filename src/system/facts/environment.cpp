@@ -1,6 +1,5 @@
 // Environment variables that change how GPU runtimes, collectives, BLAS or threads behave.
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 // The host: name, operating system, kernel and how it was started, board.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "system/fact_source.h"
 #include "system/variables.h"
 

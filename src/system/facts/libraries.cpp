@@ -1,6 +1,5 @@
 // Runtimes, BLAS, collective and network libraries within reach, by file (library_probe.cpp).
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 // Main memory: size, NUMA nodes, page sizes.
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "system/fact_source.h"
 
 namespace assay {
