@@ -64,7 +64,9 @@ class ScriptedServer {
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  explicit ScriptedServer(Reply reply) : reply_(std::move(reply)) {
+  /// `refuse`, if there is one, may answer and close before a request's body has come.
+  explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr)
+      : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -113,6 +115,10 @@ class ScriptedServer {
       if (head != text.npos) {
         const std::size_t field = text.find("Content-Length: ");
         if (field < head) body = std::stoul(text.substr(field + 16, 20));
+        if (refuse_) {
+          refuse_(client);
+          break;
+        }
       }
       if (head != text.npos && text.size() >= head + 4 + body) {
         reply_(client, requests_++, text.substr(head + 4, body));
@@ -129,6 +135,7 @@ class ScriptedServer {
   }
 
   Reply reply_;
+  const std::function<void(Client&)> refuse_;
   int listener_ = -1, port_ = 0;
   std::atomic<int> requests_ = 0, connections_ = 0;
   std::mutex mutex_;

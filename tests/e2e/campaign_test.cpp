@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -221,6 +222,30 @@ TEST(CampaignCommand, ACellThatFailsTwiceLeavesTheOthersOfItsUnit) {
     EXPECT_EQ(unit["complete"], unit["attempt"] == 2);
     EXPECT_EQ(unit["reason"], "a cell ended in an error");
   }
+}
+
+TEST(CampaignCommand, ALoadIsACell) {
+  const Study study(
+      "name: n\nsuite: s.yaml\ndevice: fake\ncontrol: off\n"
+      "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n");
+  study.folder().write("s.yaml",
+                       std::string("name: s\ndescription: d\ncells:\n"
+                                   "  - command: [assay, load, --json, --out, '-', --spawn, '") +
+                           ASSAY_BINARY +
+                           " serve-sim --port {port} --ttft 250ms --itl 1ms',\n"
+                           "              --max-concurrency, '1,2', --requests, '2', "
+                           "--output-tokens, '4', --input, '8']\n"
+                           "    name: chat\n    format: assay\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(study.complete().size(), 4u) << outcome.err;
+  for (const char* environment : {"a", "b"}) {
+    const auto records = json_lines(Process::read(study.out() / environment / "records.jsonl"));
+    ASSERT_EQ(records.size(), 4u);
+    EXPECT_EQ(records[1]["axes"]["max_concurrency"], "2");
+    EXPECT_EQ(records[1]["axes"]["command"], "chat");
+    EXPECT_FALSE(records[1]["fingerprint"].empty());  // the unit's
+  }
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
 }
 
 TEST(RunCommand, WithoutAStoreTheEnvironmentComesFirst) {

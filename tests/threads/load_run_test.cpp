@@ -16,7 +16,9 @@
 namespace assay {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using Client = ScriptedServer::Client;
 
 class LongText final : public Prompts {
@@ -49,6 +51,32 @@ TEST(LoadRun, ARequestThatIsLongerThanTheSocketTakesArrivesWhole) {
   EXPECT_TRUE(outcome.logs[0].succeeded()) << outcome.logs[0].error;
   EXPECT_GT(size, LongText::bytes);
   EXPECT_TRUE(whole);
+}
+
+/// Of a request that is refused when its beginning has come.
+RequestLog log_of_refused(std::function<void(Client&)> refuse) {
+  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); },
+                        std::move(refuse));
+  const LoadOutcome outcome = load_server(server, closed_loop(1), LongText());
+  EXPECT_EQ(outcome.logs.size(), 1u);
+  EXPECT_EQ(server.requests(), 0);
+  return outcome.logs[0];
+}
+
+TEST(LoadRun, AResetWhileARequestIsSentIsBroken) {
+  const RequestLog log = log_of_refused([](Client& client) { client.reset(); });
+  EXPECT_EQ(log.reply_end, ReplyEnd::broken);
+  // Whichever is noticed first.
+  EXPECT_THAT(log.error, AnyOf(HasSubstr("sending: "), HasSubstr("reading: ")));
+}
+
+TEST(LoadRun, ARefusalWhileARequestIsSentIsRead) {
+  const RequestLog log = log_of_refused([](Client& client) {
+    client.say("HTTP/1.1 413 x\r\nContent-Length: 8\r\n\r\ntoo long");
+    client.wait(0.05);
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::refused) << log.error;
+  EXPECT_EQ(log.error, "HTTP 413: too long");
 }
 
 TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {

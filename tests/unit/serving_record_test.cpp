@@ -44,6 +44,16 @@ std::vector<std::string> names_of(const Record& record) {
   return names;
 }
 
+TEST(ServingRecord, AFewOfItsMetricsAreJudged) {
+  const Record record = serving_record(analyse(uneven_logs(100), settings_of(100)), {});
+  std::vector<std::string> judged;
+  for (const Metric& metric : record.metrics) {
+    if (metric.better != Better::neither) judged.push_back(metric.name);
+  }
+  EXPECT_THAT(judged, ElementsAre("output_throughput", "request_goodput", "mean_ttft", "p99_ttft",
+                                  "mean_tpot", "p99_tpot", "p99_itl", "mean_e2el", "p99_e2el"));
+}
+
 TEST(ServingRecord, IsReadBackFromTheStore) {
   const ServingResult result = analyse(uneven_logs(100), settings_of(100));
   Record record = serving_record(result, {{"dataset", "random"}, {"input_tokens", "10"}});

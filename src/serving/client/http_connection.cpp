@@ -107,20 +107,24 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void on_ready(bool over) override {
     const auto alive = self();
-    if (writing_) write_plain();
+    // What the server said before it cut a request off says why.
+    const error_code unsent = writing_ ? write_plain() : error_code();
     for (int reads = 0; open_; ++reads) {
-      if (reads == most_reads) return come_back(over);
+      if (reads == most_reads) return come_back(over || unsent);
       std::vector<char>& buffer = watch_.scratch();
       const StampedRead read = read_stamped(plain_.number(), buffer.data(), buffer.size());
-      if (read.bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+      if (read.bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (unsent) fail_to_send(unsent);
+        return;
+      }
       arrived_ = std::max(arrived_, read.arrived);
       error_code error;
       if (read.bytes < 0) error.assign(errno, asio::error::get_system_category());
-      if (read.bytes == 0) error = asio::error::eof;
+      if (read.bytes == 0) error = unsent ? unsent : error_code(asio::error::eof);
       const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(read.bytes, 0));
       take(error, {buffer.data(), bytes});
       // Less than there was room for: there is no more, or it will be said.
-      if (bytes < buffer.size() && !over) return;
+      if (bytes < buffer.size() && !over && !unsent) return;
     }
   }
 
@@ -179,7 +183,10 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void write() {
     writing_ = true;
-    if (!tls_) return write_plain();
+    if (!tls_) {
+      if (const error_code error = write_plain()) fail_to_send_later(error);
+      return;
+    }
     asio::async_write(*tls_, asio::buffer(request_),
                       [me = self()](const error_code& error, std::size_t) {
                         me->writing_ = false;
@@ -189,25 +196,26 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   }
 
   /// As much as the socket takes; the rest when it is ready again.
-  void write_plain() {
+  error_code write_plain() {
     while (sent_ < request_.size()) {
       const ssize_t sent = ::send(plain_.number(), request_.data() + sent_, request_.size() - sent_,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
-      if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-      if (sent < 0) {
-        writing_ = false;
-        // Not from within ask().
-        const error_code error(errno, asio::error::get_system_category());
-        asio::post(loop_, [weak = weak_from_this(), error, reader = reader_] {
-          const auto me = std::static_pointer_cast<Connection>(weak.lock());
-          if (me && reader != nullptr && me->reader_ == reader) me->fail_to_send(error);
-        });
-        return;
-      }
+      if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+      // Still writing: after half a request the connection is of no more use, whatever the reply.
+      if (sent < 0) return {errno, asio::error::get_system_category()};
       sent_ += static_cast<std::size_t>(sent);
     }
     writing_ = false;
+    return {};
+  }
+
+  /// Not from within ask().
+  void fail_to_send_later(const error_code& error) {
+    asio::post(loop_, [weak = weak_from_this(), error, reader = reader_] {
+      const auto me = std::static_pointer_cast<Connection>(weak.lock());
+      if (me && reader != nullptr && me->reader_ == reader) me->fail_to_send(error);
+    });
   }
 
   void fail_to_send(const error_code& error) {

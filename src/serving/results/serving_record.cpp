@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::string_view in_seconds = "s";
 
+/// What `assay compare` judges. Forty judgements of one load would be mostly of the same thing, and
+/// each would need more pairs to be sure of; the others are told.
+enum class Judged { none, p99, mean_and_p99 };
+
 class Metrics {
  public:
   explicit Metrics(Record& record) : metrics_(record.metrics) {}
@@ -18,26 +22,33 @@ class Metrics {
     metrics_.push_back({std::move(name), value, std::string(unit), better, "", interval});
   }
   void count(std::string name, std::size_t value) {
-    add(std::move(name), static_cast<double>(value), "1", Better::neither);
+    told(std::move(name), static_cast<double>(value), "1");
+  }
+  void told(std::string name, double value, std::string_view unit) {
+    add(std::move(name), value, unit, Better::neither);
   }
   /// mean_NAME, median_NAME, std_NAME, p99_NAME; nothing if there are no values.
-  void latency(const std::string& name, const Latency& latency) {
+  void latency(const std::string& name, const Latency& latency, Judged judged = Judged::none) {
     if (latency.n == 0) return;
-    add("mean_" + name, latency.mean, in_seconds, Better::lower, latency.mean95);
-    add("median_" + name, latency.median, in_seconds, Better::lower, latency.median95);
-    add("std_" + name, latency.deviation, in_seconds, Better::lower);
+    const auto better_if = [](bool is_judged) {
+      return is_judged ? Better::lower : Better::neither;
+    };
+    add("mean_" + name, latency.mean, in_seconds, better_if(judged == Judged::mean_and_p99),
+        latency.mean95);
+    add("median_" + name, latency.median, in_seconds, Better::neither, latency.median95);
+    told("std_" + name, latency.deviation, in_seconds);
     for (const Percentile& percentile : latency.percentiles) {
       if (percentile.percent == 50) continue;  // the median
       std::string key = fmt::format("p{}_{}", percentile.percent, name);
       std::replace(key.begin(), key.end(), '.', '_');
-      add(std::move(key), percentile.value, in_seconds, Better::lower, percentile.interval95);
+      add(std::move(key), percentile.value, in_seconds,
+          better_if(percentile.percent == 99 && judged != Judged::none), percentile.interval95);
     }
   }
-  /// Of what is 0 where all is well: no side of it is better by a ratio.
   void tail(const std::string& name, const Tail& tail) {
-    add(name + "_median", tail.median, in_seconds, Better::neither);
-    add(name + "_p99", tail.p99, in_seconds, Better::neither);
-    add(name + "_max", tail.maximum, in_seconds, Better::neither);
+    told(name + "_median", tail.median, in_seconds);
+    told(name + "_p99", tail.p99, in_seconds);
+    told(name + "_max", tail.maximum, in_seconds);
   }
 
  private:
@@ -59,23 +70,22 @@ Cell cell_of(const OfferedLoad& load, std::vector<std::pair<std::string, std::st
 /// What vLLM tells too, in the order in which its results are imported.
 void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
-  metrics.add("request_throughput", result.request_throughput, "1/s", Better::higher);
+  metrics.told("request_throughput", result.request_throughput, "1/s");
   if (result.goodput) metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
-  metrics.add("total_token_throughput", result.total_throughput, "tokens/s", Better::higher);
-  metrics.latency("ttft", result.ttft);
+  metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
+  metrics.latency("ttft", result.ttft, Judged::mean_and_p99);
   // Of replies that came whole nothing is known between their tokens, though vLLM calls it 0.
-  if (result.itl.n > 0) metrics.latency("tpot", result.tpot);
-  metrics.latency("itl", result.itl);
-  metrics.latency("e2el", result.e2el);
-  metrics.add("duration", result.duration, in_seconds, Better::lower);
-  metrics.add("max_output_tokens_per_s", result.most_output_per_second, "tokens/s",
-              Better::neither);
+  if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
+  metrics.latency("itl", result.itl, Judged::p99);
+  metrics.latency("e2el", result.e2el, Judged::mean_and_p99);
+  metrics.told("duration", result.duration, in_seconds);
+  metrics.told("max_output_tokens_per_s", result.most_output_per_second, "tokens/s");
   metrics.count("max_concurrent_requests", result.most_concurrent);
   if (result.itl.n > 0) {
     const Tail& stall = result.longest_stall;
-    metrics.add("median_longest_stall", stall.median, in_seconds, Better::lower);
-    metrics.add("p99_longest_stall", stall.p99, in_seconds, Better::lower);
-    metrics.add("longest_stall", stall.maximum, in_seconds, Better::lower);
+    metrics.told("median_longest_stall", stall.median, in_seconds);
+    metrics.told("p99_longest_stall", stall.p99, in_seconds);
+    metrics.told("longest_stall", stall.maximum, in_seconds);
   }
   const RequestCounts& counts = result.counts;
   metrics.count("completed", counts.completed);
@@ -92,27 +102,25 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.latency("e2el_scheduled", result.e2el_scheduled);
   metrics.tail("queue_time", result.queue_time);
   if (result.steady) {
-    metrics.add("steady_output_throughput", result.steady->output_throughput, "tokens/s",
-                Better::higher);
-    metrics.add("steady_request_throughput", result.steady->request_throughput, "1/s",
-                Better::higher);
+    metrics.told("steady_output_throughput", result.steady->output_throughput, "tokens/s");
+    metrics.told("steady_request_throughput", result.steady->request_throughput, "1/s");
     metrics.latency("steady_ttft", result.steady->ttft);
     metrics.latency("steady_tpot", result.steady->tpot);
   }
   if (result.saturation.achieved_share) {
-    metrics.add("achieved_share", *result.saturation.achieved_share, "1", Better::neither);
+    metrics.told("achieved_share", *result.saturation.achieved_share, "1");
   }
   if (result.targets.size() > 1) {
-    metrics.add("target_imbalance", result.imbalance, "1", Better::neither);
+    metrics.told("target_imbalance", result.imbalance, "1");
   }
   if (result.little) {
-    metrics.add("little_difference", result.little->difference, "1", Better::neither);
+    metrics.told("little_difference", result.little->difference, "1");
   }
-  metrics.add("identity_error", result.identity_error, in_seconds, Better::neither);
+  metrics.told("identity_error", result.identity_error, in_seconds);
   metrics.tail("send_lag", result.send_lag);
-  metrics.add("loop_lag_p99", result.client.loop_lag_p99, in_seconds, Better::neither);
-  metrics.add("loop_lag_max", result.client.loop_lag_max, in_seconds, Better::neither);
-  metrics.add("client_cpu_share", result.client.cpu_share, "1", Better::neither);
+  metrics.told("loop_lag_p99", result.client.loop_lag_p99, in_seconds);
+  metrics.told("loop_lag_max", result.client.loop_lag_max, in_seconds);
+  metrics.told("client_cpu_share", result.client.cpu_share, "1");
 }
 
 void add_notes(Record& record, const ServingResult& result) {
@@ -156,19 +164,19 @@ Record serving_record(const ServingResult& result,
 void add_server_metrics(Record& record, const ServerMetrics& server) {
   Metrics metrics(record);
   if (server.ttft && server.ttft->count > 0) {
-    metrics.add("server_mean_ttft", server.ttft->mean(), in_seconds, Better::lower);
+    metrics.told("server_mean_ttft", server.ttft->mean(), in_seconds);
     if (const auto p99 = server.ttft->quantile(0.99)) {
-      metrics.add("server_p99_ttft", *p99, in_seconds, Better::lower);
+      metrics.told("server_p99_ttft", *p99, in_seconds);
     }
   }
   // Of what is 0 where all is well, as above.
   if (server.queue_time) {
-    metrics.add("server_mean_queue_time", server.queue_time->mean(), in_seconds, Better::neither);
+    metrics.told("server_mean_queue_time", server.queue_time->mean(), in_seconds);
   }
   if (server.prefix_cache_hit_rate) {
-    metrics.add("prefix_cache_hit_rate", *server.prefix_cache_hit_rate, "1", Better::neither);
+    metrics.told("prefix_cache_hit_rate", *server.prefix_cache_hit_rate, "1");
   }
-  if (server.preemptions) metrics.add("preemptions", *server.preemptions, "1", Better::neither);
+  if (server.preemptions) metrics.told("preemptions", *server.preemptions, "1");
   const std::string warning = prefix_cache_warning(server);
   if (!warning.empty()) record.notes.emplace_back("prefix cache", warning);
 }
