@@ -103,6 +103,15 @@ TEST(Latency, IntervalsOfIndependentValues) {
   EXPECT_EQ(latency_of({}, percents).percentile(99)->value, 0);
 }
 
+// A queue that grows: each wait is like the one before, so that few of them are independent.
+TEST(Latency, AMeanIsNeverBelowZero) {
+  std::vector<double> waits;
+  for (int i = 0; i < 300; ++i) waits.push_back(0.01 * i);
+  const Latency latency = latency_of(waits, percents);
+  EXPECT_EQ(latency.mean95.low, 0);
+  EXPECT_GT(latency.mean95.high, 2 * latency.mean);
+}
+
 TEST(InFlight, SweepsExactly) {
   const InFlight in_flight({{0, 2}, {1, 3}, {2, 4}, {5, 5}, {6, 7}});
   EXPECT_EQ(in_flight.most(), 2u);  // at 2 one leaves as another comes

@@ -148,10 +148,14 @@ function latencySpec(chart, width, theme) {
     // Of the first environment only: the others lie close by.
     row.label = row.series === keys[0] ? row.load : '';
   }
-  const values = rows.flatMap((row) => [row.value, row.low, row.high]);
+  // Not their intervals: one that is unknown within orders of magnitude would hide the points.
+  const values = rows.map((row) => row.value);
   const log = Math.min(...values) > 0 && Math.max(...values) > 30 * Math.min(...values);
+  for (const row of rows) {
+    if (log && !(row.low > 0)) row.low = row.value;
+  }
   const x = valueScale('x', rows.map((row) => row.x), false, 'width', true);
-  const y = valueScale('y', values, log, 'height', true);
+  const y = valueScale('y', rows.flatMap((row) => [row.value, row.low, row.high]), log, 'height', true);
   return {
     ...frame(width, chartHeights.latency, theme),
     data: [{name: 'points', values: rows}],

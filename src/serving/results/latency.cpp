@@ -121,6 +121,7 @@ Latency latency_of(const std::vector<double>& values, std::span<const double> pe
   const double error = sample_deviation(values) / std::sqrt(effective);
   const double freedom = std::max(1.0, effective - 1);
   latency.mean95 = around(latency.mean, student_t_quantile(0.975, freedom) * error);
+  latency.mean95.low = std::max(latency.mean95.low, 0.0);  // no time is shorter
   const auto interval_of = [&](double share, double value) {
     return holding(quantile_interval(sorted, share, 0.95, effective), value);
   };
