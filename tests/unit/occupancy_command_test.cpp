@@ -153,8 +153,7 @@ TEST(OccupancyCommand, ACodeObjectIsScannedByTheDisassemblerOfThisMachine) {
       "gfx90a");
   if (!object) GTEST_SKIP() << no_clang;
   const TemporaryFolder folder;
-  const auto json =
-      Json::parse(output_of({folder.write("k.co", *object).string(), "--json"}));
+  const auto json = Json::parse(output_of({folder.write("k.co", *object).string(), "--json"}));
   const auto& scan = json[0]["kernels"][0]["scan"];
   EXPECT_EQ(scan["loops"], 1) << json[0]["remarks"];
   for (const auto& finding : scan["findings"]) {

@@ -158,12 +158,12 @@ TEST(OccupancyMsgpack, DepthIsBounded) {
 
 TEST(OccupancyMsgpack, EveryKindOfValueIsWalkedOver) {
   Json json = {{"text", "abc"},
-                     {"long", std::string(40, 'x')},
-                     {"number", -5},
-                     {"big", u64{1} << 40},
-                     {"half", 0.5},
-                     {"list", {1, 2, 3, nullptr, true}},
-                     {"blob", Json::binary({1, 2, 3})}};
+               {"long", std::string(40, 'x')},
+               {"number", -5},
+               {"big", u64{1} << 40},
+               {"half", 0.5},
+               {"list", {1, 2, 3, nullptr, true}},
+               {"blob", Json::binary({1, 2, 3})}};
   for (int i = 0; i < 40; ++i) json["list"].push_back(i * 1000);
   const auto packed = Json::to_msgpack(json);
   const std::string bytes(packed.begin(), packed.end());
@@ -177,13 +177,13 @@ TEST(OccupancyMsgpack, EveryKindOfValueIsWalkedOver) {
 
 TEST(OccupancyMetadata, MissingAndWrongFieldsAreNamed) {
   Json kernel = {{".name", "k"},
-                       {".vgpr_count", 132},
-                       {".agpr_count", 32},
-                       {".sgpr_count", 20},
-                       {".group_segment_fixed_size", 4096},
-                       {".private_segment_fixed_size", 16},
-                       {".max_flat_workgroup_size", 512},
-                       {".uses_dynamic_stack", true}};
+                 {".vgpr_count", 132},
+                 {".agpr_count", 32},
+                 {".sgpr_count", 20},
+                 {".group_segment_fixed_size", 4096},
+                 {".private_segment_fixed_size", 16},
+                 {".max_flat_workgroup_size", 512},
+                 {".uses_dynamic_stack", true}};
   const auto use = kernel_of_metadata(kernel);
   ASSERT_TRUE(use) << use.error().message;
   EXPECT_EQ(use->vgprs, 132u);
