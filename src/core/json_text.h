@@ -9,7 +9,7 @@
 namespace assay {
 
 /// Error: usage, if it is no JSON, nested deeper than 64 levels (copying a value walks its nesting
-/// on the stack), or has an object of more than 50,000 members (each is compared with all before
+/// on the stack), or has an object of more than 20,000 members (each is compared with all before
 /// it).
 Result<Json> parse_json(std::string_view text);
 

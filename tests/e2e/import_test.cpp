@@ -84,7 +84,8 @@ TEST_F(Import, FailedResultsAreNamed) {
 TEST_F(Import, FormatsThatAreNotThereAreNamed) {
   const Outcome outcome = assay_run({"import", write("a.log", nccl_sample), "--format", "nccl"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("unknown format \"nccl\"; there are aiperf, babelstream"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("unknown format \"nccl\"; there are aiperf, assay, babelstream"));
 }
 
 TEST_F(Import, RecordsOfEveryFormatAreValidByThePublishedSchema) {

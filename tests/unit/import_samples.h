@@ -251,8 +251,13 @@ inline constexpr std::string_view nvbench_sample =
 )text";
 
 /// Every importer's name and a text of its format.
+inline constexpr std::string_view assay_sample =
+    R"text({"schema":1,"run":"20261122T143358Z-7883","time":"2026-11-22T14:34:20.534Z","benchmark":"serving","axes":{"request_rate":"2","max_concurrency":"none","num_prompts":"40","dataset":"random","input":"1024","output":"256"},"device":{"backend":"other","ordinal":0,"name":"llama-3.1-8b","multiprocessors":0,"wave_size":1,"max_threads_per_block":1,"max_threads_per_multiprocessor":1,"ecc":false},"status":"passed","metrics":[{"name":"output_throughput","value":542.9591239561411,"unit":"tokens/s","better":"higher"},{"name":"mean_ttft","value":0.021708839724999984,"unit":"s","better":"lower","interval95":[0.01956240814348337,0.023855271306516598]},{"name":"p99_ttft","value":0.039743874720000086,"unit":"s","better":"lower","interval95":[0.02757913700000003,0.040687578]},{"name":"mean_tpot","value":0.0034218912514705885,"unit":"s","better":"lower","interval95":[0.0033688784280887503,0.003474904074852427]},{"name":"completed","value":40.0,"unit":"1","better":"neither"}],"source":{"tool":"assay load"},"notes":{"saturation":"not saturated"},"fingerprint":"cd32fc3bb3657ab1"}
+)text";
+
 inline std::vector<std::pair<std::string_view, std::string_view>> import_samples() {
   return {{"aiperf", aiperf_sample},
+          {"assay", assay_sample},
           {"babelstream", babelstream_sample},
           {"babelstream-csv", babelstream_csv_sample},
           {"google-benchmark", google_sample},
