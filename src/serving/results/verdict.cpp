@@ -56,8 +56,7 @@ void warn_of_little(RunVerdict& verdict, const ServingResult& result) {
   if (std::abs(law.difference) <= most_little_share || seconds_off <= negligible) return;
   verdict.warnings.push_back(
       fmt::format("Little's law does not hold: {:.4g} requests were in flight on average, "
-                  "throughput times mean "
-                  "E2EL is {:.4g}",
+                  "throughput times mean E2EL is {:.4g}",
                   law.in_flight, law.predicted));
 }
 
