@@ -5,11 +5,11 @@
 
 #include <cstdlib>
 
+#include "compute/device/backend.h"
+#include "compute/device/rtc_worker.h"
 #include "core/random.h"
-#include "device/backend.h"
-#include "device/rtc_worker.h"
-#include "measure/sampler.h"
-#include "measure/stopping_rule.h"
+#include "measure/sampling/sampler.h"
+#include "measure/sampling/stopping_rule.h"
 #include "statistics/summary.h"
 
 namespace assay {

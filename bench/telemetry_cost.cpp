@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "system/affinity.h"
-#include "telemetry/recorder.h"
+#include "machine/system/affinity.h"
+#include "machine/telemetry/recorder.h"
 
 namespace assay {
 namespace {

@@ -11,13 +11,13 @@
 #include <cstdlib>
 #include <optional>
 
-#include "benchmarks/plan.h"
-#include "collective/communicators.h"
-#include "device/backend.h"
-#include "measure/sampler.h"
+#include "compute/device/backend.h"
+#include "machine/system/affinity.h"
+#include "machine/telemetry/recorder.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/sampling/sampler.h"
+#include "ranks/collective/communicators.h"
 #include "statistics/summary.h"
-#include "system/affinity.h"
-#include "telemetry/recorder.h"
 
 namespace assay {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "device/backend.h"
-#include "measure/sampler.h"
+#include "compute/device/backend.h"
+#include "measure/sampling/sampler.h"
 #include "simulated_campaign.h"
 #include "statistics/summary.h"
 

@@ -1,8 +1,8 @@
-# assay_cpu_kernels(OUT) compiles every src/kernels/*.cu for the CPU, once per instruction set, and
+# assay_cpu_kernels(OUT) compiles every src/compute/kernels/*.cu for the CPU, once per instruction set, and
 # sets OUT to the objects. The best set the machine has is chosen at run time
-# (src/backends/cpu/kernel_registry.h).
+# (src/compute/device/kernel_registry.h).
 function(assay_cpu_kernels out)
-  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/kernels/*.cu)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compute/kernels/*.cu)
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(variants x86_64_v2 x86_64_v3 x86_64_v4)

@@ -1,11 +1,10 @@
-# assay_unity(TARGET) compiles ASSAY_UNITY neighbouring files together: most of the time goes into
+# assay_unity(TARGET) compiles up to ASSAY_UNITY files of a room together: most of the time goes into
 # headers, and a clean build takes half as long. Names in unnamed namespaces of neighbours must then
 # differ, which they should for the reader's sake too. Files that register themselves all use the
-# same few names, and stay alone.
+# same few names, and stay alone. A new file shifts the groups of its room, not those of others.
 function(assay_unity target)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
-  set(count 0)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
     string(FIND ${source} ${CMAKE_BINARY_DIR}/ generated)
@@ -16,10 +15,11 @@ function(assay_unity target)
     if(registers)
       continue()
     endif()
-    math(EXPR group "${count} / ${ASSAY_UNITY}")
-    math(EXPR count "${count} + 1")
+    string(REGEX REPLACE "^${CMAKE_SOURCE_DIR}/(src|tests)/([a-z0-9_]+).*" "\\2" room ${source})
+    math(EXPR group "0${count_${room}} / ${ASSAY_UNITY}")
+    math(EXPR count_${room} "0${count_${room}} + 1")
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES
-                                UNITY_GROUP ${group})
+                                UNITY_GROUP ${room}_${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -1,5 +1,5 @@
 #include "cli/cli.h"
-#include "device/rtc_worker.h"
+#include "compute/device/rtc_worker.h"
 
 int main(int argc, char** argv) {
   if (const auto status = assay::run_as_rtc_worker(argc, argv)) return *status;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "store/store.h"
+#include "measure/store/store.h"
 #include "test_record.h"
 
 namespace assay {

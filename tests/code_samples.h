@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/read_file.h"
-#include "occupancy/tool.h"
+#include "machine/occupancy/tool.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/communicator.h"
-#include "kernels/element_types.h"
+#include "compute/kernels/element_types.h"
+#include "ranks/collective/communicator.h"
 
 namespace assay {
 

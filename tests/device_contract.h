@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "device/helpers.h"
-#include "measure/gate.h"
+#include "compute/device/helpers.h"
+#include "measure/sampling/gate.h"
 #include "test_device.h"
 
 namespace assay {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "benchmarks/benchmark.h"
-#include "collective/communicators.h"
+#include "measure/benchmarks/benchmark.h"
+#include "ranks/collective/communicators.h"
 #include "test_device.h"
 #include "thread_team.h"
 

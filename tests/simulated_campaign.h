@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "campaign/campaign.h"
-#include "campaign/schedule.h"
-#include "compare/verdict.h"
 #include "core/random.h"
+#include "judge/campaign/campaign.h"
+#include "judge/campaign/schedule.h"
+#include "judge/compare/verdict.h"
 
 namespace assay {
 

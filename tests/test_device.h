@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "device/backend.h"
+#include "compute/device/backend.h"
 
 namespace assay {
 

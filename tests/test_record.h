@@ -1,7 +1,7 @@
 // Records for tests of what stores, reads and shows them.
 #pragma once
 
-#include "store/record.h"
+#include "measure/store/record.h"
 
 namespace assay {
 

@@ -12,8 +12,8 @@
 #include <mutex>
 #include <vector>
 
-#include "collective/communicator.h"
-#include "kernels/element_types.h"
+#include "compute/kernels/element_types.h"
+#include "ranks/collective/communicator.h"
 
 namespace assay {
 

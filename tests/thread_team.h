@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "team/team.h"
+#include "ranks/team/team.h"
 
 namespace assay {
 

@@ -1,5 +1,5 @@
 // assay baseline: accepted runs in one file to compare with.
-#include "compare/baseline.h"
+#include "judge/compare/baseline.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +29,7 @@ std::array<double, 3> spread_of(const Series& series) {
 Json json_of(const Baseline& baseline) {
   Json json;
   json["runs"] = baseline.results.units.size();
+  if (baseline.results.emulated()) json["emulated"] = true;
   json["series"] = Json::array();
   for (const Series& series : baseline.results.series) {
     const auto [least, median, greatest] = spread_of(series);
@@ -46,8 +47,9 @@ Json json_of(const Baseline& baseline) {
 }
 
 std::string text_of(const Baseline& baseline, std::size_t width, const Style& style) {
-  std::string text = fmt::format("{} {} runs, {} series\n", style.bold("accepted:"),
-                                 baseline.results.units.size(), baseline.results.series.size());
+  std::string text = fmt::format("{} {} runs, {} series{}\n", style.bold("accepted:"),
+                                 baseline.results.units.size(), baseline.results.series.size(),
+                                 baseline.results.emulated() ? ", of a model, not measured" : "");
   Table table({{"cell"},
                {"metric", Column::Align::left, 3},
                {"runs", Column::Align::right},

@@ -5,17 +5,17 @@
 #include <filesystem>
 #include <fstream>
 
-#include "campaign/folder.h"
-#include "campaign/process_runner.h"
-#include "campaign/shell_words.h"
 #include "cli/campaign_view.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_view.h"
 #include "cli/interrupt.h"
-#include "compare/operands.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "judge/campaign/folder.h"
+#include "judge/campaign/process_runner.h"
+#include "judge/compare/operands.h"
+#include "ranks/environments/shell_words.h"
 
 namespace assay::cli {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "campaign/campaign.h"
-#include "campaign/campaign_folder.h"
-#include "campaign/study.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "judge/campaign/campaign.h"
+#include "judge/campaign/campaign_folder.h"
+#include "judge/campaign/study.h"
 
 namespace assay::cli {
 

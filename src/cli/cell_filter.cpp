@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "benchmarks/benchmark.h"
+#include "measure/benchmarks/benchmark.h"
 
 namespace assay::cli {
 namespace {

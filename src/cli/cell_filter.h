@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/axis.h"
 #include "core/cell.h"
+#include "measure/benchmarks/axis.h"
 
 namespace assay::cli {
 

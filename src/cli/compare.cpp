@@ -5,9 +5,9 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
-#include "compare/comparison_json.h"
-#include "compare/operands.h"
 #include "core/json.h"
+#include "judge/compare/comparison_json.h"
+#include "judge/compare/operands.h"
 
 namespace assay::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "campaign/folder.h"
-#include "compare/operands.h"
+#include "judge/campaign/folder.h"
+#include "judge/compare/operands.h"
 
 namespace assay::cli {
 

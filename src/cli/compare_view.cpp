@@ -9,6 +9,7 @@
 #include "cli/differences_view.h"
 #include "cli/table.h"
 #include "core/units.h"
+#include "judge/compare/emulated.h"
 
 namespace assay::cli {
 namespace {
@@ -109,9 +110,7 @@ std::string problems_text(const Comparison& comparison) {
   return text;
 }
 
-}  // namespace
-
-std::string sentence(const Comparison& comparison) {
+std::string ruling_text(const Comparison& comparison) {
   const Ruling& judgement = comparison.all.judgement;
   switch (judgement.verdict) {
     case Verdict::equal:
@@ -126,6 +125,12 @@ std::string sentence(const Comparison& comparison) {
     default:
       return fmt::format("{}: {}.", name_of(judgement.verdict), judgement.reason);
   }
+}
+
+}  // namespace
+
+std::string sentence(const Comparison& comparison) {
+  return std::string(comparison.emulated ? of_a_model : "") + ruling_text(comparison);
 }
 
 std::string change_text(const CellComparison& cell) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "compare/comparison.h"
+#include "judge/compare/comparison.h"
 
 namespace assay::cli {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "benchmarks/benchmark.h"
-#include "benchmarks/suite.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/suite.h"
 
 namespace assay::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/results_view.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "device/backend.h"
-#include "store/record.h"
+#include "measure/store/record.h"
 
 namespace assay::cli {
 namespace {

@@ -6,14 +6,14 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/differences_view.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
-#include "device/backend.h"
-#include "store/stored_fingerprint.h"
-#include "system/capture.h"
-#include "system/fingerprint.h"
-#include "system/fingerprint_diff.h"
+#include "machine/system/capture.h"
+#include "machine/system/fingerprint.h"
+#include "machine/system/fingerprint_diff.h"
+#include "measure/store/stored_fingerprint.h"
 
 namespace assay::cli {
 namespace {
@@ -38,7 +38,7 @@ void drop_unknown(Json& a, Json& b) {
 /// "here", a store ("DIR" or "DIR:RUN"), or a file: a fingerprint or a capture.
 Result<Json> fingerprint_of(const std::string& name) {
   std::error_code ignored;
-  if (name == "here") return take_fingerprint(make_backends());
+  if (name == "here") return take_fingerprint(facts_of(make_backends()));
   if (fs::is_directory(name, ignored)) return read_stored_fingerprint(name, "");
   const std::size_t colon = name.rfind(':');
   if (colon != std::string::npos && fs::is_directory(name.substr(0, colon), ignored)) {

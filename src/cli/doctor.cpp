@@ -1,5 +1,5 @@
 // assay doctor: judges how a machine is set up; changes nothing.
-#include "doctor/doctor.h"
+#include "machine/doctor/doctor.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include "cli/doctor_view.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "doctor/intent.h"
-#include "system/capture.h"
-#include "system/fingerprint.h"
+#include "machine/doctor/intent.h"
+#include "machine/system/capture.h"
+#include "machine/system/fingerprint.h"
 
 namespace assay::cli {
 namespace {

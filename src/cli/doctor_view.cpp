@@ -7,7 +7,7 @@
 #include <map>
 
 #include "cli/table.h"
-#include "doctor/advice.h"
+#include "machine/doctor/advice.h"
 
 namespace assay::cli {
 namespace {

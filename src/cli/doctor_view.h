@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "doctor/doctor.h"
+#include "machine/doctor/doctor.h"
 
 namespace assay::cli {
 

@@ -1,15 +1,15 @@
 // assay fingerprint: everything about a machine that could explain a difference.
-#include "system/fingerprint.h"
+#include "machine/system/fingerprint.h"
 
 #include <fmt/format.h>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/table.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
-#include "device/backend.h"
-#include "store/store.h"
-#include "system/capture.h"
+#include "machine/system/capture.h"
+#include "measure/store/store.h"
 
 namespace assay::cli {
 namespace {
@@ -58,7 +58,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     if (!machine.ok()) return report(terminal, about("--from", machine.error()));
     fingerprint = take_fingerprint({}, **machine);
   } else {
-    fingerprint = take_fingerprint(make_backends());
+    fingerprint = take_fingerprint(facts_of(make_backends()));
   }
   terminal.print(arguments.has("--json")
                      ? fingerprint.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"

@@ -1,5 +1,5 @@
 // assay fleet: the odd nodes out among many that should be alike.
-#include "compare/fleet.h"
+#include "judge/compare/fleet.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "judge/compare/emulated.h"
 
 namespace assay::cli {
 namespace {
@@ -41,6 +42,7 @@ Json json_of(const OddNode& node) {
 Json json_of(const Fleet& fleet) {
   Json json;
   json["nodes"] = fleet.nodes;
+  if (fleet.emulated) json["emulated"] = true;
   json["series"] = fleet.series;
   json["margin"] = fleet.rule.margin;
   json["alpha"] = fleet.rule.alpha;
@@ -95,6 +97,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
 
 std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   std::string text =
+      std::string(fleet.emulated ? of_a_model : "") +
       style.bold(fleet.odd.empty()
                      ? fmt::format("All {} nodes are alike", fleet.nodes)
                      : fmt::format("{} of {} nodes are odd", fleet.odd.size(), fleet.nodes)) +

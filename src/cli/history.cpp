@@ -1,5 +1,5 @@
 // assay history: what was measured over time, and where it changed.
-#include "history/history.h"
+#include "judge/history/history.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "cli/left_out_view.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "history/trend.h"
+#include "judge/history/trend.h"
 
 namespace assay::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "history/trend.h"
+#include "judge/history/trend.h"
 
 namespace assay::cli {
 

@@ -10,8 +10,8 @@
 #include "cli/metrics_view.h"
 #include "cli/table.h"
 #include "core/json.h"
-#include "import/importer.h"
-#include "store/store.h"
+#include "measure/import/importer.h"
+#include "measure/store/store.h"
 
 namespace assay::cli {
 namespace {

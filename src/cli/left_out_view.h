@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "compare/evidence.h"
+#include "judge/compare/evidence.h"
 
 namespace assay::cli {
 

@@ -1,14 +1,14 @@
 // assay list: benchmarks with their axes, and suites.
 #include <fmt/format.h>
 
-#include "benchmarks/benchmark.h"
-#include "benchmarks/suite.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/suite.h"
 
 namespace assay::cli {
 namespace {

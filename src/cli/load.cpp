@@ -15,12 +15,12 @@
 #include "cli/load_telemetry.h"
 #include "cli/load_view.h"
 #include "cli/results_store.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/write_file.h"
-#include "device/backend.h"
-#include "measure/runner.h"
+#include "machine/system/fingerprint.h"
+#include "measure/sampling/runner.h"
 #include "serving/results/vllm_json.h"
-#include "system/fingerprint.h"
 
 namespace assay::cli {
 namespace {
@@ -202,7 +202,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   keeper.vllm_details = arguments.has("--save-detailed");
   const auto backends = make_backends();
   const auto fingerprint =
-      keep_fingerprint(keeper.folder, take_fingerprint(backends), keeper.store, terminal);
+      keep_fingerprint(keeper.folder, take_fingerprint(facts_of(backends)), keeper.store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;

@@ -15,9 +15,9 @@
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/units.h"
+#include "machine/system/affinity.h"
 #include "serving/results/timing_error.h"
 #include "serving/server_facts.h"
-#include "system/affinity.h"
 
 namespace assay::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/command.h"
 #include "cli/load_request.h"
 #include "core/result.h"
+#include "measure/store/record.h"
 #include "serving/results/slo.h"
 #include "serving/slo_search.h"
-#include "store/record.h"
 
 namespace assay::cli {
 

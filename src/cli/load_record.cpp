@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "cli/load_request.h"
-#include "measure/runner.h"
+#include "measure/sampling/runner.h"
 #include "serving/results/serving_record.h"
 #include "serving/workload/datasets.h"
 

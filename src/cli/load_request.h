@@ -8,8 +8,8 @@
 
 #include "cli/command.h"
 #include "core/result.h"
+#include "measure/store/record.h"
 #include "serving/load.h"
-#include "store/record.h"
 
 namespace assay::cli {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "campaign/shell_words.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/results_store.h"
 #include "core/units.h"
-#include "system/variables.h"
+#include "machine/system/variables.h"
+#include "ranks/environments/shell_words.h"
 
 namespace assay::cli {
 namespace {

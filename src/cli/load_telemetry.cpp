@@ -8,8 +8,8 @@
 
 #include "cli/results_store.h"
 #include "core/units.h"
-#include "system/affinity.h"
-#include "telemetry/source.h"
+#include "machine/system/affinity.h"
+#include "machine/telemetry/source.h"
 
 namespace assay::cli {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "cli/command.h"
 #include "core/result.h"
+#include "machine/telemetry/recorder.h"
+#include "measure/store/record.h"
 #include "serving/client/url.h"
 #include "serving/load.h"
-#include "store/record.h"
-#include "telemetry/recorder.h"
 
 namespace assay::cli {
 

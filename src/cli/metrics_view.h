@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/record.h"
+#include "measure/store/record.h"
 
 namespace assay::cli {
 

@@ -7,11 +7,11 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/occupancy_view.h"
+#include "cli/own_kernels.h"
+#include "compute/device/backend.h"
 #include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/units.h"
-#include "device/backend.h"
-#include "occupancy/own_kernels.h"
 
 namespace assay::cli {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/own_kernels.h"
 #include "cli/table.h"
 #include "core/units.h"
-#include "occupancy/guide.h"
-#include "occupancy/own_kernels.h"
+#include "machine/occupancy/guide.h"
 
 namespace assay::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cli/terminal.h"
 #include "core/json.h"
-#include "occupancy/report.h"
+#include "machine/occupancy/report.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,5 @@
 // assay report: one environment, or several compared, as a file to hand on.
-#include "report/report.h"
+#include "judge/report/report.h"
 
 #include <fmt/format.h>
 
@@ -9,16 +9,17 @@
 #include <optional>
 #include <set>
 
-#include "campaign/folder.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
-#include "compare/operands.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
-#include "measure/runner.h"
+#include "judge/campaign/folder.h"
+#include "judge/compare/emulated.h"
+#include "judge/compare/operands.h"
+#include "measure/sampling/runner.h"
 
 namespace assay::cli {
 namespace {
@@ -47,6 +48,13 @@ Result<const Format*> format_of(const Arguments& arguments) {
                            name)};
 }
 
+/// Every chart and table names an environment, so its name says that it is of a model.
+void mark_models(std::vector<report::Environment>& environments) {
+  for (report::Environment& environment : environments) {
+    if (environment.results.emulated()) environment.results.name += " (model)";
+  }
+}
+
 /// The last parts of paths say enough where they differ: "host" for "study/host".
 void shorten_names(std::vector<report::Environment>& environments) {
   std::vector<std::string> names;
@@ -66,7 +74,9 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   input.environments.emplace_back();
   report::Environment& only = input.environments.back();
   only.results = TRY(load_result_set(operand, &only.records));
+  TRY(refuse_mixture({&only.results}));
   shorten_names(input.environments);
+  mark_models(input.environments);
   return input;
 }
 
@@ -115,6 +125,7 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
   }
   if (words.size() == 1) input.study = read_study(words[0]);
   shorten_names(input.environments);
+  mark_models(input.environments);
   for (const Contrast& contrast : contrasts) {
     input.comparisons.push_back(compare(input.environments[contrast.a].results,
                                         input.environments[contrast.b].results,

@@ -6,7 +6,7 @@
 
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "store/store.h"
+#include "measure/store/store.h"
 
 namespace assay::cli {
 

@@ -90,7 +90,7 @@ std::string heading(const std::string& name, const std::vector<std::string>& con
 /// firmware held the clock down. Empty where unknown.
 std::vector<std::string> telemetry_cells(const Record& record, const Style& style) {
   std::vector<std::string> cells(3);
-  if (!record.telemetry) return cells;
+  if (!record.telemetry || record.device.emulated) return cells;
   const TelemetrySummary& summary = record.telemetry->summary;
   const GpuTelemetry gpu = summary.gpus.empty() ? GpuTelemetry() : summary.gpus.front().second;
   const auto clock = summary.gpus.empty() ? summary.host.clock_mean_hz : gpu.clock_mean_hz;
@@ -119,9 +119,11 @@ std::vector<std::string> value_cells(const Record& record, const Style& style) {
   const auto& value = record.value;
   const std::size_t n = record.seconds ? record.seconds->n : 0;
   std::vector<std::string> cells = {
-      value ? style.bold(format_value(*value)) : style.dim("-"),
-      value ? format_interval(*value, n) : "",
-      value && value->share ? fmt::format("{:.1f}%", *value->share * 100) : ""};
+      value ? style.bold(std::string(model_mark(record.device)) + format_value(*value))
+            : style.dim("-"),
+      value && !record.device.emulated ? format_interval(*value, n) : "",
+      value && value->share && !record.device.emulated ? fmt::format("{:.1f}%", *value->share * 100)
+                                                       : ""};
   for (std::string& cell : telemetry_cells(record, style)) cells.push_back(std::move(cell));
   cells.push_back(n > 0 ? fmt::format("{}", n) : "");
   std::size_t throttled = 0;
@@ -175,7 +177,10 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
     if (values) {
       for (std::string& cell : value_cells(*record, style)) row.push_back(std::move(cell));
     }
-    for (const std::string& metric : metrics) row.push_back(metric_text(*record, metric));
+    for (const std::string& metric : metrics) {
+      std::string text = metric_text(*record, metric);
+      row.push_back(text.empty() ? text : std::string(model_mark(record->device)) + text);
+    }
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
   }
@@ -232,6 +237,10 @@ std::string reasons_text(std::span<const Record> records, std::size_t width, con
 
 }  // namespace
 
+std::string_view model_mark(const DeviceFacts& facts) {
+  return facts.emulated ? "model " : "";
+}
+
 std::string format_value(const Value& value) {
   const Shown shown = unit_for(value);
   return fmt::format("{} {}", format_significant(value.median / shown.factor), shown.unit);
@@ -249,6 +258,8 @@ std::string outcome_text(const Record& record, const Style& style) {
   if (!record.value) {
     return fmt::format("{}: {}", styled_status(record.status, style), record.reason);
   }
+  if (record.device.emulated)
+    return std::string(model_mark(record.device)) + format_value(*record.value);
   const std::size_t n = record.seconds ? record.seconds->n : 0;
   std::string text = fmt::format("{} {}", style.bold(format_value(*record.value)),
                                  format_interval(*record.value, n));
@@ -260,6 +271,11 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
   std::string text;
   for (const Pointers& group : by_benchmark(records)) {
     text += group_text(group, width, style) + "\n";
+  }
+  if (std::any_of(records.begin(), records.end(),
+                  [](const Record& record) { return record.device.emulated; })) {
+    text +=
+        "model: an emulated device; its times are computed by a model, nothing was measured\n\n";
   }
   const std::string reasons = reasons_text(records, width, style) + flags_text(records, style);
   return reasons.empty() ? text : text + reasons + "\n";
@@ -285,6 +301,7 @@ std::string device_text(const DeviceFacts& facts) {
   std::string text = fmt::format("{}:{} {}", facts.backend, facts.ordinal, facts.name);
   if (!facts.arch.empty()) text += ", " + facts.arch;
   if (!facts.partition.empty()) text += ", " + facts.partition;
+  if (facts.emulated) text += ", emulated";
   return text;
 }
 

@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "store/record.h"
+#include "measure/store/record.h"
 
 namespace assay::cli {
 
 /// "812.3 GB/s"; bandwidths always in GB/s, so that a column compares at a glance.
 std::string format_value(const Value& value);
+/// What stands before every value of an emulated device; empty before a measured one.
+std::string_view model_mark(const DeviceFacts& facts);
 /// "[811.9, 812.8]" in the value's own unit; "too few samples" where `n` of them cannot give an
 /// interval of the median that holds 95% of the time.
 std::string format_interval(const Value& value, std::size_t n);
-/// One line for a finished cell: value and interval, or status and reason.
+/// One line for a finished cell: value and interval, or status and reason. Of an emulated device
+/// "model 812.3 GB/s".
 std::string outcome_text(const Record& record, const Style& style);
 
 /// One table per benchmark, axes that never change in its heading; then the reasons of cells
@@ -25,7 +28,7 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
 /// "24 cells: 20 passed, 1 failed, 3 unsupported"
 std::string counts_text(std::span<const Record> records);
 
-/// "cuda:0 NVIDIA H200, sm_90"
+/// "cuda:0 NVIDIA H200, sm_90"; an emulated device says so
 std::string device_text(const DeviceFacts& facts);
 
 }  // namespace assay::cli

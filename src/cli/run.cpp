@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "benchmarks/plan.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -12,12 +11,14 @@
 #include "cli/run_ranks.h"
 #include "cli/run_repeat.h"
 #include "cli/run_view.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/external.h"
-#include "measure/team_plan.h"
-#include "system/fingerprint.h"
-#include "team/agreement.h"
+#include "machine/system/fingerprint.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/sampling/external.h"
+#include "measure/sampling/team_plan.h"
+#include "ranks/team/agreement.h"
 
 namespace assay::cli {
 namespace {
@@ -112,7 +113,11 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   const auto width =
       static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
   std::string text = "\n" + results_text(view.records(), width, style);
-  for (const Conclusion& conclusion : outcome.conclusions) text += conclusion.text + "\n";
+  const bool emulated = std::any_of(view.records().begin(), view.records().end(),
+                                    [](const Record& record) { return record.device.emulated; });
+  for (const Conclusion& conclusion : outcome.conclusions) {
+    text += (emulated ? "model: " : "") + conclusion.text + "\n";
+  }
   if (!outcome.conclusions.empty()) text += "\n";
   text += fmt::format(
       "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
@@ -145,7 +150,7 @@ int measure(Request& request, Terminal& terminal) {
   if (!plan.ok()) return report(terminal, plan.error());
   std::optional<Store> store;
   const auto fingerprint =
-      keep_fingerprint(request.folder, take_fingerprint(backends), store, terminal);
+      keep_fingerprint(request.folder, take_fingerprint(facts_of(backends)), store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;

@@ -14,8 +14,8 @@
 #include "cli/interrupt.h"
 #include "core/child_process.h"
 #include "core/units.h"
-#include "measure/team_plan.h"
-#include "team/agreement.h"
+#include "measure/sampling/team_plan.h"
+#include "ranks/team/agreement.h"
 
 namespace assay::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "benchmarks/plan.h"
 #include "cli/command.h"
+#include "compute/device/device.h"
 #include "core/result.h"
-#include "device/device.h"
-#include "launch/team_session.h"
-#include "measure/runner.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/sampling/runner.h"
+#include "ranks/launch/team_session.h"
 
 namespace assay::cli {
 

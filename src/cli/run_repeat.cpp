@@ -21,7 +21,8 @@ namespace {
 /// The values of one cell, a run each.
 struct Repeated {
   std::string cell;
-  Value like;  ///< one of them, for its unit
+  Value like;             ///< one of them, for its unit
+  std::string_view mark;  ///< model_mark() of its device
   std::vector<double> values;
 };
 
@@ -43,14 +44,15 @@ void take(std::vector<Repeated>& all, const Record& record) {
   const std::string cell = record.cell.id();
   auto at =
       std::find_if(all.begin(), all.end(), [&](const Repeated& one) { return one.cell == cell; });
-  if (at == all.end()) at = all.insert(all.end(), {cell, *record.value, {}});
+  if (at == all.end())
+    at = all.insert(all.end(), {cell, *record.value, model_mark(record.device), {}});
   at->values.push_back(record.value->median);
 }
 
 std::string value_text(const Repeated& repeated, double value) {
   Value shown = repeated.like;
   shown.median = value;
-  return format_value(shown);
+  return std::string(repeated.mark) + format_value(shown);
 }
 
 std::string table_of(const std::vector<Repeated>& all, std::size_t width, const Style& style) {

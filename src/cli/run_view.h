@@ -7,8 +7,8 @@
 
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "measure/runner.h"
-#include "store/store.h"
+#include "measure/sampling/runner.h"
+#include "measure/store/store.h"
 
 namespace assay::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/results_view.h"
 #include "core/json.h"
-#include "store/store.h"
+#include "measure/store/store.h"
 
 namespace assay::cli {
 namespace {

@@ -3,17 +3,17 @@
 
 #include <filesystem>
 
-#include "benchmarks/plan.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
 #include "cli/tune_serve.h"
+#include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/write_file.h"
-#include "device/backend.h"
+#include "measure/benchmarks/plan.h"
 #include "tune/sweep.h"
 
 namespace assay::cli {

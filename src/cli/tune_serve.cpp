@@ -9,9 +9,9 @@
 #include "cli/results_store.h"
 #include "cli/tune_serve_request.h"
 #include "cli/tune_serve_view.h"
-#include "device/backend.h"
-#include "measure/runner.h"
-#include "system/fingerprint.h"
+#include "compute/device/backend.h"
+#include "machine/system/fingerprint.h"
+#include "measure/sampling/runner.h"
 
 namespace assay::cli {
 namespace {
@@ -112,7 +112,7 @@ Result<int> tune_server(const TuneServeRequest& request, bool json, Terminal& te
   std::optional<Store> store;
   const auto backends = make_backends();
   const std::string fingerprint =
-      TRY(keep_fingerprint(request.folder, take_fingerprint(backends), store, terminal));
+      TRY(keep_fingerprint(request.folder, take_fingerprint(facts_of(backends)), store, terminal));
   ServerTuner tuner(request, std::move(*store), fingerprint, terminal);
   std::vector<ServerTrial> trials;
   for (const Settings& settings : request.candidates) {

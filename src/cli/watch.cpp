@@ -13,8 +13,8 @@
 #include "cli/watch_view.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/runner.h"
-#include "system/affinity.h"
+#include "machine/system/affinity.h"
+#include "measure/sampling/runner.h"
 
 namespace assay::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "store/record.h"
-#include "telemetry/source.h"
+#include "machine/telemetry/source.h"
+#include "measure/store/record.h"
 
 namespace assay::cli {
 

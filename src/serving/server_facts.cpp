@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr double reply_patience_seconds = 10;
-constexpr int ok = 200;
+constexpr int status_ok = 200;
 
 std::uint64_t count_at(const Json& json, const char* key) {
   const auto at = json.find(key);
@@ -27,7 +27,7 @@ Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fiel
                  fmt::format("{}/v1/models names no model ({}); name it with --model",
                              text_of(endpoint.url), why)};
   };
-  if (reply.status != ok) return no_models(fmt::format("HTTP {}", reply.status));
+  if (reply.status != status_ok) return no_models(fmt::format("HTTP {}", reply.status));
   const auto json = parse_json(reply.body);
   if (!json || !json->is_object()) return no_models("no JSON");
   const auto data = json->find("data");
@@ -49,7 +49,7 @@ std::optional<Scrape> scrape_all(std::span<const Endpoint> targets, std::string_
   std::string all;
   for (const Endpoint& target : targets) {
     const auto reply = http_call(target, "GET", "/metrics", fields, "", reply_patience_seconds);
-    if (!reply || reply->status != ok) return std::nullopt;
+    if (!reply || reply->status != status_ok) return std::nullopt;
     all += reply->body + "\n";
   }
   auto scrape = Scrape::parse(all);

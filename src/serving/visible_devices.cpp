@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "system/gpu.h"
-#include "system/kfd.h"
+#include "machine/system/gpu.h"
+#include "machine/system/kfd.h"
 
 namespace assay {
 namespace {

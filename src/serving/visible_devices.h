@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "system/machine.h"
+#include "machine/system/machine.h"
 
 namespace assay {
 

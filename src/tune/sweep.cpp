@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "core/program.h"
-#include "store/record.h"
+#include "measure/store/record.h"
 
 namespace assay {
 namespace {
@@ -38,7 +38,9 @@ Trial try_settings(const std::vector<std::string>& words, const Settings& settin
       trial.problem = record.error().message;
       return;
     }
-    if (const auto speed = speed_of(*record)) {
+    if (record->device.emulated) {
+      trial.problem = "the device is emulated: a model's times tune nothing";
+    } else if (const auto speed = speed_of(*record)) {
       trial.speeds[record->cell.id()] = *speed;
     } else if (trial.problem.empty()) {
       trial.problem = fmt::format("{}: {}", record->cell.id(), record->reason);

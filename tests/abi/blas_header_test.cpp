@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "blas/cublas_api.h"
-#include "blas/lt_dialects.h"
-#include "blas/onednn_api.h"
+#include "compute/blas/cublas_api.h"
+#include "compute/blas/lt_dialects.h"
+#include "compute/blas/onednn_api.h"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>)
 #include <cublasLt.h>

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "code_samples.h"
-#include "occupancy/image.h"
-#include "occupancy/occupancy.h"
+#include "machine/occupancy/image.h"
+#include "machine/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

@@ -1,9 +1,9 @@
 // The real cuBLASLt without a GPU: every descriptor we make is one it accepts.
 #include <gtest/gtest.h>
 
-#include "blas/blas_libraries.h"
-#include "blas/lt_descriptors.h"
-#include "blas/lt_dialects.h"
+#include "compute/blas/blas_libraries.h"
+#include "compute/blas/lt_descriptors.h"
+#include "compute/blas/lt_dialects.h"
 
 namespace assay::lt {
 namespace {

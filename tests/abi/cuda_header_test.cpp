@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "backends/cuda/cuda_functions.h"
+#include "compute/backends/cuda/cuda_functions.h"
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
 #include <cuda.h>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/benchmark.h"
-#include "collective/communicators.h"
+#include "measure/benchmarks/benchmark.h"
+#include "ranks/collective/communicators.h"
 
 namespace assay {
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "backends/driver/driver_backend.h"
-#include "backends/hip/hip_dialect.h"
-#include "backends/hip/hip_libraries.h"
+#include "compute/backends/driver/driver_backend.h"
+#include "compute/backends/hip/hip_dialect.h"
+#include "compute/backends/hip/hip_libraries.h"
 
 namespace assay::hip {
 namespace {

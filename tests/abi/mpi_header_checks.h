@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "collective/mpi_api.h"
+#include "ranks/collective/mpi_api.h"
 
 namespace assay::mpi {
 

@@ -1,6 +1,6 @@
 // The real MPI libraries, executed under their own launchers: each test starts this program again
 // as two or three ranks, whose part are the tests of MpiRank.
-#include "collective/mpi_library.h"
+#include "ranks/collective/mpi_library.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,11 +13,11 @@
 #include <fstream>
 #include <thread>
 
-#include "collective/mpi_communicator.h"
-#include "collective/mpi_world.h"
 #include "collective_contract.h"
-#include "device/shared_library.h"
+#include "core/shared_library.h"
 #include "host_gpu.h"
+#include "ranks/collective/mpi_communicator.h"
+#include "ranks/collective/mpi_world.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "collective/nccl_api.h"
+#include "ranks/collective/nccl_api.h"
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>

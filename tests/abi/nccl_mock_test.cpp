@@ -4,10 +4,10 @@
 
 #include <atomic>
 
-#include "collective/nccl_communicator.h"
 #include "collective_contract.h"
 #include "host_gpu.h"
-#include "mock_nccl/mock_nccl.h"
+#include "libraries/mock_nccl.h"
+#include "ranks/collective/nccl_communicator.h"
 #include "thread_team.h"
 
 namespace assay {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "backends/cuda/nvml_api.h"
-#include "backends/cuda/nvml_facts.h"
+#include "compute/backends/cuda/nvml_api.h"
+#include "compute/backends/cuda/nvml_facts.h"
 
 #if __has_include(<nvml.h>)
 #include <nvml.h>

@@ -5,7 +5,7 @@
 #include <cuda_occupancy.h>
 #endif
 
-#include "occupancy/occupancy.h"
+#include "machine/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

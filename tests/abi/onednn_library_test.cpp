@@ -1,11 +1,11 @@
 // The real oneDNN, executed through the gemm benchmark on the CPU backend.
-#include "blas/onednn_library.h"
+#include "compute/blas/onednn_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "blas/blas.h"
-#include "blas/blas_libraries.h"
+#include "compute/blas/blas.h"
+#include "compute/blas/blas_libraries.h"
 #include "gemm_machine.h"
 #include "test_device.h"
 
@@ -43,8 +43,11 @@ TEST_F(OneDnn, ShapesTypesAndLayouts) {
   for (const char* shape : {"1x1x1", "1x64x33", "65x96x257"}) {
     for (const char* dtype : {"f32", "bf16", "f16", "i8"}) {
       for (const char* layout : {"NN", "TN", "NT", "TT"}) {
+        // Without VNNI, oneDNN adds products of i8 in 16 bits, which larger numbers overflow.
+        const bool small = dtype == std::string_view("i8");
         expect({{"shape", shape},
                 {"dtype", dtype},
+                {"inputs", small ? "integers" : "normal"},
                 {"layout", layout},
                 {"pad", layout[0] == 'N' ? "5" : "0"}});
       }

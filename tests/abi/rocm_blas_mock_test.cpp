@@ -1,13 +1,13 @@
-// hipBLASLt and rocBLAS, executed: mock libraries on the mock HIP runtime, through the gemm
-// benchmark.
+// hipBLASLt and rocBLAS on the virtual MI300X, through the gemm benchmark.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "blas/blas.h"
+#include "compute/blas/blas.h"
+#include "compute/device/helpers.h"
 #include "gemm_machine.h"
 
-#ifdef MOCK_HIP
-#include "mock_machine.h"
+#ifdef VIRTUAL_HIP
+#include "virtual_machine.h"
 
 namespace assay {
 namespace {
@@ -30,8 +30,16 @@ class RocmBlas : public testing::Test {
     return expect_gemm(*device_, *stream_, settings);
   }
 
+  template <typename T>
+  Buffer upload(const std::vector<T>& values) {
+    Buffer buffer =
+        std::move(device_->allocate(values.size() * sizeof(T), MemoryKind::device)).value();
+    EXPECT_TRUE(stream_->copy(buffer.data(), values.data(), buffer.bytes()));
+    return buffer;
+  }
+
   const TemporaryFolder cache_;
-  MockMachine machine_{MOCK_HIP + std::string("6"), cache_.path()};
+  VirtualMachine machine_{VIRTUAL_HIP + std::string("6"), cache_.path()};
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
@@ -105,36 +113,35 @@ TEST_F(RocmBlas, AccumulatesAndScales) {
   for (const char* library : {"hipblaslt", "rocblas"}) {
     const auto blas = std::move(open_blas(*device_, library, p)).value();
     const auto plan = std::move(blas->plan(p, blas->algorithms(p, 0, 1).value().at(0))).value();
-    const Buffer a = std::move(device_->allocate(16, MemoryKind::device)).value();
-    const Buffer b = std::move(device_->allocate(24, MemoryKind::device)).value();
-    const Buffer d = std::move(device_->allocate(24, MemoryKind::device)).value();
-    for (int i = 0; i < 8; ++i) a.as<std::uint16_t>()[i] = 0x3F80;   // 1
-    for (int i = 0; i < 12; ++i) b.as<std::uint16_t>()[i] = 0x4000;  // 2
-    for (int i = 0; i < 6; ++i) d.as<float>()[i] = static_cast<float>(i);
+    const Buffer a = upload(std::vector<std::uint16_t>(8, 0x3F80));   // 1
+    const Buffer b = upload(std::vector<std::uint16_t>(12, 0x4000));  // 2
+    const Buffer d = upload(std::vector<float>{0, 1, 2, 3, 4, 5});
     GemmOperands operands;
     operands.a = a.data();
     operands.b = b.data();
     operands.c = operands.d = d.data();
     ASSERT_TRUE(plan->enqueue(*stream_, operands, {}));
-    for (int i = 0; i < 6; ++i) EXPECT_EQ(d.as<float>()[i], static_cast<float>(i) + 8) << library;
+    EXPECT_THAT(read_back<float>(*stream_, d.data(), 6).value(),
+                testing::ElementsAre(8, 9, 10, 11, 12, 13))
+        << library;
   }
   GemmProblem fp8 = make_gemm(1, 1, 2, DataType::e4m3_fnuz, DataType::bf16, false, true);
   fp8.scales_a = fp8.scales_b = true;
   const auto blas = std::move(open_blas(*device_, "hipblaslt", fp8)).value();
   const auto plan = std::move(blas->plan(fp8, blas->algorithms(fp8, 0, 1).value().at(0))).value();
-  const Buffer memory = std::move(device_->allocate(1024, MemoryKind::device)).value();
-  auto* bytes = memory.as<std::uint8_t>();
-  bytes[0] = bytes[1] = bytes[256] = bytes[257] = 0x40;  // 1 in FNUZ
-  float factors[2] = {3, 5};
+  const Buffer a = upload(std::vector<std::uint8_t>(2, 0x40));  // 1 in FNUZ
+  const Buffer b = upload(std::vector<std::uint8_t>(2, 0x40));
+  const Buffer d = std::move(device_->allocate(2, MemoryKind::device)).value();
+  const Buffer factors = upload(std::vector<float>{3, 5});
   GemmOperands operands;
-  operands.a = bytes;
-  operands.b = bytes + 256;
-  operands.d = bytes + 512;
+  operands.a = a.data();
+  operands.b = b.data();
+  operands.d = d.data();
   EXPECT_THAT(plan->enqueue(*stream_, operands, {}).error().message, HasSubstr("operand"));
-  operands.scale_a = &factors[0];
-  operands.scale_b = &factors[1];
+  operands.scale_a = factors.as<float>();
+  operands.scale_b = factors.as<float>() + 1;
   ASSERT_TRUE(plan->enqueue(*stream_, operands, {}));
-  EXPECT_EQ(*reinterpret_cast<std::uint16_t*>(bytes + 512), 0x41F0);  // 30
+  EXPECT_EQ(read_back<std::uint16_t>(*stream_, d.data(), 1).value()[0], 0x41F0);  // 30
 }
 
 TEST_F(RocmBlas, TooSmallAWorkspaceIsAnError) {

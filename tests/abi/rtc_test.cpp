@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
-#include "backends/cuda/cuda_libraries.h"
-#include "backends/hip/hip_libraries.h"
+#include "compute/backends/cuda/cuda_libraries.h"
+#include "compute/backends/hip/hip_libraries.h"
+#include "compute/device/kernel_source.h"
+#include "compute/device/rtc_compiler.h"
 #include "core/embedded.h"
-#include "device/kernel_source.h"
-#include "device/rtc_compiler.h"
 
 namespace assay {
 namespace {

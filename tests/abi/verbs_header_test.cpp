@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "fabric/verbs_abi.h"
+#include "ranks/fabric/verbs_abi.h"
 
 #if __has_include(<infiniband/verbs.h>)
 #include <infiniband/verbs.h>

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <vector>
 
-#include "device/shared_library.h"
-#include "fabric/verbs_transport.h"
+#include "core/shared_library.h"
 #include "mock_verbs/mock_verbs.h"
+#include "ranks/fabric/verbs_transport.h"
 #include "rdma_pair.h"
 #include "thread_team.h"
 

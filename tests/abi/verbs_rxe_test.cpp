@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "fabric/verbs.h"
+#include "ranks/fabric/verbs.h"
 #include "rdma_pair.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // assay doctor as a program: made-up machines come in as captures.
-#include "doctor/doctor.h"
+#include "machine/doctor/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "core/json.h"
+#include "machine/system/capture.h"
 #include "machines/machines.h"
 #include "process.h"
-#include "system/capture.h"
 
 namespace assay {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/json.h"
+#include "machine/system/machine.h"
 #include "process.h"
-#include "system/machine.h"
 
 namespace assay {
 namespace {

@@ -12,8 +12,8 @@ cd "$source"
 cp -r src suites docs cmake CMakeLists.txt "$work/tree"
 cd "$work/tree"
 
-cat >src/benchmarks/newcomer.cpp <<'CPP'
-#include "benchmarks/benchmark.h"
+cat >src/measure/benchmarks/newcomer.cpp <<'CPP'
+#include "measure/benchmarks/benchmark.h"
 
 namespace assay {
 namespace {
@@ -41,9 +41,9 @@ const Registry<const Benchmark*>::Add registered{&benchmark};
 }  // namespace
 }  // namespace assay
 CPP
-mkdir src/backends/newfolder
-cat >src/backends/newfolder/backend.cpp <<'CPP'
-#include "device/backend.h"
+mkdir src/compute/backends/newfolder
+cat >src/compute/backends/newfolder/backend.cpp <<'CPP'
+#include "compute/device/backend.h"
 
 namespace assay {
 namespace {
@@ -79,8 +79,8 @@ YAML
 type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
 cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_BUILD_TYPE="$type" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
-new="CMakeFiles/assay_measuring.dir/src/benchmarks/newcomer.cpp.o
-  CMakeFiles/assay_measuring.dir/src/backends/newfolder/backend.cpp.o
+new="CMakeFiles/assay_measuring.dir/src/measure/benchmarks/newcomer.cpp.o
+  CMakeFiles/assay_measuring.dir/src/compute/backends/newfolder/backend.cpp.o
   CMakeFiles/assay_measuring.dir/embedded_suites.cpp.o"
 ninja -C build $new >ninja.log || { cat ninja.log; exit 1; }
 inputs=$(ninja -C build -t query assay)

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/json.h"
+#include "machine/system/affinity.h"
 #include "process.h"
-#include "system/affinity.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "import/importer.h"
+#include "measure/import/importer.h"
 
 namespace {
 

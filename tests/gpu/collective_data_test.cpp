@@ -1,10 +1,10 @@
-// src/kernels/collective_data.cu on a real accelerator: what the ranks contribute, computed there
-// and reduced here, has the bits that the check there expects.
-#include "benchmarks/collective_data.h"
+// src/compute/kernels/collective_data.cu on a real accelerator: what the ranks contribute, computed
+// there and reduced here, has the bits that the check there expects.
+#include "measure/benchmarks/collective_data.h"
 
 #include <gtest/gtest.h>
 
-#include "device/helpers.h"
+#include "compute/device/helpers.h"
 #include "test_device.h"
 #include "thread_communicator.h"
 

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <thread>
 
-#include "device/arena.h"
-#include "device/helpers.h"
+#include "compute/device/arena.h"
+#include "compute/device/helpers.h"
 #include "device_contract.h"
-#include "measure/clock_probe.h"
-#include "measure/gate.h"
+#include "measure/sampling/clock_probe.h"
+#include "measure/sampling/gate.h"
 
 namespace assay {
 namespace {

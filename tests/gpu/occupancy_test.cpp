@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "backends/cuda/cuda_dialect.h"
-#include "backends/hip/hip_dialect.h"
-#include "occupancy/image.h"
-#include "occupancy/own_kernels.h"
+#include "cli/own_kernels.h"
+#include "compute/backends/cuda/cuda_dialect.h"
+#include "compute/backends/hip/hip_dialect.h"
+#include "machine/occupancy/image.h"
 #include "test_device.h"
 
 namespace assay::occupancy {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "benchmarks/benchmark.h"
-#include "benchmarks/plan.h"
-#include "collective/communicators.h"
-#include "measure/sampler.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/sampling/sampler.h"
+#include "ranks/collective/communicators.h"
 #include "test_device.h"
 
 namespace assay {

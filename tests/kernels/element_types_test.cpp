@@ -1,6 +1,6 @@
-// The conversions of src/kernels/element_types.h: every code of every narrow type against the
-// definition of its format, and encoding against the nearest of all codes.
-#include "kernels/element_types.h"
+// The conversions of src/compute/kernels/element_types.h: every code of every narrow type against
+// the definition of its format, and encoding against the nearest of all codes.
+#include "compute/kernels/element_types.h"
 
 #include <gtest/gtest.h>
 

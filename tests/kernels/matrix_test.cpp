@@ -1,5 +1,5 @@
-// src/kernels/matrix.cu on the CPU against plain double-precision loops, and the verification built
-// on it against planted faults.
+// src/compute/kernels/matrix.cu in every build against plain double-precision loops, and the
+// verification built on it against planted faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +8,10 @@
 #include <map>
 #include <set>
 
-#include "benchmarks/gemm_check.h"
-#include "benchmarks/gemm_verify.h"
-#include "device/helpers.h"
-#include "kernels/element_types.h"
-#include "test_device.h"
+#include "compute/kernels/element_types.h"
+#include "kernel_test.h"
+#include "measure/benchmarks/gemm_check.h"
+#include "measure/benchmarks/gemm_verify.h"
 
 namespace assay {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Element `i` of host memory as double, written apart from the kernels' element_at().
-double read(const void* data, DataType type, std::size_t i) {
+double element(const void* data, DataType type, std::size_t i) {
   switch (type) {
     case DataType::f64:
       return static_cast<const double*>(data)[i];
@@ -47,7 +46,7 @@ double read(const void* data, DataType type, std::size_t i) {
   return NAN;
 }
 
-void write(void* data, DataType type, std::size_t i, double value) {
+void set_element(void* data, DataType type, std::size_t i, double value) {
   switch (type) {
     case DataType::f64:
       static_cast<double*>(data)[i] = value;
@@ -69,13 +68,13 @@ void write(void* data, DataType type, std::size_t i, double value) {
   }
 }
 
-class Matrix : public testing::Test {
- protected:
-  void SetUp() override {
-    device_ = open_test_device("cpu");
-    stream_ = std::move(device_->create_stream()).value();
-  }
+/// What is in the buffers of an OperandSet, on the host.
+struct HostSet {
+  std::vector<std::byte> a, b, d, aux, bias;
+};
 
+class Matrix : public KernelTest {
+ protected:
   GemmMatrices matrices(const GemmCell& cell, const GemmProblem& problem) {
     auto made = GemmMatrices::create(*device_, *stream_, cell, {problem}, 11);
     EXPECT_TRUE(made) << made.error().message;
@@ -87,8 +86,22 @@ class Matrix : public testing::Test {
     return std::move(made).value();
   }
 
+  HostSet on_host(const OperandSet& set) {
+    const auto copy = [&](const Buffer& buffer) {
+      return download<std::byte>(buffer.data(), buffer.bytes());
+    };
+    return {copy(set.a), copy(set.b), copy(set.d), copy(set.aux), copy(set.bias)};
+  }
+  /// Gives the device what the host computed.
+  void write_outputs(const OperandSet& set, const HostSet& host) {
+    write(set.d.data(), host.d);
+    write(set.aux.data(), host.aux);
+    write(set.bias.data(), host.bias);
+  }
+
   /// Computes the problem on the host in double, into the set's outputs.
-  static void multiply(const GemmProblem& p, const OperandSet& set) {
+  void multiply(const GemmProblem& p, const OperandSet& operands) {
+    HostSet set = on_host(operands);
     const auto index = [](std::int64_t i) { return static_cast<std::size_t>(i); };
     for (std::int64_t batch = 0; batch < p.batch; ++batch) {
       for (std::int64_t i = 0; i < p.m; ++i) {
@@ -98,16 +111,16 @@ class Matrix : public testing::Test {
             const auto at_a = batch * p.stride_a + (p.transpose_a ? k * p.lda + i : i * p.lda + k);
             const auto at_b = batch * p.stride_b + (p.transpose_b ? j * p.ldb + k : k * p.ldb + j);
             sample.sum +=
-                read(set.a.data(), p.a, index(at_a)) * read(set.b.data(), p.b, index(at_b));
+                element(set.a.data(), p.a, index(at_a)) * element(set.b.data(), p.b, index(at_b));
           }
-          if (reads_bias(p.epilogue)) sample.bias = read(set.bias.data(), p.bias, index(j));
+          if (reads_bias(p.epilogue)) sample.bias = element(set.bias.data(), p.bias, index(j));
           const std::size_t at_aux = index(i * p.ld_aux + j);
-          if (reads_aux(p.epilogue)) sample.aux = read(set.aux.data(), p.aux, at_aux);
+          if (reads_aux(p.epilogue)) sample.aux = element(set.aux.data(), p.aux, at_aux);
           if (writes_aux(p.epilogue)) {
-            write(set.aux.data(), p.aux, at_aux, expected_aux(p, sample).value);
+            set_element(set.aux.data(), p.aux, at_aux, expected_aux(p, sample).value);
           }
-          write(set.d.data(), p.d, index(batch * p.stride_d + i * p.ldd + j),
-                expected_d(p, sample, false).value);
+          set_element(set.d.data(), p.d, index(batch * p.stride_d + i * p.ldd + j),
+                      expected_d(p, sample, false).value);
         }
       }
     }
@@ -116,16 +129,17 @@ class Matrix : public testing::Test {
         double sum = 0;
         if (p.epilogue == Epilogue::bgrad_a) {
           for (std::int64_t k = 0; k < p.k; ++k) {
-            sum += read(set.a.data(), p.a, index(p.transpose_a ? k * p.lda + i : i * p.lda + k));
+            sum += element(set.a.data(), p.a, index(p.transpose_a ? k * p.lda + i : i * p.lda + k));
           }
         } else {
           for (std::int64_t row = 0; row < p.m; ++row) {
-            sum += read(set.d.data(), p.d, index(row * p.ldd + i));
+            sum += element(set.d.data(), p.d, index(row * p.ldd + i));
           }
         }
-        write(set.bias.data(), p.bias, index(i), sum);
+        set_element(set.bias.data(), p.bias, index(i), sum);
       }
     }
+    write_outputs(operands, set);
   }
 
   Verification verify(GemmMatrices& made, const GemmCell& cell, const GemmProblem& problem) {
@@ -134,9 +148,6 @@ class Matrix : public testing::Test {
     EXPECT_TRUE(verification) << verification.error().message;
     return std::move(verification).value();
   }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
 };
 
 GemmCell cell_of(std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
@@ -149,7 +160,7 @@ GemmCell cell_of(std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype)
   return cell;
 }
 
-TEST_F(Matrix, PatternsHaveTheirStatistics) {
+TEST_P(Matrix, PatternsHaveTheirStatistics) {
   for (const DataType type :
        {DataType::f64, DataType::f32, DataType::bf16, DataType::f16, DataType::e4m3, DataType::e5m2,
         DataType::e4m3_fnuz, DataType::e5m2_fnuz, DataType::i8}) {
@@ -159,10 +170,11 @@ TEST_F(Matrix, PatternsHaveTheirStatistics) {
       const GemmProblem problem = problem_of(cell, "TN");
       const GemmMatrices made = matrices(cell, problem);
       const std::size_t count = 251 * 401;
+      const HostSet host = on_host(made.sets()[0]);
       std::map<double, int> seen;
       double sum = 0, squares = 0;
       for (std::size_t i = 0; i < count; ++i) {
-        const double x = read(made.sets()[0].a.data(), problem.a, i);
+        const double x = element(host.a.data(), problem.a, i);
         if (seen.size() < 10) ++seen[x];
         sum += x;
         squares += x * x;
@@ -190,20 +202,21 @@ TEST_F(Matrix, PatternsHaveTheirStatistics) {
   }
 }
 
-TEST_F(Matrix, TheTwoInputsAndTheSetsDiffer) {
+TEST_P(Matrix, TheTwoInputsAndTheSetsDiffer) {
   GemmCell cell = cell_of(64, 64, 64, DataType::f32);
   cell.rotate_bytes = 3 * 3 * 64 * 64 * 4;
   const GemmMatrices made = matrices(cell, problem_of(cell, "TN"));
   ASSERT_EQ(made.sets().size(), 3u);
   std::set<float> firsts;
   for (const OperandSet& set : made.sets()) {
-    firsts.insert(set.a.as<float>()[0]);
-    firsts.insert(set.b.as<float>()[0]);
+    for (const Buffer* input : {&set.a, &set.b}) {
+      firsts.insert(download<float>(input->data(), 1)[0]);
+    }
   }
   EXPECT_EQ(firsts.size(), 6u);
 }
 
-TEST_F(Matrix, ACorrectProductPassesOverAwkwardShapesAndLayouts) {
+TEST_P(Matrix, ACorrectProductPassesOverAwkwardShapesAndLayouts) {
   for (const auto [m, n, k] : {std::array{1, 1, 1}, {1, 7, 3}, {33, 1, 65}, {17, 65, 130}}) {
     for (const DataType type :
          {DataType::f64, DataType::f32, DataType::f16, DataType::bf16, DataType::e4m3,
@@ -225,7 +238,7 @@ TEST_F(Matrix, ACorrectProductPassesOverAwkwardShapesAndLayouts) {
   }
 }
 
-TEST_F(Matrix, EpiloguesPass) {
+TEST_P(Matrix, EpiloguesPass) {
   for (const Epilogue epilogue :
        {Epilogue::bias, Epilogue::relu, Epilogue::relu_bias, Epilogue::gelu, Epilogue::gelu_bias,
         Epilogue::gelu_aux, Epilogue::gelu_aux_bias, Epilogue::dgelu, Epilogue::dgelu_bgrad,
@@ -242,22 +255,22 @@ TEST_F(Matrix, EpiloguesPass) {
   }
 }
 
-TEST_F(Matrix, PlantedFaultsAreFound) {
+TEST_P(Matrix, PlantedFaultsAreFound) {
   GemmCell cell = cell_of(37, 53, 65, DataType::f32);
   cell.pad = 5;
   const GemmProblem problem = problem_of(cell, "NN");
   GemmMatrices made = matrices(cell, problem);
   const OperandSet& set = made.sets().front();
   multiply(problem, set);
-  float* d = set.d.as<float>();
+  float* const there = set.d.as<float>();
+  const auto d = download<float>(there, set.d.bytes() / sizeof(float));
   const auto ldd = static_cast<std::size_t>(problem.ldd);
   ASSERT_TRUE(verify(made, cell, problem).passed);
 
   const auto with = [&](std::size_t at, float value) {
-    const float kept = d[at];
-    d[at] = value;
+    write(there + at, std::vector{value});
     const Verification result = verify(made, cell, problem);
-    d[at] = kept;
+    write(there + at, std::vector{d[at]});
     EXPECT_FALSE(result.passed);
     return result.detail;
   };
@@ -274,7 +287,7 @@ TEST_F(Matrix, PlantedFaultsAreFound) {
   EXPECT_TRUE(verify(made, cell, problem).passed);
 }
 
-TEST_F(Matrix, AnUnwrittenElementOfALargeMatrixIsFoundWhereNoSampleIs) {
+TEST_P(Matrix, AnUnwrittenElementOfALargeMatrixIsFoundWhereNoSampleIs) {
   GemmCell cell = cell_of(700, 900, 1, DataType::i8);
   cell.inputs = Inputs::integers;
   const GemmProblem problem = problem_of(cell, "NN");
@@ -289,20 +302,42 @@ TEST_F(Matrix, AnUnwrittenElementOfALargeMatrixIsFoundWhereNoSampleIs) {
   const std::set<std::array<std::uint64_t, 3>> sampled(places.begin(), places.end());
   std::uint64_t column = 0;
   while (sampled.count({0, 350, column}) > 0) ++column;
-  std::memset(set.d.as<int>() + 350 * 900 + column, 0x80, sizeof(int));
+  const auto unwritten = static_cast<int>(0x80808080u);
+  write(set.d.as<int>() + 350 * 900 + column, std::vector{unwritten});
   EXPECT_THAT(verify(made, cell, problem).detail, HasSubstr("left unwritten, first row 350"));
 }
 
-TEST_F(Matrix, AWrongBiasGradientIsFound) {
+TEST_P(Matrix, UnwrittenElementsOfOneByteAreCounted) {
+  auto program = device_->build({"matrix", {}});
+  ASSERT_TRUE(program) << program.error().message;
+  Kernel& count = **(*program)->kernel("count_unwritten_1");
+  constexpr std::uint64_t rows = 9, columns = 40, ld = 48, poison = 0xFF;
+  std::vector<unsigned char> bytes(rows * ld, 0xFF);  // the padding holds poison, as it should
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(row * ld), columns, 1);
+  }
+  bytes[3 * ld + 5] = 0xFF;  // unwritten
+  bytes[7 * ld + 44] = 0;    // written where nothing belongs
+  const Buffer matrix = upload(bytes), found = allocate(2 * sizeof(std::uint64_t));
+  ASSERT_TRUE(launch(*stream_, count, {{1}, {128}}, found.data(), matrix.data(), rows, columns, ld,
+                     poison));
+  EXPECT_THAT(download<std::uint64_t>(found.data(), 2), testing::ElementsAre(2u, 3 * ld + 5));
+}
+
+TEST_P(Matrix, AWrongBiasGradientIsFound) {
   GemmCell cell = cell_of(37, 53, 65, DataType::bf16);
   cell.epilogue = Epilogue::bgrad_a;
   const GemmProblem problem = problem_of(cell, "NT");
   GemmMatrices made = matrices(cell, problem);
   const OperandSet& set = made.sets().front();
   multiply(problem, set);
-  write(set.bias.data(), problem.bias, 36, read(set.bias.data(), problem.bias, 36) + 1);
+  HostSet host = on_host(set);
+  set_element(host.bias.data(), problem.bias, 36, element(host.bias.data(), problem.bias, 36) + 1);
+  write_outputs(set, host);
   EXPECT_THAT(verify(made, cell, problem).detail, HasSubstr("bias gradient 36"));
 }
+
+ASSAY_KERNEL_BUILDS(Matrix);
 
 TEST(GemmSamples, CornersAndEdgesAreAmongThem) {
   const GemmProblem problem = make_gemm(8192, 4096, 16, DataType::f32, DataType::f32);

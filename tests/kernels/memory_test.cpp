@@ -1,12 +1,10 @@
-// src/kernels/memory.cu on the CPU, in every instruction-set build this machine runs, against plain
-// double-precision loops, over sizes that leave every kind of remainder.
+// src/compute/kernels/memory.cu in every build of it against plain double-precision loops, over
+// sizes that leave every kind of remainder.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 
-#include "device/helpers.h"
-#include "test_device.h"
+#include "kernel_test.h"
 
 namespace assay {
 namespace {
@@ -32,24 +30,17 @@ double expected(const std::string& operation, Size i) {
   return 3;
 }
 
-class MemoryKernels : public testing::TestWithParam<std::string> {
+class MemoryKernels : public KernelTest {
  protected:
   void SetUp() override {
-    setenv("ASSAY_CPU_VARIANT", GetParam().c_str(), 1);
-    device_ = open_test_device("cpu");
-    unsetenv("ASSAY_CPU_VARIANT");
-    std::string arch = GetParam();
-    for (char& c : arch) c = c == '_' ? '-' : c;
-    if (device_->facts().arch != arch) {
-      GTEST_SKIP() << "this CPU has no " << arch;
-    }
-    stream_ = std::move(device_->create_stream()).value();
+    KernelTest::SetUp();
+    if (stream_ == nullptr) return;
     program_ = std::move(device_->build({"memory", {}})).value();
   }
 
   template <typename T>
   Buffer input(Size n, unsigned which, const std::string& suffix) {
-    Buffer buffer = std::move(device_->allocate(n * sizeof(T), MemoryKind::device)).value();
+    Buffer buffer = allocate(n * sizeof(T));
     run("initialize_" + suffix, buffer.as<T>(), n, which);
     return buffer;
   }
@@ -57,32 +48,37 @@ class MemoryKernels : public testing::TestWithParam<std::string> {
   template <typename... Arguments>
   void run(const std::string& kernel, Arguments... arguments) {
     const auto status =
-        launch(*stream_, *program_->kernel(kernel).value(), {{3}, {256}}, arguments...);
+        launch(*stream_, *program_->kernel(kernel).value(), {{blocks}, {256}}, arguments...);
     ASSERT_TRUE(status) << status.error().message;
     ASSERT_TRUE(stream_->synchronize());
+  }
+  /// What the kernel leaves for each block, `per_block` values of T before the other arguments.
+  template <typename T, typename... Arguments>
+  std::vector<T> results(const std::string& kernel, std::size_t per_block, Arguments... arguments) {
+    const Buffer found = allocate(blocks * per_block * sizeof(T));
+    run(kernel, found.as<T>(), arguments...);
+    return download<T>(found.data(), blocks * per_block);
   }
 
   template <typename T>
   void check_operations(const std::string& suffix) {
     for (const Size n : awkward_sizes) {
       const Buffer a = input<T>(n, 0, suffix), b = input<T>(n, 1, suffix);
+      const auto inputs_a = download<T>(a.data(), n), inputs_b = download<T>(b.data(), n);
       for (Size i = 0; i < n; ++i) {
-        ASSERT_EQ(a.as<T>()[i], input_value(i, 0));
-        ASSERT_EQ(b.as<T>()[i], input_value(i, 1));
+        ASSERT_EQ(inputs_a[i], input_value(i, 0));
+        ASSERT_EQ(inputs_b[i], input_value(i, 1));
       }
       for (const std::string operation : {"copy", "mul", "add", "triad", "write"}) {
         for (const int hints : {0, 1, 2, 3}) {
           // Guard elements behind the output show a write past its end.
-          Buffer out =
-              std::move(device_->allocate((n + 64) * sizeof(T), MemoryKind::device)).value();
-          std::fill_n(out.as<T>(), n + 64, T{-1});
+          const Buffer out = upload(std::vector<T>(n + 64, T{-1}));
           run(operation + "_" + suffix, out.as<T>(), a.as<T>(), b.as<T>(), n, hints);
+          const auto values = download<T>(out.data(), n + 64);
           for (Size i = 0; i < n; ++i) {
-            ASSERT_EQ(out.as<T>()[i], expected(operation, i))
-                << operation << " n=" << n << " i=" << i;
+            ASSERT_EQ(values[i], expected(operation, i)) << operation << " n=" << n << " i=" << i;
           }
-          for (Size i = n; i < n + 64; ++i)
-            ASSERT_EQ(out.as<T>()[i], -1) << operation << " n=" << n;
+          for (Size i = n; i < n + 64; ++i) ASSERT_EQ(values[i], -1) << operation << " n=" << n;
         }
       }
     }
@@ -90,6 +86,9 @@ class MemoryKernels : public testing::TestWithParam<std::string> {
 
   template <typename T>
   void check_reductions(const std::string& suffix, double tolerance) {
+    const auto total = [](const auto& parts) {
+      return std::accumulate(parts.begin(), parts.end(), 0.0);
+    };
     for (const Size n : awkward_sizes) {
       const Buffer a = input<T>(n, 0, suffix), b = input<T>(n, 1, suffix);
       double sum = 0, product = 0;
@@ -97,21 +96,18 @@ class MemoryKernels : public testing::TestWithParam<std::string> {
         sum += input_value(i, 0);
         product += input_value(i, 0) * input_value(i, 1);
       }
-      T partial[3];
-      run("read_" + suffix, partial, a.as<T>(), b.as<T>(), n, 0);
-      EXPECT_NEAR(std::accumulate(partial, partial + 3, 0.0), sum, tolerance * sum) << n;
-      run("dot_" + suffix, partial, a.as<T>(), b.as<T>(), n, 0);
-      EXPECT_NEAR(std::accumulate(partial, partial + 3, 0.0), product, tolerance * product) << n;
-      std::uint64_t exact[3];
-      run("exact_sum", exact, n, 1);
-      EXPECT_EQ(static_cast<double>(exact[0] + exact[1] + exact[2]), sum);
-      run("exact_sum", exact, n, 2);
-      EXPECT_EQ(static_cast<double>(exact[0] + exact[1] + exact[2]), product);
+      EXPECT_NEAR(total(results<T>("read_" + suffix, 1, a.as<T>(), b.as<T>(), n, 0)), sum,
+                  tolerance * sum)
+          << n;
+      EXPECT_NEAR(total(results<T>("dot_" + suffix, 1, a.as<T>(), b.as<T>(), n, 0)), product,
+                  tolerance * product)
+          << n;
+      EXPECT_EQ(total(results<std::uint64_t>("exact_sum", 1, n, 1)), sum);
+      EXPECT_EQ(total(results<std::uint64_t>("exact_sum", 1, n, 2)), product);
     }
   }
 
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
+  static constexpr unsigned blocks = 3;
   std::unique_ptr<Program> program_;
 };
 
@@ -127,28 +123,29 @@ TEST_P(MemoryKernels, ReductionsMatchDoublePrecision) {
 
 TEST_P(MemoryKernels, CheckFindsAPlantedWrongElement) {
   constexpr Size n = 100003;
-  Buffer out = std::move(device_->allocate(n * sizeof(float), MemoryKind::device)).value();
+  const Buffer out = allocate(n * sizeof(float));
   const Buffer a = input<float>(n, 0, "f32"), b = input<float>(n, 1, "f32");
   run("triad_f32", out.as<float>(), a.as<float>(), b.as<float>(), n, 0);
-  std::uint64_t found[6];
-  run("check_f32", found, out.as<float>(), n, 3);
+  auto found = results<std::uint64_t>("check_f32", 2, out.as<float>(), n, 3);
   EXPECT_EQ(found[0] + found[2] + found[4], 0u);
-  out.as<float>()[70001] += 1;
-  out.as<float>()[70002] = std::numeric_limits<float>::quiet_NaN();
-  run("check_f32", found, out.as<float>(), n, 3);
+  const float right = download<float>(out.as<float>() + 70001, 1)[0];
+  write(out.as<float>() + 70001, std::vector{right + 1, std::numeric_limits<float>::quiet_NaN()});
+  found = results<std::uint64_t>("check_f32", 2, out.as<float>(), n, 3);
   EXPECT_EQ(found[0] + found[2] + found[4], 2u);
   EXPECT_EQ(std::min({found[1], found[3], found[5]}), 70001u);
 }
 
-std::vector<std::string> variants() {
-#if defined(__x86_64__)
-  return {"x86_64_v2", "x86_64_v3", "x86_64_v4"};
-#else
-  return {"generic"};
-#endif
+TEST_P(MemoryKernels, CheckReadsDoublesToo) {
+  constexpr Size n = 1003;
+  const Buffer a = input<double>(n, 0, "f64");
+  auto found = results<std::uint64_t>("check_f64", 2, a.as<double>(), n, 0);
+  EXPECT_EQ(found[0] + found[2] + found[4], 0u);
+  write(a.as<double>() + 700, std::vector{-1.0});
+  found = results<std::uint64_t>("check_f64", 2, a.as<double>(), n, 0);
+  EXPECT_EQ(found[0] + found[2] + found[4], 1u);
 }
-INSTANTIATE_TEST_SUITE_P(Variants, MemoryKernels, testing::ValuesIn(variants()),
-                         [](const auto& variant) { return variant.param; });
+
+ASSAY_KERNEL_BUILDS(MemoryKernels);
 
 }  // namespace
 }  // namespace assay

@@ -2,8 +2,8 @@
 // own, named where they are made.
 #pragma once
 
+#include "machine/system/gpu.h"
 #include "machines/amd_gpus.h"
-#include "system/gpu.h"
 
 namespace assay {
 

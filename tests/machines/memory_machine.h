@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "system/machine.h"
+#include "machine/system/machine.h"
 
 namespace assay {
 
@@ -50,6 +50,10 @@ class MemoryMachine final : public Machine {
   }
   /// A file's text; the test's own, so it has to exist.
   const std::string& text(const std::string& path) const { return entries_.at(path).text; }
+
+  const std::map<std::string, FileText>& files() const { return entries_; }
+  const std::map<std::string, std::string>& links() const { return links_; }  ///< to their targets
+  const std::map<std::string, FileState>& devices() const { return devices_; }
 
   FileText read(const std::filesystem::path& path) const override {
     const auto entry = entries_.find(follow(path));

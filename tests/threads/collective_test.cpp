@@ -4,10 +4,10 @@
 
 #include <atomic>
 
-#include "benchmarks/benchmark.h"
-#include "benchmarks/collective_layout.h"
-#include "collective/communicators.h"
-#include "measure/team_results.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/collective_layout.h"
+#include "measure/sampling/team_results.h"
+#include "ranks/collective/communicators.h"
 #include "test_device.h"
 #include "thread_communicator.h"
 #include "thread_team.h"

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "backends/cpu/thread_pool.h"
-#include "device/arena.h"
-#include "device/helpers.h"
+#include "compute/device/arena.h"
+#include "compute/device/helpers.h"
+#include "core/thread_pool.h"
 #include "device_contract.h"
 
 namespace assay {
@@ -62,7 +62,7 @@ TEST_F(CpuBackend, WrongArgumentCountIsAnError) {
 }
 
 TEST(ThreadPool, EveryWorkerRunsOncePerRound) {
-  cpu::ThreadPool pool({0, 0, 0, 0});
+  ThreadPool pool({0, 0, 0, 0});
   std::atomic<int> total{0};
   for (int round = 0; round < 2000; ++round) {
     std::atomic<unsigned> seen{0};

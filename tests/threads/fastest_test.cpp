@@ -1,4 +1,4 @@
-#include "measure/fastest.h"
+#include "measure/sampling/fastest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compare/fleet.h"
+#include "judge/compare/fleet.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "store/store.h"
+#include "measure/store/store.h"
 #include "temporary_folder.h"
 
 namespace assay {

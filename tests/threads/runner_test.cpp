@@ -1,11 +1,11 @@
-#include "measure/runner.h"
+#include "measure/sampling/runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "device/backend.h"
-#include "measure/value.h"
+#include "compute/device/backend.h"
+#include "measure/sampling/value.h"
 
 namespace assay {
 namespace {

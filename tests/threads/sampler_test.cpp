@@ -1,4 +1,4 @@
-#include "measure/sampler.h"
+#include "measure/sampling/sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

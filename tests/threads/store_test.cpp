@@ -1,4 +1,4 @@
-#include "store/store.h"
+#include "measure/store/store.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

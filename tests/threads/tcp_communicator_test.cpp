@@ -7,8 +7,8 @@
 
 #include <atomic>
 
-#include "collective/tcp_links.h"
 #include "collective_contract.h"
+#include "ranks/collective/tcp_links.h"
 #include "test_device.h"
 #include "thread_team.h"
 

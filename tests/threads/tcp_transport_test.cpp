@@ -1,5 +1,5 @@
 // The TCP transport by itself: strangers, peers that go away, messages that do not fit.
-#include "fabric/tcp_transport.h"
+#include "ranks/fabric/tcp_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <array>
 #include <thread>
 
-#include "fabric/tcp_connect.h"
+#include "ranks/fabric/tcp_connect.h"
 #include "thread_team.h"
 
 namespace assay {

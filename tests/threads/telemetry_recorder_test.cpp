@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "telemetry/recorder.h"
+#include "machine/telemetry/recorder.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "system/affinity.h"
+#include "machine/system/affinity.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/json.h"
-#include "system/machine.h"
+#include "machine/system/machine.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // The amdgpu driver's files, as an MI300X and an MI250X show them, from a made-up tree.
-#include "system/amdgpu_sysfs.h"
+#include "machine/system/amdgpu_sysfs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "benchmarks/axis.h"
+#include "measure/benchmarks/axis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "measure/barrier.h"
+#include "measure/sampling/barrier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "compare/baseline.h"
+#include "judge/compare/baseline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "accepted_runs.h"
-#include "compare/comparison.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "judge/compare/comparison.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "campaign/control_group.h"
-#include "campaign/environment.h"
-#include "campaign/shell_words.h"
 #include "core/program.h"
+#include "ranks/environments/control_group.h"
+#include "ranks/environments/environment.h"
+#include "ranks/environments/shell_words.h"
 #include "temporary_folder.h"
 
 namespace assay {

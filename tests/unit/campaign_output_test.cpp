@@ -8,11 +8,11 @@
 #include <cmath>
 #include <csignal>
 
-#include "campaign/campaign_folder.h"
-#include "campaign/study.h"
-#include "campaign/unit_output.h"
 #include "core/json.h"
 #include "core/write_file.h"
+#include "judge/campaign/campaign_folder.h"
+#include "judge/campaign/study.h"
+#include "judge/campaign/unit_output.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 

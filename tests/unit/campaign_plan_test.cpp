@@ -3,12 +3,12 @@
 
 #include <fstream>
 
-#include "benchmarks/plan.h"
-#include "campaign/folder.h"
-#include "campaign/plan.h"
-#include "campaign/schedule.h"
 #include "core/json.h"
-#include "import/importer.h"
+#include "judge/campaign/folder.h"
+#include "judge/campaign/plan.h"
+#include "judge/campaign/schedule.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/import/importer.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "campaign/schedule.h"
+#include "judge/campaign/schedule.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // The campaign's logic with a function in place of processes.
-#include "campaign/campaign.h"
+#include "judge/campaign/campaign.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

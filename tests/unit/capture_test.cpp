@@ -1,4 +1,4 @@
-#include "system/capture.h"
+#include "machine/system/capture.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/json.h"
-#include "system/variables.h"
+#include "machine/system/variables.h"
 #include "temporary_folder.h"
 
 namespace assay {

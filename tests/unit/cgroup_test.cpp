@@ -1,4 +1,4 @@
-#include "system/cgroup.h"
+#include "machine/system/cgroup.h"
 
 #include <gtest/gtest.h>
 

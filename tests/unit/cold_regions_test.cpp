@@ -1,4 +1,4 @@
-#include "benchmarks/cold_regions.h"
+#include "measure/benchmarks/cold_regions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "benchmarks/collective_cell.h"
+#include "measure/benchmarks/collective_cell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "benchmarks/benchmark.h"
+#include "measure/benchmarks/benchmark.h"
 #include "test_device.h"
 
 namespace assay {

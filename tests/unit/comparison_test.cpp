@@ -1,4 +1,4 @@
-#include "compare/comparison.h"
+#include "judge/compare/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doctor/pci.h"
+#include "machine/doctor/pci.h"
+#include "machine/system/nic.h"
 #include "machines/machines.h"
-#include "system/nic.h"
 #include "unit/doctor_test.h"
 
 namespace assay {

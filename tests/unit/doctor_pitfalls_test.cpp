@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "doctor/intent.h"
+#include "machine/doctor/intent.h"
 #include "machines/machines.h"
 #include "unit/doctor_test.h"
 

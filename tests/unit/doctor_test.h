@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/doctor_view.h"
-#include "doctor/doctor.h"
+#include "machine/doctor/doctor.h"
 
 namespace assay {
 

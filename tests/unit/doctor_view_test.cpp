@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "doctor/advice.h"
-#include "doctor/version.h"
+#include "machine/doctor/advice.h"
+#include "machine/doctor/version.h"
+#include "machine/system/capture.h"
 #include "machines/machines.h"
-#include "system/capture.h"
 #include "unit/doctor_test.h"
 
 namespace assay {

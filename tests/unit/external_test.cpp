@@ -1,12 +1,12 @@
 // Suites' cells that are other programs.
-#include "measure/external.h"
+#include "measure/sampling/external.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "benchmarks/plan.h"
-#include "benchmarks/suite.h"
 #include "core/measured_unit.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/suite.h"
 #include "temporary_folder.h"
 
 namespace assay {

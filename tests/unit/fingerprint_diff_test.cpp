@@ -1,4 +1,4 @@
-#include "system/fingerprint_diff.h"
+#include "machine/system/fingerprint_diff.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "system/fingerprint.h"
+#include "machine/system/fingerprint.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include "core/json.h"
-#include "store/store.h"
-#include "system/variables.h"
+#include "machine/system/variables.h"
+#include "measure/store/store.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "benchmarks/gemm_check.h"
+#include "measure/benchmarks/gemm_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The amdgpu sensor table, every version, from made-up bytes; offsets computed from the kernel's
 // structures, attribute numbers from its enum.
-#include "system/gpu_metrics.h"
+#include "machine/system/gpu_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "system/gpu.h"
+#include "machine/system/gpu.h"
 
 #include <gtest/gtest.h>
 

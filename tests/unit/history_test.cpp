@@ -1,4 +1,4 @@
-#include "history/history.h"
+#include "judge/history/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "core/read_file.h"
-#include "history/trend.h"
+#include "judge/history/trend.h"
 #include "temporary_folder.h"
 
 namespace assay {

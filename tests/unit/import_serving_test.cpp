@@ -1,9 +1,9 @@
 // Results of load generators: what they state, what their arrays say, and what cannot be a result.
 #include <gmock/gmock.h>
 
-#include "import/serving.h"
 #include "import_samples.h"
 #include "import_test.h"
+#include "measure/import/serving.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "import/importer.h"
+#include "measure/import/importer.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "device/kernel_cache.h"
+#include "compute/device/kernel_cache.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "device/kernel_source.h"
+#include "compute/device/kernel_source.h"
 
 #include <gtest/gtest.h>
 

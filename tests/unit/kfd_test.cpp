@@ -1,4 +1,4 @@
-#include "system/kfd.h"
+#include "machine/system/kfd.h"
 
 #include <gtest/gtest.h>
 

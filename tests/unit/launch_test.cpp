@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "launch/rank_place.h"
-#include "launch/started_ranks.h"
-#include "measure/team_sample.h"
+#include "measure/sampling/team_sample.h"
+#include "ranks/launch/rank_place.h"
+#include "ranks/launch/started_ranks.h"
 
 namespace assay {
 namespace {

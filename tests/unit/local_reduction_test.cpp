@@ -1,4 +1,4 @@
-#include "collective/local_reduction.h"
+#include "ranks/collective/local_reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/element_types.h"
+#include "compute/kernels/element_types.h"
 
 namespace assay {
 namespace {

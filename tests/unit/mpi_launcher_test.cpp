@@ -1,7 +1,7 @@
 // Which MPI a process was started by, and what MPIs call themselves.
 #include <gtest/gtest.h>
 
-#include "collective/mpi_library.h"
+#include "ranks/collective/mpi_library.h"
 
 namespace assay::mpi {
 namespace {

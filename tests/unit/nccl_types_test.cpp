@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "collective/nccl_library.h"
+#include "ranks/collective/nccl_library.h"
 
 namespace assay::nccl {
 namespace {

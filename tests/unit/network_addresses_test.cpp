@@ -1,4 +1,4 @@
-#include "team/network_addresses.h"
+#include "ranks/team/network_addresses.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "backends/cuda/nvml_facts.h"
+#include "compute/backends/cuda/nvml_facts.h"
 
 namespace assay::cuda {
 namespace {

@@ -137,8 +137,8 @@ TEST(OccupancyCommand, WithoutToolsItSaysWhatIsMissing) {
   if (!object) GTEST_SKIP() << no_clang;
   const TemporaryFolder folder;
   const std::string file = folder.write("k.co", *object);
-  const auto output =
-      run_tool("/usr/bin/env", {"PATH=/nonexistent", ASSAY_BINARY, "occupancy", file}, "");
+  const auto output = run_tool(
+      "/usr/bin/env", {"ASSAY_LLVM_OBJDUMP=/nonexistent", ASSAY_BINARY, "occupancy", file}, "");
   ASSERT_TRUE(output) << output.error().message;
   EXPECT_THAT(output->text, HasSubstr("no instruction scan: "));
   EXPECT_THAT(output->text, HasSubstr("llvm-objdump"));

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "code_samples.h"
-#include "occupancy/report.h"
+#include "machine/occupancy/report.h"
 
 namespace assay::occupancy {
 namespace {

@@ -6,14 +6,14 @@
 
 #include <cstring>
 
-#include "occupancy/amd_object.h"
-#include "occupancy/bundle.h"
-#include "occupancy/decompress.h"
-#include "occupancy/image.h"
-#include "occupancy/msgpack.h"
-#include "occupancy/nvidia_fatbin.h"
-#include "occupancy/ptx.h"
-#include "occupancy/tool.h"
+#include "machine/occupancy/amd_object.h"
+#include "machine/occupancy/bundle.h"
+#include "machine/occupancy/decompress.h"
+#include "machine/occupancy/image.h"
+#include "machine/occupancy/msgpack.h"
+#include "machine/occupancy/nvidia_fatbin.h"
+#include "machine/occupancy/ptx.h"
+#include "machine/occupancy/tool.h"
 
 namespace assay::occupancy {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "occupancy/guide.h"
-#include "occupancy/occupancy.h"
+#include "machine/occupancy/guide.h"
+#include "machine/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

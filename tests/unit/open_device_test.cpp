@@ -1,7 +1,7 @@
 // Which device a name means, and what is said of names that mean none.
 #include <gtest/gtest.h>
 
-#include "device/backend.h"
+#include "compute/device/backend.h"
 
 namespace assay {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <numeric>
 
-#include "benchmarks/core_pair_case.h"
-#include "benchmarks/peer_case.h"
-#include "benchmarks/peer_routes.h"
-#include "benchmarks/plan.h"
-#include "benchmarks/size_curve.h"
-#include "device/peaks.h"
-#include "measure/value.h"
+#include "compute/device/peaks.h"
+#include "measure/benchmarks/core_pair_case.h"
+#include "measure/benchmarks/peer_case.h"
+#include "measure/benchmarks/peer_routes.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/size_curve.h"
+#include "measure/sampling/value.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

@@ -1,4 +1,4 @@
-#include "system/pip_version.h"
+#include "machine/system/pip_version.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "benchmarks/plan.h"
+#include "measure/benchmarks/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "system/affinity.h"
+#include "machine/system/affinity.h"
 #include "temporary_folder.h"
 
 namespace assay {

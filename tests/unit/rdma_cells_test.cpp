@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "benchmarks/plan.h"
-#include "benchmarks/rdma_settings.h"
-#include "fabric/nic_choice.h"
 #include "machines/memory_machine.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/rdma_settings.h"
+#include "ranks/fabric/nic_choice.h"
 #include "rdma_pair.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "store/record_line.h"
+#include "measure/store/record_line.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "store/record.h"
+#include "measure/store/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "store/figures.h"
+#include "measure/store/figures.h"
 #include "test_record.h"
 
 namespace assay {

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/charts.h"
-#include "report/display.h"
-#include "report/partitions.h"
+#include "judge/report/charts.h"
+#include "judge/report/display.h"
+#include "judge/report/partitions.h"
 #include "report_input.h"
 #include "test_record.h"
 

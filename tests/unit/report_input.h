@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/input.h"
+#include "judge/report/input.h"
 
 namespace assay::report {
 

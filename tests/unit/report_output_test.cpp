@@ -6,8 +6,8 @@
 #include <regex>
 
 #include "core/json.h"
-#include "report/escape.h"
-#include "report/report.h"
+#include "judge/report/escape.h"
+#include "judge/report/report.h"
 #include "report_input.h"
 
 namespace assay::report {

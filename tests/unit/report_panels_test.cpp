@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/panels.h"
+#include "judge/report/panels.h"
 #include "report_input.h"
 
 namespace assay::report {

@@ -1,11 +1,11 @@
-#include "device/shared_library.h"
+#include "core/shared_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "device/library_search.h"
+#include "core/library_search.h"
 #include "temporary_folder.h"
 
 namespace assay {

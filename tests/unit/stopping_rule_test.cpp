@@ -1,4 +1,4 @@
-#include "measure/stopping_rule.h"
+#include "measure/sampling/stopping_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "benchmarks/suite.h"
+#include "measure/benchmarks/suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "benchmarks/plan.h"
+#include "measure/benchmarks/plan.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <thread>
 
-#include "team/addresses.h"
-#include "team/agreement.h"
-#include "team/tcp_team.h"
+#include "ranks/team/addresses.h"
+#include "ranks/team/agreement.h"
+#include "ranks/team/tcp_team.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/telemetry_json.h"
+#include "measure/store/telemetry_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

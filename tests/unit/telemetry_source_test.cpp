@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
-#include "telemetry/kept_file.h"
-#include "telemetry/source.h"
+#include "machine/telemetry/kept_file.h"
+#include "machine/telemetry/source.h"
 #include "temporary_folder.h"
 
 namespace assay {

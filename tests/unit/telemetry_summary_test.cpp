@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "telemetry/summary.h"
+#include "machine/telemetry/summary.h"
 
 namespace assay {
 namespace {

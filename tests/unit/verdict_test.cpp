@@ -1,4 +1,4 @@
-#include "compare/verdict.h"
+#include "judge/compare/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

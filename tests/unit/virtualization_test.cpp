@@ -1,9 +1,9 @@
-#include "system/virtualization.h"
+#include "machine/system/virtualization.h"
 
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "system/capture.h"
+#include "machine/system/capture.h"
 
 namespace assay {
 namespace {

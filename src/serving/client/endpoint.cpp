@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "core/child_process.h"
-#include "team/addresses.h"
+#include "ranks/team/addresses.h"
 
 namespace assay {
 namespace {

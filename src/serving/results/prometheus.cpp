@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20, most_samples = 1'000'000,
+constexpr std::size_t most_page_bytes = std::size_t{64} << 20, most_samples = 1'000'000,
                       most_labels = 64;
 
 bool is_letter(char c) {
@@ -143,7 +143,7 @@ Result<Scrape> Scrape::parse(std::string_view text) {
   const auto wrong = [](std::size_t line, std::string_view what) {
     return Error{ErrorKind::usage, fmt::format("line {}: {}", line, what)};
   };
-  if (text.size() > most_bytes) return wrong(1, "metrics of more than 64 MiB");
+  if (text.size() > most_page_bytes) return wrong(1, "metrics of more than 64 MiB");
   Scrape scrape;
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "measure/store/record.h"
 #include "serving/results/server_metrics.h"
 #include "serving/results/serving_result.h"
-#include "store/record.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-#include "device/peaks.h"
+#include "compute/device/peaks.h"
 
 namespace assay::simulator {
 namespace {

@@ -1,0 +1,32 @@
+// Occupancy of assay's own kernels on a device, held against the driver's answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "machine/occupancy/report.h"
+
+namespace assay::occupancy {
+
+struct OwnKernel {
+  std::string program;  ///< "memory"
+  std::string name;     ///< "triad_f64"
+};
+
+/// Every kernel that is built in, by program and name.
+std::vector<OwnKernel> own_kernels();
+
+/// Error: usage if `name` is none of them, with the nearest.
+Result<OwnKernel> find_own_kernel(const std::string& name);
+
+/// Resources, occupancy and the driver's figure for one kernel with that geometry. Error:
+/// unsupported on a device without compute units to share out, e.g. the CPU.
+Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,
+                                    const Geometry& geometry);
+/// Whether the driver agrees. AMD's query leaves the granule of LDS out, and is compared with a
+/// figure that does so too.
+bool driver_agrees(const KernelReport& kernel, std::string_view arch);
+
+}  // namespace assay::occupancy

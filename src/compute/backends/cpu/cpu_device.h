@@ -1,0 +1,40 @@
+// The CPU as a device: host memory, a pool of pinned threads, kernels compiled at build time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compute/device/device.h"
+#include "core/thread_pool.h"
+
+namespace assay::cpu {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice();
+
+  const DeviceFacts& facts() const override { return facts_; }
+  Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const override;
+  Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) override;
+  Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override;
+  Result<std::unique_ptr<Event>> create_event() override;
+  Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
+  Status enable_peer_access(int peer_ordinal) override;
+  Status make_current() override { return {}; }
+  SensorReading sense() const override;
+
+ private:
+  DeviceFacts facts_;
+  std::string variant_;
+  ThreadPool pool_;
+};
+
+/// The kernels of `source` as built for `variant`. Error: failed if there is no such kernel file.
+Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
+                                            const std::string& variant);
+
+/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes asked for
+/// and available.
+Result<Buffer> allocate_host(std::size_t bytes);
+
+}  // namespace assay::cpu

@@ -1,0 +1,50 @@
+// Events of the CPU backend. Recording makes a fresh occurrence, so a wait queued earlier keeps
+// waiting for the occurrence it saw, as on a GPU.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "compute/device/device.h"
+
+namespace assay::cpu {
+
+class Capture;
+
+/// One recording of an event.
+struct Occurrence {
+  std::atomic<bool> done{false};
+  std::chrono::steady_clock::time_point time;
+  std::weak_ptr<Capture> capture;  ///< set when recorded while capturing, which then holds this
+
+  void complete() {
+    time = std::chrono::steady_clock::now();
+    done.store(true, std::memory_order_release);
+    done.notify_all();
+  }
+};
+
+class CpuEvent final : public Event {
+ public:
+  Status synchronize() override {
+    if (occurrence) occurrence->done.wait(false, std::memory_order_acquire);
+    return {};
+  }
+  Result<bool> done() const override {
+    return !occurrence || occurrence->done.load(std::memory_order_acquire);
+  }
+  Result<double> seconds_since(const Event& start) const override {
+    const auto& from = static_cast<const CpuEvent&>(start).occurrence;
+    if (!from || !occurrence || !from->done.load(std::memory_order_acquire) ||
+        !occurrence->done.load(std::memory_order_acquire)) {
+      return Error{ErrorKind::failed,
+                   "cpu event: elapsed time asked for before both events are done"};
+    }
+    return std::chrono::duration<double>(occurrence->time - from->time).count();
+  }
+
+  std::shared_ptr<Occurrence> occurrence;  ///< the latest recording; null: never recorded
+};
+
+}  // namespace assay::cpu

@@ -1,0 +1,211 @@
+#include "compute/backends/cpu/cpu_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace assay::cpu {
+namespace {
+
+/// The share of `total` items that worker `index` of `count` gets, in whole multiples of `unit`.
+std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit, std::size_t index,
+                                             std::size_t count) {
+  const std::size_t units = (total + unit - 1) / unit;
+  return {std::min(total, units * index / count * unit),
+          std::min(total, units * (index + 1) / count * unit)};
+}
+
+// Copies and fills are split at page boundaries, so that each worker touches pages of its own.
+constexpr std::size_t page = 4096;
+
+}  // namespace
+
+void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& shape,
+             void* const* arguments) {
+  const Dim3& grid = shape.grid;
+  const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
+  const auto run_share = [&](std::size_t worker) {
+    const auto [begin, end] = share_of(blocks, 1, worker, pool.size());
+    std::vector<std::max_align_t> shared(
+        (shape.dynamic_shared_bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+    for (std::size_t block = begin; block < end; ++block) {
+      current_block = {static_cast<unsigned>(block % grid.x),
+                       static_cast<unsigned>(block / grid.x % grid.y),
+                       static_cast<unsigned>(block / grid.x / grid.y),
+                       grid.x,
+                       grid.y,
+                       grid.z,
+                       shared.data()};
+      kernel.invoke(arguments);
+    }
+  };
+  if (blocks == 1) {
+    run_share(pool.size() - 1);  // the last worker's share is the one that holds block 0
+  } else {
+    pool.run(run_share);
+  }
+}
+
+CpuStream::~CpuStream() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void CpuStream::work() {
+  pool_.pin_caller();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;  // stopping, and everything queued has run
+    busy_ = true;
+    while (!queue_.empty()) {
+      const Operation operation = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      operation();
+      lock.lock();
+    }
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void CpuStream::enqueue(Operation operation) {
+  if (capture_) {
+    capture_->operations.push_back(std::move(operation));
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(operation));
+  }
+  changed_.notify_all();
+}
+
+Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
+                         std::span<void* const> arguments) {
+  const KernelEntry& entry = static_cast<const CpuKernel&>(kernel).entry();
+  if (arguments.size() != entry.arguments) {
+    return Error{ErrorKind::failed, std::string("kernel ") + entry.name + ": " +
+                                        std::to_string(arguments.size()) + " arguments given, " +
+                                        std::to_string(entry.arguments) + " wanted"};
+  }
+  if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) {
+    return Error{ErrorKind::failed, std::string("kernel ") + entry.name + ": empty grid"};
+  }
+  // Values are copied now, as a GPU driver does; the caller's variables may be gone when it runs.
+  std::vector<std::max_align_t> storage;
+  std::vector<std::size_t> offsets;
+  for (unsigned i = 0; i < entry.arguments; ++i) {
+    offsets.push_back(storage.size());
+    storage.resize(storage.size() + (entry.argument_bytes[i] + sizeof(std::max_align_t) - 1) /
+                                        sizeof(std::max_align_t));
+    std::memcpy(storage.data() + offsets.back(), arguments[i], entry.argument_bytes[i]);
+  }
+  enqueue(
+      [this, &entry, shape, storage = std::move(storage), offsets = std::move(offsets)]() mutable {
+        std::vector<void*> pointers;
+        for (const std::size_t offset : offsets) pointers.push_back(storage.data() + offset);
+        execute(pool_, entry, shape, pointers.data());
+      });
+  return {};
+}
+
+Status CpuStream::launch(Graph& graph) {
+  enqueue([capture = static_cast<CpuGraph&>(graph).capture()] {
+    for (const Operation& operation : capture->operations) operation();
+  });
+  return {};
+}
+
+Status CpuStream::copy(void* destination, const void* source, std::size_t bytes) {
+  enqueue([this, destination, source, bytes] {
+    pool_.run([&](std::size_t worker) {
+      const auto [begin, end] = share_of(bytes, page, worker, pool_.size());
+      if (begin == end) return;  // nothing may lie at null
+      std::memcpy(static_cast<std::byte*>(destination) + begin,
+                  static_cast<const std::byte*>(source) + begin, end - begin);
+    });
+  });
+  return {};
+}
+
+Status CpuStream::copy_from_peer(void* destination, int, const void* source, std::size_t bytes) {
+  return copy(destination, source, bytes);
+}
+
+Status CpuStream::copy_to_peer(int, void* destination, const void* source, std::size_t bytes) {
+  return copy(destination, source, bytes);
+}
+
+Status CpuStream::fill(void* destination, std::uint8_t value, std::size_t bytes) {
+  enqueue([this, destination, value, bytes] {
+    pool_.run([&](std::size_t worker) {
+      const auto [begin, end] = share_of(bytes, page, worker, pool_.size());
+      if (begin == end) return;
+      std::memset(static_cast<std::byte*>(destination) + begin, value, end - begin);
+    });
+  });
+  return {};
+}
+
+Status CpuStream::record(Event& event) {
+  auto& slot = static_cast<CpuEvent&>(event).occurrence;
+  slot = std::make_shared<Occurrence>();
+  slot->capture = capture_;
+  enqueue([occurrence = slot] { occurrence->complete(); });
+  return {};
+}
+
+Status CpuStream::wait(const Event& event) {
+  const auto occurrence = static_cast<const CpuEvent&>(event).occurrence;
+  if (!occurrence) return {};  // never recorded: nothing to wait for, as CUDA defines it
+  const std::shared_ptr<Capture> theirs = occurrence->capture.lock();
+  if (theirs && !theirs->streams.empty() && !capture_) {  // no streams: that capture has ended
+    capture_ = theirs;
+    capture_->streams.push_back(this);
+  }
+  if (capture_) return {};  // captured work is replayed in call order, after what the event marks
+  enqueue([occurrence] { occurrence->done.wait(false, std::memory_order_acquire); });
+  return {};
+}
+
+Status CpuStream::synchronize() {
+  if (capture_) return Error{ErrorKind::failed, "cpu stream: synchronize() while capturing"};
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  return {};
+}
+
+Status CpuStream::call(std::function<void()> function) {
+  // Threads that `function` starts inherit this thread's affinity, so it is lifted meanwhile.
+  enqueue([this, function = std::move(function)] {
+    pool_.unpin_caller();
+    function();
+    pool_.pin_caller();
+  });
+  return {};
+}
+
+Status CpuStream::begin_capture() {
+  if (capture_) return Error{ErrorKind::failed, "cpu stream: begin_capture() while capturing"};
+  capture_ = std::make_shared<Capture>();
+  capture_->streams.push_back(this);
+  return {};
+}
+
+Result<std::unique_ptr<Graph>> CpuStream::end_capture() {
+  if (!capture_)
+    return Error{ErrorKind::failed, "cpu stream: end_capture() without begin_capture()"};
+  const std::shared_ptr<Capture> capture = capture_;
+  for (CpuStream* stream : capture->streams) stream->capture_.reset();
+  capture->streams.clear();
+  return std::unique_ptr<Graph>(std::make_unique<CpuGraph>(capture));
+}
+
+}  // namespace assay::cpu

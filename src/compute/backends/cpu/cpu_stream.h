@@ -1,0 +1,92 @@
+// Streams of the CPU backend: a queue worked off in order by a thread of its own, each piece of
+// work spread over the device's thread pool.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "compute/backends/cpu/cpu_event.h"
+#include "compute/device/device.h"
+#include "compute/device/kernel_registry.h"
+#include "core/thread_pool.h"
+
+namespace assay::cpu {
+
+using Operation = std::function<void()>;
+
+/// Work recorded between begin_capture and end_capture. Streams that wait for an event recorded
+/// during it join it; the order of the calls is an order that respects every dependency.
+class Capture {
+ public:
+  std::vector<Operation> operations;
+  std::vector<class CpuStream*> streams;
+};
+
+class CpuGraph final : public Graph {
+ public:
+  explicit CpuGraph(std::shared_ptr<const Capture> capture) : capture_(std::move(capture)) {}
+  const std::shared_ptr<const Capture>& capture() const { return capture_; }
+
+ private:
+  std::shared_ptr<const Capture> capture_;
+};
+
+class CpuKernel final : public Kernel {
+ public:
+  explicit CpuKernel(const KernelEntry& entry) : entry_(&entry) {}
+  const KernelEntry& entry() const { return *entry_; }
+
+  Result<KernelResources> resources() const override { return KernelResources{0, 0, 0, 1}; }
+  Result<int> blocks_per_multiprocessor(int, unsigned) const override { return 1; }
+  Status allow_dynamic_shared(unsigned) override { return {}; }
+
+ private:
+  const KernelEntry* entry_;
+};
+
+/// Runs every block of a launch on the pool, each worker a contiguous share of the grid.
+void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& shape,
+             void* const* arguments);
+
+class CpuStream final : public Stream {
+ public:
+  explicit CpuStream(ThreadPool& pool) : pool_(pool), thread_([this] { work(); }) {}
+  ~CpuStream() override;
+
+  Status launch(const Kernel& kernel, const LaunchShape& shape,
+                std::span<void* const> arguments) override;
+  Status launch(Graph& graph) override;
+  Status copy(void* destination, const void* source, std::size_t bytes) override;
+  Status copy_from_peer(void* destination, int source_ordinal, const void* source,
+                        std::size_t bytes) override;
+  Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                      std::size_t bytes) override;
+  Status fill(void* destination, std::uint8_t value, std::size_t bytes) override;
+  Status record(Event& event) override;
+  Status wait(const Event& event) override;
+  Status synchronize() override;
+  Status call(std::function<void()> function) override;
+  Status begin_capture() override;
+  Result<std::unique_ptr<Graph>> end_capture() override;
+  void* native_handle() const override { return nullptr; }
+
+ private:
+  void enqueue(Operation operation);
+  void work();
+
+  ThreadPool& pool_;
+  std::shared_ptr<Capture> capture_;  // set while capturing
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Operation> queue_;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;  // last: starts when everything above exists
+};
+
+}  // namespace assay::cpu

@@ -1,0 +1,56 @@
+// CUDA's driver API as a Dialect.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/backends/cuda/cuda_functions.h"
+#include "compute/backends/driver/dialect.h"
+#include "core/shared_library.h"
+
+namespace assay::cuda {
+
+class CudaDialect : public driver::Dialect {
+ public:
+  /// Error: unavailable, naming what was looked for or which function is missing.
+  static Result<std::unique_ptr<driver::Dialect>> load();
+  ~CudaDialect() override;
+
+  std::string_view backend() const override { return "cuda"; }
+  const driver::AttributeNumbers& attributes() const override { return attribute_numbers; }
+  driver::Code make_current(int ordinal) override;
+  driver::Code copy(void* to, const void* from, std::size_t bytes,
+                    driver::StreamObject* stream) override;
+  driver::Code copy_peer(void* to, int to_ordinal, const void* from, int from_ordinal,
+                         std::size_t bytes, driver::StreamObject* stream) override;
+  driver::Code enable_peer(int peer_ordinal) override;
+  driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override;
+  driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                             std::size_t bytes) override;
+  driver::Code allow_dynamic_shared(driver::FunctionObject* function, int bytes) override;
+  std::string describe(driver::Code code) const override;
+  std::string no_device_hint() const override;
+  std::vector<LibraryFact> libraries() override;
+  void complete(DeviceFacts& facts, int device) override;
+  SensorReading sense(const DeviceFacts& facts) override;
+  Result<driver::RtcTool> rtc() override;
+  std::vector<std::string> compile_options(const std::string& arch) const override;
+  Result<std::string> compile(const std::string& name, const std::string& source,
+                              const std::vector<std::string>& options) override;
+
+ private:
+  explicit CudaDialect(SharedLibrary library) : library_(std::move(library)) {}
+  /// The primary context of a device, retained until this object ends.
+  driver::Code context(int ordinal, ContextObject** context);
+
+  SharedLibrary library_;
+  CudaApi cuda_{};
+  std::mutex mutex_;  // guards what follows
+  std::vector<ContextObject*> contexts_;
+  std::optional<driver::RtcTool> rtc_;
+};
+
+}  // namespace assay::cuda

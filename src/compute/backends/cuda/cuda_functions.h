@@ -1,0 +1,115 @@
+// Every CUDA function and number used here, once: the loader fills tables from these lists and the
+// tests hold them against the real headers. Versioned names are the ABI behind the plain ones.
+#pragma once
+
+#include <cstddef>
+
+#include "compute/backends/driver/driver_api.h"
+#include "compute/device/rtc_compiler.h"
+
+namespace assay::cuda {
+
+// libcuda.so.1, driver 470 (CUDA 11.4) and later.
+#define ASSAY_CUDA_DRIVER(F)                                \
+  F(init, cuInit)                                           \
+  F(version, cuDriverGetVersion)                            \
+  F(device_count, cuDeviceGetCount)                         \
+  F(device, cuDeviceGet)                                    \
+  F(device_name, cuDeviceGetName)                           \
+  F(device_memory, cuDeviceTotalMem_v2)                     \
+  F(device_attribute, cuDeviceGetAttribute)                 \
+  F(device_uuid, cuDeviceGetUuid_v2)                        \
+  F(device_pci, cuDeviceGetPCIBusId)                        \
+  F(can_access_peer, cuDeviceCanAccessPeer)                 \
+  F(memory_info, cuMemGetInfo_v2)                           \
+  F(allocate, cuMemAlloc_v2)                                \
+  F(release, cuMemFree_v2)                                  \
+  F(allocate_host, cuMemHostAlloc)                          \
+  F(release_host, cuMemFreeHost)                            \
+  F(fill, cuMemsetD8Async)                                  \
+  F(stream_priorities, cuCtxGetStreamPriorityRange)         \
+  F(stream_create, cuStreamCreateWithPriority)              \
+  F(stream_destroy, cuStreamDestroy_v2)                     \
+  F(stream_synchronize, cuStreamSynchronize)                \
+  F(stream_wait, cuStreamWaitEvent)                         \
+  F(capture_begin, cuStreamBeginCapture_v2)                 \
+  F(capture_end, cuStreamEndCapture)                        \
+  F(graph_launch, cuGraphLaunch)                            \
+  F(graph_destroy, cuGraphDestroy)                          \
+  F(graph_exec_destroy, cuGraphExecDestroy)                 \
+  F(event_create, cuEventCreate)                            \
+  F(event_destroy, cuEventDestroy_v2)                       \
+  F(event_record, cuEventRecord)                            \
+  F(event_synchronize, cuEventSynchronize)                  \
+  F(event_query, cuEventQuery)                              \
+  F(event_elapsed, cuEventElapsedTime)                      \
+  F(module_load, cuModuleLoadData)                          \
+  F(module_unload, cuModuleUnload)                          \
+  F(module_function, cuModuleGetFunction)                   \
+  F(function_attribute, cuFuncGetAttribute)                 \
+  F(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+  F(launch, cuLaunchKernel)
+
+struct ContextObject;
+
+/// The driver's functions that HIP has in another shape.
+struct CudaApi {
+  int (*context_retain)(ContextObject** context, int device);
+  int (*context_release)(int device);
+  int (*context_set)(ContextObject* context);
+  int (*copy)(void* to, const void* from, std::size_t bytes, driver::StreamObject* stream);
+  int (*copy_peer)(void* to, ContextObject* to_context, const void* from,
+                   ContextObject* from_context, std::size_t bytes, driver::StreamObject* stream);
+  int (*enable_peer)(ContextObject* peer, unsigned flags);
+  int (*instantiate)(driver::GraphExecObject** exec, driver::GraphObject* graph,
+                     unsigned long long flags);
+  int (*set_function_attribute)(driver::FunctionObject* function, int attribute, int value);
+  int (*error_name)(int code, const char** name);
+  int (*error_text)(int code, const char** text);
+  int (*range_handle)(void* handle, void* address, std::size_t bytes, int type,
+                      unsigned long long flags);  ///< null before CUDA 11.7
+};
+#define ASSAY_CUDA_ONLY(F)                         \
+  F(context_retain, cuDevicePrimaryCtxRetain)      \
+  F(context_release, cuDevicePrimaryCtxRelease_v2) \
+  F(context_set, cuCtxSetCurrent)                  \
+  F(copy, cuMemcpyAsync)                           \
+  F(copy_peer, cuMemcpyPeerAsync)                  \
+  F(enable_peer, cuCtxEnablePeerAccess)            \
+  F(instantiate, cuGraphInstantiateWithFlags)      \
+  F(set_function_attribute, cuFuncSetAttribute)    \
+  F(error_name, cuGetErrorName)                    \
+  F(error_text, cuGetErrorString)
+
+/// Since CUDA 11.7.
+#define ASSAY_CUDA_OPTIONAL(F) F(range_handle, cuMemGetHandleForAddressRange)
+
+#define ASSAY_NVRTC(F)                \
+  F(version, nvrtcVersion)            \
+  F(create, nvrtcCreateProgram)       \
+  F(compile, nvrtcCompileProgram)     \
+  F(log_size, nvrtcGetProgramLogSize) \
+  F(log, nvrtcGetProgramLog)          \
+  F(code_size, nvrtcGetCUBINSize)     \
+  F(code, nvrtcGetCUBIN)              \
+  F(destroy, nvrtcDestroyProgram)     \
+  F(error_text, nvrtcGetErrorString)
+
+constexpr driver::AttributeNumbers attribute_numbers = {
+    .ecc = 32,
+    .clock_khz = 13,
+    .memory_clock_khz = 36,
+    .memory_bus_bits = 37,
+    .l2_bytes = 38,
+    .multiprocessors = 16,
+    .wave_size = 10,
+    .max_threads_per_block = 1,
+    .max_threads_per_multiprocessor = 39,
+    .shared_bytes_per_block = 8,
+    .shared_bytes_per_block_optin = 97,
+};
+constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
+constexpr int range_handle_dmabuf = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr int function_attribute_max_dynamic_shared_bytes = 8;
+
+}  // namespace assay::cuda

@@ -1,0 +1,45 @@
+// NVML, NVIDIA's management library: sensors that the driver API does not have. It makes no device
+// context.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "compute/backends/cuda/nvml_api.h"
+#include "core/result.h"
+#include "core/shared_library.h"
+#include "machine/system/device_facts.h"
+
+namespace assay::cuda {
+
+class Nvml {
+ public:
+  /// The only one of this process, opened at the first call. Error: unavailable, naming what was
+  /// looked for, or NVML's own error.
+  static const Result<std::unique_ptr<Nvml>>& shared();
+  ~Nvml();
+
+  const std::string& path() const { return library_.path(); }
+  const NvmlApi& api() const { return api_; }
+  /// "580.65.06"; empty if it cannot be read.
+  std::string driver_version() const;
+  /// Every GPU that NVML can open, in its order.
+  std::vector<NvmlDevice*> devices() const;
+  /// The sensors of the device at PCI address `pci`. Power is NVML's mean over the last second.
+  SensorReading sense(const std::string& pci);
+
+ private:
+  Nvml(SharedLibrary library, const NvmlApi& api) : library_(std::move(library)), api_(api) {}
+  static Result<std::unique_ptr<Nvml>> open();
+  NvmlDevice* device(const std::string& pci);
+
+  SharedLibrary library_;
+  NvmlApi api_;
+  std::mutex mutex_;
+  std::map<std::string, NvmlDevice*> devices_;  // by address; null: NVML does not know it
+};
+
+}  // namespace assay::cuda

@@ -1,0 +1,11 @@
+// The facts of one device, read without creating a context.
+#pragma once
+
+#include "compute/backends/driver/dialect.h"
+
+namespace assay::driver {
+
+/// What cannot be read stays empty.
+DeviceFacts read_facts(Dialect& dialect, int ordinal);
+
+}  // namespace assay::driver

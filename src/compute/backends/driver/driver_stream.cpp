@@ -1,0 +1,158 @@
+#include "compute/backends/driver/driver_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compute/backends/driver/driver_program.h"
+
+namespace assay::driver {
+
+// ---- Events ----
+
+Result<std::unique_ptr<Event>> DriverEvent::create(const Place& place) {
+  EventObject* event = nullptr;
+  PLACE_TRY(place, place.api().event_create(&event, event_default), "creating an event");
+  return std::unique_ptr<Event>(new DriverEvent(place, event));
+}
+
+DriverEvent::~DriverEvent() {
+  if (place_.activate() == code::success) place_.api().event_destroy(event_);
+}
+
+Status DriverEvent::synchronize() {
+  PLACE_TRY(place_, place_.api().event_synchronize(event_), "waiting for an event");
+  return {};
+}
+
+Result<bool> DriverEvent::done() const {
+  Code result = place_.activate();
+  if (result == code::success) result = place_.api().event_query(event_);
+  if (result == code::not_ready) return false;
+  if (result != code::success) return place_.error(result, "asking whether an event is done");
+  return true;
+}
+
+Result<double> DriverEvent::seconds_since(const Event& start) const {
+  float milliseconds = 0;
+  EventObject* const begin = static_cast<const DriverEvent&>(start).object();
+  PLACE_TRY(place_, place_.api().event_elapsed(&milliseconds, begin, event_),
+            "reading the time between two events");
+  return milliseconds * 1e-3;
+}
+
+// ---- Graphs ----
+
+Result<std::unique_ptr<Graph>> DriverGraph::create(const Place& place, GraphObject* graph) {
+  std::unique_ptr<DriverGraph> made(new DriverGraph(place, graph));
+  PLACE_TRY(place, place.dialect().instantiate(&made->exec_, graph), "instantiating a graph");
+  return std::unique_ptr<Graph>(std::move(made));
+}
+
+DriverGraph::~DriverGraph() {
+  if (place_.activate() != code::success) return;
+  if (exec_ != nullptr) place_.api().graph_exec_destroy(exec_);
+  place_.api().graph_destroy(graph_);
+}
+
+// ---- Streams ----
+
+Result<std::unique_ptr<Stream>> DriverStream::create(const Place& place, StreamPriority priority) {
+  int least = 0, greatest = 0;  // numerically least >= 0 >= greatest
+  PLACE_TRY(place, place.api().stream_priorities(&least, &greatest), "reading stream priorities");
+  const int number = priority == StreamPriority::low    ? least
+                     : priority == StreamPriority::high ? greatest
+                                                        : std::clamp(0, greatest, least);
+  StreamObject* stream = nullptr;
+  PLACE_TRY(place, place.api().stream_create(&stream, stream_non_blocking, number),
+            "creating a stream");
+  return std::unique_ptr<Stream>(new DriverStream(place, stream));
+}
+
+DriverStream::~DriverStream() {
+  if (place_.activate() == code::success) place_.api().stream_destroy(stream_);
+}
+
+Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
+                            std::span<void* const> arguments) {
+  const auto& function = static_cast<const DriverKernel&>(kernel);
+  const Dim3 &grid = shape.grid, &block = shape.block;
+  PLACE_TRY(place_,
+            place_.api().launch(function.object(), grid.x, grid.y, grid.z, block.x, block.y,
+                                block.z, shape.dynamic_shared_bytes, stream_,
+                                const_cast<void**>(arguments.data()), nullptr),
+            fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, {} bytes of dynamic "
+                        "shared memory",
+                        function.name(), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                        shape.dynamic_shared_bytes));
+  return {};
+}
+
+Status DriverStream::launch(Graph& graph) {
+  PLACE_TRY(place_, place_.api().graph_launch(static_cast<DriverGraph&>(graph).object(), stream_),
+            "launching a graph");
+  return {};
+}
+
+Status DriverStream::copy(void* destination, const void* source, std::size_t bytes) {
+  PLACE_TRY(place_, place_.dialect().copy(destination, source, bytes, stream_),
+            fmt::format("copying {} bytes", bytes));
+  return {};
+}
+
+Status DriverStream::copy_from_peer(void* destination, int source_ordinal, const void* source,
+                                    std::size_t bytes) {
+  PLACE_TRY(place_,
+            place_.dialect().copy_peer(destination, place_.ordinal(), source, source_ordinal, bytes,
+                                       stream_),
+            fmt::format("copying {} bytes from {}:{}", bytes, place_.dialect().backend(),
+                        source_ordinal));
+  return {};
+}
+
+Status DriverStream::copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                                  std::size_t bytes) {
+  PLACE_TRY(place_,
+            place_.dialect().copy_peer(destination, destination_ordinal, source, place_.ordinal(),
+                                       bytes, stream_),
+            fmt::format("copying {} bytes to {}:{}", bytes, place_.dialect().backend(),
+                        destination_ordinal));
+  return {};
+}
+
+Status DriverStream::fill(void* destination, std::uint8_t value, std::size_t bytes) {
+  PLACE_TRY(place_, place_.api().fill(destination, value, bytes, stream_),
+            fmt::format("filling {} bytes", bytes));
+  return {};
+}
+
+Status DriverStream::record(Event& event) {
+  PLACE_TRY(place_, place_.api().event_record(static_cast<DriverEvent&>(event).object(), stream_),
+            "recording an event");
+  return {};
+}
+
+Status DriverStream::wait(const Event& event) {
+  PLACE_TRY(place_,
+            place_.api().stream_wait(stream_, static_cast<const DriverEvent&>(event).object(), 0),
+            "making a stream wait for an event");
+  return {};
+}
+
+Status DriverStream::synchronize() {
+  PLACE_TRY(place_, place_.api().stream_synchronize(stream_), "waiting for a stream");
+  return {};
+}
+
+Status DriverStream::begin_capture() {
+  PLACE_TRY(place_, place_.api().capture_begin(stream_, capture_relaxed), "beginning a capture");
+  return {};
+}
+
+Result<std::unique_ptr<Graph>> DriverStream::end_capture() {
+  GraphObject* graph = nullptr;
+  PLACE_TRY(place_, place_.api().capture_end(stream_, &graph), "ending a capture");
+  return DriverGraph::create(place_, graph);
+}
+
+}  // namespace assay::driver

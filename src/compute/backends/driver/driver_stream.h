@@ -1,0 +1,72 @@
+// Streams, events and graphs over the driver's function table.
+#pragma once
+
+#include <memory>
+
+#include "compute/backends/driver/place.h"
+#include "compute/device/device.h"
+
+namespace assay::driver {
+
+class DriverEvent : public Event {
+ public:
+  static Result<std::unique_ptr<Event>> create(const Place& place);
+  ~DriverEvent() override;
+
+  Status synchronize() override;
+  Result<bool> done() const override;
+  Result<double> seconds_since(const Event& start) const override;
+  EventObject* object() const { return event_; }
+
+ private:
+  DriverEvent(const Place& place, EventObject* event) : place_(place), event_(event) {}
+
+  const Place& place_;
+  EventObject* event_;
+};
+
+class DriverGraph : public Graph {
+ public:
+  /// Takes `graph` over, whether it succeeds or not.
+  static Result<std::unique_ptr<Graph>> create(const Place& place, GraphObject* graph);
+  ~DriverGraph() override;
+
+  GraphExecObject* object() const { return exec_; }
+
+ private:
+  DriverGraph(const Place& place, GraphObject* graph) : place_(place), graph_(graph) {}
+
+  const Place& place_;
+  GraphObject* graph_;
+  GraphExecObject* exec_ = nullptr;
+};
+
+class DriverStream : public Stream {
+ public:
+  static Result<std::unique_ptr<Stream>> create(const Place& place, StreamPriority priority);
+  ~DriverStream() override;
+
+  Status launch(const Kernel& kernel, const LaunchShape& shape,
+                std::span<void* const> arguments) override;
+  Status launch(Graph& graph) override;
+  Status copy(void* destination, const void* source, std::size_t bytes) override;
+  Status copy_from_peer(void* destination, int source_ordinal, const void* source,
+                        std::size_t bytes) override;
+  Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                      std::size_t bytes) override;
+  Status fill(void* destination, std::uint8_t value, std::size_t bytes) override;
+  Status record(Event& event) override;
+  Status wait(const Event& event) override;
+  Status synchronize() override;
+  Status begin_capture() override;
+  Result<std::unique_ptr<Graph>> end_capture() override;
+  void* native_handle() const override { return stream_; }
+
+ private:
+  DriverStream(const Place& place, StreamObject* stream) : place_(place), stream_(stream) {}
+
+  const Place& place_;
+  StreamObject* stream_;
+};
+
+}  // namespace assay::driver

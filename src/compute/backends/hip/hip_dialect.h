@@ -1,0 +1,64 @@
+// HIP as a Dialect.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/backends/driver/dialect.h"
+#include "compute/backends/hip/hip_functions.h"
+#include "core/shared_library.h"
+
+namespace assay::hip {
+
+class HipDialect : public driver::Dialect {
+ public:
+  /// Error: unavailable, naming what was looked for or which function is missing.
+  static Result<std::unique_ptr<driver::Dialect>> load();
+
+  std::string_view backend() const override { return "hip"; }
+  const driver::AttributeNumbers& attributes() const override { return attribute_numbers; }
+  driver::Code make_current(int ordinal) override { return hip_.set_device(ordinal); }
+  driver::Code copy(void* to, const void* from, std::size_t bytes,
+                    driver::StreamObject* stream) override {
+    return hip_.copy(to, from, bytes, copy_default, stream);
+  }
+  driver::Code copy_peer(void* to, int to_ordinal, const void* from, int from_ordinal,
+                         std::size_t bytes, driver::StreamObject* stream) override {
+    return hip_.copy_peer(to, to_ordinal, from, from_ordinal, bytes, stream);
+  }
+  driver::Code enable_peer(int peer_ordinal) override { return hip_.enable_peer(peer_ordinal, 0); }
+  driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
+    return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
+  }
+  /// Through the HSA runtime below HIP, since ROCm 5.6.
+  driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
+                             std::size_t bytes) override;
+  /// HIP lets every kernel have all the LDS there is.
+  driver::Code allow_dynamic_shared(driver::FunctionObject*, int) override {
+    return driver::code::success;
+  }
+  std::string describe(driver::Code code) const override;
+  std::string no_device_hint() const override;
+  std::vector<LibraryFact> libraries() override;
+  void complete(DeviceFacts& facts, int device) override;
+  SensorReading sense(const DeviceFacts& facts) override;
+  Result<driver::RtcTool> rtc() override;
+  std::vector<std::string> compile_options(const std::string& arch) const override;
+  /// In a child process: some releases abort on an architecture they do not know.
+  Result<std::string> compile(const std::string& name, const std::string& source,
+                              const std::vector<std::string>& options) override;
+
+ private:
+  explicit HipDialect(SharedLibrary library) : library_(std::move(library)) {}
+  std::string arch_of(int device) const;
+
+  SharedLibrary library_;
+  HipApi hip_{};
+  std::mutex mutex_;  // guards rtc_
+  std::optional<driver::RtcTool> rtc_;
+};
+
+}  // namespace assay::hip

@@ -1,0 +1,19 @@
+// Where AMD's libraries are looked for, from ROCm 5 to 10, in packages, wheels and distributions.
+// Overridden by ASSAY_HIP_LIBRARY, a file or a folder.
+#pragma once
+
+#include "core/result.h"
+#include "core/shared_library.h"
+
+namespace assay::hip {
+
+LibraryCandidates runtime_candidates();
+
+/// The library that holds hipRTC for this runtime: libhiprtc beside it, else, up to ROCm 6, the
+/// runtime itself. Another release's hipRTC is never taken. Error: unavailable.
+Result<SharedLibrary> open_rtc(const SharedLibrary& runtime);
+
+/// The HSA runtime that `runtime` uses. Error: unavailable.
+Result<SharedLibrary> open_hsa(const SharedLibrary& runtime);
+
+}  // namespace assay::hip

@@ -1,0 +1,113 @@
+// Matrix products through a vendor's library. A library is opened per device; it proposes
+// algorithms for a problem, and a plan of one algorithm is enqueued on streams as often as wanted,
+// each time with other operands if need be. Everything that costs time (descriptors, heuristics,
+// reordering) happens before enqueue().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/blas/gemm_problem.h"
+#include "compute/device/device.h"
+#include "core/registry.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// Device addresses for one enqueue. What the problem's epilogue or flags do not use stays null.
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;  ///< read only if beta is not 0; may equal d
+  void* d = nullptr;
+  void* bias = nullptr;            ///< read by bias epilogues, written by bgrad ones
+  void* aux = nullptr;             ///< written by *_aux epilogues, read by dgelu ones
+  const float* scale_a = nullptr;  ///< factors that turn stored fp8 values into real ones
+  const float* scale_b = nullptr;
+  const float* scale_d = nullptr;
+  float* amax_d = nullptr;  ///< receives the largest magnitude of D before scale_d
+};
+
+/// Scratch memory on the device, at least as large as the algorithm asks for. One workspace may
+/// serve many plans as long as they run on one stream.
+struct Workspace {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// One way a library can compute a problem. A value: it may be kept and stored for the same
+/// problem, library version and device.
+struct GemmAlgorithm {
+  std::string name;  ///< "algo=66 tile=20 stages=35", "solution=1234", "packed"
+  std::size_t workspace_bytes = 0;
+  std::array<std::uint64_t, 8> data = {};  ///< the library's own encoding
+};
+
+/// A problem bound to an algorithm. May be used from one thread at a time.
+class GemmPlan {
+ public:
+  virtual ~GemmPlan() = default;
+
+  /// For algorithms that keep B in a layout of their own (GemmProblem::constant_b): copies it.
+  /// Called once for each B before it is used, and again whenever its contents changed.
+  virtual Status pack(Stream&, const void* /*b*/) { return {}; }
+  /// Error: failed with the library's status; unsupported if these operands cannot be served (for
+  /// instance c != d where the library works in place).
+  virtual Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) = 0;
+};
+
+struct BlasFacts {
+  std::string name;     ///< "cublaslt"
+  std::string version;  ///< "13.1.0", as the library itself reports it
+  std::string path;     ///< the file it was loaded from
+};
+
+/// One vendor library on one device. Must be destroyed before the device. Thread-safe except that a
+/// plan is used by one thread at a time.
+class Blas {
+ public:
+  virtual ~Blas() = default;
+  virtual const BlasFacts& facts() const = 0;
+  /// At most `most` algorithms that need at most `workspace_bytes`, the library's own first choice
+  /// first. Error: unsupported if there is none.
+  virtual Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
+                                                        std::size_t workspace_bytes, int most) = 0;
+  virtual Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
+                                                 const GemmAlgorithm& algorithm) = 0;
+};
+
+/// How a library announces itself; each lives in one file of this folder.
+struct BlasProvider {
+  std::string_view name;     ///< "hipblaslt"
+  std::string_view backend;  ///< "hip": devices it works on
+  int preference;            ///< the lowest of a backend is the first choice
+  /// Why the library cannot do this on such a device, known without loading it.
+  std::optional<std::string> (*unsupported)(const GemmProblem& problem, const DeviceFacts& facts);
+  /// Error: unavailable, naming what was looked for, where, and what to install.
+  Result<std::unique_ptr<Blas>> (*open)(Device& device);
+  bool by_name_only = false;  ///< no part of the choice "auto"
+
+  /// Whether a user's choice, a name or "auto", allows it.
+  bool allowed_by(std::string_view choice) const {
+    return choice == name || (choice == "auto" && !by_name_only);
+  }
+};
+using BlasRegistry = Registry<BlasProvider>;
+
+/// The libraries for a backend, first choice first.
+std::vector<BlasProvider> blas_providers(std::string_view backend);
+/// Every library's name, sorted; for axes and messages.
+std::vector<std::string> blas_names();
+
+/// The library `choice` names, or with "auto" the first choice of the device's backend that can be
+/// opened and supports `problem`. Error: unsupported or unavailable with every reason.
+Result<std::unique_ptr<Blas>> open_blas(Device& device, std::string_view choice,
+                                        const GemmProblem& problem);
+
+}  // namespace assay

@@ -1,0 +1,23 @@
+// Where the vendors' matrix libraries are looked for.
+#pragma once
+
+#include <string_view>
+
+#include "core/result.h"
+#include "core/shared_library.h"
+
+namespace assay {
+
+/// libcublasLt or libcublas: `stem` is the file name up to ".so". The environment variable
+/// `override_variable` names a file or folder to use instead of searching.
+/// Error: unavailable.
+Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* override_variable);
+
+/// libhipblaslt, librocblas or librccl. First beside the HIP runtime this process has already
+/// loaded, since a second copy of that runtime would not see the device. Error: unavailable.
+Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
+
+/// libdnnl of oneDNN 2 or 3. Error: unavailable.
+Result<SharedLibrary> open_onednn_library();
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// More cuBLASLt algorithms than its heuristic lists: neighbours of its choices in one setting.
+#pragma once
+
+#include <vector>
+
+#include "compute/blas/blas.h"
+#include "compute/blas/lt_api.h"
+#include "core/shared_library.h"
+
+namespace assay::lt {
+
+class Descriptors;
+
+/// The functions that read, change and check an algorithm's settings; null where missing.
+struct AlgorithmFunctions {
+  int (*get_config)(const void* algorithm, int attribute, void* value, std::size_t bytes,
+                    std::size_t* written) = nullptr;
+  int (*set_config)(void* algorithm, int attribute, const void* value, std::size_t bytes) = nullptr;
+  int (*get_capability)(const void* algorithm, int attribute, void* value, std::size_t bytes,
+                        std::size_t* written) = nullptr;
+  int (*check)(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c, MatrixLayout d,
+               const void* algorithm, void* result) = nullptr;
+};
+AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
+
+/// "algo=66 tile=24 stages=35 cluster=5 ...", the settings cuBLASLt can name.
+std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
+
+/// Each of the first few of `listed` with another tile, cluster shape, custom option or block
+/// order, one at a time, as far as the library says it can run them within `workspace_bytes`; at
+/// most `most`, none of them in `listed`.
+std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handle handle,
+                                      const Descriptors& descriptors,
+                                      const std::vector<GemmAlgorithm>& listed,
+                                      std::size_t workspace_bytes, std::size_t most);
+
+}  // namespace assay::lt

@@ -1,0 +1,76 @@
+// What cublasGemmEx and rocblas_gemm_ex have in common: one call with everything in it, on a handle
+// that holds the stream and the workspace.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "compute/blas/blas.h"
+#include "compute/blas/lt_descriptors.h"
+
+namespace assay {
+
+/// The column-major call for a row-major problem: `left` is our B, `right` our A, rows and columns
+/// of the result change places (see lt_descriptors.h).
+struct GemmExCall {
+  bool transpose_left = false, transpose_right = false;
+  int rows = 0, columns = 0, inner = 0, batch = 1;
+  DataType left_type{}, right_type{}, c_type{}, d_type{}, compute{};
+  const void* alpha = nullptr;
+  const void* beta = nullptr;
+  const void* left = nullptr;
+  const void* right = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  int ld_left = 0, ld_right = 0, ld_d = 0;
+  std::int64_t stride_left = 0, stride_right = 0, stride_d = 0;
+  int solution = 0;  ///< from GemmAlgorithm::data[0]
+};
+
+/// Why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond 2^31).
+std::optional<std::string> beyond_gemm_ex(const GemmProblem& problem);
+
+/// One vendor's gemm_ex. A library has one stream and one workspace at a time, so a call sets both.
+class GemmExBlas : public Blas {
+ public:
+  explicit GemmExBlas(Device& device) : device_(device) {}
+
+  const BlasFacts& facts() const override { return facts_; }
+  Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
+                                                std::size_t workspace_bytes, int most) override;
+  Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
+                                         const GemmAlgorithm& algorithm) override;
+
+  /// Sets stream and workspace and makes the call.
+  Status run(void* stream, Workspace workspace, const GemmExCall& call);
+
+  static GemmExCall call_for(const GemmProblem& problem, const Scalar& alpha, const Scalar& beta);
+  Device& device() { return device_; }
+
+ protected:
+  /// 0 is success; the names are for messages.
+  virtual int set_stream(void* stream) = 0;
+  virtual int set_workspace(Workspace workspace) = 0;
+  virtual int multiply(const GemmExCall& call) = 0;
+  virtual std::string_view status_name(int status) const = 0;
+  virtual bool means_unsupported(int status) const = 0;
+  /// Solutions beside the default one, in no particular order; empty if the library has no choice.
+  virtual std::vector<int> solutions(const GemmExCall&) { return {}; }
+  /// Whether C is D and nothing else.
+  virtual bool works_in_place() const { return false; }
+  /// Scratch memory the library can use; it makes do with less.
+  virtual std::size_t wanted_workspace() const = 0;
+
+  Status check(int status, std::string_view what) const;
+
+  BlasFacts facts_;
+
+ private:
+  Device& device_;
+  std::mutex mutex_;  // from setting the stream to the call
+  void* stream_ = nullptr;
+  bool stream_set_ = false;
+  Workspace workspace_;
+};
+
+}  // namespace assay

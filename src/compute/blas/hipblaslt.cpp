@@ -1,0 +1,69 @@
+// hipBLASLt: the first choice on AMD Instinct, with fp8 and fused epilogues.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "compute/blas/blas_libraries.h"
+#include "compute/blas/device_types.h"
+#include "compute/blas/lt_blas.h"
+#include "compute/blas/lt_dialects.h"
+
+namespace assay::lt {
+namespace {
+
+using GetVersion = int (*)(Handle, int* version);
+
+/// major * 100000 + minor * 100 + patch; 0 if it does not say.
+int version_number(const Library& library, Handle handle) {
+  const auto get = reinterpret_cast<GetVersion>(library.get_version);
+  int number = 0;
+  if (get == nullptr || get(handle, &number) != 0) return 0;
+  return number;
+}
+
+std::string version(const Library& library, Handle handle) {
+  const int number = version_number(library, handle);
+  if (number == 0) return "unknown";
+  return fmt::format("{}.{}.{}", number / 100000, number / 100 % 1000, number % 100);
+}
+
+std::string describe_algorithm(const Library&, const void* algorithm) {
+  // The solution index is the first int of the algorithm's data; it means something to one release
+  // on one architecture only.
+  std::int32_t index = 0;
+  std::memcpy(&index, algorithm, sizeof(index));
+  return fmt::format("solution={}", index);
+}
+
+Result<const Library*> load() {
+  static const Result<Library> loaded = []() -> Result<Library> {
+    const SharedLibrary file = TRY(open_rocm_library("libhipblaslt", "ASSAY_HIPBLASLT_LIBRARY"));
+    Library library{hipblaslt_dialect, TRY(bind_functions(file, "hipblasLt")), file.path(),
+                    &version, &describe_algorithm};
+    library.get_version = file.symbol("hipblasLtGetVersion");
+    return library;
+  }();
+  if (!loaded.ok()) return loaded.error();
+  return &*loaded;
+}
+
+std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
+  return rocm_lacks_type(problem, facts);
+}
+
+Result<std::unique_ptr<Blas>> open(Device& device) {
+  const Library* library = TRY(load());
+  std::unique_ptr<Blas> blas = TRY(open_lt(*library, device));
+  // ROCm 5's hipBLASLt 0.3 shares the soname of ROCm 6's with other numbers for the same enums.
+  if (blas->facts().version.rfind("0.3.", 0) == 0) {
+    return Error{ErrorKind::unavailable,
+                 fmt::format("{} is hipBLASLt {}, of ROCm 5; assay needs ROCm 6 or later",
+                             library->path, blas->facts().version)};
+  }
+  return blas;
+}
+
+const BlasRegistry::Add registered{{"hipblaslt", "hip", 0, &unsupported, &open}};
+
+}  // namespace
+}  // namespace assay::lt

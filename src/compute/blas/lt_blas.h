@@ -1,0 +1,38 @@
+// cuBLASLt and hipBLASLt: one implementation over a function table and the numbers of each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compute/blas/blas.h"
+#include "compute/blas/lt_api.h"
+#include "core/shared_library.h"
+
+namespace assay::lt {
+
+class Descriptors;
+
+/// A loaded library; lives as long as the process.
+struct Library {
+  const Dialect& dialect;
+  Functions functions;
+  std::string path;
+  std::string (*version)(const Library& library, Handle handle);
+  /// Names an algorithm from its bytes, for records.
+  std::string (*describe_algorithm)(const Library& library, const void* algorithm);
+  void* get_version = nullptr;  ///< the library's own function; its type differs
+  /// Further algorithms like those `listed`; null where the heuristic lists all there are.
+  std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
+                                           const std::vector<GemmAlgorithm>& listed,
+                                           std::size_t workspace_bytes, std::size_t most) = nullptr;
+};
+
+/// Binds every function of ASSAY_LT_FUNCTIONS as `prefix` + symbol. Error: unavailable, naming the
+/// first that is missing.
+Result<Functions> bind_functions(const SharedLibrary& library, std::string_view prefix);
+
+/// Creates the library's handle on `device`. Error: failed.
+Result<std::unique_ptr<Blas>> open_lt(const Library& library, Device& device);
+
+}  // namespace assay::lt

@@ -1,0 +1,187 @@
+// Matrix products by assay's own kernel (src/compute/kernels/gemm.cu) behind the interface of the
+// vendors' libraries, on every backend: what the portable dialect makes of a matrix unit.
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "compute/blas/blas.h"
+#include "compute/blas/device_types.h"
+#include "core/version.h"
+
+namespace assay {
+namespace {
+
+/// How a block computes its tile; the names are those of gemm.cu's macros.
+struct TileShape {
+  std::uint64_t rows, columns, depth, stages, waves_down, waves_across, blocks;
+
+  std::uint64_t shared_bytes() const { return stages * (rows + columns) * depth * 2; }
+};
+
+// The first is what an H200 is fastest with at 8192; the smaller ones give small products more
+// blocks. Those for CDNA fit its 64 KiB; none has run on such a chip.
+constexpr TileShape cuda_shapes[] = {
+    {128, 256, 64, 3, 2, 4, 1},
+    {256, 128, 64, 3, 4, 2, 1},
+    {128, 128, 64, 3, 2, 2, 2},
+    {64, 64, 64, 4, 2, 2, 3},
+};
+constexpr TileShape cdna_shapes[] = {
+    {128, 128, 32, 2, 2, 2, 2},
+    {128, 128, 64, 2, 2, 2, 1},
+    {64, 64, 64, 2, 2, 2, 2},
+};
+constexpr TileShape cpu_shape = {64, 64, 64, 2, 1, 1, 1};  // the one that is compiled in
+
+std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
+  std::vector<TileShape> shapes;
+  const auto add = [&](const TileShape& shape) {
+    if (shape.shared_bytes() <= facts.shared_bytes_per_block) shapes.push_back(shape);
+  };
+  if (facts.backend == "cuda") {
+    for (const TileShape& shape : cuda_shapes) add(shape);
+  } else if (facts.backend == "hip") {
+    for (const TileShape& shape : cdna_shapes) add(shape);
+  } else {
+    shapes.push_back(cpu_shape);
+  }
+  return shapes;
+}
+
+bool has_matrix_units(const DeviceFacts& facts) {
+  // mma.sync of bf16 and asynchronous copies came with sm_80, MFMA of bf16 as it is used with
+  // gfx90a.
+  if (facts.backend == "cuda") return compute_capability(facts) >= 80;
+  const auto is = [&](const char* family) { return facts.arch.starts_with(family); };
+  return facts.backend != "hip" || is("gfx90a") || is("gfx94") || is("gfx95");
+}
+
+std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
+  const bool narrow = problem.a == DataType::bf16 || problem.a == DataType::f16;
+  if (!narrow || problem.b != problem.a || problem.compute != DataType::f32 ||
+      problem.c != problem.d || (problem.d != problem.a && problem.d != DataType::f32)) {
+    return "multiplies bf16 or f16 with sums in f32, into the same type or f32";
+  }
+  if (problem.epilogue != Epilogue::none || problem.scales_a || problem.scales_b ||
+      problem.scales_d || problem.writes_amax_d) {
+    return "has no epilogues and no scales";
+  }
+  if (!has_matrix_units(facts)) {
+    return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
+  }
+  return std::nullopt;
+}
+
+class OwnPlan final : public GemmPlan {
+ public:
+  OwnPlan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel, LaunchShape launch)
+      : problem_(problem), program_(std::move(program)), kernel_(kernel), launch_(launch) {}
+
+  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
+    if (problem_.beta != 0 && operands.c != operands.d) {
+      return Error{ErrorKind::unsupported, "own: adds to D in place; C is another matrix"};
+    }
+    const auto whole_chunks = [](const void* address, std::int64_t ld, std::int64_t stride) {
+      return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && ld % 8 == 0 && stride % 8 == 0;
+    };
+    const int aligned = (whole_chunks(operands.a, problem_.lda, problem_.stride_a) ? 1 : 0) |
+                        (whole_chunks(operands.b, problem_.ldb, problem_.stride_b) ? 2 : 0);
+    const auto unsigned_of = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+    return launch(stream, kernel_, launch_, operands.d, operands.a, operands.b,
+                  unsigned_of(problem_.m), unsigned_of(problem_.n), unsigned_of(problem_.k),
+                  unsigned_of(problem_.lda), unsigned_of(problem_.ldb), unsigned_of(problem_.ldd),
+                  unsigned_of(problem_.stride_a), unsigned_of(problem_.stride_b),
+                  unsigned_of(problem_.stride_d), static_cast<float>(problem_.alpha),
+                  static_cast<float>(problem_.beta), aligned, problem_.d == DataType::f32 ? 1 : 0);
+  }
+
+ private:
+  GemmProblem problem_;
+  std::unique_ptr<Program> program_;
+  Kernel& kernel_;
+  LaunchShape launch_;
+};
+
+class OwnBlas final : public Blas {
+ public:
+  explicit OwnBlas(Device& device)
+      : device_(device), facts_{"own", std::string(version()), "built in"} {}
+
+  const BlasFacts& facts() const override { return facts_; }
+
+  Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem, std::size_t,
+                                                int most) override {
+    if (const auto reason = unsupported(problem, device_.facts())) {
+      return Error{ErrorKind::unsupported, "own: " + *reason};
+    }
+    std::vector<GemmAlgorithm> found;
+    for (const TileShape& shape : shapes_for(device_.facts())) {
+      if (static_cast<int>(found.size()) == most) break;
+      found.push_back(algorithm_of(shape));
+    }
+    return found;
+  }
+
+  Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
+                                         const GemmAlgorithm& algorithm) override {
+    const auto& data = algorithm.data;
+    const TileShape shape = {data[0], data[1], data[2], data[3], data[4], data[5], data[6]};
+    const std::string type = problem.a == DataType::bf16 ? "bf16" : "f16";
+    const std::string name = fmt::format("gemm_{}{}_{}", problem.transpose_a ? 't' : 'n',
+                                         problem.transpose_b ? 't' : 'n', type);
+    const auto text = [](bool yes) { return yes ? "true" : "false"; };
+    auto program = TRY(device_.build({"gemm",
+                                      {{"GEMM_ROWS", std::to_string(shape.rows)},
+                                       {"GEMM_COLUMNS", std::to_string(shape.columns)},
+                                       {"GEMM_DEPTH", std::to_string(shape.depth)},
+                                       {"GEMM_STAGES", std::to_string(shape.stages)},
+                                       {"GEMM_WAVES_DOWN", std::to_string(shape.waves_down)},
+                                       {"GEMM_WAVES_ACROSS", std::to_string(shape.waves_across)},
+                                       {"GEMM_BLOCKS", std::to_string(shape.blocks)},
+                                       {"GEMM_ONLY", name},
+                                       {"GEMM_TYPE", type == "bf16" ? "Bf16" : "F16"},
+                                       {"GEMM_TRANSPOSE_A", text(problem.transpose_a)},
+                                       {"GEMM_TRANSPOSE_B", text(problem.transpose_b)}}}));
+    Kernel* kernel = TRY(program->kernel(name));
+    LaunchShape launch;
+    const auto tiles = [](std::int64_t extent, std::uint64_t tile) {
+      return (static_cast<std::uint64_t>(extent) + tile - 1) / tile;
+    };
+    launch.grid.x =
+        static_cast<unsigned>(tiles(problem.m, shape.rows) * tiles(problem.n, shape.columns));
+    launch.grid.y = static_cast<unsigned>(problem.batch);
+    launch.block.x = static_cast<unsigned>(shape.waves_down * shape.waves_across) *
+                     static_cast<unsigned>(device_.facts().wave_size);
+    launch.dynamic_shared_bytes = static_cast<unsigned>(shape.shared_bytes());
+    TRY(kernel->allow_dynamic_shared(launch.dynamic_shared_bytes));
+    return std::unique_ptr<GemmPlan>(
+        std::make_unique<OwnPlan>(problem, std::move(program), *kernel, launch));
+  }
+
+ private:
+  static GemmAlgorithm algorithm_of(const TileShape& shape) {
+    return {fmt::format("tile={}x{}x{} stages={} waves={}x{}", shape.rows, shape.columns,
+                        shape.depth, shape.stages, shape.waves_down, shape.waves_across),
+            0,
+            {shape.rows, shape.columns, shape.depth, shape.stages, shape.waves_down,
+             shape.waves_across, shape.blocks}};
+  }
+
+  Device& device_;
+  BlasFacts facts_;
+};
+
+Result<std::unique_ptr<Blas>> open(Device& device) {
+  return std::unique_ptr<Blas>(std::make_unique<OwnBlas>(device));
+}
+
+BlasProvider provider_for(std::string_view backend) {
+  return {"own", backend, 0, &unsupported, &open, true};
+}
+const BlasRegistry::Add for_cuda{provider_for("cuda")};
+const BlasRegistry::Add for_hip{provider_for("hip")};
+const BlasRegistry::Add for_cpu{provider_for("cpu")};
+const BlasRegistry::Add for_fake{provider_for("fake")};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,222 @@
+// The interface every vendor's run-time stack implements: a device with memory, streams, events,
+// graphs and compiled programs. It is all that benchmarks, measuring and the training engine see.
+//
+// Work on a stream runs asynchronously and in order. Objects may be used from one thread at a time;
+// different streams may be driven from different threads. Every object must be destroyed before the
+// Device it came from, and nothing here prints, throws or exits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "machine/system/device_facts.h"
+
+namespace assay {
+
+enum class MemoryKind {
+  device,    ///< fastest for kernels; not readable by the host on a GPU
+  pinned,    ///< host memory locked and mapped: asynchronous copies, visible to kernels
+  pageable,  ///< ordinary host memory, as malloc gives it
+};
+
+enum class StreamPriority { low, normal, high };
+
+struct Dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+/// Launch geometry. Kernels are written block-stride, so any block size is correct; the CPU backend
+/// runs each block with one thread whatever `block` says.
+struct LaunchShape {
+  Dim3 grid;
+  Dim3 block;
+  unsigned dynamic_shared_bytes = 0;
+};
+
+/// Owns one allocation; frees it when destroyed.
+class Buffer {
+ public:
+  using Release = void (*)(void* owner, void* address, std::size_t bytes);
+
+  Buffer() = default;
+  Buffer(void* address, std::size_t bytes, void* owner, Release release)
+      : address_(address), bytes_(bytes), owner_(owner), release_(release) {}
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Buffer() {
+    if (address_ != nullptr) release_(owner_, address_, bytes_);
+  }
+
+  void* data() const { return address_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(address_);
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(owner_, other.owner_);
+    std::swap(release_, other.release_);
+  }
+
+  void* address_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* owner_ = nullptr;
+  Release release_ = nullptr;
+};
+
+/// What the compiler gave one kernel.
+struct KernelResources {
+  int registers = 0;  ///< per thread; 0 where the notion does not apply
+  int static_shared_bytes = 0;
+  int local_bytes = 0;  ///< per thread; > 0 means spills or arrays in scratch memory
+  int max_threads_per_block = 0;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Result<KernelResources> resources() const = 0;
+  /// Resident blocks of `block_threads` threads per multiprocessor.
+  virtual Result<int> blocks_per_multiprocessor(int block_threads,
+                                                unsigned dynamic_shared_bytes) const = 0;
+  /// Must precede a launch that asks for more dynamic shared memory than the default (48 KiB on
+  /// CUDA). Error: unsupported, naming the device's limit.
+  virtual Status allow_dynamic_shared(unsigned bytes) = 0;
+};
+
+/// Kernels compiled together from one source. Owns them: a Kernel* lives as long as its Program.
+class Program {
+ public:
+  virtual ~Program() = default;
+  /// Error: failed, naming the kernel, if the program has none of that name.
+  virtual Result<Kernel*> kernel(std::string_view name) = 0;
+};
+
+/// One kernel source in the common dialect of src/compute/kernels/, by its file name without ".cu",
+/// and the macros that select a variant of it. The CPU backend picks the variant compiled at build
+/// time.
+struct ProgramSource {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> defines;
+};
+
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual Status synchronize() = 0;
+  virtual Result<bool> done() const = 0;
+  /// Seconds from `start` to this event on the device's clock; both must be done.
+  virtual Result<double> seconds_since(const Event& start) const = 0;
+};
+
+/// A captured sequence of stream work, ready to be replayed with Stream::launch(Graph&).
+class Graph {
+ public:
+  virtual ~Graph() = default;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// `arguments` holds one pointer per kernel parameter; the values are copied before returning.
+  virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
+                        std::span<void* const> arguments) = 0;
+  virtual Status launch(Graph& graph) = 0;
+  /// Between any two of device, pinned and pageable memory; addresses are unified. A copy that
+  /// touches pageable memory may block the host.
+  virtual Status copy(void* destination, const void* source, std::size_t bytes) = 0;
+  /// `source` lies on the device `source_ordinal` of the same backend.
+  virtual Status copy_from_peer(void* destination, int source_ordinal, const void* source,
+                                std::size_t bytes) = 0;
+  /// `destination` lies on the device `destination_ordinal` of the same backend. Either way this
+  /// stream's device runs the copy: it pulls or it pushes.
+  virtual Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
+                              std::size_t bytes) = 0;
+  virtual Status fill(void* destination, std::uint8_t value, std::size_t bytes) = 0;
+  virtual Status record(Event& event) = 0;
+  /// Later work on this stream waits for `event`, recorded on any stream of the same backend.
+  virtual Status wait(const Event& event) = 0;
+  virtual Status synchronize() = 0;
+  /// Runs `function` on a host thread when the stream reaches it, in order with everything else;
+  /// it must not use the device. For libraries that compute on the host. Error: unsupported.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): by value for the backends that keep it
+  virtual Status call(std::function<void()>) {
+    return Error{ErrorKind::unsupported, "this backend's streams do not run host functions"};
+  }
+  /// Between begin_capture and end_capture, work is recorded and not run. Streams joined through
+  /// events are captured too.
+  virtual Status begin_capture() = 0;
+  virtual Result<std::unique_ptr<Graph>> end_capture() = 0;
+  /// The vendor's stream handle, for the vendor's libraries; null on the CPU.
+  virtual void* native_handle() const = 0;
+};
+
+/// Device memory as a file that other drivers can open, a network adapter's for instance.
+struct DmaBuf {
+  DmaBuf(int open_file, std::uint64_t start) : file(open_file), offset(start) {}
+  DmaBuf(DmaBuf&& other) noexcept : file(std::exchange(other.file, -1)), offset(other.offset) {}
+  DmaBuf& operator=(DmaBuf&&) = delete;
+  ~DmaBuf();
+
+  int file;              ///< descriptor, closed with this object
+  std::uint64_t offset;  ///< where the memory begins in it, bytes
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceFacts& facts() const = 0;
+  /// Free and total bytes of device memory at this moment.
+  virtual Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const = 0;
+  /// Aligned to 256 bytes at least. Error: exhausted, naming the bytes asked for and free.
+  virtual Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) = 0;
+  virtual Result<std::unique_ptr<Stream>> create_stream(
+      StreamPriority priority = StreamPriority::normal) = 0;
+  virtual Result<std::unique_ptr<Event>> create_event() = 0;
+  /// Compiles `source` for this device, or takes it from the kernel cache.
+  virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
+  /// How many devices its backend has, itself included; they are numbered from 0.
+  virtual int siblings() const { return 1; }
+  /// Opens another device of the same backend. Error: usage if there is none of that number.
+  virtual Result<std::unique_ptr<Device>> open_sibling(int ordinal) {
+    return Error{ErrorKind::usage, "there is no device " + std::to_string(ordinal)};
+  }
+  /// Makes this device's memory copyable from and to `peer`. Error: unsupported without a path.
+  virtual Status enable_peer_access(int peer_ordinal) = 0;
+  /// Device memory of this device as a file. Error: unsupported where the driver has no such call,
+  /// failed as it says.
+  virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
+    return Error{ErrorKind::unsupported, "this backend does not export memory"};
+  }
+  /// Makes this device current on the calling thread, for vendor libraries called directly.
+  virtual Status make_current() = 0;
+  /// Never fails: what cannot be read stays empty.
+  virtual SensorReading sense() const = 0;
+};
+
+/// Launches with the arguments given by value:
+///   TRY(launch(stream, kernel, shape, pointer, count));
+template <typename... Arguments>
+Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
+              Arguments... arguments) {
+  const std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};
+  return stream.launch(kernel, shape, pointers);
+}
+
+}  // namespace assay

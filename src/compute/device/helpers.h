@@ -1,0 +1,35 @@
+// Small conveniences on top of the device interface, for setting up and checking work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// A shape that fills the device with a block-stride kernel whose speed does not matter much.
+inline LaunchShape filling_shape(const DeviceFacts& facts) {
+  const unsigned per_multiprocessor = facts.max_threads_per_block > 1 ? 8 : 1;
+  return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
+}
+
+/// How many bytes flush everything from the device's caches: twice its real last-level cache; a
+/// device that does not say gets twice the largest known.
+inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
+  constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
+  return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);
+}
+
+/// Copies `count` values of T from device memory to the host and waits for them.
+template <typename T>
+Result<std::vector<T>> read_back(Stream& stream, const void* source, std::size_t count) {
+  std::vector<T> values(count);
+  TRY(stream.copy(values.data(), source, count * sizeof(T)));
+  TRY(stream.synchronize());
+  return values;
+}
+
+}  // namespace assay

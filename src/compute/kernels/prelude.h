@@ -1,0 +1,407 @@
+// The dialect every kernel here is written in. One text is compiled by NVRTC, by hipRTC, and by the
+// host compiler for the CPU; this header holds the only differences.
+//
+// Kernels are block-stride: a block covers its work whatever its number of threads. On the CPU a
+// block has one thread, thread_index() is 0 and barrier() does nothing.
+#pragma once
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define ON_CUDA 1
+#elif defined(__HIPCC_RTC__) || defined(__HIP__)
+#define ON_HIP 1
+#else
+#define ON_CPU 1
+#endif
+
+// Tuning constants, given with -D on GPUs. They change speed, never results.
+#ifndef UNROLL
+#define UNROLL 4  // packs in flight per thread
+#endif
+#ifndef BLOCK_LIMIT
+#define BLOCK_LIMIT 1024  // most threads a block is launched with
+#endif
+
+#if defined(ON_CPU)
+
+#include "compute/device/kernel_registry.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define DEVICE inline __attribute__((always_inline))
+#define SHARED  // a block has one thread: its own stack is shared memory
+#define UNROLL_LOOP _Pragma("GCC unroll 8")
+#if defined(__AVX512F__)
+#define PACK_BYTES 64
+#elif defined(__AVX__)
+#define PACK_BYTES 32
+#else
+#define PACK_BYTES 16
+#endif
+#define KERNEL_TEXT(x) #x
+#define KERNEL_VARIANT(x) KERNEL_TEXT(x)
+/// Defines and registers a kernel: KERNEL(name, parameters...) { body }. KERNEL_OF begins with the
+/// threads of a block and how many blocks share a multiprocessor: the fewer, the more registers
+/// each thread gets.
+#define KERNEL_OF(threads, blocks, name, ...) KERNEL(name, __VA_ARGS__)
+#define KERNEL(name, ...)                                                             \
+  static void name(__VA_ARGS__);                                                      \
+  static ::assay::cpu::KernelEntry name##_entry = {__FILE_NAME__,                     \
+                                                   #name,                             \
+                                                   KERNEL_VARIANT(ASSAY_CPU_VARIANT), \
+                                                   &Invoke<&name>::call,              \
+                                                   Invoke<&name>::bytes,              \
+                                                   Invoke<&name>::count,              \
+                                                   nullptr};                          \
+  static const ::assay::cpu::AddKernel name##_added(name##_entry);                    \
+  static void name(__VA_ARGS__)
+
+#else  // a GPU
+
+#if defined(ON_HIP) && !defined(__HIPCC_RTC__)
+// Plain clang without the HIP headers, as the tests compile for gfx90a and gfx942.
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
+#endif
+#define DEVICE __device__ inline __attribute__((always_inline))
+#define SHARED __shared__
+#define UNROLL_LOOP _Pragma("unroll")
+#ifndef PACK_BYTES
+#define PACK_BYTES 16  // one vector load of a thread
+#endif
+#if defined(ON_HIP)  // whose second launch bound has another meaning; 4 SIMDs share the waves
+#define KERNEL_OF(threads, blocks, name, ...)                                     \
+  extern "C" __global__ void __launch_bounds__(threads)                           \
+      __attribute__((amdgpu_waves_per_eu(1, ((threads) * (blocks) + 255) / 256))) \
+      name(__VA_ARGS__)
+#else
+#define KERNEL_OF(threads, blocks, name, ...) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name(__VA_ARGS__)
+#endif
+#define KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(BLOCK_LIMIT) name(__VA_ARGS__)
+
+#endif
+
+// Names of the kernels' own; nothing here may be merged across instruction-set builds.
+namespace {
+
+using i8 = signed char;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using i32 = int;
+using u32 = unsigned int;
+using i64 = long long;
+using u64 = unsigned long long;
+
+// ---- Place in the grid ----
+
+#if defined(ON_CPU)
+DEVICE u32 thread_index() {
+  return 0;
+}
+DEVICE u32 block_threads() {
+  return 1;
+}
+DEVICE u32 block_index() {
+  return ::assay::cpu::current_block.block_x;
+}
+DEVICE u32 block_index_y() {
+  return ::assay::cpu::current_block.block_y;
+}
+DEVICE u32 grid_blocks() {
+  return ::assay::cpu::current_block.grid_x;
+}
+DEVICE void barrier() {}
+#elif defined(ON_HIP) && !defined(__HIPCC_RTC__)
+DEVICE u32 thread_index() {
+  return __builtin_amdgcn_workitem_id_x();
+}
+DEVICE u32 block_threads() {
+  return __builtin_amdgcn_workgroup_size_x();
+}
+DEVICE u32 block_index() {
+  return __builtin_amdgcn_workgroup_id_x();
+}
+DEVICE u32 block_index_y() {
+  return __builtin_amdgcn_workgroup_id_y();
+}
+DEVICE u32 grid_blocks() {
+  return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
+}
+DEVICE void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#else
+DEVICE u32 thread_index() {
+  return threadIdx.x;
+}
+DEVICE u32 block_threads() {
+  return blockDim.x;
+}
+DEVICE u32 block_index() {
+  return blockIdx.x;
+}
+DEVICE u32 block_index_y() {
+  return blockIdx.y;
+}
+DEVICE u32 grid_blocks() {
+  return gridDim.x;
+}
+DEVICE void barrier() {
+  __syncthreads();
+}
+#endif
+
+/// The shared memory whose size the launch gives, aligned to 128 bytes.
+DEVICE void* dynamic_shared() {
+#if defined(ON_CPU)
+  return ::assay::cpu::current_block.dynamic_shared;
+#else
+  extern SHARED unsigned char dynamic_shared_bytes[] __attribute__((aligned(128)));
+  return dynamic_shared_bytes;
+#endif
+}
+
+/// The items a block works on, out of `items`, `per_tile` at a time: tiles begin, begin + step, ...
+/// below end. Tiles are interleaved on a GPU, so that neighbouring blocks touch neighbouring
+/// memory; a block has one contiguous run on a CPU, for its prefetchers and NUMA nodes.
+struct Tiles {
+  u64 begin, end, step;
+};
+DEVICE Tiles my_tiles(u64 items, u64 per_tile) {
+#if defined(ON_CPU)
+  const u64 blocks = grid_blocks(), tiles = (items + per_tile - 1) / per_tile;
+  const u64 end = tiles * (block_index() + 1) / blocks * per_tile;
+  return {tiles * block_index() / blocks * per_tile, end < items ? end : items, per_tile};
+#else
+  // No division: a block of small tiles lives for little longer than one takes.
+  return {block_index() * per_tile, items, grid_blocks() * per_tile};
+#endif
+}
+
+// ---- Packs: the widest load and store of one thread ----
+
+#if defined(ON_CPU)
+/// N values of T in one vector register.
+template <typename T, int N>
+struct Pack {
+  typedef T Vector __attribute__((vector_size(N * sizeof(T)), aligned(sizeof(T))));
+  Vector v;
+  DEVICE T sum() const {
+    T total = 0;
+    for (int i = 0; i < N; ++i) total += v[i];
+    return total;
+  }
+};
+template <typename T, int N>
+DEVICE Pack<T, N> broadcast(T value) {
+  return {value - typename Pack<T, N>::Vector{}};
+}
+template <typename T, int N>
+DEVICE Pack<T, N> operator+(Pack<T, N> a, Pack<T, N> b) {
+  return {a.v + b.v};
+}
+template <typename T, int N>
+DEVICE Pack<T, N> operator*(Pack<T, N> a, Pack<T, N> b) {
+  return {a.v * b.v};
+}
+#else
+template <typename T, int N>
+struct alignas(N * sizeof(T)) Pack {
+  T v[N];
+  DEVICE T sum() const {
+    T total = 0;
+    UNROLL_LOOP
+    for (int i = 0; i < N; ++i) total += v[i];
+    return total;
+  }
+};
+template <typename T, int N>
+DEVICE Pack<T, N> broadcast(T value) {
+  Pack<T, N> result;
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) result.v[i] = value;
+  return result;
+}
+template <typename T, int N>
+DEVICE Pack<T, N> operator+(Pack<T, N> a, Pack<T, N> b) {
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) a.v[i] += b.v[i];
+  return a;
+}
+template <typename T, int N>
+DEVICE Pack<T, N> operator*(Pack<T, N> a, Pack<T, N> b) {
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) a.v[i] *= b.v[i];
+  return a;
+}
+#endif
+
+/// Stores past the caches where the hardware can; `to` must be aligned to the pack.
+template <typename T, int N>
+DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
+#if defined(ON_CPU) && defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(pack.v));
+#elif defined(ON_CPU) && defined(__AVX__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(pack.v));
+#elif defined(ON_CPU) && defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(pack.v));
+#elif defined(ON_CUDA)
+  // 16 bytes at a time with the evict-first hint; a narrower pack is stored plainly.
+  if (sizeof(pack) % 16 == 0) {
+    for (unsigned i = 0; i < sizeof(pack) / 16; ++i) {
+      __stcs(reinterpret_cast<float4*>(to) + i, reinterpret_cast<const float4*>(&pack)[i]);
+    }
+  } else {
+    *to = pack;
+  }
+#elif defined(ON_HIP)
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) __builtin_nontemporal_store(pack.v[i], &to->v[i]);
+#else
+  *to = pack;
+#endif
+}
+
+/// Whether load_streaming() is more than a plain load.
+#if defined(ON_CPU)
+constexpr bool has_streaming_loads = false;
+#else
+constexpr bool has_streaming_loads = true;
+#endif
+
+/// Loads without keeping the line in the caches where the hardware can.
+template <typename T, int N>
+DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
+#if defined(ON_CUDA)
+  if (sizeof(Pack<T, N>) % 16 != 0) return *from;
+  Pack<T, N> pack;
+  UNROLL_LOOP
+  for (unsigned i = 0; i < sizeof(pack) / 16; ++i) {
+    reinterpret_cast<float4*>(&pack)[i] = __ldcs(reinterpret_cast<const float4*>(from) + i);
+  }
+  return pack;
+#elif defined(ON_HIP)
+  Pack<T, N> pack;
+  UNROLL_LOOP
+  for (int i = 0; i < N; ++i) pack.v[i] = __builtin_nontemporal_load(&from->v[i]);
+  return pack;
+#else
+  return *from;
+#endif
+}
+
+/// Makes streaming stores of this thread visible before what follows.
+DEVICE void streaming_fence() {
+#if defined(ON_CPU) && defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+// ---- Clocks ----
+
+/// A steady clock in ticks; ticks per second come from the host (Device facts).
+DEVICE u64 wall_ticks() {
+#if defined(ON_CUDA)
+  u64 ticks;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
+  return ticks;  // nanoseconds
+#elif defined(ON_HIP)
+#if __has_builtin(__builtin_readsteadycounter)
+  return __builtin_readsteadycounter();  // s_memrealtime, 100 MHz on CDNA
+#else
+  return __builtin_amdgcn_s_memrealtime();  // compilers of ROCm 5
+#endif
+#else
+  return ::assay::cpu::monotonic_nanoseconds();
+#endif
+}
+
+/// The engine's cycle counter; on the CPU, where kernels cannot read one, the wall clock.
+DEVICE u64 cycles() {
+#if defined(ON_CUDA)
+  return clock64();
+#elif defined(ON_HIP)
+  return __builtin_readcyclecounter();   // s_memtime: the shader clock
+#else
+  return wall_ticks();
+#endif
+}
+
+/// The physical SM or CU a thread runs on; only used to pick one. There are gaps, for parts of a
+/// chip may be disabled.
+DEVICE u32 multiprocessor_index() {
+#if defined(ON_CUDA)
+  u32 index;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(index));
+  return index;
+#elif defined(ON_HIP)
+  // HW_REG_HW_ID (4): CU id in bits 8-11, shader array 12, shader engine 13-15. XCC_ID (20) on
+  // gfx94x.
+  u32 id = __builtin_amdgcn_s_getreg(4 | (8 << 6) | (7 << 11));
+#if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+  id |= __builtin_amdgcn_s_getreg(20 | (0 << 6) | (3 << 11)) << 8;
+#endif
+  return id;
+#else
+  return 0;
+#endif
+}
+
+/// Reads a word that another agent writes meanwhile.
+DEVICE u32 observe(const u32* word) {
+#if defined(ON_CPU)
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#else
+  return *static_cast<const volatile u32*>(word);
+#endif
+}
+
+/// Writes a word that another agent reads meanwhile.
+DEVICE void publish(u32* word, u32 value) {
+#if defined(ON_CPU)
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#else
+  *static_cast<volatile u32*>(word) = value;
+#endif
+}
+
+/// A pause inside a loop that waits for another agent.
+DEVICE void relax() {
+#if defined(ON_CUDA)
+  __nanosleep(100);
+#elif defined(ON_HIP)
+  __builtin_amdgcn_s_sleep(2);
+#elif defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+#if defined(ON_CPU)
+/// Unpacks an argument array into a typed call.
+template <auto Function>
+struct Invoke;
+template <typename... Parameters, void (*Function)(Parameters...)>
+struct Invoke<Function> {
+  static constexpr unsigned count = sizeof...(Parameters);
+  static constexpr unsigned bytes[] = {sizeof(Parameters)...};
+  template <unsigned... Index>
+  struct Indices {};
+  template <unsigned N, unsigned... Index>
+  struct Count : Count<N - 1, N - 1, Index...> {};
+  template <unsigned... Index>
+  struct Count<0, Index...> {
+    static void call(void* const* arguments) {
+      Function(*static_cast<Parameters*>(arguments[Index])...);
+    }
+  };
+  static void call(void* const* arguments) { Count<count>::call(arguments); }
+};
+#endif
+
+}  // namespace

@@ -1,0 +1,30 @@
+// Random numbers from a counter: the same bits on every device, in every order of threads.
+#pragma once
+
+#include "element_types.h"
+#include "mix.h"
+
+namespace {
+
+/// 32 random bits of number `i` of the stream `key`, from 32-bit multiplications alone: a GPU takes
+/// six for each 64-bit one. Two rounds of a multiply-and-shift mixer, the upper halves between
+/// them; the constants are the lowbias32 search's, of the hash prospector.
+DEVICE u32 random_bits(u64 i, u64 key) {
+  u32 x = static_cast<u32>(i) ^ static_cast<u32>(key);
+  x = (x ^ (x >> 16)) * 0x21F0AAADu;
+  x = (x ^ (x >> 15)) * 0x735A2D97u;
+  x ^= (x >> 15) ^ static_cast<u32>(i >> 32) ^ static_cast<u32>(key >> 32);
+  x = (x ^ (x >> 16)) * 0x21F0AAADu;
+  x = (x ^ (x >> 15)) * 0x735A2D97u;
+  return x ^ (x >> 15);
+}
+
+/// `x` as bf16, up or down with chances that make the mean right; `random`: its low 16 bits count.
+/// Infinities and NaNs are rounded as ever, and a finite number never becomes infinite.
+DEVICE Bf16 round_stochastically(float x, u32 random) {
+  const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude >= 0x7F7F0000u) return Bf16::encode(x);
+  return {static_cast<u16>((bits + (random & 0xFFFF)) >> 16)};
+}
+
+}  // namespace

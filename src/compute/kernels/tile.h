@@ -1,0 +1,26 @@
+// Matrix units. A wave computes a tile of a product, sums += left right, from operands in shared
+// memory: by mma.sync on NVIDIA, MFMA on CDNA; on the CPU the one thread of a block owns the tile.
+// This file has what they share, and one file for each has its
+//
+//   WaveTile<T, M, N>        the M x N sums of a wave in f32; T is Bf16 or F16, M and N multiples
+//                            of 16
+//     Left, Right            operands, M x tile_depth and tile_depth x N:
+//       load<order>(tile, line, depth)   from row (of left) or column (of right) `line` on
+//     fill(value)
+//     multiply_add(left, right)          sums += left right
+//     for_each(body)         body(row, column, sum) for the elements of this lane; sum may change
+//     reduce_rows(combine)   one value per row, in the slots of `Rows` that this lane's rows have
+//     for_each_in_rows(body) body(slot, sum): each element of this lane with its row's slot
+//
+// Which lane holds which element is the hardware's business.
+#pragma once
+
+#include "tile_memory.h"
+
+#if defined(ON_CUDA)
+#include "tile_mma.h"
+#elif defined(ON_HIP)
+#include "tile_mfma.h"
+#else
+#include "tile_plain.h"
+#endif

@@ -1,0 +1,178 @@
+// Tiles of matrices in shared memory, and how they come there from global memory.
+#pragma once
+
+#include "element_types.h"
+#include "wave.h"
+
+namespace {
+
+constexpr int tile_depth = 16;
+constexpr int chunk_elements = 8;  // 16 bytes, one thread's widest load
+
+/// A matrix in shared memory, ROWS x COLUMNS of 16-bit elements without gaps, aligned to 128 bytes.
+/// The chunks of a row change places by row, so that eight rows' chunks of one column lie in eight
+/// different groups of banks.
+template <typename T, int ROWS, int COLUMNS>
+struct SharedTile {
+  static constexpr int rows = ROWS, columns = COLUMNS, elements = ROWS * COLUMNS;
+  static constexpr int row_chunks = COLUMNS / chunk_elements;
+  static_assert(COLUMNS % chunk_elements == 0 && (row_chunks & (row_chunks - 1)) == 0,
+                "a row is a power of two of chunks");
+  T* data;
+
+  /// Where chunk `chunk` of row `first` + `row` begins; `first` is a multiple of 8, so that places
+  /// follow from `row` alone and loops over `first` compute them once.
+  DEVICE T* chunk(int first, int row, int chunk) const {
+    constexpr int shared_by = row_chunks < 8 ? 8 / row_chunks : 1;  // rows in one pass of banks
+    constexpr int places = row_chunks < 8 ? row_chunks : 8;
+    return data + (first + row) * COLUMNS + (chunk ^ ((row / shared_by) % places)) * chunk_elements;
+  }
+  DEVICE T& at(int row, int column) const {
+    return chunk(0, row, column / chunk_elements)[column % chunk_elements];
+  }
+};
+
+/// 16 bytes on their way.
+struct alignas(16) Chunk {
+  u32 word[4];
+};
+
+/// The smaller of a distance and what an int holds, never below 0.
+DEVICE int bounded(u64 limit, u64 position) {
+  if (position >= limit) return 0;
+  const u64 left = limit - position;
+  return left < 0x7FFFFFFF ? static_cast<int>(left) : 0x7FFFFFFF;
+}
+
+/// Copies tiles from global to shared memory by all threads of a block, tile after tile along a
+/// matrix. Each copy has two halves with work between them: begin() starts the loads, end() makes
+/// sure that they are stored. NVIDIA stores past the registers, CDNA through them. What lies
+/// outside the matrix becomes 0.
+template <typename T, int ROWS, int COLUMNS, int THREADS>
+class TileCopy {
+  using Tile = SharedTile<T, ROWS, COLUMNS>;
+
+ public:
+  /// The first tile begins at from[row * ld + column] of a matrix of `rows` x `columns`. `aligned`:
+  /// the matrix begins at 16 bytes and ld is a multiple of a chunk.
+  DEVICE TileCopy(const T* from, u64 ld, u64 row, u64 column, u64 rows, u64 columns, bool aligned)
+      : ld_(ld), aligned_(aligned) {
+    const int thread = static_cast<int>(thread_index());
+    row_ = thread / Tile::row_chunks;
+    chunk_ = thread % Tile::row_chunks;
+    row += row_;
+    column += static_cast<u64>(chunk_) * chunk_elements;
+    rows_left_ = bounded(rows, row);
+    columns_left_ = bounded(columns, column);
+    source_ = from + row * ld + column;
+  }
+
+  /// The next tile lies so far down, or to the right.
+  DEVICE void move_down(int rows) {
+    source_ += static_cast<u64>(rows) * ld_;
+    rows_left_ -= rows;
+  }
+  DEVICE void move_right(int columns) {
+    source_ += columns;
+    columns_left_ -= columns;
+  }
+
+  DEVICE void begin(Tile to) {
+#if defined(ON_CPU)
+    for (int r = 0; r < ROWS; ++r) {
+      for (int c = 0; c < Tile::row_chunks; ++c) {
+        const int left = r < rows_left_ ? columns_left_ - c * chunk_elements : 0;
+        const int wanted = left < chunk_elements ? left : chunk_elements;
+        *reinterpret_cast<Chunk*>(to.chunk(0, r, c)) =
+            load(source_ + static_cast<u64>(r) * ld_ + c * chunk_elements, wanted);
+      }
+    }
+#else
+    const int wanted = columns_left_ < chunk_elements ? columns_left_ : chunk_elements;
+    const T* source = source_;
+#if defined(ON_CUDA)
+    if (aligned_ && rows_left_ > ROWS - stride && wanted == chunk_elements) {
+      const u32 first = static_cast<u32>(__cvta_generic_to_shared(to.chunk(0, row_, chunk_)));
+      UNROLL_LOOP
+      for (int i = 0; i < chunks; ++i) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         first + i * stride * COLUMNS * static_cast<int>(sizeof(T))),
+                     "l"(source));
+        source += stride * ld_;
+      }
+      return;
+    }
+#endif
+    UNROLL_LOOP
+    for (int i = 0; i < chunks; ++i) {
+      const Chunk loaded = load(source, i * stride < rows_left_ ? wanted : 0);
+#if defined(ON_HIP)
+      loaded_[i] = loaded;
+#else
+      *reinterpret_cast<Chunk*>(to.chunk(i * stride, row_, chunk_)) = loaded;
+#endif
+      source += stride * ld_;
+    }
+#endif
+  }
+
+  DEVICE void end([[maybe_unused]] Tile to) {
+#if defined(ON_HIP)
+    UNROLL_LOOP
+    for (int i = 0; i < chunks; ++i) {
+      *reinterpret_cast<Chunk*>(to.chunk(i * stride, row_, chunk_)) = loaded_[i];
+    }
+#endif
+  }
+
+ private:
+#if !defined(ON_CPU)
+  // A thread copies one column of chunks, `stride` rows apart.
+  static constexpr int stride = THREADS / Tile::row_chunks, chunks = ROWS / stride;
+  static_assert(stride % 8 == 0 && chunks * stride == ROWS, "every thread copies as many chunks");
+#endif
+
+  DEVICE Chunk load(const T* source, int wanted) const {
+    if (aligned_ && wanted == chunk_elements) return *reinterpret_cast<const Chunk*>(source);
+    union {
+      Chunk chunk;
+      u16 element[chunk_elements];
+    } both = {};
+    UNROLL_LOOP  // to its end, for registers have no addresses
+        for (int e = 0; e < chunk_elements; ++e) {
+      if (e < wanted) both.element[e] = reinterpret_cast<const u16*>(source)[e];
+    }
+    return both.chunk;
+  }
+
+  const T* source_;
+  u64 ld_;
+  int row_, chunk_, rows_left_, columns_left_;
+  bool aligned_;
+#if defined(ON_HIP)
+  Chunk loaded_[chunks];
+#endif
+};
+
+/// Makes a group of the copies that this thread began since the last one.
+DEVICE void close_copies() {
+#if defined(ON_CUDA)
+  asm volatile("cp.async.commit_group;");
+#endif
+}
+
+/// Waits until at most N of this thread's groups of copies are under way.
+template <int N>
+DEVICE void await_copies() {
+#if defined(ON_CUDA)
+  asm volatile("cp.async.wait_group %0;" ::"n"(N));
+#endif
+}
+
+/// How an operand lies in shared memory.
+enum class Order {
+  depth_last,   ///< rows (of left) or columns (of right) of the tile, depth contiguous
+  depth_first,  ///< one line per step of depth
+};
+
+}  // namespace

@@ -1,0 +1,169 @@
+// WaveTile (tile.h) on CDNA: MFMA 32x32x8 and 16x16x16, whose bf16 forms gfx90a and later have.
+#pragma once
+
+#include "tile_memory.h"
+
+namespace {
+
+typedef short MatrixOperand __attribute__((ext_vector_type(4)));
+typedef _Float16 MatrixHalves __attribute__((ext_vector_type(4)));
+typedef float MatrixSums4 __attribute__((ext_vector_type(4)));
+typedef float MatrixSums16 __attribute__((ext_vector_type(16)));
+template <int UNIT>
+struct MatrixSums {
+  using Type = MatrixSums16;
+};
+template <>
+struct MatrixSums<16> {
+  using Type = MatrixSums4;
+};
+
+DEVICE MatrixSums16 multiply(Bf16, MatrixOperand a, MatrixOperand b, MatrixSums16 c) {
+  return __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(a, b, c, 0, 0, 0);
+}
+DEVICE MatrixSums4 multiply(Bf16, MatrixOperand a, MatrixOperand b, MatrixSums4 c) {
+  return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, 0, 0, 0);
+}
+DEVICE MatrixSums16 multiply(F16, MatrixOperand a, MatrixOperand b, MatrixSums16 c) {
+  return __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(MatrixHalves, a),
+                                              __builtin_bit_cast(MatrixHalves, b), c, 0, 0, 0);
+}
+DEVICE MatrixSums4 multiply(F16, MatrixOperand a, MatrixOperand b, MatrixSums4 c) {
+  return __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(MatrixHalves, a),
+                                               __builtin_bit_cast(MatrixHalves, b), c, 0, 0, 0);
+}
+
+template <typename T, int M, int N>
+class WaveTile {
+  static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
+
+ public:
+  static constexpr int rows = M, columns = N;
+
+ private:
+  // 32 x 32 x 8 needs half the operand reads of 16 x 16 x 16, where it fits.
+  static constexpr int unit = M % 32 == 0 && N % 32 == 0 ? 32 : 16;
+  static constexpr int groups = 64 / unit;          // lanes / unit: groups along depth
+  static constexpr int steps = unit == 32 ? 2 : 1;  // instructions per tile_depth
+  static constexpr int registers = unit == 32 ? 16 : 4;
+  static constexpr int i_units = M / unit, j_units = N / unit;
+
+  /// Lane l holds line l % unit and, of depth, the 4 * steps elements from 4 * steps * (l / unit)
+  /// on. Both operands agree on that, so the instructions may take them in any order.
+  template <int UNITS>
+  struct Operand {
+    MatrixOperand part[UNITS][steps];
+    template <Order ORDER, typename Tile>
+    DEVICE void load(const Tile& tile, int line, int depth) {
+      const int lane = static_cast<int>(lane_index());
+      const int first = depth + lane / unit * (4 * steps);
+      UNROLL_LOOP
+      for (int i = 0; i < UNITS; ++i) {
+        union {
+          MatrixOperand part[steps];
+          u16 element[4 * steps];
+        } both;
+        if constexpr (ORDER == Order::depth_last) {
+          const auto* from = reinterpret_cast<const MatrixOperand*>(
+                                 tile.chunk(line + unit * i, lane % unit, first / 8)) +
+                             first % 8 / 4;
+          UNROLL_LOOP
+          for (int s = 0; s < steps; ++s) both.part[s] = from[s];
+        } else {
+          UNROLL_LOOP
+          for (int e = 0; e < 4 * steps; ++e) {
+            both.element[e] =
+                *reinterpret_cast<const u16*>(&tile.at(first + e, line + unit * i + lane % unit));
+          }
+        }
+        UNROLL_LOOP
+        for (int s = 0; s < steps; ++s) part[i][s] = both.part[s];
+      }
+    }
+  };
+
+ public:
+  using Left = Operand<i_units>;
+  using Right = Operand<j_units>;
+  DEVICE void fill(float value) {
+    UNROLL_LOOP
+    for (int i = 0; i < i_units; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < j_units; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < registers; ++r) sums_[i][j][r] = value;
+      }
+    }
+  }
+  DEVICE void multiply_add(const Left& left, const Right& right) {
+    UNROLL_LOOP
+    for (int s = 0; s < steps; ++s) {
+      UNROLL_LOOP
+      for (int i = 0; i < i_units; ++i) {
+        UNROLL_LOOP
+        for (int j = 0; j < j_units; ++j) {
+          sums_[i][j] = multiply(T{}, left.part[i][s], right.part[j][s], sums_[i][j]);
+        }
+      }
+    }
+  }
+  template <typename Body>
+  DEVICE void for_each(Body body) {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int i = 0; i < i_units; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < j_units; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < registers; ++r) {
+          float sum = sums_[i][j][r];
+          body(unit * i + r / 4 * 8 + lane / unit * 4 + r % 4, unit * j + lane % unit, sum);
+          sums_[i][j][r] = sum;
+        }
+      }
+    }
+  }
+  static constexpr int row_slots = i_units * registers;
+  struct Rows {
+    float slot[row_slots];
+  };
+  template <typename Combine>
+  DEVICE Rows reduce_rows(Combine combine) const {
+    Rows result;
+    UNROLL_LOOP
+    for (int s = 0; s < row_slots; ++s) {
+      float value = sums_[s / registers][0][s % registers];
+      UNROLL_LOOP
+      for (int j = 1; j < j_units; ++j) {
+        value = combine(value, sums_[s / registers][j][s % registers]);
+      }
+      value = combine(value, move_in_row<0xB1>(value));
+      value = combine(value, move_in_row<0x4E>(value));
+      value = combine(value, move_in_row<0x141>(value));
+      value = combine(value, move_in_row<0x140>(value));
+      if (unit == 32) value = combine(value, shuffle_xor(value, 16));
+      result.slot[s] = value;
+    }
+    return result;
+  }
+  template <typename Body>
+  DEVICE void for_each_in_rows(Body body) {
+    UNROLL_LOOP
+    for (int i = 0; i < i_units; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < j_units; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < registers; ++r) {
+          float sum = sums_[i][j][r];
+          body(i * registers + r, sum);
+          sums_[i][j][r] = sum;
+        }
+      }
+    }
+  }
+
+ private:
+  typename MatrixSums<unit>::Type sums_[i_units][j_units];
+};
+
+}  // namespace

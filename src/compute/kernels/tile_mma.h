@@ -1,0 +1,150 @@
+// WaveTile (tile.h) on NVIDIA: mma.sync m16n8k16, operands by ldmatrix.
+#pragma once
+
+#include "tile_memory.h"
+
+namespace {
+
+DEVICE void multiply(Bf16, const u32* a, const u32* b, float* c) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+DEVICE void multiply(F16, const u32* a, const u32* b, float* c) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Four 8 x 8 matrices; this lane's address is row lane % 8 of matrix lane / 8.
+DEVICE void load_matrices(u32* registers, const void* row) {
+  const u32 address = static_cast<u32>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
+               : "r"(address));
+}
+DEVICE void load_matrices_transposed(u32* registers, const void* row) {
+  const u32 address = static_cast<u32>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
+               : "r"(address));
+}
+
+template <typename T, int M, int N>
+class WaveTile {
+  static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
+
+ public:
+  static constexpr int rows = M, columns = N;
+
+  struct Left {
+    u32 part[M / 16][4];
+    /// The M x tile_depth operand at `row`, `depth` of `tile`.
+    template <Order ORDER, typename Tile>
+    DEVICE void load(const Tile& tile, int row, int depth) {
+      const int lane = static_cast<int>(lane_index());
+      UNROLL_LOOP
+      for (int i = 0; i < M / 16; ++i) {
+        if constexpr (ORDER == Order::depth_last) {
+          load_matrices(part[i], tile.chunk(row + 16 * i, lane % 16, depth / 8 + lane / 16));
+        } else {
+          load_matrices_transposed(part[i], tile.chunk(depth, lane % 8 + lane / 16 * 8,
+                                                       (row + 16 * i) / 8 + lane / 8 % 2));
+        }
+      }
+    }
+  };
+  struct Right {
+    u32 part[N / 16][4];
+    /// The tile_depth x N operand at `depth`, `column`.
+    template <Order ORDER, typename Tile>
+    DEVICE void load(const Tile& tile, int column, int depth) {
+      const int lane = static_cast<int>(lane_index());
+      UNROLL_LOOP
+      for (int j = 0; j < N / 16; ++j) {
+        if constexpr (ORDER == Order::depth_last) {
+          load_matrices(part[j], tile.chunk(column + 16 * j, lane % 8 + lane / 16 * 8,
+                                            depth / 8 + lane / 8 % 2));
+        } else {
+          load_matrices_transposed(part[j],
+                                   tile.chunk(depth, lane % 16, (column + 16 * j) / 8 + lane / 16));
+        }
+      }
+    }
+  };
+  DEVICE void fill(float value) {
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) sums_[i][j][r] = value;
+      }
+    }
+  }
+  DEVICE void multiply_add(const Left& left, const Right& right) {
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        multiply(T{}, left.part[i], right.part[j / 2] + j % 2 * 2, sums_[i][j]);
+      }
+    }
+  }
+  /// body(row, column, sum) for the elements of this lane; sum may be changed.
+  template <typename Body>
+  DEVICE void for_each(Body body) {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) {
+          body(16 * i + lane / 4 + r / 2 * 8, 8 * j + lane % 4 * 2 + r % 2, sums_[i][j][r]);
+        }
+      }
+    }
+  }
+  /// What lane holds of each row: slots(row) in the order of for_each_row.
+  static constexpr int row_slots = M / 8;
+  struct Rows {
+    float slot[row_slots];
+  };
+  /// One value per row: all of its elements combined.
+  template <typename Combine>
+  DEVICE Rows reduce_rows(Combine combine) const {
+    Rows result;
+    UNROLL_LOOP
+    for (int s = 0; s < row_slots; ++s) {
+      float value = sums_[s / 2][0][s % 2 * 2];
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        if (j > 0) value = combine(value, sums_[s / 2][j][s % 2 * 2]);
+        value = combine(value, sums_[s / 2][j][s % 2 * 2 + 1]);
+      }
+      value = combine(value, shuffle_xor(value, 1));
+      result.slot[s] = combine(value, shuffle_xor(value, 2));
+    }
+    return result;
+  }
+  /// body(row, slot, element): `slot` of this lane's Rows belongs to the element's row.
+  template <typename Body>
+  DEVICE void for_each_in_rows(Body body) {
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) body(2 * i + r / 2, sums_[i][j][r]);
+      }
+    }
+  }
+
+ private:
+  float sums_[M / 16][N / 8][4];
+};
+
+}  // namespace

@@ -1,0 +1,100 @@
+// WaveTile (tile.h) on a CPU: loops that the compiler vectorises along columns.
+#pragma once
+
+#include "tile_memory.h"
+
+namespace {
+
+template <typename T, int M, int N>
+class WaveTile {
+  static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
+
+ public:
+  static constexpr int rows = M, columns = N;
+
+  struct Left {
+    float element[M][tile_depth];
+    template <Order ORDER, typename Tile>
+    DEVICE void load(const Tile& tile, int row, int depth) {
+      if constexpr (ORDER == Order::depth_last) {
+        for (int i = 0; i < M; ++i) load_line(element[i], tile, row + i, depth, tile_depth);
+      } else {
+        for (int k = 0; k < tile_depth; ++k) {
+          for (int i = 0; i < M; ++i) element[i][k] = tile.at(depth + k, row + i).decode();
+        }
+      }
+    }
+  };
+  struct Right {
+    float element[tile_depth][N];
+    template <Order ORDER, typename Tile>
+    DEVICE void load(const Tile& tile, int column, int depth) {
+      if constexpr (ORDER == Order::depth_first) {
+        for (int k = 0; k < tile_depth; ++k) load_line(element[k], tile, depth + k, column, N);
+      } else {
+        for (int j = 0; j < N; ++j) {
+          for (int k = 0; k < tile_depth; ++k) {
+            element[k][j] = tile.at(column + j, depth + k).decode();
+          }
+        }
+      }
+    }
+  };
+
+  DEVICE void fill(float value) {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) sums_[i][j] = value;
+    }
+  }
+  DEVICE void multiply_add(const Left& left, const Right& right) {
+    for (int i = 0; i < M; ++i) {
+      float row[N];
+      for (int j = 0; j < N; ++j) row[j] = sums_[i][j];
+      for (int k = 0; k < tile_depth; ++k) {
+        const float x = left.element[i][k];
+        for (int j = 0; j < N; ++j) row[j] += x * right.element[k][j];
+      }
+      for (int j = 0; j < N; ++j) sums_[i][j] = row[j];
+    }
+  }
+  template <typename Body>
+  DEVICE void for_each(Body body) {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) body(i, j, sums_[i][j]);
+    }
+  }
+  static constexpr int row_slots = M;
+  struct Rows {
+    float slot[row_slots];
+  };
+  template <typename Combine>
+  DEVICE Rows reduce_rows(Combine combine) const {
+    Rows result;
+    for (int i = 0; i < M; ++i) {
+      float value = sums_[i][0];
+      for (int j = 1; j < N; ++j) value = combine(value, sums_[i][j]);
+      result.slot[i] = value;
+    }
+    return result;
+  }
+  template <typename Body>
+  DEVICE void for_each_in_rows(Body body) {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) body(i, sums_[i][j]);
+    }
+  }
+
+ private:
+  /// `count` elements of one row, whole chunks.
+  template <typename Tile>
+  static DEVICE void load_line(float* to, const Tile& tile, int row, int column, int count) {
+    for (int c = 0; c < count; c += chunk_elements) {
+      const T* chunk = tile.chunk(0, row, (column + c) / chunk_elements);
+      for (int e = 0; e < chunk_elements; ++e) to[c + e] = chunk[e].decode();
+    }
+  }
+
+  float sums_[M][N];
+};
+
+}  // namespace

@@ -1,0 +1,236 @@
+// Lanes of a wave, and waves of a block, working together: shuffles, votes, reductions, atomics. On
+// the CPU a wave has one lane, so each of them is the identity. Blocks have one dimension and,
+// where lanes work together, whole waves.
+#pragma once
+
+#include "prelude.h"
+
+namespace {
+
+// ---- Place in the block ----
+
+#if defined(ON_CUDA)
+constexpr u32 wave_width = 32;
+#elif defined(ON_HIP) && defined(__GFX9__)
+constexpr u32 wave_width = 64;  // CDNA
+#elif defined(ON_HIP)
+constexpr u32 wave_width = 32;  // RDNA
+#else
+constexpr u32 wave_width = 1;
+#endif
+
+DEVICE u32 lane_index() {
+  return thread_index() % wave_width;
+}
+DEVICE u32 wave_index() {
+  return thread_index() / wave_width;
+}
+
+// ---- Shuffles and votes: every lane of the wave takes part ----
+
+/// The 32-bit words of a value, to be moved one by one.
+template <typename T>
+union Words {
+  T value;
+  u32 word[sizeof(T) / 4];
+  DEVICE explicit Words(T x) : value(x) {}
+};
+
+DEVICE u32 shuffle_word(u32 word, u32 lane) {
+#if defined(ON_CUDA)
+  return __shfl_sync(0xFFFFFFFFu, word, static_cast<int>(lane));
+#elif defined(ON_HIP)
+  return static_cast<u32>(
+      __builtin_amdgcn_ds_bpermute(static_cast<int>(lane * 4), static_cast<int>(word)));
+#else
+  return lane == 0 ? word : 0;
+#endif
+}
+
+/// `value` as lane `lane` of the wave holds it; T has 4 or 8 bytes.
+template <typename T>
+DEVICE T shuffle(T value, u32 lane) {
+  Words<T> words(value);
+  UNROLL_LOOP
+  for (u32 i = 0; i < sizeof(T) / 4; ++i) words.word[i] = shuffle_word(words.word[i], lane);
+  return words.value;
+}
+
+/// `value` of the lane whose index differs by the bits of `mask`.
+template <typename T>
+DEVICE T shuffle_xor(T value, u32 mask) {
+  return shuffle(value, lane_index() ^ mask);
+}
+
+/// Bit n: whether lane n says yes.
+DEVICE u64 ballot(bool yes) {
+#if defined(ON_CUDA)
+  return __ballot_sync(0xFFFFFFFFu, yes);
+#elif defined(ON_HIP)
+  return __builtin_amdgcn_uicmp(yes ? 1u : 0u, 0u, 33);  // not equal; all compilers have this one
+#else
+  return yes ? 1 : 0;
+#endif
+}
+DEVICE bool any_lane(bool yes) {
+  return ballot(yes) != 0;
+}
+DEVICE bool all_lanes(bool yes) {
+  return ballot(!yes) == 0;
+}
+
+// ---- Reductions ----
+
+struct Sum {
+  template <typename T>
+  DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Maximum {
+  template <typename T>
+  DEVICE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct Minimum {
+  template <typename T>
+  DEVICE T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
+};
+
+#if defined(ON_HIP) && defined(__GFX9__)
+/// A value moved inside rows of 16 lanes by a DPP control, which costs no LDS access.
+template <int CONTROL, typename T>
+DEVICE T move_in_row(T value) {
+  Words<T> words(value);
+  UNROLL_LOOP
+  for (u32 i = 0; i < sizeof(T) / 4; ++i) {
+    const int word = static_cast<int>(words.word[i]);
+    words.word[i] =
+        static_cast<u32>(__builtin_amdgcn_update_dpp(word, word, CONTROL, 0xF, 0xF, false));
+  }
+  return words.value;
+}
+#endif
+
+/// All lanes' values combined, the same bits in every lane: partners combine equal pairs, and
+/// `combine` is commutative.
+template <typename T, typename Combine>
+DEVICE T wave_reduce(T value, Combine combine) {
+#if defined(ON_HIP) && defined(__GFX9__)
+  value = combine(value, move_in_row<0xB1>(value));   // quad_perm 1 0 3 2
+  value = combine(value, move_in_row<0x4E>(value));   // quad_perm 2 3 0 1
+  value = combine(value, move_in_row<0x141>(value));  // row_half_mirror: the other four of eight
+  value = combine(value, move_in_row<0x140>(value));  // row_mirror: the other eight of sixteen
+  value = combine(value, shuffle_xor(value, 16));
+  return combine(value, shuffle_xor(value, 32));
+#else
+  UNROLL_LOOP
+  for (u32 mask = 1; mask < wave_width; mask *= 2) value = combine(value, shuffle_xor(value, mask));
+  return value;
+#endif
+}
+
+/// The most waves a block has.
+#if defined(ON_CPU)
+constexpr u32 most_waves = 1;
+#else
+constexpr u32 most_waves = (BLOCK_LIMIT + wave_width - 1) / wave_width;
+#endif
+
+/// All threads' values combined, the same bits in every thread. `scratch` is shared, most_waves
+/// elements; it may be used again after the next barrier.
+template <typename T, typename Combine>
+DEVICE T block_reduce(T value, Combine combine, T* scratch) {
+  value = wave_reduce(value, combine);
+  const u32 waves = (block_threads() + wave_width - 1) / wave_width;
+  if (waves == 1) return value;
+  if (lane_index() == 0) scratch[wave_index()] = value;
+  barrier();
+  value = scratch[0];
+  for (u32 wave = 1; wave < waves; ++wave) value = combine(value, scratch[wave]);
+  return value;
+}
+
+/// What a kernel found that checks elements: of this thread, `wrong` elements, the least index of
+/// one `first`. found[2 * block] becomes the block's number of them, found[2 * block + 1] the
+/// least.
+DEVICE void store_findings(u64* found, u64 wrong, u64 first) {
+  SHARED u64 scratch[2][most_waves];
+  wrong = block_reduce(wrong, Sum{}, scratch[0]);
+  first = block_reduce(first, Minimum{}, scratch[1]);
+  if (thread_index() != 0) return;
+  found[2 * block_index()] = wrong;
+  found[2 * block_index() + 1] = first;
+}
+
+// ---- Atomics on global or shared memory, visible to the whole device ----
+
+#if defined(ON_CUDA)
+DEVICE u64 atomic_add(u64* to, u64 value) {
+  return atomicAdd(reinterpret_cast<unsigned long long*>(to), value);
+}
+DEVICE u32 atomic_add(u32* to, u32 value) {
+  return atomicAdd(to, value);
+}
+DEVICE float atomic_add(float* to, float value) {
+  return atomicAdd(to, value);
+}
+DEVICE double atomic_add(double* to, double value) {
+  return atomicAdd(to, value);
+}
+DEVICE u32 atomic_max(u32* to, u32 value) {
+  return atomicMax(to, value);
+}
+DEVICE u32 atomic_exchange(u32* to, u32 value) {
+  return atomicExch(to, value);
+}
+DEVICE u32 atomic_compare_exchange(u32* to, u32 expected, u32 value) {
+  return atomicCAS(to, expected, value);
+}
+#elif defined(ON_HIP)
+template <typename T>
+DEVICE T atomic_add(T* to, T value) {
+  return __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+DEVICE u32 atomic_max(u32* to, u32 value) {
+  return __hip_atomic_fetch_max(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+DEVICE u32 atomic_exchange(u32* to, u32 value) {
+  return __hip_atomic_exchange(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+DEVICE u32 atomic_compare_exchange(u32* to, u32 expected, u32 value) {
+  __hip_atomic_compare_exchange_strong(to, &expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                       __HIP_MEMORY_SCOPE_AGENT);
+  return expected;
+}
+#else
+template <typename T>
+DEVICE T atomic_add(T* to, T value) {
+  T old;
+  __atomic_load(to, &old, __ATOMIC_RELAXED);
+  for (T wanted = old + value;
+       !__atomic_compare_exchange(to, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+       wanted = old + value) {
+  }
+  return old;
+}
+DEVICE u32 atomic_max(u32* to, u32 value) {
+  u32 old = __atomic_load_n(to, __ATOMIC_RELAXED);
+  while (old < value &&
+         !__atomic_compare_exchange_n(to, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+DEVICE u32 atomic_exchange(u32* to, u32 value) {
+  return __atomic_exchange_n(to, value, __ATOMIC_RELAXED);
+}
+DEVICE u32 atomic_compare_exchange(u32* to, u32 expected, u32 value) {
+  __atomic_compare_exchange_n(to, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+#endif
+
+}  // namespace

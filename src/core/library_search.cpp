@@ -1,0 +1,100 @@
+#include "core/library_search.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// Prefixes ("/usr", "/opt/venv") under which lib/python3*/site-packages is searched.
+std::vector<std::string> python_prefixes() {
+  std::vector<std::string> prefixes;
+  const auto add = [&](const std::string& prefix) {
+    if (prefix.empty() || prefix[0] != '/') return;
+    if (std::find(prefixes.begin(), prefixes.end(), prefix) == prefixes.end()) {
+      prefixes.push_back(prefix);
+    }
+  };
+  add(environment("VIRTUAL_ENV"));
+  add(environment("CONDA_PREFIX"));
+  std::istringstream path(environment("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');) {
+    const std::string python = folder + "/python3";
+    if (folder.empty() || ::access(python.c_str(), X_OK) != 0) continue;
+    add(fs::path(folder).parent_path());  // a virtual environment's python3 is a link out of it
+    std::error_code ignored;
+    add(fs::canonical(python, ignored).parent_path().parent_path());
+    break;
+  }
+  if (const std::string home = environment("HOME"); !home.empty()) add(home + "/.local");
+  for (const char* usual : {"/usr/local", "/usr", "/opt/venv", "/opt/conda", "/opt/*/.venv"}) {
+    add(usual);
+  }
+  return prefixes;
+}
+
+}  // namespace
+
+void apply_override(LibraryCandidates& candidates, const char* variable) {
+  const std::string value = environment(variable);
+  if (value.empty()) return;
+  std::error_code ignored;
+  if (fs::is_directory(value, ignored)) {
+    // Full paths as names: an already loaded library of the same name elsewhere is not meant.
+    for (std::string& name : candidates.names) name = value + "/" + name;
+  } else {
+    candidates.names = {value};
+  }
+  candidates.folders = {""};
+  candidates.advice =
+      fmt::format("{} is set to {}: unset it to search everywhere", variable, value);
+}
+
+std::vector<std::string> python_library_folders(std::initializer_list<const char*> subfolders) {
+  std::vector<std::string> folders;
+  for (const std::string& prefix : python_prefixes()) {
+    for (const char* packages : {"site-packages", "dist-packages"}) {
+      for (const char* subfolder : subfolders) {
+        folders.push_back(fmt::format("{}/lib/python3*/{}/{}", prefix, packages, subfolder));
+      }
+    }
+  }
+  return folders;
+}
+
+std::vector<std::string> expand_folders(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> folders;
+  if (::glob(pattern.c_str(), GLOB_ONLYDIR | GLOB_NOSORT, nullptr, &found) == 0) {
+    folders.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
+    return ::strverscmp(a.c_str(), b.c_str()) > 0;
+  });
+  return folders;
+}
+
+std::string file_identity(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return path;
+  return fmt::format("{} {} {}.{:09}", path, status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec);
+}
+
+}  // namespace assay

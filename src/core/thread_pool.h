@@ -1,0 +1,53 @@
+// A fork-join pool: one worker per CPU, pinned, the caller being worker 0.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace assay {
+
+class ThreadPool {
+ public:
+  /// One worker per entry of `cpus` (kernel CPU numbers). Threads start on the first run().
+  explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  std::size_t size() const { return cpus_.size(); }
+
+  /// Calls body(worker) once for each worker, in parallel, and returns when all are done. Calls
+  /// from several threads take turns.
+  template <typename Body>
+  void run(const Body& body) {
+    run_erased([](const void* context,
+                  std::size_t worker) { (*static_cast<const Body*>(context))(worker); },
+               &body);
+  }
+
+  /// Pins the calling thread to worker 0's CPU; for threads that will call run().
+  void pin_caller() const;
+  /// Lets the calling thread run on every CPU of the pool again.
+  void unpin_caller() const;
+
+ private:
+  using Erased = void (*)(const void* context, std::size_t worker);
+
+  void run_erased(Erased body, const void* context);
+  void start();
+  void work(std::size_t worker);
+
+  std::vector<int> cpus_;
+  std::vector<std::thread> threads_;
+  std::mutex turn_;
+  Erased body_ = nullptr;
+  const void* context_ = nullptr;
+  std::atomic<unsigned> round_{0};  // a new value starts the workers
+  std::atomic<unsigned> unfinished_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#include "judge/campaign/campaign_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <unordered_map>
+
+#include "core/json.h"
+#include "core/read_file.h"
+#include "core/write_file.h"
+#include "measure/store/store.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* lock_name = "lock";
+/// What the plan's suites came to: a suite's file may change while the plan does not.
+constexpr const char* measure_name = "measure.json";
+constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
+
+Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
+  const fs::path file = folder / lock_name;
+  auto lock =
+      std::make_unique<Descriptor>(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is in use by another assay campaign; wait for it or end it",
+                             folder.string())};
+  }
+  return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::usage,
+               fmt::format("cannot write {}: {}", file.string(), std::strerror(errno))};
+}
+
+std::string measure_text(const CampaignPlan& plan) {
+  return Json(plan.measure).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status check_same(const fs::path& folder, const CampaignPlan& plan) {
+  const std::string before = TRY(read_operand(folder / campaign_plan_name, most_file_bytes));
+  const std::string advice = "put the plan back, or give another folder with --out";
+  if (const std::string difference = plan_difference(before, plan.text); !difference.empty()) {
+    return Error{ErrorKind::usage, fmt::format("{} was begun with another plan: {}; {}",
+                                               folder.string(), difference, advice)};
+  }
+  const std::string measured = TRY(read_operand(folder / measure_name, most_file_bytes));
+  if (measured != measure_text(plan)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} was begun with other cells: a suite file has changed since; {}",
+                             folder.string(), advice)};
+  }
+  return {};
+}
+
+Status begin(const fs::path& folder, const CampaignPlan& plan) {
+  const auto is_own = [](const std::string& name) {
+    return name == lock_name || name == measure_name || is_unfinished(name, measure_name) ||
+           is_unfinished(name, campaign_plan_name);
+  };
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (is_own(entry.path().filename().string())) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{} holds {} and is no campaign; give an empty or new folder",
+                             folder.string(), entry.path().filename().string())};
+  }
+  // The plan last: where it is, the rest is too.
+  TRY(write_file(folder / measure_name, measure_text(plan)));
+  return write_file(folder / campaign_plan_name, plan.text);
+}
+
+}  // namespace
+
+Result<CampaignFolder> CampaignFolder::open(const fs::path& path, const CampaignPlan& plan) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error);
+  if (!error) fs::create_directories(folder, error);
+  if (error) {
+    return Error{error == std::errc::no_space_on_device ? ErrorKind::exhausted : ErrorKind::usage,
+                 fmt::format("cannot create the folder {}: {}", path.string(), error.message())};
+  }
+  auto lock = TRY(lock_folder(folder));
+  if (fs::exists(folder / campaign_plan_name, error)) {
+    TRY(check_same(folder, plan));
+  } else {
+    TRY(begin(folder, plan));
+  }
+  return CampaignFolder(folder, std::move(lock), TRY(LineFile::open(folder / campaign_units_name)));
+}
+
+Result<CampaignHistory> CampaignFolder::history() const {
+  CampaignHistory history;
+  history.lines = TRY(read_unit_lines(path_));
+  std::unordered_map<std::string, std::unordered_map<std::string, std::size_t>> pairs;
+  for (const UnitLine& line : history.lines) {
+    if (line.unit.complete) pairs[line.unit.environment].emplace(line.unit.run, line.unit.pair);
+  }
+  for (const auto& [environment, runs] : pairs) {
+    // A name from the file is no path that leads elsewhere.
+    if (environment.find('/') != std::string::npos) continue;
+    const StoredRecords stored = TRY(read_records(path_ / environment));
+    for (const Record& record : stored.records) {
+      const auto run = runs.find(record.run);
+      if (run != runs.end()) add_values(record, history.values[{environment, run->second}]);
+    }
+  }
+  return history;
+}
+
+}  // namespace assay

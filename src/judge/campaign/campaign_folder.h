@@ -1,0 +1,39 @@
+// A campaign's folder, written (campaign/folder.h reads it): made by the first call, continued by
+// later ones, used by one process at a time.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "core/child_process.h"
+#include "core/result.h"
+#include "judge/campaign/campaign.h"
+#include "judge/campaign/plan.h"
+#include "measure/store/line_file.h"
+
+namespace assay {
+
+class CampaignFolder {
+ public:
+  /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if another
+  /// plan or suite began it (naming the first line that differs), if it holds something else, or if
+  /// another process uses it; exhausted on a full disk.
+  static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
+
+  /// Absolute.
+  const std::filesystem::path& path() const { return path_; }
+  /// What earlier calls measured. Error: usage if a file cannot be read.
+  Result<CampaignHistory> history() const;
+  /// Durable when it returns.
+  Status append(const UnitLine& line) { return units_.append(to_line(line)); }
+
+ private:
+  CampaignFolder(std::filesystem::path path, std::unique_ptr<Descriptor> lock, LineFile units)
+      : path_(std::move(path)), lock_(std::move(lock)), units_(std::move(units)) {}
+
+  std::filesystem::path path_;
+  std::unique_ptr<Descriptor> lock_;  // held as long as this lives
+  LineFile units_;
+};
+
+}  // namespace assay

@@ -1,0 +1,319 @@
+#include "judge/campaign/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/read_file.h"
+#include "judge/campaign/folder.h"
+#include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/suite.h"
+#include "measure/sampling/external.h"
+
+namespace assay {
+namespace {
+
+const std::vector<std::string>& plan_keys() {
+  static const std::vector<std::string> keys = {
+      "name",   "description", "seed",        "margin",  "pairs",        "control",
+      "budget", "suite",       "axes",        "suites",  "device",       "telemetry",
+      "ranks",  "hosts",       "unit_budget", "timeout", "environments", "study"};
+  return keys;
+}
+
+class PlanReader {
+ public:
+  PlanReader(YamlReader root, CampaignPlan& plan) : root_(root), plan_(plan) {}
+
+  Status read() {
+    plan_.name = TRY(root_.text("name"));
+    TRY(root_.count("seed", 0, UINT64_MAX, plan_.seed));
+    constexpr double least_margin = 0, most_margin = 1;
+    TRY(root_.share("margin", least_margin, most_margin, plan_.margin));
+    TRY(read_pairs());
+    TRY(root_.flag("control", plan_.control));
+    TRY(root_.duration("budget", plan_.budget_seconds));
+    TRY(root_.duration("unit_budget", plan_.unit_budget_seconds));
+    TRY(root_.optional("device", plan_.device));
+    TRY(root_.optional("telemetry", plan_.telemetry));
+    constexpr std::uint64_t most_ranks = 4096;
+    TRY(root_.count("ranks", 1, most_ranks, plan_.ranks));
+    TRY(root_.optional("hosts", plan_.hosts));
+    TRY(read_suites());
+    TRY(read_environments());
+    TRY(read_study());
+    if (plan_.environments.size() < 2 && !plan_.control && !plan_.study) {
+      return root_.wrong("environments",
+                         "one environment alone needs control: on, which measures "
+                         "it against itself, or a second environment");
+    }
+    return {};
+  }
+
+ private:
+  Status read_pairs() {
+    constexpr std::uint64_t least_allowed = 2, most_allowed = 10'000;
+    const YamlValue* value = root_.find("pairs");
+    if (value == nullptr) return {};
+    const YamlReader pairs = TRY(
+        YamlReader::of(*value, plan_.file, "\"pairs\" must be a map, e.g. {least: 10, most: 40}",
+                       {"least", "most"}));
+    TRY(pairs.count("least", least_allowed, most_allowed, plan_.least_pairs));
+    TRY(pairs.count("most", least_allowed, most_allowed, plan_.most_pairs));
+    if (plan_.least_pairs > plan_.most_pairs) {
+      return pairs.wrong("most", fmt::format("\"most\" ({}) must not be less than \"least\" ({})",
+                                             plan_.most_pairs, plan_.least_pairs));
+    }
+    return {};
+  }
+
+  /// A suite file lies beside the plan; names of suites and benchmarks stay as they are.
+  std::string target_of(const std::string& suite) const {
+    const bool is_file =
+        suite.find('/') != std::string::npos || suite.ends_with(".yaml") || suite.ends_with(".yml");
+    if (!is_file || std::filesystem::path(suite).is_absolute()) return suite;
+    return std::filesystem::path(plan_.file).parent_path() / suite;
+  }
+
+  Result<std::vector<AxisSetting>> axes_of(const YamlReader& map) const {
+    std::vector<AxisSetting> axes;
+    const YamlValue* value = map.find("axes");
+    if (value == nullptr) return axes;
+    if (value->kind != YamlValue::Kind::map) {
+      return map.wrong("axes", "\"axes\" must be a map, e.g. {op: [copy, triad]}");
+    }
+    for (const auto& [setting, line] : TRY(read_axis_settings(*value, plan_.file))) {
+      axes.push_back(setting);
+    }
+    return axes;
+  }
+
+  Status read_suites() {
+    const YamlValue* list = root_.find("suites");
+    if ((list == nullptr) == (root_.find("suite") == nullptr)) {
+      return root_.wrong(root_.value(), "a plan needs either \"suite\" or \"suites\"");
+    }
+    if (list == nullptr) return add_suite(root_);
+    if (root_.find("axes") != nullptr) {
+      return root_.wrong("axes", "\"axes\" belongs to a suite of \"suites\" here");
+    }
+    if (list->kind != YamlValue::Kind::list || list->items.empty()) {
+      return root_.wrong("suites", "\"suites\" must be a list of {suite, axes}");
+    }
+    for (const YamlValue& item : list->items) {
+      const YamlReader map = TRY(YamlReader::of(
+          item, plan_.file, "a suite is a map with suite and axes", {"suite", "axes"}));
+      TRY(add_suite(map));
+    }
+    return {};
+  }
+
+  Status add_suite(const YamlReader& map) {
+    const std::string name = TRY(map.text("suite"));
+    const std::string target = target_of(name);
+    const std::vector<AxisSetting> axes = TRY(axes_of(map));
+    const auto cells = make_plan(target, axes);
+    if (!cells.ok()) return map.wrong("suite", cells.error().message);
+    if (const Status known = check_formats(cells->commands); !known.ok()) {
+      return map.wrong("suite", known.error().message);
+    }
+    plan_.cells += cells->cells.size();
+    const double each = 30;  // a cell takes some seconds; what hangs takes for ever
+    double longest = static_cast<double>(cells->cells.size()) * each;
+    for (const ExternalCommand& command : cells->commands) longest += command.timeout_seconds;
+    seconds_ += std::max(longest, 3 * cells->budget_seconds.value_or(0));
+    return add_target(map, target, axes);
+  }
+
+  /// What is known everywhere goes by its name, what only this machine has as a suite in one line.
+  Status add_target(const YamlReader& map, const std::string& target,
+                    const std::vector<AxisSetting>& axes) {
+    Suite suite;
+    suite.name = target;
+    suite.description = target;
+    const auto loaded = suite_of(target);
+    if (!loaded.ok()) return map.wrong("suite", loaded.error().message);
+    if (*loaded) suite = **loaded;
+    if (!*loaded) suite.entries.push_back({target, {}, {}, 1});  // a benchmark
+    const bool only_one =
+        root_.find("suites") == nullptr || root_.find("suites")->items.size() == 1;
+    if (only_one && target.find('/') == std::string::npos && !target.ends_with(".yaml") &&
+        !target.ends_with(".yml")) {
+      plan_.measure = {"run", target};
+      for (const auto& [axis, values] : axes) {
+        plan_.measure.push_back(fmt::format("{}={}", axis, values));
+      }
+      return {};
+    }
+    // Entries of all suites become one suite; each keeps its own overrides.
+    const Suite merged = TRY(parse_suite(inline_text(suite, axes), target));
+    all_.name = plan_.name;
+    all_.description = plan_.name;
+    all_.entries.insert(all_.entries.end(), merged.entries.begin(), merged.entries.end());
+    constexpr std::size_t most_bytes = 120'000;  // Linux takes 128 KiB as one argument
+    const std::string text = inline_text(all_, {});
+    if (text.size() > most_bytes) {
+      return map.wrong("suite",
+                       "the suites are too long to be handed to another machine; use fewer "
+                       "cells, or sweeps (1MiB..8GiB*2) in place of lists");
+    }
+    if (const auto cells = cells_of(all_, {}); !cells.ok()) {
+      return map.wrong("suite", cells.error().message);
+    }
+    plan_.measure = {"run", text};
+    return {};
+  }
+
+  /// Empty optional: a benchmark's name.
+  static Result<std::optional<Suite>> suite_of(const std::string& target) {
+    if (target.find('/') != std::string::npos || target.ends_with(".yaml") ||
+        target.ends_with(".yml")) {
+      return std::optional(TRY(load_suite(target)));
+    }
+    for (Suite& suite : TRY(built_in_suites())) {
+      if (suite.name == target) return std::optional(std::move(suite));
+    }
+    return std::optional<Suite>();
+  }
+
+  Status read_environments() {
+    const YamlValue* list = root_.find("environments");
+    if (list == nullptr || list->kind != YamlValue::Kind::list || list->items.empty()) {
+      return root_.wrong("environments",
+                         "\"environments\" must be a list of {name, kind, ...}; the first is the "
+                         "baseline");
+    }
+    std::set<std::string> names;
+    for (const YamlValue& item : list->items) {
+      PlannedEnvironment environment;
+      environment.where = TRY(read_environment(item, plan_.file, {"name"}));
+      std::vector<std::string> given;
+      for (const YamlValue::Key& key : item.keys) given.push_back(key.text);
+      const YamlReader map = TRY(YamlReader::of(item, plan_.file, "", given));
+      environment.name = TRY(map.text("name"));
+      environment.kind = TRY(map.text("kind"));
+      TRY(check_name(map, environment.name));
+      if (!names.insert(environment.name).second) {
+        return map.wrong("name", fmt::format("two environments are named {}", environment.name));
+      }
+      plan_.environments.push_back(std::move(environment));
+    }
+    std::optional<double> timeout;
+    TRY(root_.duration("timeout", timeout));
+    constexpr double start_up = 300;  // pulling an image, waiting in a queue
+    plan_.unit_timeout_seconds =
+        timeout.value_or(start_up + std::max(seconds_, 3 * plan_.unit_budget_seconds.value_or(0)));
+    return {};
+  }
+
+  /// Names are folders, and some are taken.
+  Status check_name(const YamlReader& map, const std::string& name) const {
+    const bool plain = name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+                       });
+    const std::set<std::string> taken = {campaign_plan_name, campaign_units_name,
+                                         "dstack-files",     "lock",
+                                         "measure.json",     "study.json"};
+    if (!plain || name.front() == '.' || name.front() == '-' || taken.count(name) > 0 ||
+        name.ends_with("-control") || name.ends_with("-together")) {
+      return map.wrong("name", fmt::format("\"{}\" cannot be a name; allowed: letters, digits, - _ "
+                                           ". and not what the campaign uses itself "
+                                           "(...-control, ...-together, lock)",
+                                           name));
+    }
+    return {};
+  }
+
+  Status read_study() {
+    const YamlValue* value = root_.find("study");
+    if (value == nullptr) return {};
+    const YamlReader map =
+        TRY(YamlReader::of(*value, plan_.file, "\"study\" must be a map with each, together, whole",
+                           {"each", "together", "whole"}));
+    StudyPlan study;
+    study.each = TRY(map.texts("each"));
+    study.together = study.each;
+    TRY(map.optional("together", study.together));
+    TRY(map.optional("whole", study.whole));
+    for (const std::string& name : study.each) TRY(check_part(map, "each", name));
+    for (const std::string& name : study.together) {
+      TRY(check_part(map, "together", name));
+      if (std::count(study.each.begin(), study.each.end(), name) != 1) {
+        return map.wrong("together", fmt::format("{} must be in \"each\" once too", name));
+      }
+    }
+    if (study.together.size() < 2) {
+      return map.wrong("together", "\"together\" needs at least two partitions");
+    }
+    if (!study.whole.empty() && find(study.whole) == nullptr) {
+      return map.wrong("whole", fmt::format("there is no environment {}", study.whole));
+    }
+    plan_.study = std::move(study);
+    plan_.control = false;
+    return {};
+  }
+
+  const PlannedEnvironment* find(const std::string& name) const {
+    for (const PlannedEnvironment& environment : plan_.environments) {
+      if (environment.name == name) return &environment;
+    }
+    return nullptr;
+  }
+
+  Status check_part(const YamlReader& map, const char* key, const std::string& name) const {
+    const PlannedEnvironment* environment = find(name);
+    if (environment == nullptr) {
+      return map.wrong(key, fmt::format("there is no environment {}", name));
+    }
+    if (environment->kind != "partition") {
+      return map.wrong(key, fmt::format("{} is of kind {}; a study is of kind partition", name,
+                                        environment->kind));
+    }
+    return {};
+  }
+
+  YamlReader root_;
+  CampaignPlan& plan_;
+  Suite all_;
+  double seconds_ = 0;  // what the suites may take at most
+};
+
+}  // namespace
+
+Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file) {
+  CampaignPlan plan;
+  plan.file = file;
+  plan.text = yaml;
+  const YamlValue root = TRY(parse_yaml(yaml, file));
+  const YamlReader reader = TRY(YamlReader::of(
+      root, plan.file, "a plan is a map with name, suite, environments", plan_keys()));
+  TRY(PlanReader(reader, plan).read());
+  return plan;
+}
+
+Result<CampaignPlan> load_campaign_plan(const std::string& path) {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  return parse_campaign_plan(TRY(read_operand(path, most_bytes)), path);
+}
+
+std::string plan_difference(std::string_view before, std::string_view now) {
+  const auto next_line = [](std::string_view& text) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::size_t last = line.find_last_not_of(" \t\r");
+    return line.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  };
+  for (int number = 1; !before.empty() || !now.empty(); ++number) {
+    const std::string_view was = next_line(before), is = next_line(now);
+    if (was != is) {
+      return fmt::format("{}:{}: was \"{}\", is \"{}\"", campaign_plan_name, number, was, is);
+    }
+  }
+  return {};
+}
+
+}  // namespace assay

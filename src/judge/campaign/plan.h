@@ -1,0 +1,67 @@
+// A campaign's plan, from YAML (docs/campaigns.md has every key):
+//
+//   name: container-tax
+//   suite: memory
+//   axes: {op: [copy, triad], size: 64MiB}
+//   environments:              # the first one is the baseline
+//     - {name: host, kind: host}
+//     - {name: docker, kind: container, engine: docker, image: ubuntu:24.04}
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "ranks/environments/environment.h"
+
+namespace assay {
+
+struct PlannedEnvironment {
+  std::string name;
+  std::string kind;
+  std::shared_ptr<const Environment> where;
+};
+
+/// A study of partitions: each alone, all together, and the undivided device.
+struct StudyPlan {
+  std::vector<std::string> each, together;
+  std::string whole;  ///< empty: not measured
+};
+
+struct CampaignPlan {
+  std::string file;  ///< for messages
+  std::string text;  ///< as it was given
+  std::string name;
+  std::uint64_t seed = 1;
+  double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
+  std::size_t least_pairs = 10, most_pairs = 40;
+  bool control = true;
+  std::optional<double> budget_seconds;  ///< of the whole campaign
+  /// assay's words that measure: {"run", "memory", "op=copy,triad"} or {"run", "{...}"}, a suite in
+  /// one line.
+  std::vector<std::string> measure;
+  std::size_t cells = 0;
+  std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
+  double unit_timeout_seconds = 0;
+  std::string device, telemetry;
+  std::uint64_t ranks =
+      0;              ///< for `assay run --ranks`; 0: one process, or as the environment has it
+  std::string hosts;  ///< for `assay run --hosts`
+  std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
+  std::optional<StudyPlan> study;
+};
+
+/// Error: usage, "FILE:LINE: what is wrong; what is allowed". Suite files are looked for beside the
+/// plan.
+Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file);
+/// Error: usage if the file cannot be read, or parse_campaign_plan's.
+Result<CampaignPlan> load_campaign_plan(const std::string& path);
+
+/// Why a folder begun with plan `before` cannot be continued with `now`: "plan.yaml:4: was
+/// \"margin: 2%\", is \"margin: 1%\""; empty: they are the same but for blanks at line ends.
+std::string plan_difference(std::string_view before, std::string_view now);
+
+}  // namespace assay

@@ -1,0 +1,196 @@
+#include "judge/campaign/process_runner.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <system_error>
+#include <thread>
+
+#include "compute/device/cache_folder.h"
+#include "core/hash.h"
+#include "core/own_binary.h"
+#include "core/program.h"
+#include "judge/compare/emulated.h"
+#include "measure/sampling/runner.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Exit statuses with which `assay run` ends in good order although cells went wrong: an error in a
+/// cell, a failed verification (src/cli/exit_code.h).
+constexpr int cell_error = 1, wrong_result = 3;
+
+Error failed(std::string message) {
+  return {ErrorKind::failed, std::move(message)};
+}
+
+void clean_up(const std::vector<std::string>& words) {
+  if (words.empty()) return;
+  ProgramStart start;
+  start.words = words;
+  start.timeout_seconds = 60;
+  const auto ignored = run_program(start);  // there is nothing to clean up, most of the time
+  static_cast<void>(ignored);
+}
+
+Status write_files(const Launch& launch) {
+  for (const auto& [path, text] : launch.files) {
+    std::error_code ignored;
+    fs::create_directories(path.parent_path(), ignored);
+    if (!(std::ofstream(path, std::ios::binary) << text).flush()) {
+      return failed(fmt::format("cannot write {}", path.string()));
+    }
+  }
+  return {};
+}
+
+/// How a process that ended counts.
+Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan& plan,
+             const UnitRequest& request, UnitResult& result) {
+  const std::string told = last_line(end.errors_tail);
+  const std::string because = told.empty() ? "" : ": " + told;
+  if (end.timed_out) {
+    return failed(
+        fmt::format("it was ended after {:.0f} s, the unit's timeout", plan.unit_timeout_seconds));
+  }
+  if (!output.problem().empty()) return failed(output.problem());
+  const bool in_order = end.status == 0 || end.status == cell_error || end.status == wrong_result;
+  if (!in_order) return failed(fmt::format("it ended with status {}{}", end.status, because));
+  if (output.cells() == 0) {
+    return failed(
+        fmt::format("it ended with status {} and printed no record{}", end.status, because));
+  }
+  if (output.cells() < plan.cells) {
+    return failed(
+        fmt::format("only {} of {} cells arrived{}", output.cells(), plan.cells, because));
+  }
+  if (end.status == 0) return {};
+  result.reason = end.status == wrong_result ? "a result was wrong" : "a cell ended in an error";
+  // What fails twice is no accident: the unit's other cells count.
+  if (request.attempt == 1 || output.passed() == 0) return failed(result.reason);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> unit_arguments(const CampaignPlan& plan,
+                                        const PlannedEnvironment& environment,
+                                        const std::string& barrier) {
+  std::vector<std::string> words = plan.measure;
+  words.insert(words.end(), {"--out", "-", "--seed", fmt::format("{}", plan.seed)});
+  const std::string own = environment.where->device();
+  const std::string device = own.empty() ? plan.device : own;
+  if (!device.empty()) words.insert(words.end(), {"--device", device});
+  if (!plan.telemetry.empty()) words.insert(words.end(), {"--telemetry", plan.telemetry});
+  if (plan.unit_budget_seconds) {
+    words.insert(words.end(), {"--budget", fmt::format("{}s", *plan.unit_budget_seconds)});
+  }
+  if (plan.ranks > 0) words.insert(words.end(), {"--ranks", fmt::format("{}", plan.ranks)});
+  if (!plan.hosts.empty()) words.insert(words.end(), {"--hosts", plan.hosts});
+  if (!barrier.empty()) words.insert(words.end(), {"--barrier", barrier});
+  return words;
+}
+
+LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
+                             const fs::path& folder) {
+  static const GpuAccess gpus = gpu_access();
+  LaunchContext context;
+  if (const auto binary = own_binary()) context.binary = *binary;
+  context.environment = plan.environments[member.index].name;
+  context.unit =
+      fmt::format("assay-{}-{}", sha256_hex(folder.string()).substr(0, 8), member.environment);
+  context.folder = folder;
+  context.cache = cache_folder();
+  context.gpus = gpus;
+  return context;
+}
+
+ProcessRunner::ProcessRunner(const CampaignPlan& plan, fs::path folder,
+                             std::function<bool()> stop_requested)
+    : plan_(plan), folder_(std::move(folder)), stop_requested_(std::move(stop_requested)) {}
+
+std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& requests) {
+  if (requests.size() == 1) return {run_one(requests.front(), "")};
+  const fs::path meeting =
+      folder_ / fmt::format("barrier-{}-{}", requests.front().position, requests.front().attempt);
+  std::error_code ignored;
+  fs::remove_all(meeting, ignored);
+  fs::create_directories(meeting, ignored);
+  const std::string barrier = fmt::format("{}:{}", requests.size(), meeting.string());
+  std::vector<UnitResult> results(requests.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    threads.emplace_back([&, i] { results[i] = run_one(requests[i], barrier); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  fs::remove_all(meeting, ignored);
+  return results;
+}
+
+UnitResult ProcessRunner::run_one(const UnitRequest& request, const std::string& barrier) {
+  UnitResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  result.begin = utc_now();
+  const Status ran = run_process(request, barrier, result);
+  result.complete = ran.ok();
+  if (!ran.ok()) result.reason = ran.error().message;
+  result.end = utc_now();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Status ProcessRunner::prepare(const Member& member, const LaunchContext& context,
+                              const std::vector<std::string>& cleanup) {
+  const std::lock_guard guard(mutex_);
+  if (prepared_.count(member.environment) > 0) return {};
+  TRY(plan_.environments[member.index].where->prepare(context));
+  clean_up(cleanup);  // a call that was killed may have left something behind
+  prepared_.insert(member.environment);
+  return {};
+}
+
+/// A campaign compares its environments, which nobody may do with a model's results and real ones.
+Status ProcessRunner::refuse_other_kind(const Member& member, const UnitOutput& output) {
+  const std::lock_guard guard(mutex_);
+  std::string& known = output.emulated() ? emulated_ : real_;
+  if (known.empty()) known = member.environment;
+  if (emulated_.empty() || real_.empty()) return {};
+  return mixture(emulated_, real_);
+}
+
+Status ProcessRunner::run_process(const UnitRequest& request, const std::string& barrier,
+                                  UnitResult& result) {
+  const PlannedEnvironment& environment = plan_.environments[request.member.index];
+  const LaunchContext context = launch_context(plan_, request.member, folder_);
+  const Launch launch =
+      TRY(environment.where->launch(unit_arguments(plan_, environment, barrier), context));
+  TRY(prepare(request.member, context, launch.cleanup));
+  TRY(write_files(launch));
+  AppliedLimits limits = TRY(apply_limits(launch.limits, context.unit));
+  Store store = TRY(Store::open(folder_ / request.member.environment));
+  UnitOutput output(store);
+  ProgramStart start;
+  start.words = limits.prefix;
+  start.words.insert(start.words.end(), launch.words.begin(), launch.words.end());
+  start.variables = launch.variables;
+  start.cpus = limits.cpus;
+  start.address_space_bytes = limits.address_space_bytes;
+  start.control_groups = limits.groups.process_files();
+  start.timeout_seconds = plan_.unit_timeout_seconds;
+  start.stop_requested = stop_requested_;
+  start.line = [&](std::string_view line) { output.take(line); };
+  const ProgramEnd end = TRY(run_program(start));
+  result.run = output.run();
+  result.exit_status = end.status;
+  result.stderr_tail = end.errors_tail;
+  result.values = output.values();
+  result.interrupted = end.stopped;
+  if (end.stopped || end.timed_out || end.status > 128) clean_up(launch.cleanup);
+  TRY(judge(end, output, plan_, request, result));
+  return refuse_other_kind(request.member, output);
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+// Units as processes: starts assay in the environment, reads its lines, keeps its records.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "judge/campaign/campaign.h"
+#include "judge/campaign/plan.h"
+#include "judge/campaign/unit_output.h"
+#include "measure/store/store.h"
+#include "ranks/environments/control_group.h"
+
+namespace assay {
+
+/// The words that measure one unit of `environment`, as assay understands them. `barrier`: empty,
+/// or what `assay run --barrier` takes.
+std::vector<std::string> unit_arguments(const CampaignPlan& plan,
+                                        const PlannedEnvironment& environment,
+                                        const std::string& barrier);
+
+/// `member` names the store and the environment of the plan; `folder` is the campaign's.
+LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
+                             const std::filesystem::path& folder);
+
+class ProcessRunner final : public UnitRunner {
+ public:
+  /// `folder`: the campaign's, absolute. `stop_requested` is asked from several threads.
+  ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
+                std::function<bool()> stop_requested);
+
+  std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override;
+
+ private:
+  UnitResult run_one(const UnitRequest& request, const std::string& barrier);
+  Status run_process(const UnitRequest& request, const std::string& barrier, UnitResult& result);
+  Status refuse_other_kind(const Member& member, const UnitOutput& output);
+  Status prepare(const Member& member, const LaunchContext& context,
+                 const std::vector<std::string>& cleanup);
+
+  const CampaignPlan& plan_;
+  const std::filesystem::path folder_;
+  const std::function<bool()> stop_requested_;
+  std::mutex mutex_;                // guards what follows: units may run together
+  std::set<std::string> prepared_;  // stores whose environment is
+  std::string emulated_, real_;     // an environment whose device is one; empty: none yet
+};
+
+}  // namespace assay

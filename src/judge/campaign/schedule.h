@@ -1,0 +1,52 @@
+// The order in which a campaign measures. Pure functions of the plan and its seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/campaign/plan.h"
+
+namespace assay {
+
+/// One process: a unit of an environment. `environment` names its store.
+struct Member {
+  std::string environment;
+  std::size_t index = 0;  ///< of the environment in the plan
+  bool operator==(const Member&) const = default;
+};
+
+/// What is measured at one moment: one process, or several that run together.
+using Arm = std::vector<Member>;
+
+/// Two environments whose units of one pair are compared, by the names of their stores.
+struct Contrast {
+  std::string baseline, other;
+};
+
+struct Schedule {
+  std::vector<Arm> arms;
+  std::vector<Contrast> contrasts;  ///< whose precision ends the campaign
+};
+
+/// The baseline, every other environment and the control; of a study each partition, all together,
+/// and the whole.
+Schedule schedule_of(const CampaignPlan& plan);
+
+/// One arm's turn.
+struct Turn {
+  std::size_t arm = 0;
+  std::size_t pair = 0;
+  std::size_t position = 0;  ///< in the whole campaign, from 0
+  bool operator==(const Turn&) const = default;
+};
+
+constexpr std::size_t pairs_per_block = 2;
+
+/// The turns of block `block`: every arm once in an order drawn from the seed, then once more in
+/// the reverse order, so that over the block all arms have the same mean position and a linear
+/// drift cancels. Each half is a pair: its units lie as close together as they can.
+std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms);
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// One line of units.jsonl: what is known of a unit when its process has ended.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "judge/campaign/folder.h"
+
+namespace assay {
+
+struct UnitLine {
+  CampaignUnit unit;
+  std::size_t position = 0;  ///< in the campaign's order, from 0
+  int attempt = 1;           ///< 2: the retry of one that failed
+  std::string begin, end;    ///< UTC
+  double seconds = 0;        ///< wall-clock time between them
+  int exit_status = 0;       ///< as a shell tells it: 128 + the signal that ended it
+  std::string reason;        ///< why it is not complete; empty if it is
+  std::string stderr_tail;   ///< the last lines of its standard error; empty if it is complete
+};
+
+/// Without a newline.
+std::string to_line(const UnitLine& line);
+/// Empty if `text` is no such line.
+std::optional<UnitLine> parse_unit_line(std::string_view text);
+
+/// Every whole line of a campaign's units.jsonl; read_units() gives their units. Error: usage.
+Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folder);
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+#include "judge/campaign/unit_output.h"
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/json_text.h"
+#include "measure/store/json_reader.h"
+
+namespace assay {
+
+void UnitOutput::take(std::string_view line) {
+  ++lines_;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!problem_.empty() || !line.starts_with('{')) return;
+  if (const Status taken = take_object(line); !taken.ok()) {
+    problem_ = fmt::format("line {} of its output: {}", lines_, taken.error().message);
+  }
+}
+
+Status UnitOutput::take_object(std::string_view line) {
+  const Json json = TRY(parse_json(line));
+  if (json.contains("fingerprint") && json["fingerprint"].is_object()) {
+    const JsonReader reader = TRY(JsonReader::of(json));
+    const std::string id = TRY(reader.text("id"));
+    fingerprints_[id] = TRY(store_.append_fingerprint(json["fingerprint"]));
+    return {};
+  }
+  return take_record(TRY(record_from_json(json)));
+}
+
+Status UnitOutput::take_record(Record record) {
+  if (run_.empty()) run_ = record.run;
+  if (record.run != run_ || run_.empty()) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("it is of run \"{}\", those before of run \"{}\"; a unit is one process",
+                    record.run, run_)};
+  }
+  const auto known = fingerprints_.find(record.fingerprint);
+  if (known == fingerprints_.end()) {
+    return Error{ErrorKind::usage, "a record came without its environment"};
+  }
+  record.fingerprint = known->second;
+  cells_.insert(record.cell.id());
+  if (record.status == RecordStatus::passed) ++passed_;
+  add_values(record, values_);
+  emulated_ = emulated_ || record.device.emulated;
+  return store_.append(record);
+}
+
+}  // namespace assay

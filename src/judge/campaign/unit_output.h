@@ -1,0 +1,45 @@
+// What a unit prints, line by line: its environment, then its records; all else is left alone.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "judge/campaign/unit_values.h"
+#include "measure/store/store.h"
+
+namespace assay {
+
+/// Nothing in the lines is trusted. Lines that do not begin with '{' are a banner or a log.
+class UnitOutput {
+ public:
+  explicit UnitOutput(Store& store) : store_(store) {}
+
+  /// Stores what the line holds. After a first problem nothing more is stored.
+  void take(std::string_view line);
+
+  const std::string& run() const { return run_; }
+  std::size_t cells() const { return cells_.size(); }
+  std::size_t passed() const { return passed_; }
+  const UnitValues& values() const { return values_; }
+  bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
+  /// Why the output cannot be used; empty: it can.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Status take_object(std::string_view line);
+  Status take_record(Record record);
+
+  Store& store_;
+  std::string run_, problem_;
+  std::map<std::string, std::string> fingerprints_;  // its id for what it sent, and ours
+  std::set<std::string> cells_;
+  std::size_t passed_ = 0, lines_ = 0;
+  UnitValues values_;
+  bool emulated_ = false;
+};
+
+}  // namespace assay

@@ -1,0 +1,59 @@
+// Two result sets compared: a verdict for every cell and one for the whole.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/compare/result_set.h"
+#include "judge/compare/verdict.h"
+#include "machine/system/fingerprint_diff.h"
+
+namespace assay {
+
+struct CellComparison {
+  SeriesKey key;
+  std::string benchmark;
+  std::vector<std::pair<std::string, std::string>> axes;
+  std::string unit;
+  Better better = Better::higher;
+  std::optional<Roof> roof;
+  std::vector<double> a, b;  ///< the units' values; if paired, a[i] and b[i] are of one pair
+  double median_a = 0, median_b = 0;
+  double ratio = 1;                     ///< geometric mean of B over A, in the metric itself
+  Interval ratio95;                     ///< of `ratio`, from the t interval
+  PairedEffect effect;                  ///< of logarithms of times: positive is slower
+  std::optional<PairedEffect> control;  ///< A' against A
+  Control control_state = Control::off;
+  Ruling judgement;
+  bool differs_corrected = false;  ///< different with Holm's correction over all cells
+  bool equal_corrected = false;    ///< equal likewise
+};
+
+/// Over all cells.
+struct Summation {
+  Ruling judgement;  ///< of the claim "B equals A on every cell"
+  double ratio = 1;  ///< geometric mean over cells of B's time over A's: above 1 is slower
+  std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
+  std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
+};
+
+struct Comparison {
+  std::string name_a, name_b;
+  bool paired = false;
+  bool emulated = false;  ///< of emulated devices: the verdict is on a model
+  VerdictRule rule;
+  std::size_t units_a = 0, units_b = 0;
+  std::vector<CellComparison> cells;  ///< in the order of their keys
+  Summation all;
+  std::vector<Difference> environment;  ///< likeliest explanation first
+  std::vector<std::string> problems;
+};
+
+/// `control` is A measured a second time, null if that was not planned. A cell that only one side
+/// has is INVALID.
+Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* control,
+                   const VerdictRule& rule);
+
+}  // namespace assay

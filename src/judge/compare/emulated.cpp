@@ -1,0 +1,28 @@
+#include "judge/compare/emulated.h"
+
+#include <fmt/format.h>
+
+namespace assay {
+
+Error mixture(const std::string& emulated, const std::string& real) {
+  return {ErrorKind::usage,
+          fmt::format("{} is of an emulated device, a model, and {} of a real one: they are not "
+                      "compared",
+                      emulated, real)};
+}
+
+Status refuse_mixture(std::initializer_list<const ResultSet*> sets) {
+  const ResultSet* emulated = nullptr;
+  const ResultSet* real = nullptr;
+  for (const ResultSet* set : sets) {
+    for (const Unit& unit : set->units) (unit.emulated ? emulated : real) = set;
+  }
+  if (emulated == nullptr || real == nullptr) return {};
+  if (emulated != real) return mixture(emulated->name, real->name);
+  return Error{ErrorKind::usage,
+               fmt::format("{} holds results of emulated devices, a model's, beside real ones; "
+                           "name one run, STORE:RUN",
+                           emulated->name)};
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// What results hold that a baseline or a history may rest on, and what they hold that it may not.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "measure/store/record.h"
+
+namespace assay {
+
+/// Something measured that does not count.
+struct LeftOut {
+  std::string run;
+  std::string cell;    ///< Cell::id()
+  std::string metric;  ///< empty: all of the cell's
+  std::string reason;
+};
+
+struct Evidence {
+  std::vector<Record> records;               ///< passed, verified and without a fault
+  std::map<std::string, Json> fingerprints;  ///< of these records, by id
+  std::vector<LeftOut> left_out;             ///< the other records
+  std::vector<std::string> problems;         ///< lines that could not be read
+};
+
+/// `operand` as load_result_set() reads it. Of a campaign only complete units count. Error: usage.
+Result<Evidence> load_evidence(const std::string& operand);
+
+}  // namespace assay

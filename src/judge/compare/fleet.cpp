@@ -1,0 +1,209 @@
+#include "judge/compare/fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/json.h"
+#include "judge/compare/emulated.h"
+#include "judge/compare/fleet_nodes.h"
+#include "measure/store/figures.h"
+#include "statistics/multiplicity.h"
+#include "statistics/outliers.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t least_nodes = 4;
+/// What more sound nodes share than this share explains nothing.
+constexpr double common = 0.25;
+
+/// One series over the fleet.
+struct Column {
+  std::vector<std::size_t> nodes;
+  std::vector<double> logs;  ///< of times
+  double median = 0;         ///< of the logs
+};
+
+std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>& problems) {
+  std::vector<Column> columns(fleet.series.size());
+  for (std::size_t node = 0; node < fleet.nodes.size(); ++node) {
+    for (const auto& [series, value] : fleet.nodes[node].values) {
+      const auto log = log_time(value, fleet.series[series].better);
+      if (!log) {
+        problems.push_back(fmt::format("{}: {} is {}, left out", fleet.nodes[node].name,
+                                       fleet.series[series].key.cell, value));
+        continue;
+      }
+      columns[series].nodes.push_back(node);
+      columns[series].logs.push_back(*log);
+    }
+  }
+  for (Column& column : columns) {
+    if (!column.logs.empty()) column.median = median(column.logs);
+  }
+  return columns;
+}
+
+/// Odd cells by node.
+std::map<std::size_t, std::vector<OddCell>> odd_cells(const FleetNodes& fleet,
+                                                      const std::vector<Column>& columns,
+                                                      const FleetRule& rule) {
+  std::vector<double> p;
+  for (const Column& column : columns) {
+    const std::vector<double> of_column = outlier_p(column.logs);
+    p.insert(p.end(), of_column.begin(), of_column.end());
+  }
+  const std::vector<bool> rejected = holm(p, rule.alpha);
+  std::map<std::size_t, std::vector<OddCell>> odd;
+  std::size_t at = 0;
+  for (std::size_t series = 0; series < columns.size(); ++series) {
+    const Column& column = columns[series];
+    const FleetSeries& facts = fleet.series[series];
+    const double sign = facts.better == Better::higher ? -1 : 1;
+    for (std::size_t i = 0; i < column.nodes.size(); ++i, ++at) {
+      const double distance = column.logs[i] - column.median;
+      if (!rejected[at] || std::abs(distance) < std::log1p(rule.margin)) continue;
+      odd[column.nodes[i]].push_back({facts.key, facts.unit, std::exp(sign * column.logs[i]),
+                                      std::exp(sign * column.median), std::exp(distance), p[at]});
+    }
+  }
+  for (auto& [node, cells] : odd) {
+    std::sort(cells.begin(), cells.end(),
+              [](const OddCell& a, const OddCell& b) { return a.slower > b.slower; });
+  }
+  return odd;
+}
+
+/// Cells that more than half of the nodes have.
+std::vector<std::string> missing_cells(std::size_t node, const FleetNodes& fleet,
+                                       const std::vector<Column>& columns) {
+  std::vector<std::string> missing;
+  for (std::size_t series = 0; series < columns.size(); ++series) {
+    const std::vector<std::size_t>& nodes = columns[series].nodes;
+    if (2 * nodes.size() <= fleet.nodes.size()) continue;
+    if (!std::binary_search(nodes.begin(), nodes.end(), node)) {
+      missing.push_back(fleet.series[series].key.cell + " " + fleet.series[series].key.metric);
+    }
+  }
+  return missing;
+}
+
+/// The node nearest to the medians on the whole, of those that are not odd; the number of nodes if
+/// there is none.
+std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& columns,
+                         const std::vector<bool>& sound) {
+  std::vector<double> distance(fleet.nodes.size(), 0);
+  for (const Column& column : columns) {
+    for (std::size_t i = 0; i < column.nodes.size(); ++i) {
+      distance[column.nodes[i]] += std::abs(column.logs[i] - column.median);
+    }
+  }
+  std::size_t best = fleet.nodes.size();
+  for (std::size_t node = 0; node < fleet.nodes.size(); ++node) {
+    if (!sound[node] || fleet.nodes[node].fingerprint.is_null()) continue;
+    if (best == fleet.nodes.size() || distance[node] < distance[best]) best = node;
+  }
+  return best;
+}
+
+/// A difference as text that is equal for equal differences from the typical node.
+std::string key_of(const Difference& difference) {
+  return difference.path + "\n" + difference.b.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Keeps of each odd node's differences from the typical node those that few sound nodes have.
+void explain(const FleetNodes& fleet, const std::vector<bool>& sound, std::size_t typical,
+             const std::map<std::size_t, OddNode*>& odd) {
+  const Json& usual = fleet.nodes[typical].fingerprint;
+  std::map<std::string, std::size_t> shared;
+  std::size_t witnesses = 0;
+  for (std::size_t node = 0; node < fleet.nodes.size(); ++node) {
+    if (!sound[node] || fleet.nodes[node].fingerprint.is_null()) continue;
+    ++witnesses;
+    for (const Difference& difference : diff_fingerprints(usual, fleet.nodes[node].fingerprint)) {
+      ++shared[key_of(difference)];
+    }
+  }
+  for (const auto& [node, entry] : odd) {
+    if (fleet.nodes[node].fingerprint.is_null()) continue;
+    for (Difference& difference : diff_fingerprints(usual, fleet.nodes[node].fingerprint)) {
+      if (difference.likelihood == Likelihood::identity) continue;
+      const auto at = shared.find(key_of(difference));
+      const std::size_t sharing = at == shared.end() ? 0 : at->second;
+      if (static_cast<double>(sharing) > common * static_cast<double>(witnesses)) continue;
+      entry->differences.push_back(std::move(difference));
+    }
+  }
+}
+
+/// Whether the nodes are emulated. Error: usage, if only some are.
+Result<bool> all_emulated(const std::vector<FleetNode>& nodes) {
+  const FleetNode* first = nullptr;
+  for (const FleetNode& node : nodes) {
+    if (!node.problem.empty()) continue;
+    if (first == nullptr) first = &node;
+    if (node.emulated == first->emulated) continue;
+    return mixture(node.emulated ? node.name : first->name,
+                   node.emulated ? first->name : node.name);
+  }
+  return first != nullptr && first->emulated;
+}
+
+}  // namespace
+
+Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
+                          const std::function<void(std::size_t, std::size_t)>& progress) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return Error{ErrorKind::usage, fmt::format("{} is no folder; give one that holds a folder of "
+                                               "results for each node",
+                                               folder.string())};
+  }
+  const FleetNodes read = read_fleet(folder, progress);
+  Fleet fleet;
+  fleet.rule = rule;
+  fleet.series = read.series.size();
+  for (const FleetNode& node : read.nodes) {
+    if (node.problem.empty()) ++fleet.nodes;
+    if (!node.problem.empty()) fleet.problems.push_back(node.name + ": " + node.problem);
+  }
+  if (fleet.nodes < least_nodes) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} holds results of {} nodes; {} are the least that can say what is "
+                             "usual{}",
+                             folder.string(), fleet.nodes, least_nodes,
+                             fleet.problems.empty() ? "" : " (" + fleet.problems.front() + ")")};
+  }
+  fleet.emulated = TRY(all_emulated(read.nodes));
+  const std::vector<Column> columns = columns_of(read, fleet.problems);
+  auto cells = odd_cells(read, columns, rule);
+  std::vector<bool> sound(read.nodes.size(), true);
+  for (std::size_t node = 0; node < read.nodes.size(); ++node) {
+    const FleetNode& facts = read.nodes[node];
+    OddNode odd{facts.name, std::move(cells[node]), facts.faults, {}, {}};
+    if (facts.problem.empty()) odd.missing = missing_cells(node, read, columns);
+    sound[node] = facts.problem.empty() && odd.cells.empty() && odd.faults.empty();
+    if (!facts.problem.empty() || (sound[node] && odd.missing.empty())) continue;
+    fleet.odd.push_back(std::move(odd));
+  }
+  const std::size_t typical = typical_node(read, columns, sound);
+  if (typical < read.nodes.size()) {
+    fleet.typical = read.nodes[typical].name;
+    std::map<std::size_t, OddNode*> by_node;
+    for (OddNode& odd : fleet.odd) {
+      const auto at = std::lower_bound(
+          read.nodes.begin(), read.nodes.end(), odd.name,
+          [](const FleetNode& node, const std::string& name) { return node.name < name; });
+      by_node[static_cast<std::size_t>(at - read.nodes.begin())] = &odd;
+    }
+    explain(read, sound, typical, by_node);
+  }
+  return fleet;
+}
+
+}  // namespace assay

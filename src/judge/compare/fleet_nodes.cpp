@@ -1,0 +1,110 @@
+#include "judge/compare/fleet_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "judge/compare/emulated.h"
+#include "measure/store/store.h"
+#include "measure/store/stored_fingerprint.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Numbers of series, the same for all nodes, whichever thread meets one first.
+class SeriesIndex {
+ public:
+  std::size_t number_of(const Series& series) {
+    const std::lock_guard lock(mutex_);
+    const auto [at, fresh] =
+        numbers_.emplace(series.key.cell + '\n' + series.key.metric, series_.size());
+    if (fresh) series_.push_back({series.key, series.unit, series.better});
+    return at->second;
+  }
+  std::vector<FleetSeries> take() { return std::move(series_); }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<FleetSeries> series_;
+};
+
+double median_of(const std::vector<Point>& points) {
+  std::vector<double> values;
+  for (const Point& point : points) values.push_back(point.value);
+  return median(std::move(values));
+}
+
+Result<ResultSet> read_node(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / "records.jsonl", ignored)) return load_result_set(folder.string());
+  const StoredRecords stored = TRY(read_records(folder, Detail::summary));
+  ResultSet set = result_set_of(stored.records, folder.filename().string());
+  const auto fingerprints = read_stored_fingerprints(folder);
+  if (!set.units.empty()) {
+    const auto at = fingerprints.find(set.units.back().fingerprint);
+    if (at != fingerprints.end()) set.fingerprints.push_back(at->second);
+  }
+  return set;
+}
+
+FleetNode node_of(const fs::path& folder, SeriesIndex& index) {
+  FleetNode node;
+  node.name = folder.filename().string();
+  const auto set = read_node(folder);
+  if (!set.ok()) {
+    node.problem = set.error().message;
+    return node;
+  }
+  if (const Status kind = refuse_mixture({&*set}); !kind.ok()) {
+    node.problem = kind.error().message;
+    return node;
+  }
+  node.emulated = set->emulated();
+  for (const auto& [cell, fault] : set->faults) node.faults.push_back(cell + ": " + fault);
+  for (const Series& series : set->series) {
+    if (set->faults.count(series.key.cell) > 0) continue;
+    node.values.emplace_back(index.number_of(series), median_of(series.points));
+  }
+  std::sort(node.values.begin(), node.values.end());
+  if (!set->fingerprints.empty()) node.fingerprint = set->fingerprints.back();
+  return node;
+}
+
+}  // namespace
+
+FleetNodes read_fleet(const fs::path& folder,
+                      const std::function<void(std::size_t read, std::size_t of)>& progress) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory(error)) folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  FleetNodes fleet;
+  fleet.nodes.resize(folders.size());
+  SeriesIndex index;
+  std::atomic<std::size_t> next = 0, read = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < folders.size(); i = next++) {
+      fleet.nodes[i] = node_of(folders[i], index);
+      const std::size_t done = ++read;
+      if (progress) progress(done, folders.size());
+    }
+  };
+  std::vector<std::jthread> threads;
+  const std::size_t count = std::max(1u, std::thread::hardware_concurrency());
+  for (std::size_t i = 1; i < std::min(count, folders.size()); ++i) threads.emplace_back(work);
+  work();
+  threads.clear();  // joins
+  fleet.series = index.take();
+  return fleet;
+}
+
+}  // namespace assay

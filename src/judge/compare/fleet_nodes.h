@@ -1,0 +1,39 @@
+// A fleet's nodes as they are read: one value per node and series.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/json.h"
+#include "judge/compare/result_set.h"
+
+namespace assay {
+
+struct FleetNode {
+  std::string name;
+  std::vector<std::pair<std::size_t, double>> values;  ///< series and its value, by series
+  std::vector<std::string> faults;
+  Json fingerprint;       ///< null if there is none
+  bool emulated = false;  ///< its values are a model's
+  std::string problem;    ///< why it could not be read; empty: it was
+};
+
+struct FleetSeries {
+  SeriesKey key;
+  std::string unit;
+  Better better = Better::higher;
+};
+
+struct FleetNodes {
+  std::vector<FleetNode> nodes;  ///< by name
+  std::vector<FleetSeries> series;
+};
+
+/// Reads every folder in `folder`, on as many threads as this machine has processors.
+FleetNodes read_fleet(const std::filesystem::path& folder,
+                      const std::function<void(std::size_t read, std::size_t of)>& progress);
+
+}  // namespace assay

@@ -1,0 +1,138 @@
+#include "judge/compare/result_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "measure/sampling/sample.h"
+#include "measure/store/figures.h"
+
+namespace assay {
+namespace {
+
+/// Collects records, whose cells and runs come in any order.
+class Collector {
+ public:
+  explicit Collector(std::string name) { set_.name = std::move(name); }
+
+  void add(const Record& record) {
+    const std::string cell = record.cell.id();
+    if (const auto fault = fault_of(record)) set_.faults.emplace(cell, *fault);
+    if (record.status != RecordStatus::passed) {
+      set_.problems.push_back(fmt::format("run {}: {}: {}: {}", record.run, cell,
+                                          name_of(record.status), record.reason));
+      return;
+    }
+    const std::size_t unit = unit_of_run(record);
+    std::size_t samples = 0, throttled = 0;
+    if (record.samples) {
+      samples = record.samples->samples.size();
+      throttled = static_cast<std::size_t>(
+          std::count_if(record.samples->samples.begin(), record.samples->samples.end(),
+                        [](const Sample& sample) { return sample.throttled; }));
+    }
+    for (const Figure& figure : figures_of(record)) {
+      Series& series = series_of(record, {cell, figure.metric});
+      series.unit = figure.unit;
+      series.better = figure.better;
+      // A roof is a rate: what has none is a latency or another program's number.
+      if (!series.roof && record.value && record.value->quantity != Quantity::latency) {
+        series.roof = record.value->roof;
+      }
+      series.points.push_back(
+          {unit, figure.value, figure.interval95.low, figure.interval95.high, samples, throttled});
+    }
+  }
+
+  ResultSet finish() {
+    order_units();
+    std::sort(set_.series.begin(), set_.series.end(),
+              [](const Series& a, const Series& b) { return a.key < b.key; });
+    return std::move(set_);
+  }
+
+ private:
+  std::size_t unit_of_run(const Record& record) {
+    const auto [at, fresh] = units_.emplace(record.run, set_.units.size());
+    if (fresh) {
+      set_.units.push_back({record.run, record.time, record.fingerprint, record.device.name,
+                            std::nullopt, record.device.emulated});
+    }
+    return at->second;
+  }
+
+  Series& series_of(const Record& record, SeriesKey key) {
+    const auto [at, fresh] = index_.emplace(key.cell + '\n' + key.metric, set_.series.size());
+    if (fresh) {
+      Series series;
+      series.key = std::move(key);
+      series.benchmark = record.cell.benchmark();
+      series.axes = record.cell.values();
+      series.work = amounts_of(record);
+      set_.series.push_back(std::move(series));
+    }
+    return set_.series[at->second];
+  }
+
+  /// Runs may have been appended to the store side by side.
+  void order_units() {
+    std::vector<std::size_t> order(set_.units.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return set_.units[a].time < set_.units[b].time;
+    });
+    std::vector<std::size_t> place(order.size());
+    std::vector<Unit> units;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = i;
+      units.push_back(std::move(set_.units[order[i]]));
+    }
+    set_.units = std::move(units);
+    for (Series& series : set_.series) {
+      for (Point& point : series.points) point.unit = place[point.unit];
+      keep_last_of_each_unit(series);
+    }
+  }
+
+  void keep_last_of_each_unit(Series& series) {
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const Point& a, const Point& b) { return a.unit < b.unit; });
+    std::vector<Point> points;
+    for (const Point& point : series.points) {
+      if (!points.empty() && points.back().unit == point.unit) {
+        set_.problems.push_back(fmt::format("run {}: {} {} is there twice; the last one counts",
+                                            set_.units[point.unit].run, series.key.cell,
+                                            series.key.metric));
+        points.back() = point;
+      } else {
+        points.push_back(point);
+      }
+    }
+    series.points = std::move(points);
+  }
+
+  ResultSet set_;
+  std::unordered_map<std::string, std::size_t> units_, index_;
+};
+
+}  // namespace
+
+const Series* ResultSet::find(const SeriesKey& key) const {
+  const auto at =
+      std::lower_bound(series.begin(), series.end(), key,
+                       [](const Series& entry, const SeriesKey& k) { return entry.key < k; });
+  return at != series.end() && at->key == key ? &*at : nullptr;
+}
+
+bool ResultSet::emulated() const {
+  return std::any_of(units.begin(), units.end(), [](const Unit& unit) { return unit.emulated; });
+}
+
+ResultSet result_set_of(const std::vector<Record>& records, std::string name) {
+  Collector collector(std::move(name));
+  for (const Record& record : records) collector.add(record);
+  return collector.finish();
+}
+
+}  // namespace assay

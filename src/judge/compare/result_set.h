@@ -1,0 +1,75 @@
+// Results as comparing needs them: units (runs), each with a value for every cell and metric. Made
+// from a store, a campaign's environment, or files of other programs.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "judge/compare/validity.h"
+#include "measure/store/record.h"
+
+namespace assay {
+
+/// What is compared: one metric of one cell.
+struct SeriesKey {
+  std::string cell;    ///< Cell::id()
+  std::string metric;  ///< "bandwidth", "busbw", "mean_ttft"
+  auto operator<=>(const SeriesKey&) const = default;
+};
+
+/// One unit's result for one series.
+struct Point {
+  std::size_t unit = 0;      ///< index into ResultSet::units
+  double value = 0;          ///< the median of the unit's samples, or what the program reports
+  double low = 0, high = 0;  ///< 95% interval within the unit; both `value` if unknown
+  std::size_t samples = 0;   ///< 0: unknown
+  std::size_t throttled = 0;
+};
+
+struct Series {
+  SeriesKey key;
+  std::string benchmark;
+  std::vector<std::pair<std::string, std::string>> axes;
+  std::string unit;  ///< "bytes/s", "s", ...
+  Better better = Better::higher;
+  std::optional<Roof> roof;   ///< in `unit`
+  std::vector<Amount> work;   ///< of the first unit
+  std::vector<Point> points;  ///< by unit
+};
+
+struct Unit {
+  std::string run;
+  std::string time;         ///< UTC; empty if unknown
+  std::string fingerprint;  ///< id; empty if unknown
+  std::string device;
+  std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
+  bool emulated = false;            ///< of an emulated device: its values are a model's
+};
+
+struct ResultSet {
+  std::string name;            ///< of the environment, or the path as given
+  bool paired = false;         ///< units have pairs
+  std::vector<Unit> units;     ///< in time order
+  std::vector<Series> series;  ///< sorted by key; those of Better::neither are left out
+  std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
+  std::vector<Json> fingerprints;             ///< of the units, each once
+  std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines
+
+  const Series* find(const SeriesKey& key) const;  ///< null if there is none
+  bool emulated() const;                           ///< whether any unit is
+};
+
+/// Every verified record becomes a point of each of its metrics.
+ResultSet result_set_of(const std::vector<Record>& records, std::string name);
+
+/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
+/// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
+/// null, receives what it was made from, nothing for a baseline. Error: usage, naming the path.
+Result<ResultSet> load_result_set(const std::string& operand,
+                                  std::vector<Record>* records = nullptr);
+
+}  // namespace assay

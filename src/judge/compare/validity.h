@@ -1,0 +1,28 @@
+// What makes a record unfit to be judged, whatever number it shows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/store/record.h"
+
+namespace assay {
+
+/// Why no verdict may rest on this record: it failed, its rate lies above its roofline, requests
+/// failed or were answered with nothing. Empty: none of that. One sentence without the cell.
+std::optional<std::string> fault_of(const Record& record);
+
+/// How much work a record stands for: equal cells must have done equal amounts.
+struct Amount {
+  std::string name;  ///< "bytes", "operations", "total_output_tokens"
+  double value = 0;
+  double tolerance = 0;  ///< relative; 0: exactly
+};
+std::vector<Amount> amounts_of(const Record& record);
+
+/// "B did 1.3 times the total_output_tokens of A"; empty: the amounts agree.
+std::optional<std::string> unequal_work(const std::vector<Amount>& a, const std::vector<Amount>& b);
+
+}  // namespace assay

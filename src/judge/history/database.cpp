@@ -1,0 +1,151 @@
+#include "judge/history/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+Statement& Statement::bind(int parameter, std::string_view text) {
+  sqlite3_bind_text64(statement_.get(), parameter, text.data(), text.size(), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, double number) {
+  sqlite3_bind_double(statement_.get(), parameter, number);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, std::int64_t number) {
+  sqlite3_bind_int64(statement_.get(), parameter, number);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return database_->failure();
+}
+
+Status Statement::run() {
+  while (TRY(step())) {
+  }
+  reset();
+  return {};
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  const int count = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(count));
+}
+
+double Statement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+void Database::Close::operator()(sqlite3* handle) const {
+  sqlite3_close_v2(handle);
+}
+
+Result<Database> Database::open(const fs::path& path, Access access) {
+  std::error_code error;
+  if (access == Access::write) {
+    if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+    if (error) {
+      return Error{ErrorKind::exhausted, fmt::format("cannot create the folder {}: {}",
+                                                     path.parent_path().string(), error.message())};
+    }
+  }
+  // Readers undo what a killed writer left half done; without the right to, SQLite opens to read.
+  const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  Database database(path, handle);
+  if (code != SQLITE_OK) return database.failure();
+  constexpr int patience_ms = 30'000;
+  sqlite3_busy_timeout(handle, patience_ms);
+  // Views and triggers that someone put into the file must not call functions, nor change pages.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  return database;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return failure();
+  return Statement(*this, statement);
+}
+
+Status Database::execute(const char* sql) const {
+  if (sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return failure();
+  return {};
+}
+
+Result<std::int64_t> Database::integer(std::string_view sql) const {
+  Statement statement = TRY(prepare(sql));
+  return TRY(statement.step()) ? statement.integer(0) : 0;
+}
+
+Error Database::failure() const {
+  const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_.get()) & 0xff;
+  const char* words = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_.get());
+  switch (code) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR:  // a table or column that should be there is not
+    case SQLITE_SCHEMA:
+      return {ErrorKind::usage,
+              fmt::format("{} is damaged or no history ({}); move it away and add the stores again",
+                          path_.string(), words)};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorKind::exhausted,
+              fmt::format("{} was in use by another process all the time", path_.string())};
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    default:
+      return {ErrorKind::exhausted,
+              fmt::format("{} cannot be read or written: {}", path_.string(), words)};
+  }
+}
+
+Result<Transaction> Transaction::begin(const Database& database, Database::Access access) {
+  TRY(database.execute(access == Database::Access::write ? "BEGIN IMMEDIATE" : "BEGIN"));
+  return Transaction(database);
+}
+
+Transaction::~Transaction() {
+  // Where the failure undid it already, this fails too, and nothing is lost by that.
+  if (database_ != nullptr) (void)database_->execute("ROLLBACK");
+}
+
+Status Transaction::commit() {
+  TRY(database_->execute("COMMIT"));
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace assay

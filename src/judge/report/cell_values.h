@@ -1,0 +1,35 @@
+// What charts and tables need of one cell: its axes as numbers, its place among others, its value
+// over several runs. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "judge/compare/result_set.h"
+
+namespace assay::report {
+
+/// A value of an axis as a number: "4KiB" 4096, "2.5" 2.5, "4096x4096x4096" 4096. Empty for words,
+/// and for products that are no cubes.
+std::optional<double> axis_number(std::string_view text);
+
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+/// Order of cells for people: axis by axis, numbers by their value, so that 64KiB comes before
+/// 1MiB.
+bool comes_before(const Axes& a, const Axes& b);
+
+/// What several runs say about one cell: the median of their values and an interval around it.
+struct Centre {
+  double median = 0;
+  double low = 0, high = 0;
+  std::size_t runs = 0;
+};
+/// The interval: with 6 runs or more that of the median over runs (95%, order statistics), with 2
+/// to 5 their range, with one its own. Empty without a point.
+std::optional<Centre> centre_of(const Series& series);
+
+}  // namespace assay::report

@@ -1,0 +1,95 @@
+// A report as a document: chapters of tables and charts, from which HTML, Markdown and CSV are
+// written. A chart carries its data as a table, so that the table behind it cannot differ from it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/json.h"
+#include "judge/compare/verdict.h"
+#include "measure/store/record.h"
+
+namespace assay::report {
+
+enum class ColumnKind {
+  text,
+  verdict,   ///< name_of(Verdict)
+  number,    ///< in `unit`, read in multiples of `factor` called `shown_unit`
+  measured,  ///< in the unit that the row's field of kind `unit` names
+  unit,      ///< for programs: people read it with the number
+  count,
+  size,    ///< bytes, read as 4KiB, 1GiB
+  change,  ///< a relative change: 0.018 is read as +1.80%
+  share,   ///< 0.943 is read as 94.3%
+};
+
+struct Column {
+  std::string key;    ///< for programs: "median_a"
+  std::string title;  ///< for people: "container"
+  ColumnKind kind = ColumnKind::text;
+  std::string unit = {};  ///< of the numbers as stored: "bytes/s"
+  double factor = 1;
+  std::string shown_unit = {};
+};
+
+/// Nothing, a number in the column's unit, or text.
+using Field = std::variant<std::monostate, double, std::string>;
+
+struct Table {
+  std::string id;  ///< unique in the document, letters, digits and hyphens
+  std::string caption;
+  std::vector<Column> columns;
+  std::vector<std::vector<Field>> rows;  ///< each as long as `columns`
+  bool raw = false;  ///< a data dump: folded away in HTML, counted only in Markdown
+};
+
+enum class ChartKind {
+  curve,     ///< value over a numeric axis
+  bars,      ///< value by category
+  ratio,     ///< B over A by cell, with the margin
+  latency,   ///< latency over throughput, one point a load
+  timeline,  ///< readings over time
+  heat,      ///< value by source and destination
+};
+/// "curve", "bars", ...: what page/charts.js knows them by.
+std::string_view name_of(ChartKind kind);
+
+struct Chart {
+  ChartKind kind = ChartKind::curve;
+  std::string title;
+  std::string summary;  ///< the key numbers in words, for those who do not see the chart
+  Json settings;        ///< axes, rooflines, marks: see page/charts.js
+  Table table;
+};
+
+using Block = std::variant<Table, Chart>;
+
+struct Chapter {
+  std::string id;
+  std::string heading;
+  std::string short_heading;  ///< for the navigation: one or two words
+  std::vector<std::string> paragraphs = {};
+  std::vector<Block> blocks = {};
+};
+
+/// A figure of the summary, "12 of 12" over "cells equal".
+struct Tile {
+  std::string figure;
+  std::string label;
+};
+
+struct Document {
+  std::string title;
+  std::string headline;                   ///< the result in one sentence
+  std::optional<Verdict> verdict;         ///< of the headline; empty: nothing was compared
+  std::string reason;                     ///< of the verdict
+  std::vector<std::string> environments;  ///< names, in the order of their colours
+  std::vector<Tile> tiles;
+  std::vector<std::string> warnings;
+  std::vector<Chapter> chapters;
+  std::string made_by;  ///< program, version and time
+};
+
+}  // namespace assay::report

@@ -1,0 +1,32 @@
+// What a report is made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "judge/compare/comparison.h"
+#include "judge/compare/result_set.h"
+#include "measure/store/record.h"
+
+namespace assay::report {
+
+/// One environment: its results, and the records behind them where they are assay's own. Telemetry
+/// and how it was measured come from the records; without them those chapters say so.
+struct Environment {
+  ResultSet results;
+  std::vector<Record> records;
+};
+
+struct ReportInput {
+  std::string title;                      ///< empty: made from the environments' names
+  std::vector<Environment> environments;  ///< one or more
+  std::vector<Comparison> comparisons;    ///< of pairs of them
+  Json study;                             ///< a partition study's conclusions; null: none
+  std::string time;                       ///< when the report is made, UTC
+};
+
+/// Of more no chart can tell the lines apart: six colours, each with several dashes and marks.
+constexpr std::size_t most_environments = 16;
+
+}  // namespace assay::report

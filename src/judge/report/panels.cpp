@@ -1,0 +1,273 @@
+#include "judge/report/panels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/json.h"
+#include "judge/report/metric_choice.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t least_on_axis = 3;  // fewer make no curve
+constexpr std::size_t most_lines = 6;     // colours that can be told apart
+constexpr std::size_t most_categories = 30;
+
+/// Axes a reader expects along the bottom, the most usual first.
+constexpr std::array<std::string_view, 10> main_axes = {
+    "size",  "bytes", "max_concurrency", "concurrency", "request_rate",
+    "shape", "batch", "batch_size",      "n",           "launches"};
+
+struct Entry {
+  std::size_t environment;
+  const Series* series;
+};
+
+std::string_view value_of(const Axes& axes, std::string_view name) {
+  for (const auto& [axis, value] : axes) {
+    if (axis == name) return value;
+  }
+  return {};
+}
+
+struct AxisValues {
+  std::string name;
+  std::vector<std::string> values;  ///< the different ones
+  bool varies() const { return values.size() > 1; }
+};
+
+std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
+  std::vector<AxisValues> axes;
+  for (const Entry& entry : entries) {
+    for (const auto& [name, value] : entry.series->axes) {
+      auto at = std::find_if(axes.begin(), axes.end(), [&wanted = name](const AxisValues& axis) {
+        return axis.name == wanted;
+      });
+      if (at == axes.end()) at = axes.insert(axes.end(), {name, {}});
+      if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
+        at->values.push_back(value);
+      }
+    }
+  }
+  return axes;
+}
+
+/// "inf", a request rate without limit, has no place on an axis and does not spoil it.
+bool is_numeric(const AxisValues& axis) {
+  std::size_t numbers = 0;
+  for (const std::string& value : axis.values) {
+    if (axis_number(value)) {
+      ++numbers;
+    } else if (value != "inf") {
+      return false;
+    }
+  }
+  return numbers >= least_on_axis;
+}
+
+const AxisValues* main_axis(const std::vector<const AxisValues*>& axes) {
+  for (const std::string_view name : main_axes) {
+    for (const AxisValues* axis : axes) {
+      if (axis->name == name && is_numeric(*axis)) return axis;
+    }
+  }
+  for (const AxisValues* axis : axes) {
+    if (is_numeric(*axis)) return axis;
+  }
+  return nullptr;
+}
+
+/// How one group of series is laid out on panels.
+struct Layout {
+  const AxisValues* x = nullptr;
+  bool links = false;
+  std::vector<std::string> line_axes, facet_axes;
+  std::string constants;
+};
+
+std::string joined(const Axes& axes, const std::vector<std::string>& names, bool bare) {
+  std::string text;
+  for (const std::string& name : names) {
+    const std::string_view value = value_of(axes, name);
+    if (value.empty()) continue;
+    if (!text.empty()) text += ' ';
+    text += bare ? std::string(value) : fmt::format("{}={}", name, value);
+  }
+  return text;
+}
+
+Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments) {
+  Layout layout;
+  Axes all;
+  for (const AxisValues& axis : axes) all.emplace_back(axis.name, axis.values.front());
+  const auto ends = link_axes(all);
+  std::vector<const AxisValues*> free;
+  for (const AxisValues& axis : axes) {
+    const bool is_end = ends && (axis.name == ends->first || axis.name == ends->second);
+    if (is_end) {
+      layout.links = layout.links || axis.varies();
+    } else if (axis.varies()) {
+      free.push_back(&axis);
+    } else {
+      layout.constants += fmt::format("{}{}={}", layout.constants.empty() ? "" : " ", axis.name,
+                                      axis.values.front());
+    }
+  }
+  layout.x = main_axis(free);
+  std::erase(free, layout.x);
+  // How many requests make a point of load usually follows from the load: no axis of its own.
+  if (layout.x != nullptr) {
+    std::erase_if(free, [](const AxisValues* axis) { return axis->name == run_length_axis; });
+  }
+  if (layout.links) {
+    layout.line_axes = {ends->first, ends->second};
+  } else if (layout.x != nullptr && !several_environments) {
+    const AxisValues* lines = nullptr;
+    for (const AxisValues* axis : free) {
+      if (axis->values.size() > most_lines) continue;
+      if (lines == nullptr || axis->values.size() > lines->values.size()) lines = axis;
+    }
+    if (lines != nullptr) layout.line_axes = {lines->name};
+    std::erase(free, lines);
+  } else if (layout.x == nullptr) {
+    // All that varies is a category; of too many, the first axis splits them into panels.
+    std::size_t categories = 1;
+    for (const AxisValues* axis : free) categories *= axis->values.size();
+    const bool split = categories > most_categories && free.size() > 1;
+    for (const AxisValues* axis : free) {
+      if (!split || axis != free.front()) layout.line_axes.push_back(axis->name);
+    }
+    free.resize(split ? 1 : 0);
+  }
+  for (const AxisValues* axis : free) layout.facet_axes.push_back(axis->name);
+  return layout;
+}
+
+/// Series without a place on the main axis are left to the tables.
+std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
+  const Series& series = *entry.series;
+  const auto centre = centre_of(series);
+  if (!centre) return std::nullopt;
+  Mark mark;
+  mark.environment = entry.environment;
+  mark.centre = *centre;
+  mark.roof = series.roof;
+  mark.axes = series.axes;
+  const bool bare = layout.line_axes.size() == 1;
+  mark.line = joined(series.axes, layout.line_axes, bare);
+  if (layout.links) {
+    mark.line = fmt::format("{} \u2192 {}", value_of(series.axes, layout.line_axes[0]),
+                            value_of(series.axes, layout.line_axes[1]));
+  }
+  mark.label = mark.line;
+  if (layout.x != nullptr) {
+    mark.label = value_of(series.axes, layout.x->name);
+    const auto x = axis_number(mark.label);
+    if (!x) return std::nullopt;
+    mark.x = *x;
+  }
+  return mark;
+}
+
+/// Categories are told apart by the axes that vary among them; what does not is said once.
+void name_categories(Panel& panel, const Layout& layout) {
+  std::vector<std::string> varying;
+  for (const std::string& name : layout.line_axes) {
+    const std::string_view first = value_of(panel.marks.front().axes, name);
+    const bool varies = std::any_of(panel.marks.begin(), panel.marks.end(), [&](const Mark& mark) {
+      return value_of(mark.axes, name) != first;
+    });
+    if (varies) {
+      varying.push_back(name);
+    } else if (!first.empty()) {
+      panel.constants += fmt::format("{}{}={}", panel.constants.empty() ? "" : " ", name, first);
+    }
+  }
+  if (varying.empty() || panel.lines_are_links) return;
+  // A word speaks for itself, a number needs its axis.
+  const bool bare =
+      varying.size() == 1 && !axis_number(value_of(panel.marks.front().axes, varying.front()));
+  for (Mark& mark : panel.marks) {
+    mark.line = joined(mark.axes, varying, bare);
+    mark.label = mark.line;
+  }
+}
+
+std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool several_environments) {
+  const std::vector<AxisValues> axes = axis_values(entries);
+  const Layout layout = layout_of(axes, several_environments);
+  std::vector<Panel> panels;
+  for (const Entry& entry : entries) {
+    auto mark = mark_of(entry, layout);
+    if (!mark) continue;
+    const std::string facet = joined(entry.series->axes, layout.facet_axes, false);
+    auto at = std::find_if(panels.begin(), panels.end(),
+                           [&](const Panel& panel) { return panel.facet == facet; });
+    if (at == panels.end()) {
+      Panel panel;
+      panel.benchmark = entry.series->benchmark;
+      panel.metric = entry.series->key.metric;
+      panel.unit = entry.series->unit;
+      panel.better = entry.series->better;
+      panel.facet = facet;
+      panel.constants = layout.constants;
+      panel.lines_are_links = layout.links;
+      if (layout.x != nullptr) {
+        panel.x_axis = layout.x->name;
+        panel.x_is_size = panel.x_axis == "size" || panel.x_axis == "bytes";
+      }
+      at = panels.insert(panels.end(), std::move(panel));
+    }
+    at->marks.push_back(std::move(*mark));
+  }
+  for (Panel& panel : panels) {
+    if (panel.x_axis.empty()) name_categories(panel, layout);
+    std::stable_sort(panel.marks.begin(), panel.marks.end(), [&](const Mark& a, const Mark& b) {
+      if (a.environment != b.environment) return a.environment < b.environment;
+      if (panel.x_axis.empty()) return comes_before(a.axes, b.axes);
+      return std::tie(a.line, a.x) < std::tie(b.line, b.x);
+    });
+  }
+  return panels;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names = {
+      {{"from", "to"}, {"src", "dst"}, {"source", "destination"}, {"row", "column"}}};
+  for (const auto& [from, to] : names) {
+    if (!value_of(axes, from).empty() && !value_of(axes, to).empty()) {
+      return std::pair(std::string(from), std::string(to));
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Panel> panels_of(const std::vector<Environment>& environments) {
+  using Group = std::tuple<std::string, std::string, std::string>;  // benchmark, metric, unit
+  std::map<Group, std::vector<Entry>> groups;
+  std::map<std::string, std::set<std::string>> metrics;
+  for (std::size_t i = 0; i < environments.size(); ++i) {
+    for (const Series& series : environments[i].results.series) {
+      groups[{series.benchmark, series.key.metric, series.unit}].push_back({i, &series});
+      metrics[series.benchmark].insert(series.key.metric);
+    }
+  }
+  std::vector<Panel> panels;
+  for (const auto& [group, entries] : groups) {
+    const auto& [benchmark, metric, unit] = group;
+    if (!is_shown(metric, metrics[benchmark])) continue;
+    for (Panel& panel : panels_of_group(entries, environments.size() > 1)) {
+      panels.push_back(std::move(panel));
+    }
+  }
+  return panels;
+}
+
+}  // namespace assay::report

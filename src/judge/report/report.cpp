@@ -1,0 +1,318 @@
+#include "judge/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/version.h"
+#include "judge/compare/emulated.h"
+#include "judge/report/charts.h"
+#include "judge/report/display.h"
+#include "judge/report/panels.h"
+#include "judge/report/partitions.h"
+#include "judge/report/tables.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t most_warnings = 20;
+
+std::vector<std::string> names_of(const std::vector<Environment>& environments) {
+  std::vector<std::string> names;
+  for (const Environment& environment : environments) names.push_back(environment.results.name);
+  return names;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2g}%", 100 * std::abs(share));
+}
+
+/// "1.8% [1.2%, 2.3%] longer": what B's time is to A's, over all cells.
+std::string effect_text(const Summation& all) {
+  std::string text = fmt::format("{} {} time on the geometric mean over cells",
+                                 percent(all.ratio - 1), all.ratio >= 1 ? "more" : "less");
+  if (all.ratio95) {
+    text += fmt::format(" (95% interval {:+.2f}% to {:+.2f}%)", 100 * (all.ratio95->low - 1),
+                        100 * (all.ratio95->high - 1));
+  }
+  return text;
+}
+
+std::string ruling_of(const Comparison& comparison) {
+  const std::string& a = comparison.name_a;
+  const std::string& b = comparison.name_b;
+  const Summation& all = comparison.all;
+  switch (all.judgement.verdict) {
+    case Verdict::equal:
+      return fmt::format("{} is as fast as {}: {}.", b, a, all.judgement.reason);
+    case Verdict::slower:
+    case Verdict::faster:
+      return fmt::format("{} is {} than {}: {}.", b,
+                         all.judgement.verdict == Verdict::slower ? "slower" : "faster", a,
+                         all.judgement.reason);
+    case Verdict::shifted:
+      return fmt::format("{} differs from {}: {}.", b, a, all.judgement.reason);
+    case Verdict::invalid:
+      return fmt::format("No verdict on {} against {}: {}.", b, a, all.judgement.reason);
+    default:
+      return fmt::format("Whether {} is as fast as {} stays open: {}.", b, a, all.judgement.reason);
+  }
+}
+
+std::string headline_of(const Comparison& comparison) {
+  return std::string(comparison.emulated ? of_a_model : "") + ruling_of(comparison);
+}
+
+void summarize_comparison(const Comparison& comparison, Document& document) {
+  document.headline = headline_of(comparison);
+  document.verdict = comparison.all.judgement.verdict;
+  const auto count = [&](Verdict verdict) {
+    return comparison.all.counts[static_cast<std::size_t>(verdict)];
+  };
+  // Where cells are INVALID no mean over all of them stands for anything.
+  const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
+  if (judged) {
+    document.reason = fmt::format("{} takes {}.", comparison.name_b, effect_text(comparison.all));
+  }
+  for (std::size_t i = 0; i < verdict_count; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    if (count(verdict) == 0) continue;
+    document.tiles.push_back({fmt::format("{} of {}", count(verdict), comparison.cells.size()),
+                              fmt::format("cells {}", name_of(verdict))});
+  }
+  if (judged) {
+    document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (comparison.all.ratio - 1)),
+                              "time of B against A, geometric mean"});
+  }
+  document.tiles.push_back({fmt::format("{} + {}", comparison.units_a, comparison.units_b),
+                            comparison.paired ? "runs, paired" : "runs, not paired"});
+  const auto likely = std::count_if(
+      comparison.environment.begin(), comparison.environment.end(),
+      [](const Difference& difference) { return difference.likelihood == Likelihood::high; });
+  if (!comparison.environment.empty()) {
+    document.tiles.push_back({fmt::format("{}", likely), "likely causes in the environments"});
+  }
+}
+
+void summarize_alone(const std::vector<Environment>& environments, Document& document) {
+  std::size_t series = 0, faults = 0;
+  std::set<std::string> benchmarks;
+  for (const Environment& environment : environments) {
+    series += environment.results.series.size();
+    faults += environment.results.faults.size();
+    for (const Series& one : environment.results.series) benchmarks.insert(one.benchmark);
+  }
+  const ResultSet& first = environments.front().results;
+  document.headline = fmt::format("{}: {} of {}, {}.", first.name, counted(series, "result"),
+                                  counted(benchmarks.size(), "benchmark"),
+                                  faults == 0 ? std::string("none of them doubtful")
+                                              : counted(faults, "cell") + " not to be trusted");
+  document.tiles = {{fmt::format("{}", series), "results"},
+                    {fmt::format("{}", first.units.size()), "runs"},
+                    {fmt::format("{}", faults), "cells not to be trusted"}};
+}
+
+std::string suffix(std::size_t index, std::size_t count) {
+  return count > 1 ? fmt::format("-{}", index + 1) : std::string();
+}
+
+void add_comparisons(const ReportInput& input, Document& document) {
+  Chapter cells{"cells", "Verdict for every cell", "Verdicts"};
+  cells.paragraphs = {
+      "B against A is the change of the metric itself; its interval holds with 95% confidence. "
+      "Detectable is the smallest change of time that this many runs would find four times in "
+      "five; pairs that depend on their neighbours count by half. After correction says which "
+      "verdicts stand when all cells are judged at once."};
+  Chapter ratios{"ratios", "How far apart", "Ratios"};
+  ratios.paragraphs = {
+      "Each dot is B over A with its 95% interval; the shaded band is the margin within which a "
+      "difference does not matter."};
+  Chapter causes{"environment", "What differs between the environments", "Environments"};
+  causes.paragraphs = {
+      "From the fingerprints taken with the results, the likeliest cause first. \"identity\" only "
+      "tells machines apart."};
+  for (std::size_t i = 0; i < input.comparisons.size(); ++i) {
+    const Comparison& comparison = input.comparisons[i];
+    Table table = verdict_table(comparison);
+    table.id = "cells-table" + suffix(i, input.comparisons.size());
+    cells.blocks.emplace_back(std::move(table));
+    for (Chart& chart : ratio_charts(comparison)) ratios.blocks.emplace_back(std::move(chart));
+    if (comparison.environment.empty()) continue;
+    Table differences = difference_table(comparison);
+    differences.id = "differences" + suffix(i, input.comparisons.size());
+    causes.blocks.emplace_back(std::move(differences));
+  }
+  document.chapters.push_back(std::move(cells));
+  if (!ratios.blocks.empty()) document.chapters.push_back(std::move(ratios));
+  if (causes.blocks.empty()) {
+    causes.paragraphs = {"No difference was found, or the results carry no fingerprints."};
+  }
+  document.chapters.push_back(std::move(causes));
+}
+
+void add_curves(const ReportInput& input, Document& document) {
+  const std::vector<std::string> names = names_of(input.environments);
+  Chapter chapter{"curves", "Results by benchmark", "Benchmarks"};
+  chapter.paragraphs = {
+      "Bands and whiskers: with 6 runs or more the 95% interval of the median over runs, with 2 to "
+      "5 their range, with one the interval within the run. A ring marks the point from which a "
+      "curve stays at 90% of its best or above; the dashed line is the roofline."};
+  for (const Panel& panel : panels_of(input.environments)) {
+    if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
+  }
+  std::vector<Chart> latency = latency_charts(input.environments);
+  if (!latency.empty()) {
+    Chapter serving{"serving", "Latency against throughput", "Serving"};
+    serving.paragraphs = {"Each point is one load, each line one environment as its load grows."};
+    for (Chart& chart : latency) serving.blocks.emplace_back(std::move(chart));
+    document.chapters.push_back(std::move(serving));
+  }
+  std::vector<Chart> heat = heat_charts(input.environments);
+  if (!heat.empty()) {
+    Chapter links{"links", "Links between devices", "Links"};
+    for (Chart& chart : heat) links.blocks.emplace_back(std::move(chart));
+    document.chapters.push_back(std::move(links));
+  }
+  if (!chapter.blocks.empty()) document.chapters.push_back(std::move(chapter));
+}
+
+void add_telemetry(const ReportInput& input, Document& document) {
+  Chapter chapter{"telemetry", "Clocks, power and heat while measuring", "Telemetry"};
+  chapter.paragraphs = {"Of each environment's last run, its cells one after the other."};
+  for (const Environment& environment : input.environments) {
+    for (Chart& chart : telemetry_charts(environment)) {
+      chapter.blocks.emplace_back(std::move(chart));
+    }
+  }
+  if (!chapter.blocks.empty()) document.chapters.push_back(std::move(chapter));
+}
+
+void add_method(const ReportInput& input, Document& document) {
+  Chapter chapter{"method", "How it was measured", "Method"};
+  chapter.paragraphs = {
+      "A run is one process; its value for a cell is the median of its samples, and runs, not "
+      "samples, are what environments are compared by. No sample is dropped: throttled ones are "
+      "counted and kept. A cell has a value only if its result was verified in the same run."};
+  for (const Comparison& comparison : input.comparisons) {
+    chapter.paragraphs.push_back(fmt::format(
+        "{} against {}: {} of logarithms of times, margin {:.2g}%, {:.2g}% chance of a false "
+        "verdict a cell, at least {} independent values. EQUAL needs mean and median both proven "
+        "inside the margin; differences over all cells are corrected after Holm.",
+        comparison.name_b, comparison.name_a,
+        comparison.paired ? "paired differences" : "unpaired differences (Welch)",
+        100 * comparison.rule.margin, 100 * comparison.rule.alpha, least_units));
+  }
+  Table method = method_table(input.environments);
+  method.id = "method-table";
+  chapter.blocks.emplace_back(std::move(method));
+  for (std::size_t i = 0; i < input.environments.size(); ++i) {
+    Table facts = fact_table(input.environments[i].results);
+    if (facts.rows.empty()) continue;
+    facts.id = fmt::format("facts-{}", i + 1);
+    chapter.blocks.emplace_back(std::move(facts));
+  }
+  document.chapters.push_back(std::move(chapter));
+  Chapter values{"values", "Every run's value", "Every run"};
+  Table runs = runs_table(input.environments);
+  runs.id = "runs";
+  values.blocks.emplace_back(std::move(runs));
+  document.chapters.push_back(std::move(values));
+}
+
+void add_warnings(const ReportInput& input, Document& document) {
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& warning) {
+    if (seen.insert(warning).second) document.warnings.push_back(warning);
+  };
+  for (const Environment& environment : input.environments) {
+    if (!environment.results.emulated()) continue;
+    add(
+        fmt::format("{} is of an emulated device: every time and rate of it is a model's, nothing "
+                    "was measured.",
+                    environment.results.name));
+  }
+  for (const Comparison& comparison : input.comparisons) {
+    if (!comparison.paired) {
+      add(
+          fmt::format("{} and {} were not measured in turns: a drift between them cannot be told "
+                      "from a difference, and nothing can be EQUAL.",
+                      comparison.name_a, comparison.name_b));
+    }
+    for (const std::string& problem : comparison.problems) add(problem);
+  }
+  for (const Environment& environment : input.environments) {
+    const ResultSet& set = environment.results;
+    for (const auto& [cell, fault] : set.faults) {
+      add(fmt::format("{}: {}: {}", set.name, cell, fault));
+    }
+    if (!input.comparisons.empty()) continue;  // they list these already
+    for (const std::string& problem : set.problems) {
+      add(fmt::format("{}: {}", set.name, problem));
+    }
+  }
+  if (document.warnings.size() > most_warnings) {
+    const std::size_t more = document.warnings.size() - most_warnings;
+    document.warnings.resize(most_warnings);
+    document.warnings.push_back(
+        fmt::format("And {}: `assay compare --json` lists them all.", counted(more, "more note")));
+  }
+}
+
+/// Charts and their tables get ids to be referred to by.
+void number_charts(Document& document) {
+  std::size_t number = 0;
+  for (Chapter& chapter : document.chapters) {
+    for (Block& block : chapter.blocks) {
+      if (auto* chart = std::get_if<Chart>(&block)) {
+        chart->table.id = fmt::format("chart-{}", ++number);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Document make_document(const ReportInput& input) {
+  Document document;
+  document.environments = names_of(input.environments);
+  document.title = input.title;
+  if (document.title.empty()) {
+    for (const std::string& name : document.environments) {
+      document.title += (document.title.empty() ? "" : " and ") + name;
+    }
+  }
+  document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
+  if (input.comparisons.empty()) {
+    summarize_alone(input.environments, document);
+    Chapter results{"cells", "Results", "Results"};
+    Table table = results_table(input.environments);
+    table.id = "cells-table";
+    results.blocks.emplace_back(std::move(table));
+    add_warnings(input, document);
+    add_curves(input, document);
+    document.chapters.push_back(std::move(results));
+  } else {
+    summarize_comparison(input.comparisons.front(), document);
+    for (std::size_t i = 1; i < input.comparisons.size(); ++i) {
+      document.headline += " " + headline_of(input.comparisons[i]);
+      document.verdict.reset();  // no one verdict for several comparisons
+      document.tiles.clear();
+      document.reason.clear();
+    }
+    add_warnings(input, document);
+    add_comparisons(input, document);
+    add_curves(input, document);
+  }
+  if (auto partitions = partitions_chapter(input)) {
+    // Right behind the cells: it is what the study was made for.
+    document.chapters.insert(document.chapters.begin() + 1, std::move(*partitions));
+  }
+  add_telemetry(input, document);
+  add_method(input, document);
+  number_charts(document);
+  return document;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,198 @@
+#include "judge/report/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/report/display.h"
+#include "judge/report/panels.h"
+
+namespace assay::report {
+namespace {
+
+/// Nothing for what is unknown or has no bound.
+Field finite(double value) {
+  return std::isfinite(value) ? Field(value) : Field();
+}
+
+/// "quiet, +0.1%": what A measured twice shows.
+std::string control_text(const CellComparison& cell) {
+  std::string text(name_of(cell.control_state));
+  if (cell.control && cell.control->n > 0) {
+    text += fmt::format(", {:+.2f}%", 100 * std::expm1(cell.control->mean));
+  }
+  return text;
+}
+
+std::string corrected_text(const CellComparison& cell) {
+  if (cell.differs_corrected) return "different";
+  return cell.equal_corrected ? "equal" : "";
+}
+
+/// What a reader must act upon comes first.
+int urgency(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::invalid:
+      return 0;
+    case Verdict::slower:
+      return 1;
+    case Verdict::faster:
+      return 2;
+    case Verdict::shifted:
+      return 3;
+    case Verdict::unstable:
+      return 4;
+    case Verdict::inconclusive:
+      return 5;
+    case Verdict::equal:
+      break;
+  }
+  return 6;
+}
+
+/// By benchmark, metric and axes.
+std::vector<const Series*> in_order(const ResultSet& set) {
+  std::vector<const Series*> series;
+  for (const Series& one : set.series) series.push_back(&one);
+  std::stable_sort(series.begin(), series.end(), [](const Series* a, const Series* b) {
+    if (a->benchmark != b->benchmark) return a->benchmark < b->benchmark;
+    if (a->key.metric != b->key.metric) return a->key.metric < b->key.metric;
+    return comes_before(a->axes, b->axes);
+  });
+  return series;
+}
+
+}  // namespace
+
+Table verdict_table(const Comparison& comparison) {
+  Table table;
+  table.caption = fmt::format("Cells: {} (B) against {} (A)", comparison.name_b, comparison.name_a);
+  table.columns = {
+      {"verdict", "verdict", ColumnKind::verdict},
+      {"cell", "cell"},
+      {"metric", "metric"},
+      {"unit", "unit", ColumnKind::unit},
+      {"change", "B against A", ColumnKind::change, "1"},
+      {"change_low", "95% low", ColumnKind::change, "1"},
+      {"change_high", "95% high", ColumnKind::change, "1"},
+      {"median_a", "A: " + comparison.name_a, ColumnKind::measured},
+      {"median_b", "B: " + comparison.name_b, ColumnKind::measured},
+      {"pairs", comparison.paired ? "pairs" : "runs", ColumnKind::count},
+      {"n", "independent", ColumnKind::count},
+      {"detectable", "detectable", ColumnKind::share, "1"},
+      {"control", "control"},
+      {"corrected", "after correction"},
+      {"reason", "reason"},
+      {"code", "code"},
+  };
+  std::vector<const CellComparison*> cells;
+  for (const CellComparison& cell : comparison.cells) cells.push_back(&cell);
+  std::stable_sort(cells.begin(), cells.end(), [](const auto* a, const auto* b) {
+    const int first = urgency(a->judgement.verdict), second = urgency(b->judgement.verdict);
+    if (first != second) return first < second;
+    if (a->benchmark != b->benchmark) return a->benchmark < b->benchmark;
+    if (a->key.metric != b->key.metric) return a->key.metric < b->key.metric;
+    return comes_before(a->axes, b->axes);
+  });
+  for (const CellComparison* pointer : cells) {
+    const CellComparison& cell = *pointer;
+    const bool compared = cell.effect.n > 0;
+    const bool bounded = compared && std::isfinite(cell.ratio95.high) && cell.ratio95.low > 0;
+    table.rows.push_back(
+        {std::string(name_of(cell.judgement.verdict)), cell.key.cell, cell.key.metric, cell.unit,
+         compared ? finite(cell.ratio - 1) : Field(),
+         bounded ? finite(cell.ratio95.low - 1) : Field(),
+         bounded ? finite(cell.ratio95.high - 1) : Field(),
+         cell.a.empty() ? Field() : finite(cell.median_a),
+         cell.b.empty() ? Field() : finite(cell.median_b),
+         compared ? Field(static_cast<double>(cell.effect.pairs)) : Field(),
+         compared ? Field(static_cast<double>(cell.effect.n)) : Field(),
+         cell.effect.detectable > 0 ? finite(std::expm1(cell.effect.detectable)) : Field(),
+         control_text(cell), corrected_text(cell), cell.judgement.reason, cell.judgement.code});
+  }
+  return table;
+}
+
+Table results_table(const std::vector<Environment>& environments) {
+  Table table;
+  table.caption = "Results";
+  table.columns = {
+      {"environment", "environment"},
+      {"cell", "cell"},
+      {"metric", "metric"},
+      {"unit", "unit", ColumnKind::unit},
+      {"median", "median", ColumnKind::measured},
+      {"low", "low", ColumnKind::measured},
+      {"high", "high", ColumnKind::measured},
+      {"runs", "runs", ColumnKind::count},
+      {"share", "share of roofline", ColumnKind::share, "1"},
+      {"roofline", "roofline"},
+      {"fault", "not to be trusted, because"},
+  };
+  for (const Environment& environment : environments) {
+    const ResultSet& set = environment.results;
+    for (const Series* pointer : in_order(set)) {
+      const Series& series = *pointer;
+      const auto centre = centre_of(series);
+      const auto fault = set.faults.find(series.key.cell);
+      const bool roofed = centre && series.roof && series.roof->rate > 0;
+      // One run of a program that reports no interval has none.
+      const bool spread = centre && (centre->runs > 1 || centre->low != centre->high);
+      const double share = roofed ? centre->median / series.roof->rate : 0;
+      table.rows.push_back(
+          {set.name, series.key.cell, series.key.metric, series.unit,
+           centre ? Field(centre->median) : Field(), spread ? Field(centre->low) : Field(),
+           spread ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
+           roofed ? Field(share) : Field(), roofed ? Field(series.roof->source) : Field(),
+           fault == set.faults.end() ? Field() : Field(fault->second)});
+    }
+    for (const auto& [cell, fault] : set.faults) {
+      const bool shown =
+          std::any_of(set.series.begin(), set.series.end(),
+                      [&wanted = cell](const auto& s) { return s.key.cell == wanted; });
+      if (shown) continue;
+      table.rows.push_back({set.name, cell, std::string(), std::string(), Field(), Field(), Field(),
+                            0.0, Field(), Field(), fault});
+    }
+  }
+  return table;
+}
+
+Table runs_table(const std::vector<Environment>& environments) {
+  Table table;
+  table.caption = "Every run's value";
+  table.raw = true;
+  table.columns = {
+      {"environment", "environment"},
+      {"cell", "cell"},
+      {"metric", "metric"},
+      {"unit", "unit", ColumnKind::unit},
+      {"run", "run"},
+      {"pair", "pair", ColumnKind::count},
+      {"value", "value", ColumnKind::measured},
+      {"low", "low", ColumnKind::measured},
+      {"high", "high", ColumnKind::measured},
+      {"samples", "samples", ColumnKind::count},
+      {"throttled", "throttled samples", ColumnKind::count},
+  };
+  for (const Environment& environment : environments) {
+    const ResultSet& set = environment.results;
+    for (const Series* pointer : in_order(set)) {
+      const Series& series = *pointer;
+      for (const Point& point : series.points) {
+        const Unit* unit = point.unit < set.units.size() ? &set.units[point.unit] : nullptr;
+        table.rows.push_back(
+            {set.name, series.key.cell, series.key.metric, series.unit,
+             unit != nullptr ? Field(unit->run) : Field(),
+             unit != nullptr && unit->pair ? Field(static_cast<double>(*unit->pair)) : Field(),
+             finite(point.value), finite(point.low), finite(point.high),
+             point.samples > 0 ? Field(static_cast<double>(point.samples)) : Field(),
+             static_cast<double>(point.throttled)});
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,48 @@
+#include "machine/doctor/gpu_model.h"
+#include "machine/doctor/variable_advice.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* name = "TORCH_BLAS_PREFER_HIPBLASLT";
+
+constexpr Advice advice = {
+    .wanted = "TORCH_BLAS_PREFER_HIPBLASLT=1",
+    .why =
+        "PyTorch then takes hipBLASLt's matrix products instead of rocBLAS's, which are faster "
+        "on Instinct for most shapes",
+    .source =
+        "ROCm docs, workload optimization: Performance environment variables; PyTorch, "
+        "CUDAHooks.cpp: getHipblasltPreferredArchs",
+    .mend = "export TORCH_BLAS_PREFER_HIPBLASLT=1"};
+
+/// From these on, the PyTorch releases made for ROCm prefer hipBLASLt on the GPU by themselves.
+std::optional<Version> default_since(const CheckContext& context) {
+  if (has_arch(context, "gfx950")) return Version{7, 0, 0};
+  if (has_arch(context, "gfx942") || has_arch(context, "gfx90a")) return Version{6, 4, 0};
+  return std::nullopt;
+}
+
+std::vector<Finding> run(const CheckContext& context) {
+  const auto since = default_since(context);
+  if (!since) return {};
+  const auto set = variable(context, name);
+  if (set == "1") return {passed(advice, variable_text(context, name))};
+  if (set) return {warned(advice, variable_text(context, name))};
+  const bool by_default = context.rocm && *context.rocm >= *since;
+  if (by_default) return {};
+  if (auto finding = variables_not_known(context, advice)) return {*finding};
+  if (!context.rocm) {
+    return {unknown(advice,
+                    "not set, and the ROCm version is not to be found in /opt/rocm: it is "
+                    "PyTorch's default since ROCm " +
+                        to_string(*since))};
+  }
+  return {warned(advice, "not set, ROCm " + to_string(*context.rocm))};
+}
+
+const CheckRegistry::Add registered{
+    {"torch-prefer-hipblaslt", "TORCH_BLAS_PREFER_HIPBLASLT", Topic::runtime, &run}};
+
+}  // namespace
+}  // namespace assay

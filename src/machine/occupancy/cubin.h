@@ -1,0 +1,13 @@
+// Cubins: NVIDIA's ELF files of machine code.
+#pragma once
+
+#include "core/result.h"
+#include "machine/occupancy/elf.h"
+#include "machine/occupancy/image.h"
+
+namespace assay::occupancy {
+
+/// Error: usage.
+Result<CodeImage> read_cubin(Bytes file, const Elf& elf);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,46 @@
+// As much of ELF as code objects, cubins and host programs need: 64 bits, little endian.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "machine/occupancy/bytes.h"
+
+namespace assay::occupancy {
+
+struct ElfSection {
+  std::string_view name;
+  std::uint32_t type = 0;
+  std::uint32_t info = 0;
+  std::uint64_t size = 0;
+  Bytes data;  ///< empty for a section without bytes in the file
+};
+
+struct ElfNote {
+  std::string_view owner;
+  std::uint32_t type = 0;
+  Bytes data;
+};
+
+struct Elf {
+  std::uint8_t abi_version = 0;
+  std::uint16_t machine = 0;
+  std::uint32_t flags = 0;
+  std::vector<ElfSection> sections;
+  std::map<std::string_view, std::size_t> section_by_name;  ///< the first of each name
+  std::vector<ElfNote> notes;                               ///< of the segments
+
+  const ElfSection* find(std::string_view name) const;
+};
+
+constexpr std::uint16_t elf_machine_amdgpu = 224, elf_machine_cuda = 190;
+
+bool is_elf(Bytes file);
+/// All sections and segments lie within the file, or the file is refused: one that was cut off
+/// would not load. The result points into `file`.
+Result<Elf> read_elf(Bytes file);
+/// Names of the symbols by index; for sections that refer to them.
+Result<std::vector<std::string_view>> symbol_names(const Elf& elf);
+
+}  // namespace assay::occupancy

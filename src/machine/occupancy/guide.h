@@ -1,0 +1,24 @@
+// The occupancy formula of AMD's workload optimization guide, and where it is not the exact one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/occupancy/occupancy.h"
+
+namespace assay::occupancy {
+
+/// The difference of every kernel without LDS.
+constexpr const char* divides_by_no_lds = "it divides by L, which is 0 here: taken as no limit";
+
+struct GuideFigure {
+  double waves_per_simd = 0;
+  /// Why it, or a step of it, differs from the exact figure; empty if nothing does.
+  std::vector<std::string> differences;
+};
+
+/// occ = min(floor(occ_vgpr * 4 / nW), floor(65536 / L)) * nW / 4, occ_vgpr from the guide's table.
+GuideFigure guide_figure(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry,
+                         const Occupancy& exact);
+
+}  // namespace assay::occupancy

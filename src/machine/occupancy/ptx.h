@@ -1,0 +1,20 @@
+// PTX: what it declares of its kernels. Registers are known only once ptxas has allocated them.
+#pragma once
+
+#include "core/result.h"
+#include "machine/occupancy/image.h"
+
+namespace assay::occupancy {
+
+bool is_ptx(std::string_view text);
+/// Error: usage.
+Result<CodeImage> read_ptx(std::string_view text);
+
+/// Fills in what `ptxas -v` reports of the kernels; `image` must be PTX. `arch` "" means the PTX's
+/// own. Error: unavailable without ptxas, saying where it was looked for; failed with its message.
+Status complete_by_ptxas(CodeImage& image, std::string_view arch);
+
+/// The report of `ptxas -v` for all kernels it names.
+Status apply_ptxas_report(std::string_view report, CodeImage& image);
+
+}  // namespace assay::occupancy

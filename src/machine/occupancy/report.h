@@ -1,0 +1,47 @@
+// Everything there is to say of the kernels of a file, of a device or of given numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/occupancy/guide.h"
+#include "machine/occupancy/image.h"
+#include "machine/occupancy/occupancy.h"
+#include "machine/occupancy/scan.h"
+
+namespace assay::occupancy {
+
+struct KernelReport {
+  KernelUse use;
+  Geometry geometry;
+  std::optional<Occupancy> occupancy;  ///< empty where registers or architecture are not known
+  std::optional<GuideFigure> guide;    ///< AMD
+  std::optional<Scan> scan;            ///< AMD
+  std::optional<int> driver_groups;    ///< what the driver's own query answers
+};
+
+struct Report {
+  std::string source;  ///< "AMD code object hipv4-amdgcn-amd-amdhsa--gfx942", "hip:0 ..."
+  std::string arch;
+  std::vector<KernelReport> kernels;
+  std::vector<std::string> remarks;
+};
+
+struct ReportOptions {
+  std::string kernel;               ///< only this one; empty: all
+  std::optional<unsigned> threads;  ///< of a work-group; empty: the most the kernel allows
+  std::uint64_t dynamic_shared = 0;
+  bool scan = true;
+  std::string arch;  ///< to compile PTX for; empty: its own
+};
+
+bool is_amd(std::string_view arch);
+
+/// Fills occupancy and guide, for a known architecture and known registers.
+void compute(KernelReport& kernel, std::string_view arch);
+
+/// Never fails: what cannot be known is a remark.
+Report report_of(CodeImage image, const ReportOptions& options);
+
+}  // namespace assay::occupancy

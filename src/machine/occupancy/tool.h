@@ -1,0 +1,40 @@
+// Compilers' tools run as child processes, without a shell and with a time limit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::occupancy {
+
+struct ToolPlaces {
+  std::string name;                   ///< "ptxas", looked for on PATH
+  std::vector<std::string> patterns;  ///< glob patterns of files, tried before PATH, best last
+  std::string advice;                 ///< what to install when there is none
+  std::string variable;               ///< names the one file to use, if it is set
+};
+ToolPlaces ptxas_places();
+/// A disassembler of AMD code.
+ToolPlaces objdump_places();
+
+/// All that exist and may be run, the best first. Error: unavailable, naming the places and the
+/// advice.
+Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
+Result<std::string> find_tool(const ToolPlaces& places);
+
+struct ToolOutput {
+  std::string text;      ///< standard output, in whole lines
+  std::string messages;  ///< standard error, likewise
+};
+
+/// The name under which a tool finds `input`.
+constexpr const char* tool_input = "/dev/stdin";
+
+/// Runs `path` with `arguments` and `input` as a readable file. Error: unavailable if it cannot be
+/// started; failed with its last words if it ends with another status than 0 or takes too long.
+Result<ToolOutput> run_tool(const std::string& path, const std::vector<std::string>& arguments,
+                            std::string_view input, double timeout_seconds = 60);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,17 @@
+// AMD GPUs as the amdgpu and amdkfd drivers describe them in sysfs.
+#pragma once
+
+#include <vector>
+
+#include "machine/system/gpu.h"
+
+namespace assay {
+
+/// One entry per socket, in the order of DRM cards: partitions are part of their GPU, not GPUs of
+/// their own. Works without KFD (then without links) and without hwmon.
+std::vector<Gpu> read_amd_gpus(const Machine& machine);
+
+/// The marketing name of a PCI device id ("74a1"), for drivers that give none; empty if unknown.
+std::string amd_name(std::string_view device_id);
+
+}  // namespace assay

@@ -1,0 +1,134 @@
+#include "machine/system/capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "core/json.h"
+#include "machine/system/capture_text.h"
+#include "machine/system/masking.h"
+#include "machine/system/variables.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_text(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char byte) {
+    return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\t';
+  });
+}
+
+Json file_json(const FileText& file) {
+  if (file.state != FileState::found) return {{"state", name_of(file.state)}};
+  if (!is_text(file.text)) return {{"hex", to_hex(file.text)}};
+  return file.text;
+}
+
+/// Masks everything in the capture; paths too, which hold container ids.
+Json masked(const Json& capture) {
+  Masking masking;
+  Json json = Json::object();
+  for (const auto& [section, content] : capture.items()) {
+    if (!content.is_object()) {
+      json[section] = content;
+      continue;
+    }
+    Json& target = json[section] = Json::object();
+    for (const auto& [key, value] : content.items()) {
+      Json& entry = target[masking.text(key)] = value;
+      if (section != "files") {
+        masking.json(entry);
+      } else if (entry.is_string()) {
+        entry = masking.file(key, entry.get<std::string>());
+      } else if (entry.contains("hex")) {
+        entry["hex"] = to_hex(masking.file(key, from_hex(entry["hex"].get<std::string>())));
+      }
+    }
+  }
+  Json& answers = json["answers"];
+  if (answers.contains("uname") && answers["uname"].contains("name")) {
+    answers["uname"]["name"] = "(hidden)";
+  }
+  return json;
+}
+
+}  // namespace
+
+FileText RecordingMachine::read(const fs::path& path) const {
+  FileText file = machine_.read(path);
+  const std::lock_guard lock(mutex_);
+  files_[path.generic_string()] = file;
+  return file;
+}
+
+std::vector<std::string> RecordingMachine::list(const fs::path& folder) const {
+  std::vector<std::string> names = machine_.list(folder);
+  const std::lock_guard lock(mutex_);
+  folders_[folder.generic_string()] = names;
+  return names;
+}
+
+fs::path RecordingMachine::resolve(const fs::path& path) const {
+  fs::path real = machine_.resolve(path);
+  const std::lock_guard lock(mutex_);
+  links_[path.generic_string()] = real.generic_string();
+  return real;
+}
+
+FileState RecordingMachine::access(const fs::path& path) const {
+  const FileState state = machine_.access(path);
+  const std::lock_guard lock(mutex_);
+  access_[path.generic_string()] = state;
+  return state;
+}
+
+Json RecordingMachine::ask(std::string_view probe) const {
+  Json answer = machine_.ask(probe);
+  const std::lock_guard lock(mutex_);
+  answers_[std::string(probe)] = answer;
+  return answer;
+}
+
+Json RecordingMachine::capture(bool with_serials) const {
+  const std::lock_guard lock(mutex_);
+  Json json = {{"format", capture_format}, {"version", capture_version}};
+  Json files = Json::object(), folders = Json::object(), links = Json::object();
+  Json access = Json::object(), variables = Json::object(), answers = Json::object();
+  for (const auto& [path, file] : files_) {
+    const bool command_line = path == "proc/cmdline" && file.state == FileState::found;
+    files[path] = file_json(command_line ? FileText{file.state, hide_secrets(file.text)} : file);
+  }
+  for (const auto& [path, names] : folders_) folders[path] = names;
+  for (const auto& [path, real] : links_) links[path] = real;
+  for (const auto& [path, state] : access_) access[path] = name_of(state);
+  for (const auto& [name, value] : machine_.variables()) variables[name] = value;
+  for (const auto& [name, answer] : answers_) answers[name] = answer;
+  json["variables"] = std::move(variables);
+  json["answers"] = std::move(answers);
+  json["access"] = std::move(access);
+  json["folders"] = std::move(folders);
+  json["links"] = std::move(links);
+  json["files"] = std::move(files);
+  return with_serials ? json : masked(json);
+}
+
+Status write_capture(const Json& capture, const fs::path& path) {
+  // Text from files may be any bytes; what is no UTF-8 was written in hexadecimal.
+  const std::string text = capture.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) {
+    return Error{ErrorKind::exhausted,
+                 fmt::format("cannot write {}: {}", path.string(), std::strerror(errno))};
+  }
+  return {};
+}
+
+}  // namespace assay

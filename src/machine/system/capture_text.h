@@ -1,0 +1,22 @@
+// How a capture writes what JSON has no words for: the state of a file, and bytes that are no text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "machine/system/machine.h"
+
+namespace assay {
+
+constexpr std::string_view capture_format = "assay-capture";
+constexpr int capture_version = 1;
+
+std::string_view name_of(FileState state);
+/// not_captured for a text that is no state's name.
+FileState file_state_from(std::string_view text);
+
+std::string to_hex(std::string_view bytes);
+/// Stops at the first pair that is no byte.
+std::string from_hex(std::string_view text);
+
+}  // namespace assay

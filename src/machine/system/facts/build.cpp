@@ -1,0 +1,15 @@
+// Which assay measured.
+#include "core/json.h"
+#include "machine/system/fact_source.h"
+
+namespace assay {
+namespace {
+
+Json read_build(const Machine& machine) {
+  return machine.ask("assay");
+}
+
+const FactRegistry::Add registered{{"assay", &read_build}};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,15 @@
+// Runtimes, BLAS, collective and network libraries within reach, by file (library_probe.cpp).
+#include "core/json.h"
+#include "machine/system/fact_source.h"
+
+namespace assay {
+namespace {
+
+Json read_libraries(const Machine& machine) {
+  return machine.ask("libraries");
+}
+
+const FactRegistry::Add registered{{"libraries", &read_libraries}};
+
+}  // namespace
+}  // namespace assay

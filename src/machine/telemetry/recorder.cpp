@@ -1,0 +1,152 @@
+#include "machine/telemetry/recorder.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr std::uint64_t slow_every = 10;   // ticks from one reading of slow channels to the next
+constexpr std::size_t most_rows = 36'000;  // an hour at 10 Hz; older ones are forgotten
+// A driver that hangs must not hang the measurement.
+constexpr std::chrono::seconds patience{2};
+
+double thread_cpu_seconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+struct TelemetryRecorder::State {
+  struct Row {
+    Clock::time_point time;
+    bool all = false;  ///< with the slow channels
+    std::vector<double> values;
+  };
+
+  State(TelemetrySources opened, double seconds)
+      : sources(std::move(opened)), channels(channels_of(sources)), interval(seconds) {}
+
+  void run();
+  void tick(std::unique_lock<std::mutex>& lock, bool all);
+
+  const TelemetrySources sources;
+  const std::vector<Channel> channels;
+  const std::chrono::duration<double> interval;
+  std::mutex mutex;  // guards what follows; never held while a source is read
+  std::condition_variable wake, done;
+  bool stop = false, ended = false;
+  std::uint64_t wanted = 0, served = 0;  // ticks asked for by slice()
+  std::deque<Row> rows;
+  RecorderCost cost;
+};
+
+TelemetryRecorder::TelemetryRecorder(TelemetrySources sources, double interval)
+    : state_(std::make_shared<State>(std::move(sources), interval)) {
+  thread_ = std::thread([state = state_] { state->run(); });
+}
+
+TelemetryRecorder::~TelemetryRecorder() {
+  bool ended = false;
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->stop = true;
+    state_->wake.notify_one();
+    ended = state_->done.wait_for(lock, patience, [&] { return state_->ended; });
+  }
+  if (ended) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
+
+void TelemetryRecorder::State::run() {
+  pthread_setname_np(pthread_self(), "assay-telemetry");
+  // Where CPUs are scarce the measurement comes first; a late tick costs nothing but itself.
+  constexpr int yielding = 5;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), yielding);
+  const auto step = std::chrono::duration_cast<Clock::duration>(interval);
+  std::unique_lock lock(mutex);
+  Clock::time_point next = Clock::now();
+  for (std::uint64_t scheduled = 0; !stop;) {
+    const bool asked = wake.wait_until(lock, next, [this] { return stop || wanted > served; });
+    if (stop) break;
+    const std::uint64_t asked_for = wanted;
+    tick(lock, asked || scheduled % slow_every == 0);
+    served = asked_for;
+    done.notify_all();
+    if (asked) continue;
+    ++scheduled;
+    next += step;
+    const Clock::time_point now = Clock::now();
+    if (next < now) {  // absolute schedule: what is late is skipped, not caught up
+      const auto skipped = (now - next) / step + 1;
+      cost.missed += static_cast<std::uint64_t>(skipped);
+      next += skipped * step;
+    }
+  }
+  ended = true;
+  done.notify_all();
+}
+
+void TelemetryRecorder::State::tick(std::unique_lock<std::mutex>& lock, bool all) {
+  lock.unlock();
+  Row row;
+  row.all = all;
+  const Clock::time_point begin = Clock::now();
+  row.values = read_sources(sources, all);
+  const Clock::time_point end = Clock::now();
+  row.time = begin + (end - begin) / 2;
+  const double cpu_seconds = thread_cpu_seconds();
+  lock.lock();
+  ++cost.ticks;
+  cost.cpu_seconds = cpu_seconds;
+  cost.longest_read_seconds =
+      std::max(cost.longest_read_seconds, std::chrono::duration<double>(end - begin).count());
+  rows.push_back(std::move(row));
+  if (rows.size() > most_rows) rows.pop_front();
+}
+
+TelemetryTrace TelemetryRecorder::slice(Clock::time_point begin, Clock::time_point end) {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  const std::uint64_t mine = ++state.wanted;
+  state.wake.notify_one();
+  state.done.wait_for(lock, patience, [&] { return state.served >= mine; });
+
+  const auto before =
+      std::find_if(state.rows.rbegin(), state.rows.rend(),
+                   [&](const State::Row& row) { return row.all && row.time <= begin; });
+  const auto first = before == state.rows.rend() ? state.rows.begin() : std::prev(before.base());
+  const auto after = std::find_if(
+      first, state.rows.end(), [&](const State::Row& row) { return row.all && row.time >= end; });
+  const auto last = after == state.rows.end() ? after : std::next(after);
+
+  TelemetryTrace trace;
+  trace.interval = state.interval.count();
+  trace.window = std::chrono::duration<double>(end - begin).count();
+  trace.channels = state.channels;
+  trace.values.resize(state.channels.size());
+  trace.cost = state.cost;
+  for (auto row = first; row != last; ++row) {
+    trace.seconds.push_back(std::chrono::duration<double>(row->time - begin).count());
+    for (std::size_t i = 0; i < state.channels.size(); ++i)
+      trace.values[i].push_back(row->values[i]);
+  }
+  return trace;
+}
+
+}  // namespace assay

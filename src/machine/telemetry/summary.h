@@ -1,0 +1,67 @@
+// What a stretch of telemetry says about the measurement beside it. Pure functions: no clocks, no
+// I/O.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/telemetry/trace.h"
+
+namespace assay {
+
+/// Mean over [0, window] of a gauge, linear between ticks and constant beyond them; ticks that are
+/// NaN are left out. Empty without a single value.
+std::optional<double> gauge_mean(std::span<const double> seconds, std::span<const double> values,
+                                 double window);
+/// How far a counter advanced in [0, window], linear between its readings; empty with fewer than
+/// two of them or if it ran backwards.
+std::optional<double> counter_advance(std::span<const double> seconds,
+                                      std::span<const double> values, double window);
+
+/// An empty field was not known. Of one accelerator.
+struct GpuTelemetry {
+  std::optional<double> clock_mean_hz;  ///< over time, and over the XCDs where there are several
+  std::optional<double> clock_min_hz;   ///< the lowest at any tick of any XCD
+  std::optional<double> xcd_spread;     ///< 1 - slowest XCD's mean clock / fastest one's
+  std::optional<double> power_mean_watts, power_max_watts;
+  std::optional<double> temperature_max_celsius;
+  /// Share of time in which the driver or firmware held the clock down for power or heat.
+  std::optional<double> throttled_share;
+  std::optional<double> energy_joules;
+  std::string energy_source;  ///< "counter" of the driver, or "power" integrated; empty: no energy
+};
+
+struct HostTelemetry {
+  std::optional<double> clock_mean_hz;  ///< of the CPUs used
+  std::optional<double> energy_joules;  ///< of all CPU packages
+  std::optional<double> steal_share;    ///< of all CPUs' time, taken by the hypervisor
+  std::optional<double> cgroup_throttled_seconds;
+};
+
+/// What the measurement did meanwhile.
+struct WorkDone {
+  double bytes = 0, flops = 0;  ///< of all samples together
+  double seconds = 0;           ///< sum of the samples
+  bool on_cpu = false;          ///< by the CPUs, not by an accelerator
+};
+
+struct TelemetrySummary {
+  std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< by device, "gpu0"
+  HostTelemetry host;
+  /// Energy of what was measured, pauses between samples included, over the work of the samples.
+  std::optional<double> joules_per_byte, joules_per_flop;
+  std::optional<double> busy_share;  ///< of the window covered by samples; the rest is pauses
+};
+
+/// As a record holds it.
+struct Telemetry {
+  TelemetryTrace trace;
+  TelemetrySummary summary;
+};
+
+TelemetrySummary summarize_telemetry(const TelemetryTrace& trace, const WorkDone& work);
+
+}  // namespace assay

@@ -1,0 +1,44 @@
+// Buffers of which every use finds the next part, so that nothing used is in a cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "ranks/team/team.h"
+
+namespace assay {
+
+/// One allocation cut into equal regions that are taken in turn: before one comes
+/// again, all others were used. Neighbours in turn are far apart, out of reach of prefetchers.
+class ColdRegions {
+ public:
+  /// At least `least_count` regions of `bytes` bytes that together fill at least `least_total`
+  /// bytes. Error: exhausted.
+  static Result<ColdRegions> create(Device& device, MemoryKind kind, std::size_t bytes,
+                                    std::uint64_t least_total, std::size_t least_count = 2);
+  /// What create() allocates for that.
+  static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total,
+                                   std::size_t least_count = 2);
+
+  /// The region of turn 0, 1, ..., without end; aligned to 256 bytes.
+  std::byte* region(std::uint64_t turn) const;
+  const Buffer& whole() const { return buffer_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  ColdRegions(Buffer buffer, std::size_t stride, std::size_t count);
+
+  Buffer buffer_;
+  std::size_t stride_, count_, step_;
+};
+
+/// How many bytes a rank must rotate through so that nothing of them stays in a cache: twice the
+/// last-level cache, of which the `ranks_here` ranks of a host have a part each if they compute on
+/// its CPUs.
+std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here);
+/// How many ranks of the team run on this rank's host.
+int ranks_here(const Team& team);
+
+}  // namespace assay

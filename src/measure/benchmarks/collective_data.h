@@ -1,0 +1,69 @@
+// Closed-form data for messages and collective operations, filled and checked on the device by
+// src/compute/kernels/collective_data.cu.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compute/device/device.h"
+#include "core/data_type.h"
+#include "core/result.h"
+#include "ranks/collective/communicator.h"
+
+namespace assay {
+
+enum class DataKind {
+  bits,     ///< what a rank sends where nothing is computed
+  part,     ///< what a rank contributes to a reduction
+  reduced,  ///< what the contributions of all ranks reduce to
+};
+
+/// Elements [first, first + count) of `rank`'s data of a kind; the rank does not matter for
+/// reduced.
+struct DataRange {
+  DataKind kind = DataKind::bits;
+  int rank = 0;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+struct WrongElements {
+  std::uint64_t count = 0;
+  std::uint64_t index = 0;    ///< of the first, from the beginning of the range
+  std::string got, expected;  ///< of the first: the number, or its bits for types below f32
+};
+
+/// The data of `ranks` ranks in one type, for one reduction, under one seed.
+class CollectiveData {
+ public:
+  static Result<CollectiveData> create(Device& device, DataType type, Reduction reduction,
+                                       int ranks, std::uint64_t seed);
+
+  /// Queues writing the range to `to`, which the device's kernels must reach.
+  Status fill(Stream& stream, const DataRange& range, void* to);
+  /// Compares bit for bit, and waits. Empty if all is as it should be.
+  Result<std::optional<WrongElements>> check(Stream& stream, const DataRange& range,
+                                             const void* data);
+
+ private:
+  CollectiveData(Device& device, DataType type, Reduction reduction, int ranks, std::uint64_t seed,
+                 std::unique_ptr<Program> program, Buffer found);
+  Result<Kernel*> kernel(std::string_view what, DataKind kind);
+
+  Device* device_;
+  DataType type_;
+  Reduction reduction_;
+  int ranks_;
+  std::uint64_t seed_;
+  std::unique_ptr<Program> program_;
+  Buffer found_;    // two numbers per block
+  Buffer element_;  // one, as it should be
+};
+
+/// Why a result cannot be checked bit for bit, because libraries may round it differently; empty:
+/// it can. `ranks`: how many reduce.
+std::optional<std::string> inexact_reduction(DataType type, Reduction reduction, int ranks);
+
+}  // namespace assay

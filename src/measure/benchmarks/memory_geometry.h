@@ -1,0 +1,50 @@
+// The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints.
+// What is fastest differs by device, operation and size, so it is searched once and kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compute/device/device.h"
+
+namespace assay {
+
+struct MemoryGeometry {
+  unsigned block = 256;                    ///< threads
+  unsigned unroll = 4;                     ///< packs in flight per thread
+  unsigned pack_bytes = 16;                ///< one load of one thread
+  unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
+  unsigned hints = 0;                      ///< 1: stream the stores past the caches, 2: the loads
+
+  bool operator==(const MemoryGeometry&) const = default;
+};
+
+/// "block=256 unroll=4 pack=16 grid=all hints=stores"
+std::string describe(const MemoryGeometry& geometry);
+
+/// The macros that compile src/compute/kernels/memory.cu for this geometry.
+ProgramSource program_source(const MemoryGeometry& geometry);
+
+/// The launch over `array_bytes` bytes per array.
+LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
+                         std::uint64_t array_bytes);
+
+/// Every geometry worth trying on this device. On a CPU, whose packs and unrolling are the
+/// compiler's, only the store kind differs.
+std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
+
+/// Geometries found before, in one small file of the user's cache folder. A damaged or foreign file
+/// counts as empty; an unwritable folder only means searching again.
+class GeometryCache {
+ public:
+  explicit GeometryCache(std::string folder) : folder_(std::move(folder)) {}
+  std::optional<MemoryGeometry> find(const std::string& key) const;
+  void keep(const std::string& key, const MemoryGeometry& geometry) const;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace assay

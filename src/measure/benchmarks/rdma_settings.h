@@ -1,0 +1,60 @@
+// One cell of `rdma` as numbers, and what follows from them: where messages lie in the window, and
+// when a message asks for a completion.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/cell.h"
+#include "core/result.h"
+#include "ranks/fabric/transport.h"
+
+namespace assay {
+
+struct RdmaSettings {
+  int from = 0, to = 1;  ///< ranks
+  FabricOperation operation = FabricOperation::write;
+  bool latency = false;
+  bool both = false;  ///< directions
+  std::uint64_t size = 2;
+  int pairs = 1;  ///< queue pairs per adapter
+  int depth = 128;
+  int batch = 1;
+  bool verbs = false;
+  bool every_nic = false;
+  bool device_memory = false;
+};
+
+/// Error: usage if `from` or `to` is no rank.
+Result<RdmaSettings> rdma_settings(const Cell& cell);
+
+/// How many messages one completion stands for, as ib_write_bw has it for a single size: 1 above
+/// 8 KiB, the batch if there is one, else 100, and never more than may be outstanding.
+int messages_per_completion(const RdmaSettings& settings);
+
+/// What one queue has in the window: messages to be sent lie in `slots` places at its beginning,
+/// and what arrives in as many after `region` bytes. Small messages go round a page, large ones
+/// always use the same place, as in ib_write_bw: what leaves comes from a warm cache.
+struct RdmaLayout {
+  std::uint64_t size = 0;
+  std::uint64_t stride = 0;  ///< from one message to the next
+  std::uint64_t slots = 1;
+  std::uint64_t region = 0;
+
+  explicit RdmaLayout(std::uint64_t message_bytes);
+  std::uint64_t window_bytes(int queues) const {
+    return 2 * region * static_cast<std::uint64_t>(queues);
+  }
+  /// Offsets in the window of message number `message`.
+  std::uint64_t source(int queue, std::uint64_t message) const {
+    return 2 * region * static_cast<std::uint64_t>(queue) + message % slots * stride;
+  }
+  std::uint64_t destination(int queue, std::uint64_t message) const {
+    return source(queue, message) + region;
+  }
+};
+
+/// What is around queues: room for the handshakes, receives, inline messages.
+FabricShape fabric_shape(const RdmaSettings& settings, int queues);
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// assay's own records, as --json prints them and stores keep them: so a campaign can have any of
+// its commands as a cell.
+#include <fmt/format.h>
+
+#include "core/json_text.h"
+#include "measure/import/importer.h"
+#include "measure/import/text_lines.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view first_member = "{\"schema\":";
+constexpr std::size_t most_records = 1'000'000, most_warnings = 100;
+
+class AssayRecords final : public Importer {
+ public:
+  std::string_view name() const override { return "assay"; }
+  std::string_view summary() const override { return "records of assay, one a line"; }
+
+  int recognises(const ImportText& input) const override {
+    LineReader lines(input.text);
+    TextLine line;
+    // What comes before them are fingerprints.
+    while (lines.next(line)) {
+      if (line.text.starts_with(first_member) && contains(line.text, "\"benchmark\":")) return 100;
+      if (!line.text.starts_with("{\"id\":")) return 0;
+    }
+    return 0;
+  }
+
+  Result<Imported> import(const ImportText& input) const override {
+    Imported imported;
+    imported.format = name();
+    LineReader lines(input.text);
+    TextLine line;
+    while (lines.next(line)) {
+      if (!line.text.starts_with(first_member)) continue;
+      auto record = read(line.text);
+      if (record.ok()) {
+        if (imported.records.size() == most_records) {
+          return Error{ErrorKind::usage,
+                       fmt::format("{}: it holds more than {} records", input.name, most_records)};
+        }
+        record->fingerprint.clear();  // the store that it names is elsewhere
+        imported.records.push_back(std::move(record).value());
+      } else if (imported.warnings.size() < most_warnings) {
+        imported.warnings.push_back(
+            fmt::format("line {}: {}", line.number, record.error().message));
+      }
+    }
+    if (!imported.records.empty()) return imported;
+    return Error{ErrorKind::usage,
+                 fmt::format("{}: no record of assay in it{}", input.name,
+                             imported.warnings.empty() ? "" : "; " + imported.warnings.front())};
+  }
+
+ private:
+  static Result<Record> read(std::string_view line) {
+    return record_from_json(TRY(parse_json(line)));
+  }
+};
+
+const AssayRecords importer;
+const ImporterRegistry::Add registered{&importer};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,299 @@
+// What nccl-tests and rccl-tests print, of every generation since 2.0: with or without header,
+// device list and footer, with what launchers and libraries print in between.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "measure/import/collective.h"
+#include "measure/import/draft.h"
+#include "measure/import/nccl_facts.h"
+#include "measure/import/nccl_table.h"
+#include "measure/import/numbers.h"
+
+namespace assay {
+namespace {
+
+/// Settings on the "nThread" line that change what is measured.
+void note_settings(RunFacts& run, std::string_view line) {
+  for (const char* key : {"nThread", "nGpus", "minBytes", "maxBytes", "step:", "warmup iters:",
+                          "iters:", "agg iters:", "validation:", "graph:", "side_work:"}) {
+    const std::string_view name(key);
+    std::size_t at = line.find(name);
+    // "iters:" alone is the one that is neither warm-up's nor aggregation's.
+    while (name == "iters:" && at != std::string_view::npos &&
+           (line.substr(0, at).ends_with("warmup ") || line.substr(0, at).ends_with("agg "))) {
+      at = line.find(name, at + 1);
+    }
+    if (at == std::string_view::npos) continue;
+    const auto words = split_words(line.substr(at + name.size()), 1);
+    if (!words.empty()) run.note(identifier(name), words.front());
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(const ImportText& input)
+      : input_(input), draft_(input, "nccl-tests", "nccl-tests"), lines_(input.text) {}
+
+  Result<Imported> read() {
+    TextLine line;
+    while (lines_.next(line)) {
+      const std::string_view text = without_tags(line.text, buffer_);
+      if (is_nccl_row(text)) {
+        row(text, line.number);
+      } else {
+        other(text, line.number);
+      }
+    }
+    finish_run();
+    return draft_.finish();
+  }
+
+ private:
+  /// A new run's first lines: forget what was known of the last one.
+  void begin_run() {
+    if (!draft_.run_has_records() && !seen_settings_) return;
+    finish_run();
+    draft_.next_run();
+    columns_.clear();
+    program_ = {};
+    group_ranks_ = highest_rank_ = 0;
+    seen_ranks_ = seen_settings_ = seen_footer_ = fnuz_ = split_ = false;
+    banner_.clear();
+  }
+
+  void other(std::string_view line, std::size_t number) {
+    const bool settings = contains(line, "nThread") && contains(line, "minBytes");
+    const bool starting = contains(line, "Collective test starting");
+    const bool version = contains(line, "cl-tests version");
+    if ((settings && seen_settings_) || ((starting || version) && draft_.run_has_records())) {
+      begin_run();
+    }
+    auto columns = nccl_header(line);
+    if (!columns.empty()) {
+      if (seen_footer_ && !settings) begin_run();
+      columns_ = std::move(columns);
+      return;
+    }
+    if (settings) {
+      seen_settings_ = true;
+      note_settings(draft_.run(), line);
+    }
+    facts(line);
+    if (contains(line, "out-of-place") || contains(line, "in-place")) banner_ = line;
+    footer(line, number);
+  }
+
+  void facts(std::string_view line) {
+    RunFacts& run = draft_.run();
+    if (contains(line, "rccl-tests") || contains(line, "RCCL version")) run.tool = "rccl-tests";
+    if (program_.empty() && !contains(line, "concluded")) program_ = program_in(line);
+    if (contains(line, "FNUZ FP8")) fnuz_ = true;
+    for (const char* marker :
+         {"nccl-tests version ", "rccl-tests version ", "rccl-tests: Version "}) {
+      const std::size_t at = line.find(marker);
+      if (at == std::string_view::npos) continue;
+      const auto words = split_words(line.substr(at + std::string_view(marker).size()), 4);
+      if (!words.empty() && run.version.empty()) run.version = words.front();
+      for (const std::string_view word : words) {
+        if (const auto value = after_label(word, "-library"); !value.empty()) {
+          run.note("library", value);
+        }
+      }
+    }
+    if (line.starts_with("NCCL version ")) run.note("nccl", line.substr(13));
+    for (const char* label : {"RCCL version", "HIP version", "ROCm version", "Librccl path"}) {
+      if (trim(line).starts_with(label)) {
+        run.note(identifier(label), after_label(line, label));
+      }
+    }
+    if (const auto rank = rank_line(line)) {
+      seen_ranks_ = true;
+      highest_rank_ = std::max(highest_rank_, rank->rank);
+      split_ = split_ || rank->group != 0;  // only the first group's numbers are printed
+      if (rank->group == 0) ++group_ranks_;
+      if (run.device.empty()) run.device = rank->device;
+      if (contains(rank->device, "AMD") || contains(rank->device, "Instinct")) {
+        run.tool = "rccl-tests";
+      }
+      if (hosts_.size() < 400 && !contains(hosts_, rank->host)) {
+        hosts_ += (hosts_.empty() ? "" : ",") + rank->host;
+      }
+    }
+  }
+
+  void footer(std::string_view line, std::size_t number) {
+    if (contains(line, "Out of bounds values")) {
+      seen_footer_ = true;
+      failed_ = contains(line, "FAILED");
+      if (failed_) reason_ = fmt::format("the run says: {}", trim(after_label(line, "values")));
+    } else if (contains(line, "Avg bus bandwidth")) {
+      seen_footer_ = true;
+      const std::string_view value = after_label(line, "Avg bus bandwidth");
+      draft_.run().note("average_busbw", value);
+      if (contains(value, "FAILED")) {
+        draft_.warn(number,
+                    "the average bus bandwidth is below the limit that was set for the run");
+      }
+    }
+  }
+
+  void row(std::string_view line, std::size_t number) {
+    if (seen_footer_) begin_run();  // rows of runs whose heads somebody cut off
+    const auto parsed = nccl_row(line, columns_);
+    if (!parsed) {
+      draft_.warn(number, "looks like a row but has not the columns of its table, skipped");
+      return;
+    }
+    for (int half = 1; half <= parsed->halves; ++half) add(*parsed, half, number);
+    if (parsed->cut_halves > 0) {
+      draft_.warn(number, fmt::format("the row is cut after {} of {} columns; {}",
+                                      parsed->words.size(), parsed->columns.size(),
+                                      parsed->halves == 0 ? "skipped" : "what is whole is kept"));
+    }
+  }
+
+  void add(const NcclRow& parsed, int half, std::size_t number) {
+    CollectiveRow row;
+    row.cpu_time = parsed.text("time", half).empty();
+    row.time = parsed.text(row.cpu_time ? "cputime" : "time", half);
+    row.algbw = parsed.text("algbw", half);
+    row.busbw = parsed.text("busbw", half);
+    row.wrong = parsed.text("#wrong", half);
+    row.error = parsed.text("error", half);
+    row.type = parsed.text("type");
+    row.redop = parsed.text("redop");
+    row.root = parsed.text("root");
+    row.place = place(parsed, half);
+    const auto size = parse_count(parsed.text("size"));
+    const auto count = parse_count(parsed.text("count"));
+    if (!size || !count) {
+      if (half == 1) draft_.warn(number, "its size or count is no number, skipped");
+      return;
+    }
+    row.size = *size;
+    row.op = operation(row, *count);
+    row.ranks = ranks(row, *count);
+    Record* record = add_collective(draft_, row, number, fnuz_);
+    if (record == nullptr) {
+      draft_.warn(number, fmt::format("its {}-of-place numbers are none, skipped", row.place));
+      return;
+    }
+    finish(*record, parsed, half);
+  }
+
+  /// What a row says beyond time and bandwidth.
+  static void finish(Record& record, const NcclRow& parsed, int half) {
+    for (std::size_t i = 0; i < parsed.words.size(); ++i) {
+      const auto& [name, of] = parsed.columns[i];
+      const std::string_view word = parsed.words[i];
+      const auto value = parse_number(word);
+      if (of == half && value &&
+          (name == "hipevt" || name == "i_min" || name == "i_max" || name == "i_p99")) {
+        record.metrics.push_back(metric(name == "hipevt" ? "event_time" : identifier(name),
+                                        *value / 1e6, "s", Better::lower, word));
+      } else if (of == half && value && name == "i_cv%") {
+        record.metrics.push_back(metric("i_cv", *value / 1e2, "1", Better::lower, word));
+      } else if (name == "timestamp") {
+        record.time = word;  // of the machine, without a zone
+      } else if (of == 0 && (name == "algo" || name == "proto" || contains(name, "channels"))) {
+        note(record, name, word);
+      }
+    }
+  }
+
+  /// With one half only the banner above the header tells which.
+  std::string place(const NcclRow& parsed, int half) const {
+    const bool two = std::any_of(parsed.columns.begin(), parsed.columns.end(),
+                                 [](const NcclColumn& column) { return column.half == 2; });
+    if (two) return half == 1 ? "out" : "in";
+    return contains(banner_, "in-place") && !contains(banner_, "out-of-place") ? "in" : "out";
+  }
+
+  std::string operation(const CollectiveRow& row, std::uint64_t count) const {
+    if (!program_.empty()) return std::string(program_);
+    const std::size_t slash = input_.name.rfind('/');
+    const auto named =
+        operation_in(slash == std::string_view::npos ? input_.name : input_.name.substr(slash + 1));
+    if (!named.empty()) return std::string(named);
+    // What the columns alone leave open is not guessed: reducing with a root or to chunks is clear.
+    const bool reduces = !row.redop.empty() && row.redop != "none";
+    const bool chunks = row.size > count * collective_type_bytes(collective_type(row.type));
+    if (reduces && chunks) return "reduce_scatter";
+    const auto algbw = parse_number(row.algbw), busbw = parse_number(row.busbw);
+    if (reduces && !chunks && algbw && busbw && *busbw > *algbw * 1.2) return "all_reduce";
+    return "";
+  }
+
+  /// By the list of devices; where that is lost, of operations that print the chunk of one rank as
+  /// count, by how often it fits into size.
+  std::uint64_t ranks(const CollectiveRow& row, std::uint64_t count) const {
+    if (seen_ranks_) return split_ ? group_ranks_ : highest_rank_ + 1;
+    const std::uint64_t bytes = collective_type_bytes(collective_type(row.type));
+    if (count == 0 || count > row.size || row.size % (count * bytes) != 0) return 0;
+    const std::uint64_t fits = row.size / (count * bytes);
+    return fits > 1 ? fits : 0;
+  }
+
+  void finish_run() {
+    draft_.run().note("hosts", hosts_);
+    hosts_.clear();
+    if (failed_) {
+      Record* records = draft_.run_records();
+      const std::size_t size = draft_.run_size();
+      const bool known = std::any_of(records, records + size, [](const Record& record) {
+        return record.status == RecordStatus::failed;
+      });
+      // The rows that are wrong say so, unless validation's column is lost: then any may be.
+      for (std::size_t i = 0; !known && i < size; ++i) {
+        if (records[i].status != RecordStatus::passed) continue;
+        records[i].status = RecordStatus::failed;
+        records[i].reason = reason_;
+      }
+    }
+    failed_ = false;
+  }
+
+  ImportText input_;
+  Draft draft_;
+  LineReader lines_;
+  std::string buffer_, banner_, reason_, hosts_;
+  std::vector<NcclColumn> columns_;
+  std::string_view program_;
+  std::uint64_t highest_rank_ = 0, group_ranks_ = 0;
+  bool seen_ranks_ = false, seen_settings_ = false, seen_footer_ = false;
+  bool fnuz_ = false, failed_ = false, split_ = false;
+};
+
+class NcclTests final : public Importer {
+ public:
+  std::string_view name() const override { return "nccl-tests"; }
+  std::string_view summary() const override {
+    return "tables of nccl-tests and rccl-tests, of any version";
+  }
+  int recognises(const ImportText& input) const override {
+    if (contains(input.text, "nThread") && contains(input.text, "minBytes") &&
+        !trim(input.text.substr(0, 64)).starts_with('{')) {
+      return 95;
+    }
+    LineReader lines(input.text);
+    TextLine line;
+    std::string buffer;
+    while (lines.next(line)) {
+      if (line.number > 20'000) return 0;
+      const std::string_view text = without_tags(line.text, buffer);
+      if (!nccl_header(text).empty()) return 90;
+      if (is_nccl_row(text) && nccl_row(text, {})) return 70;
+    }
+    return 0;
+  }
+  Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
+};
+
+const NcclTests importer;
+const ImporterRegistry::Add registered{&importer};
+
+}  // namespace
+}  // namespace assay

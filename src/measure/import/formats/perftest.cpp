@@ -1,0 +1,236 @@
+// ib_write_bw and its sisters (perftest): tables in whatever unit their header names, also of two
+// processes that printed into one file, and the JSON of --out_json.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/measured_unit.h"
+#include "core/units.h"
+#include "measure/import/draft.h"
+#include "measure/import/json_node.h"
+#include "measure/import/numbers.h"
+#include "measure/import/text_lines.h"
+
+namespace assay {
+namespace {
+
+/// perftest counts 2^20 bytes as MB and as MiB; its Gb are 10^9 bits.
+std::optional<MeasuredUnit> bandwidth_unit(std::string_view name) {
+  if (name == "MB/sec" || name == "MiB/sec") return MeasuredUnit{"bytes/s", 1048576};
+  return measured_unit(name);
+}
+
+/// "RDMA_Write Bidirectional BW Test" to "write", and whether both sides send.
+struct Test {
+  std::string op = "write";
+  bool bidirectional = false;
+};
+
+std::optional<Test> test_of(std::string_view line) {
+  if (!contains(line, "BW Test") && !contains(line, "Bandwidth Test")) return std::nullopt;
+  Test test;
+  if (contains(line, "Read")) test.op = "read";
+  if (contains(line, "Send")) test.op = "send";
+  if (contains(line, "Atomic")) test.op = "atomic";
+  test.bidirectional = contains(line, "Bidirectional");
+  return test;
+}
+
+Cell cell_of(const Test& test, std::string_view qps, std::uint64_t size) {
+  return Cell("rdma", {{"op", test.op},
+                       {"direction", test.bidirectional ? "both" : "one"},
+                       {"qps", qps.empty() ? "1" : std::string(qps)},
+                       {"size", format_size(size)}});
+}
+
+void add_metrics(Record& record, std::string_view average, std::string_view peak,
+                 std::string_view messages, const MeasuredUnit& unit) {
+  if (const auto value = parse_number(average)) {
+    record.metrics.push_back(
+        metric("bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, average));
+  }
+  // 0 says that the peak was not measured: -N, -D or many iterations.
+  if (const auto value = parse_number(peak); value && *value > 0) {
+    record.metrics.push_back(
+        metric("peak_bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, peak));
+  }
+  if (const auto value = parse_number(messages)) {
+    record.metrics.push_back(metric("message_rate", *value * 1e6, "1/s", Better::higher, messages));
+  }
+}
+
+/// Settings of the banner that change what is measured, under perftest's names.
+constexpr std::array<std::string_view, 9> settings = {
+    "Device", "Transport type", "Connection type", "TX depth",       "CQ Moderation",
+    "Mtu",    "Link type",      "GID index",       "Max inline data"};
+
+class Reader {
+ public:
+  explicit Reader(const ImportText& input)
+      : draft_(input, "perftest", "perftest"), lines_(input.text) {}
+
+  Result<Imported> read() {
+    TextLine line;
+    while (lines_.next(line)) {
+      if (const auto test = test_of(line.text)) {
+        // Server and client of a loopback print their banners one after the other.
+        if (draft_.run_has_records()) {
+          draft_.next_run();
+          seen_.clear();
+        }
+        test_ = *test;
+      } else if (contains(line.text, "#bytes")) {
+        header(line);
+      } else {
+        other(line);
+      }
+    }
+    return draft_.finish();
+  }
+
+ private:
+  void header(const TextLine& line) {
+    const std::size_t open = line.text.find("average[");
+    const std::size_t close = line.text.find(']', open);
+    unit_ = std::nullopt;
+    if (open != std::string_view::npos && close != std::string_view::npos) {
+      unit_ = bandwidth_unit(line.text.substr(open + 8, close - open - 8));
+    }
+    if (!unit_) draft_.warn(line.number, "a table without a bandwidth unit that is known");
+  }
+
+  void other(const TextLine& line) {
+    const auto words = split_words(line.text, 8);
+    const bool row = words.size() >= 4 && parse_count(words[0]) && parse_count(words[1]);
+    if (!row) {
+      facts(line.text);
+      if (unit_ && !words.empty() && words.size() < 4 && parse_count(words[0])) {
+        draft_.warn(line.number, "the row is cut, skipped");
+      }
+      return;
+    }
+    if (!unit_) {
+      draft_.warn(line.number, "a row before any header that names its unit, skipped");
+      return;
+    }
+    const bool numbers = parse_number(words[2]) && parse_number(words[3]) &&
+                         (words.size() < 5 || parse_number(words[4]));
+    if (!numbers) {
+      draft_.warn(line.number, "its numbers are none, skipped");
+      return;
+    }
+    if (!seen_.emplace(trim(line.text)).second) {
+      draft_.warn(line.number, "repeats a row: the other side of the connection; counted once");
+      return;
+    }
+    if (words.size() < 5) draft_.warn(line.number, "its message rate is cut off");
+    Record& record = draft_.add(cell_of(test_, qps_, *parse_count(words[0])), line.number);
+    add_metrics(record, words[3], words[2], words.size() < 5 ? "" : words[4], *unit_);
+    note(record, "iterations", words[1]);
+  }
+
+  void facts(std::string_view line) {
+    for (const std::string_view setting : settings) {
+      const auto words = split_words(after_label(line, setting), 1);
+      if (!words.empty()) draft_.run().note(identifier(setting), words.front());
+    }
+    const auto qps = split_words(after_label(line, "Number of qps"), 1);
+    if (!qps.empty() && parse_count(qps.front())) qps_ = qps.front();
+    const std::size_t name = line.find("device name = [");
+    if (name != std::string_view::npos) {
+      const std::string_view rest = line.substr(name + 15);
+      draft_.run().device = rest.substr(0, rest.find(']'));
+    }
+    if (contains(line, "DMA-BUF")) draft_.run().note("memory", "device memory through dmabuf");
+    if (contains(line, "Use ROCm memory") && contains(line, "ON")) {
+      draft_.run().note("memory", "device memory, ROCm");
+    }
+  }
+
+  Draft draft_;
+  LineReader lines_;
+  Test test_;
+  std::string qps_;
+  std::optional<MeasuredUnit> unit_;
+  std::set<std::string, std::less<>> seen_;  // rows of this run
+};
+
+class Perftest final : public Importer {
+ public:
+  std::string_view name() const override { return "perftest"; }
+  std::string_view summary() const override {
+    return "tables of ib_write_bw, ib_read_bw, ib_send_bw (perftest)";
+  }
+  int recognises(const ImportText& input) const override {
+    return contains(input.text, "#bytes") && contains(input.text, "BW average[") ? 95 : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
+};
+
+class PerftestJson final : public Importer {
+ public:
+  std::string_view name() const override { return "perftest-json"; }
+  std::string_view summary() const override { return "what perftest writes with --out_json"; }
+  int recognises(const ImportText& input) const override {
+    return looks_like_json(input.text) && contains(input.text, "\"test_info\"") &&
+                   contains(input.text, "\"BW_average\"")
+               ? 95
+               : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "perftest");
+    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
+      draft.next_run();
+      TRY(add(draft, document));
+    }
+    return draft.finish();
+  }
+
+ private:
+  static Status add(Draft& draft, const JsonDocument& document) {
+    const JsonNode* info = document.node.find("test_info");
+    const JsonNode* results = document.node.find("results");
+    if (info == nullptr || results == nullptr || !results->is_object()) {
+      return draft.wrong(document.line, "test_info or results is missing");
+    }
+    const auto size = parse_count(results->at("MsgSize"));
+    if (!size || !results->number_at("BW_average")) {
+      return draft.wrong(document.line, "MsgSize or BW_average is missing");
+    }
+    for (std::size_t i = 0; i < info->items.size(); ++i) {
+      draft.run().note(identifier(info->keys[i]), info->items[i].text);
+    }
+    Test test = test_of(info->at("test")).value_or(Test{});
+    if (contains(info->at("test"), "Bidirectional")) test.bidirectional = true;
+    Record& record = draft.add(cell_of(test, info->at("Number_of_qps"), *size), document.line);
+    // No key names the unit: it is what --report_gbits says, and that is nowhere in the file.
+    std::string_view unit = results->at("BW_unit");
+    if (unit.empty()) unit = gigabits(*results, *size) ? "Gb/sec" : "MiB/sec";
+    const auto scale = bandwidth_unit(unit);
+    if (!scale) return draft.wrong(document.line, fmt::format("unknown unit {}", unit));
+    add_metrics(record, results->at("BW_average"), results->at("BW_peak"), results->at("MsgRate"),
+                *scale);
+    note(record, "iterations", results->at("n_iterations"));
+    note(record, "unit", fmt::format("{}, told by message size and rate", unit));
+    return {};
+  }
+
+  /// Message rate times size is the bandwidth; the unit in which it agrees is the one meant.
+  static bool gigabits(const JsonNode& results, std::uint64_t size) {
+    const double average = results.number_at("BW_average").value_or(0);
+    const double bytes = results.number_at("MsgRate").value_or(0) * 1e6 * static_cast<double>(size);
+    const double as_gigabits = std::abs(average * 1.25e8 - bytes);
+    const double as_mebibytes = std::abs(average * 1048576 - bytes);
+    return as_gigabits < as_mebibytes;
+  }
+};
+
+const Perftest importer;
+const PerftestJson json_importer;
+const ImporterRegistry::Add registered{&importer};
+const ImporterRegistry::Add registered_json{&json_importer};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,216 @@
+// vLLM's benchmarks: serving results of 2024 to 2026, also several appended to one file, and the
+// results of its offline throughput and latency benchmarks; SGLang's serving results, which come
+// from the same ancestor.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "measure/import/draft.h"
+#include "measure/import/json_node.h"
+#include "measure/import/serving.h"
+#include "measure/import/text_lines.h"
+
+namespace assay {
+namespace {
+
+void add_rate(Record& record, const JsonNode& result, std::string_view key, std::string_view unit) {
+  add_metric(record, result, key, key, 1, unit, Better::higher);
+}
+
+/// What both programs call the same.
+void add_serving(Draft& draft, const JsonNode& result, const Cell& cell, std::size_t line) {
+  Record& record = draft.add(cell, line);
+  add_rate(record, result, "output_throughput", "tokens/s");
+  add_rate(record, result, "request_throughput", "1/s");
+  add_rate(record, result, "request_goodput", "1/s");
+  add_rate(record, result, "total_token_throughput", "tokens/s");
+  add_rate(record, result, "input_throughput", "tokens/s");
+  for (const char* key : {"ttft", "tpot", "itl", "e2el"}) add_latencies(record, result, key, key);
+  add_latencies(record, result, "e2e_latency", "e2el");
+  add_metric(record, result, "duration", "duration", 1, "s", Better::lower);
+  add_metric(record, result, "max_output_tokens_per_s", "max_output_tokens_per_s", 1, "tokens/s",
+             Better::neither);
+  for (const char* key : {"max_concurrent_requests", "accept_length", "spec_decode_acceptance_rate",
+                          "spec_decode_acceptance_length"}) {
+    add_metric(record, result, key, key, 1, "1", Better::neither);
+  }
+  judge_serving(draft, record, result, line);
+}
+
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+void put_axis(Axes& axes, const JsonNode& result, std::string_view key) {
+  const std::string_view text = result.at(key);
+  if (!text.empty()) axes.emplace_back(key, rate_text(text));
+}
+
+class VllmServing final : public Importer {
+ public:
+  std::string_view name() const override { return "vllm-serving"; }
+  std::string_view summary() const override {
+    return "results of vLLM's serving benchmark, 2024 to 2026";
+  }
+  int recognises(const ImportText& input) const override {
+    if (!looks_like_json(input.text)) return 0;
+    const bool serving =
+        contains(input.text, "\"request_throughput\"") && contains(input.text, "\"mean_ttft_ms\"");
+    return serving ? 80 : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "vllm bench serve");
+    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
+      const JsonNode& result = document.node;
+      if (!result.number_at("request_throughput") && !result.number_at("completed")) {
+        return draft.wrong(document.line, "request_throughput and completed are missing");
+      }
+      draft.next_run();
+      RunFacts& run = draft.run();
+      run.time = compact_time(result.at("date"));
+      for (const char* key : {"model_id", "tokenizer_id", "backend", "endpoint_type", "label",
+                              "best_of", "ramp_up_strategy"}) {
+        run.note(key, result.at(key));
+      }
+      Axes axes = {{"request_rate", rate_text(result.at("request_rate"))}};
+      if (rate_text(result.at("burstiness")) != "1") put_axis(axes, result, "burstiness");
+      axes.emplace_back("max_concurrency", rate_text(result.at("max_concurrency")));
+      put_axis(axes, result, "num_prompts");
+      add_serving(draft, result, Cell("serving", std::move(axes)), document.line);
+    }
+    return draft.finish();
+  }
+};
+
+class SglangServing final : public Importer {
+ public:
+  std::string_view name() const override { return "sglang"; }
+  std::string_view summary() const override {
+    return "SGLang's bench_serving, one object to a line";
+  }
+  int recognises(const ImportText& input) const override {
+    const bool marked = contains(input.text, "\"total_output_tokens_retokenized\"") ||
+                        contains(input.text, "\"mean_e2e_latency_ms\"");
+    return looks_like_json(input.text) && marked ? 95 : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "sglang.bench_serving");
+    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
+      const JsonNode& result = document.node;
+      if (!result.number_at("request_throughput") && !result.number_at("completed")) {
+        return draft.wrong(document.line, "request_throughput and completed are missing");
+      }
+      draft.next_run();
+      for (const char* key : {"backend", "model_id", "tag"}) draft.run().note(key, result.at(key));
+      Axes axes;
+      put_axis(axes, result, "dataset_name");
+      axes.emplace_back("request_rate", rate_text(result.at("request_rate")));
+      axes.emplace_back("max_concurrency", rate_text(result.at("max_concurrency")));
+      for (const char* key : {"num_prompts", "random_input_len", "random_output_len",
+                              "random_range_ratio", "sharegpt_output_len"}) {
+        put_axis(axes, result, key);
+      }
+      add_serving(draft, result, Cell("serving", std::move(axes)), document.line);
+    }
+    return draft.finish();
+  }
+};
+
+class VllmThroughput final : public Importer {
+ public:
+  std::string_view name() const override { return "vllm-throughput"; }
+  std::string_view summary() const override { return "vLLM's offline throughput benchmark"; }
+  int recognises(const ImportText& input) const override {
+    return looks_like_json(input.text) && contains(input.text, "\"tokens_per_second\"") &&
+                   contains(input.text, "\"elapsed_time\"")
+               ? 90
+               : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "vllm bench throughput");
+    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
+      const JsonNode& result = document.node;
+      const auto rate = result.number_at("tokens_per_second");
+      if (!rate) return draft.wrong(document.line, "tokens_per_second is missing");
+      draft.next_run();
+      Axes axes;
+      put_axis(axes, result, "num_requests");
+      // The lengths are not told; requests and tokens together tell unequal work apart.
+      const std::string_view tokens = result.at("total_num_tokens");
+      if (!tokens.empty()) axes.emplace_back("tokens", tokens);
+      if (!result.at("input").empty()) axes.emplace_back("input", result.at("input"));
+      const std::string_view output =
+          result.at("output").empty() ? result.at("ouput") : result.at("output");
+      if (!output.empty()) axes.emplace_back("output", output);
+      Record& record = draft.add(Cell("vllm_throughput", std::move(axes)), document.line);
+      add_rate(record, result, "tokens_per_second", "tokens/s");
+      add_rate(record, result, "requests_per_second", "1/s");
+      add_metric(record, result, "elapsed_time", "elapsed_time", 1, "s", Better::lower);
+      if (*rate <= 0) {
+        record.status = RecordStatus::failed;
+        record.reason = "no token was generated";
+      }
+    }
+    return draft.finish();
+  }
+};
+
+class VllmLatency final : public Importer {
+ public:
+  std::string_view name() const override { return "vllm-latency"; }
+  std::string_view summary() const override { return "vLLM's offline latency benchmark"; }
+  int recognises(const ImportText& input) const override {
+    return looks_like_json(input.text) && contains(input.text, "\"avg_latency\"") &&
+                   contains(input.text, "\"percentiles\"")
+               ? 90
+               : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "vllm bench latency");
+    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
+      const JsonNode& result = document.node;
+      const auto average = result.number_at("avg_latency");
+      if (!average) return draft.wrong(document.line, "avg_latency is missing");
+      draft.next_run();
+      Record& record = draft.add(Cell("vllm_latency", {}), document.line);
+      add_metric(record, result, "avg_latency", "mean_latency", 1, "s", Better::lower);
+      if (const JsonNode* percentiles = result.find("percentiles")) {
+        for (std::size_t i = 0; i < percentiles->keys.size(); ++i) {
+          add_metric(record, percentiles->items[i],
+                     fmt::format("p{}_latency", identifier(percentiles->keys[i])), 1, "s",
+                     Better::lower);
+        }
+      }
+      check(draft, record, result, *average, document.line);
+    }
+    return draft.finish();
+  }
+
+ private:
+  static void check(Draft& draft, Record& record, const JsonNode& result, double average,
+                    std::size_t line) {
+    const auto latencies = numbers_of(result.find("latencies"));
+    if (!latencies || latencies->empty()) {
+      draft.warn(line, "it keeps no single latencies, so its mean cannot be checked");
+      return;
+    }
+    double sum = 0;
+    for (const double latency : *latencies) sum += latency;
+    const double mean = sum / static_cast<double>(latencies->size());
+    if (std::abs(mean - average) > 1e-6 * std::abs(mean)) {
+      draft.warn(line, fmt::format("avg_latency is stated as {}, its latencies give {}",
+                                   result.at("avg_latency"), mean));
+    }
+    note(record, "iterations", fmt::format("{}", latencies->size()));
+  }
+};
+
+const VllmServing serving;
+const SglangServing sglang;
+const VllmThroughput throughput;
+const VllmLatency latency;
+const ImporterRegistry::Add registered_serving{&serving};
+const ImporterRegistry::Add registered_sglang{&sglang};
+const ImporterRegistry::Add registered_throughput{&throughput};
+const ImporterRegistry::Add registered_latency{&latency};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,85 @@
+#include "measure/import/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/read_file.h"
+
+namespace assay {
+namespace {
+
+std::string names() {
+  std::string list;
+  for (const Importer* importer : importers()) {
+    list += (list.empty() ? "" : ", ") + std::string(importer->name());
+  }
+  return list;
+}
+
+Result<const Importer*> find_importer(std::string_view format) {
+  for (const Importer* importer : importers()) {
+    if (importer->name() == format) return importer;
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("unknown format \"{}\"; there are {}", format, names())};
+}
+
+/// The beginning and the end of a long text, where all programs say who they are.
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t part = std::size_t{2} << 20;
+  if (text.size() <= 2 * part) return std::string(text);
+  return fmt::format("{}\n{}", text.substr(0, part), text.substr(text.size() - part));
+}
+
+/// The one that is surest of the text.
+Result<const Importer*> recognise(const ImportText& whole) {
+  const std::string text = excerpt(whole.text);
+  const ImportText input{text, whole.name};
+  const Importer* best = nullptr;
+  const Importer* equal = nullptr;
+  int highest = 0;
+  for (const Importer* importer : importers()) {
+    const int score = importer->recognises(input);
+    if (score > highest) {
+      highest = score;
+      best = importer;
+      equal = nullptr;
+    } else if (score == highest && score > 0) {
+      equal = importer;
+    }
+  }
+  if (best == nullptr) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{}: not recognised as the result of any known program; name it with "
+                             "--format: {}",
+                             input.name, names())};
+  }
+  if (equal != nullptr) {
+    return Error{ErrorKind::usage, fmt::format("{}: may be of {} or of {}; say which with --format",
+                                               input.name, best->name(), equal->name())};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<const Importer*> importers() {
+  auto all = ImporterRegistry::entries();
+  std::sort(all.begin(), all.end(),
+            [](const Importer* a, const Importer* b) { return a->name() < b->name(); });
+  return all;
+}
+
+Result<Imported> import_text(const ImportText& input, std::string_view format) {
+  const Importer* importer = format.empty() ? TRY(recognise(input)) : TRY(find_importer(format));
+  return importer->import(input);
+}
+
+Result<Imported> import_file(const std::string& path, std::string_view format) {
+  constexpr std::size_t most = std::size_t{256} << 20;
+  const std::string text = TRY(read_operand(path, most));
+  return import_text({text, path}, format);
+}
+
+}  // namespace assay

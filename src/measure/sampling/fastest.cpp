@@ -1,0 +1,118 @@
+#include "measure/sampling/fastest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+struct Trial {
+  std::size_t index = 0;
+  std::vector<double> seconds;
+
+  double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
+};
+
+class Contest {
+ public:
+  Contest(Stream& stream, const std::vector<Contender>& contenders, std::unique_ptr<Event> start,
+          std::unique_ptr<Event> stop)
+      : stream_(stream),
+        contenders_(contenders),
+        start_(std::move(start)),
+        stop_(std::move(stop)) {}
+
+  /// Keeps the contenders that run. Error: the last one's if none does.
+  Result<std::vector<Trial>> warm_up() {
+    std::vector<Trial> trials;
+    std::optional<Error> last;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      Status ran = contenders_[i](stream_);
+      if (ran.ok()) ran = stream_.synchronize();
+      if (ran.ok()) {
+        trials.push_back({i, {}});
+      } else {
+        last = ran.error();
+      }
+    }
+    if (trials.empty()) return last.value_or(Error{ErrorKind::failed, "nothing to choose from"});
+    return trials;
+  }
+
+  /// Seconds of one run, `repetitions` of them queued together behind `settling` untimed ones.
+  Result<double> time(std::size_t contender, int repetitions, int settling) {
+    for (int i = 0; i < settling; ++i) TRY(contenders_[contender](stream_));
+    TRY(stream_.record(*start_));
+    for (int i = 0; i < repetitions; ++i) TRY(contenders_[contender](stream_));
+    TRY(stream_.record(*stop_));
+    TRY(stream_.synchronize());
+    return TRY(stop_->seconds_since(*start_)) / repetitions;
+  }
+
+  Status run_round(std::vector<Trial>& trials, int round, int repetitions, int settling) {
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      Trial& trial = trials[round % 2 == 0 ? i : trials.size() - 1 - i];
+      trial.seconds.push_back(TRY(time(trial.index, repetitions, settling)));
+    }
+    return {};
+  }
+
+ private:
+  Stream& stream_;
+  const std::vector<Contender>& contenders_;
+  std::unique_ptr<Event> start_, stop_;
+};
+
+}  // namespace
+
+Result<ContestResult> find_fastest(Device& device, Stream& stream,
+                                   const std::vector<Contender>& contenders,
+                                   const ContestLimits& limits) {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  Contest contest(stream, contenders, TRY(device.create_event()), TRY(device.create_event()));
+  std::vector<Trial> trials = TRY(contest.warm_up());
+  ContestResult result;
+  result.tried = trials.size();
+
+  const auto out_of_time = [&] {
+    return std::chrono::duration<double>(Clock::now() - began).count() > limits.time_box_seconds;
+  };
+
+  for (int round = 0; round < limits.screening_rounds; ++round) {
+    if (round > 0 && out_of_time()) break;
+    TRY(contest.run_round(trials, round, 1, 0));
+  }
+  std::sort(trials.begin(), trials.end(),
+            [](const Trial& a, const Trial& b) { return a.best() < b.best(); });
+  const double acceptable = trials.front().best() * limits.screening_margin;
+  std::erase_if(trials, [&](const Trial& trial) { return trial.best() > acceptable; });
+  if (trials.size() > limits.most_finalists) trials.resize(limits.most_finalists);
+
+  if (trials.size() > 1) {
+    // By the median: on a machine that is busy otherwise, the best is much less than a run takes.
+    const double usual = median(trials.front().seconds);
+    const int repetitions =
+        usual > 0 ? std::clamp(static_cast<int>(std::ceil(limits.final_seconds / usual)), 1, 1000)
+                  : 1;
+    // The screening chose them: fresh numbers decide.
+    for (Trial& trial : trials) trial.seconds.clear();
+    for (int round = 0; round < limits.final_rounds; ++round) {
+      if (round >= 3 && out_of_time()) break;
+      TRY(contest.run_round(trials, round, repetitions, repetitions));
+    }
+  }
+  const auto winner = std::min_element(
+      trials.begin(), trials.end(),
+      [](const Trial& a, const Trial& b) { return median(a.seconds) < median(b.seconds); });
+  result.fastest = winner->index;
+  result.seconds = median(winner->seconds);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// Finding the fastest of several ways to do the same work, on the device itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// Queues the work once, one way.
+using Contender = std::function<Status(Stream&)>;
+
+struct ContestLimits {
+  int screening_rounds = 3;
+  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
+  std::size_t most_finalists = 5;
+  int final_rounds = 5;
+  double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
+  double time_box_seconds = 20;  ///< then rounds end early: screening 1, final 3 at least
+};
+
+struct ContestResult {
+  std::size_t fastest = 0;  ///< index into the contenders
+  double seconds = 0;       ///< its median
+  std::size_t tried = 0;    ///< contenders that ran at all
+};
+
+/// Each contender runs once untimed, then once per screening round; those near the best meet again
+/// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each
+/// meets the clock its own power draw leaves it; the lowest median wins. Rounds alternate
+/// direction, so that a drifting clock meets all alike. Error: the last contender's, if none runs.
+Result<ContestResult> find_fastest(Device& device, Stream& stream,
+                                   const std::vector<Contender>& contenders,
+                                   const ContestLimits& limits = {});
+
+}  // namespace assay

@@ -1,0 +1,343 @@
+#include "measure/sampling/runner.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "core/units.h"
+#include "machine/system/affinity.h"
+#include "machine/telemetry/recorder.h"
+#include "measure/sampling/external.h"
+#include "measure/sampling/team_results.h"
+#include "measure/sampling/value.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/agreement.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+RecordStatus status_of(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::unsupported:
+    case ErrorKind::unavailable:
+      return RecordStatus::unsupported;
+    case ErrorKind::verification:
+      return RecordStatus::failed;
+    case ErrorKind::interrupted:
+      return RecordStatus::interrupted;
+    default:
+      return RecordStatus::error;
+  }
+}
+
+/// Null if telemetry is off.
+std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
+  if (interval <= 0) return nullptr;
+  TelemetryRequest request;
+  request.hardware =
+      facts.pci.empty() ? fmt::format("{}:{}", facts.backend, facts.ordinal) : facts.pci;
+  request.cpus = affinity_cpus();
+  return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
+}
+
+/// What the samples did altogether.
+WorkDone work_done(const Record& record) {
+  WorkDone done;
+  done.on_cpu = record.device.backend == "cpu";
+  for (const Sample& sample : record.samples->samples) {
+    done.seconds += sample.seconds * record.work->repetitions * record.samples->launches;
+    done.bytes += record.work->bytes * record.samples->launches;
+    done.flops += record.work->flops * record.samples->launches;
+  }
+  return done;
+}
+
+/// One run's state.
+class Runner {
+ public:
+  Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler,
+         Team& team, std::vector<std::string> rank_devices)
+      : device_(device),
+        options_(options),
+        observer_(observer),
+        sampler_(sampler),
+        team_(team),
+        rank_devices_(std::move(rank_devices)),
+        telemetry_(start_telemetry(device.facts(), options.telemetry_interval)) {}
+
+  Result<RunOutcome> run(const std::vector<Cell>& cells) {
+    RunOutcome outcome;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::optional<double> share = TRY(next_share(cells.size() - i));
+      if (!share) {
+        outcome.interrupted = true;
+        break;
+      }
+      observer_.starting(i, cells[i]);
+      if (team_.rank() > 0 && find_benchmark(cells[i].benchmark()) == nullptr) {
+        continue;  // a command, which rank 0 refuses
+      }
+      const ExternalCommand* command = command_of(cells[i]);
+      if (command != nullptr) {
+        TRY(measure_external(i, *command, *share));
+        ++outcome.measured;
+        continue;
+      }
+      Record record = blank_record(cells[i]);
+      met_ = false;
+      const Status measured = measure(record, i, *share);
+      if (options_.barrier && !met_) TRY(options_.barrier->arrive(i));
+      if (!measured.ok()) {
+        record.status = status_of(measured.error());
+        record.reason = measured.error().message;
+      }
+      record.time = utc_now();
+      if (record.value)
+        values_[record.cell.benchmark()].push_back({cells[i], record.value->median});
+      ++outcome.measured;
+      TRY(observer_.finished(i, std::move(record)));
+      TRY(team_.still_whole());
+    }
+    outcome.interrupted = outcome.interrupted || observer_.stop_requested();
+    for (const auto& [name, values] : values_) {
+      for (Conclusion& conclusion : find_benchmark(name)->conclusions(values)) {
+        outcome.conclusions.push_back(std::move(conclusion));
+      }
+    }
+    return outcome;
+  }
+
+ private:
+  Record blank_record(const Cell& cell) const {
+    Record record;
+    record.run = options_.run;
+    record.fingerprint = options_.fingerprint;
+    record.cell = cell;
+    record.device = device_.facts();
+    return record;
+  }
+
+  double remaining_seconds() const {
+    if (!options_.budget_seconds) return std::numeric_limits<double>::infinity();
+    const std::chrono::duration<double> spent = Clock::now() - begin_;
+    return *options_.budget_seconds - spent.count();
+  }
+
+  const ExternalCommand* command_of(const Cell& cell) const {
+    for (const ExternalCommand& command : options_.commands) {
+      if (command.name == cell.benchmark()) return &command;
+    }
+    return nullptr;
+  }
+
+  /// Seconds of the budget for the next of `left` cells, the same on all ranks; empty if the run
+  /// ends here because one was asked to stop.
+  Result<std::optional<double>> next_share(std::size_t left) {
+    const double share = remaining_seconds() / static_cast<double>(left);
+    const bool stop = observer_.stop_requested();
+    if (team_.size() == 1) return stop ? std::nullopt : std::optional(share);
+    constexpr std::string_view end = "end";
+    const std::string decided = TRY(team_.decide(
+        "beginning the next cell", stop ? std::string(end) : fmt::format("{}", share),
+        [&](const std::vector<std::string>& given) {
+          return std::count(given.begin(), given.end(), end) > 0 ? std::string(end) : given.front();
+        }));
+    if (decided == end) return std::optional<double>();
+    return std::optional(std::strtod(decided.c_str(), nullptr));
+  }
+
+  Error budget_spent() const {
+    // Only rank 0 has one; the others learn from its share that it is spent.
+    return {ErrorKind::interrupted, options_.budget_seconds
+                                        ? fmt::format("the budget of {} was spent before this cell",
+                                                      format_seconds(*options_.budget_seconds))
+                                        : "the budget was spent before this cell"};
+  }
+
+  /// Where the other processes are met, once for every cell.
+  Status meet(std::size_t index) {
+    if (!options_.barrier) return {};
+    met_ = true;
+    TRY(options_.barrier->arrive(index));
+    return options_.barrier->wait(index, [this] { return observer_.stop_requested(); });
+  }
+
+  /// Error: only an observer's; what the command does wrong is in its record.
+  Status measure_external(std::size_t index, const ExternalCommand& command, double seconds) {
+    const Record blank = blank_record(Cell(command.name, {}));
+    const auto run = [&]() -> Result<std::vector<Record>> {
+      TRY(meet(index));
+      if (seconds <= 0) return budget_spent();
+      if (team_.size() > 1) return not_by_ranks(command.name);
+      return run_external(command, blank, [this] { return observer_.stop_requested(); });
+    };
+    const auto begin = Clock::now();
+    auto records = run();
+    if (!records.ok()) {
+      Record record = blank;
+      record.status = status_of(records.error());
+      record.reason = records.error().message;
+      records = std::vector<Record>{std::move(record)};
+    }
+    // The traces of a long program are large: they go with the first of its records alone.
+    if (telemetry_ != nullptr) {
+      Telemetry telemetry;
+      telemetry.trace = telemetry_->slice(begin, Clock::now());
+      telemetry.summary = summarize_telemetry(telemetry.trace, WorkDone{});
+      records->front().telemetry = std::move(telemetry);
+    }
+    for (Record& record : *records) {
+      record.time = utc_now();
+      TRY(observer_.finished(index, std::move(record)));
+    }
+    return {};
+  }
+
+  /// Fills in everything that is known by the time it returns; an Error becomes status and reason.
+  Status measure(Record& record, std::size_t index, double seconds) {
+    const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
+    TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
+    if (seconds <= 0) return budget_spent();
+    const auto begin = Clock::now();
+    auto prepared_work = benchmark.prepare(
+        record.cell, {device_, sampler_.stream(), options_.seed, team_, communicators_});
+    TRY(agree(team_, "preparing " + record.cell.id(),
+              prepared_work.ok() ? Status() : Status(prepared_work.error())));
+    const std::unique_ptr<Case> work = std::move(*prepared_work);
+    record.work = work->work();
+    record.notes = work->notes();
+    const std::chrono::duration<double> prepared = Clock::now() - begin;
+    // A costly preparation must not leave a cell without samples: the other cells pay for it.
+    const double left = std::max(seconds - prepared.count(), seconds / 2);
+    SamplingLimits limits = limits_within(options_.limits, left);
+    if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
+    TRY(meet(index));
+    record.samples = TRY(free_of_hanging(
+        sampler_.take(*work, limits, [this] { return observer_.stop_requested(); })));
+    record.notes = work->notes();  // a case may learn while it runs
+    summarize_samples(record);
+    take_telemetry(record);
+    record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
+    for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
+    if (record.samples->stop == StopReason::interrupted || !record.seconds) {
+      return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
+    }
+    record.verification =
+        TRY(free_of_hanging(agree_on_verification(team_, work->verify(sampler_.stream()))));
+    if (!record.verification->passed) {
+      return Error{ErrorKind::verification,
+                   record.verification->detail.empty()
+                       ? "verification failed: " + record.verification->method
+                       : record.verification->detail};
+    }
+    record.value =
+        value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
+    record.status = RecordStatus::passed;
+    return {};
+  }
+
+  /// Work that waits for a rank that is gone must end before its buffers can be freed.
+  template <typename T>
+  Result<T> free_of_hanging(Result<T> result) {
+    if (!result.ok() && !team_.still_whole().ok()) communicators_.abort();
+    return result;
+  }
+
+  static Error not_by_ranks(std::string_view name) {
+    return {ErrorKind::unsupported,
+            fmt::format("{} measures one process; run it without --ranks, --hosts or a launcher of "
+                        "several ranks",
+                        name)};
+  }
+
+  Status supported(const Benchmark& benchmark, const Cell& cell) const {
+    if (team_.size() > 1 && !benchmark.takes_team()) {
+      return not_by_ranks(benchmark.name());
+    }
+    if (auto reason = benchmark.unsupported(cell, device_)) {
+      return Error{ErrorKind::unsupported, std::move(*reason)};
+    }
+    return {};
+  }
+
+  static void summarize_samples(Record& record) {
+    std::vector<double> seconds;
+    for (const Sample& sample : record.samples->samples) seconds.push_back(sample.seconds);
+    if (!seconds.empty()) record.seconds = summarize(seconds);
+  }
+
+  void take_telemetry(Record& record) {
+    if (telemetry_ == nullptr || record.samples->samples.empty()) return;
+    Telemetry telemetry;
+    telemetry.trace = telemetry_->slice(record.samples->begin, record.samples->end);
+    telemetry.summary = summarize_telemetry(telemetry.trace, work_done(record));
+    record.telemetry = std::move(telemetry);
+  }
+
+  Device& device_;
+  const RunOptions& options_;
+  RunObserver& observer_;
+  Sampler& sampler_;
+  Team& team_;
+  Communicators communicators_{device_, team_};
+  const std::vector<std::string> rank_devices_;         // by rank; empty for a process alone
+  const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
+  const Clock::time_point begin_ = Clock::now();
+  std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
+  bool met_ = false;                                      // at the barrier, for the present cell
+};
+
+}  // namespace
+
+SamplingLimits limits_within(SamplingLimits limits, double seconds) {
+  // A fifth for warming up and half for samples leave the rest to preparing and verifying.
+  constexpr double least = 0.01;
+  limits.warmup_seconds = std::clamp(seconds / 5, least, limits.warmup_seconds);
+  limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
+  limits.sustained_time_box_seconds =
+      std::clamp(seconds / 2, least, limits.sustained_time_box_seconds);
+  return limits;
+}
+
+Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
+                             const RunOptions& options, RunObserver& observer, Team& team) {
+  for (const Cell& cell : cells) {
+    if (team.rank() > 0) break;  // rank 0 has looked at what all measure
+    const auto is_named = [&](const ExternalCommand& c) { return c.name == cell.benchmark(); };
+    if (find_benchmark(cell.benchmark()) == nullptr &&
+        std::none_of(options.commands.begin(), options.commands.end(), is_named)) {
+      return Error{ErrorKind::usage, fmt::format("there is no benchmark {}", cell.benchmark())};
+    }
+  }
+  auto sampler = Sampler::create(device, team);
+  TRY(agree(team, "starting", sampler.ok() ? Status() : Status(sampler.error())));
+  std::vector<std::string> devices = TRY(devices_of_ranks(team, device.facts()));
+  return Runner(device, options, observer, **sampler, team, std::move(devices)).run(cells);
+}
+
+std::string new_run_id() {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  // Names a run, decides nothing: the one use of randomness that no seed governs.
+  std::random_device device;
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}", fmt::gmtime(now), device() & 0xffff);
+}
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::now();
+  const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(now);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - seconds).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), milliseconds);
+}
+
+}  // namespace assay

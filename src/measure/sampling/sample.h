@@ -1,0 +1,49 @@
+// One timed observation and what was known about it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/system/device_facts.h"
+#include "measure/benchmarks/benchmark.h"
+
+namespace assay {
+
+struct Sample {
+  double seconds = 0;              ///< of one repetition
+  std::optional<double> clock_hz;  ///< engine clock during the sample, where it can be measured
+  bool throttled = false;          ///< clock below 90% of the device's highest; kept and counted
+};
+
+/// Why sampling or warming up ended.
+enum class StopReason { precision, time_box, sample_limit, interrupted, warm, not_run };
+
+/// All samples of one cell in one run, none dropped, with how they were taken.
+struct SampleSet {
+  std::vector<Sample> samples;
+  TimeSource time_source = TimeSource::device_events;
+  CacheState cache_state = CacheState::hot;
+  bool gated = false;  ///< the device was held until the work and both events were queued
+  int launches = 1;    ///< of the work in one sample; its seconds are divided by them
+  std::size_t warmup_launches = 0;
+  StopReason warmup_stop = StopReason::not_run;
+  StopReason stop = StopReason::not_run;
+  double wall_seconds = 0;  ///< warm-up and sampling together
+  SensorReading before, after;
+  std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
+  /// Of ranks that measured together, by rank: the seconds of each of their samples. `samples` then
+  /// holds the slowest rank's. Empty for a process alone.
+  std::vector<std::vector<double>> by_rank;
+  std::vector<double> inside;  ///< by rank: as Arrivals::inside (measure/team_sample.h)
+};
+
+/// Stable names for records: "precision", "time_box", ...
+std::string_view name_of(StopReason reason);
+std::string_view name_of(TimeSource source);
+std::string_view name_of(CacheState state);
+std::string_view name_of(Quantity quantity);
+
+}  // namespace assay

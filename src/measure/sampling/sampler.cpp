@@ -1,0 +1,261 @@
+#include "measure/sampling/sampler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "compute/device/helpers.h"
+#include "measure/sampling/clock_probe.h"
+#include "measure/sampling/gate.h"
+#include "measure/sampling/stopping_rule.h"
+#include "measure/sampling/team_sample.h"
+#include "ranks/team/team_wait.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A sample counts as throttled below this share of the highest clock the driver names.
+constexpr double throttle_share = 0.9;
+
+class DeviceSampler final : public Sampler {
+ public:
+  DeviceSampler(Device& device, Team& team, std::unique_ptr<Stream> stream,
+                std::unique_ptr<Event> start, std::unique_ptr<Event> stop,
+                std::unique_ptr<Event> idle, Gate gate, ClockProbe probe)
+      : device_(device),
+        team_(team),
+        stream_(std::move(stream)),
+        start_(std::move(start)),
+        stop_(std::move(stop)),
+        idle_(std::move(idle)),
+        gate_(std::move(gate)),
+        probe_(std::move(probe)) {}
+
+  Stream& stream() override { return *stream_; }
+
+  Result<SampleSet> take(Case& work, const SamplingLimits& limits,
+                         const std::function<bool()>& stop_requested) override {
+    SampleSet set;
+    set.time_source = work.time_source();
+    set.cache_state = work.cache_state();
+    set.gated = set.time_source == TimeSource::device_events && work.fits_behind_gate();
+    if (set.cache_state == CacheState::cold) TRY(prepare_flush());
+    const auto begin = Clock::now();
+    TRY(warm_up(work, limits, stop_requested, set));
+    set.before = device_.sense();
+    if (set.warmup_stop == StopReason::interrupted) {
+      set.stop = StopReason::interrupted;
+    } else {
+      const SamplingLimits pace = TRY(prepare_pace(work, limits, stop_requested, set));
+      TRY(repeat(work, pace, stop_requested, set));
+      if (team_.size() > 1 && work.waits_for_all()) TRY(watch_arrivals(work, set));
+    }
+    set.after = device_.sense();
+    set.wall_seconds = seconds_since(begin);
+    return set;
+  }
+
+ private:
+  Status warm_up(Case& work, const SamplingLimits& limits,
+                 const std::function<bool()>& stop_requested, SampleSet& set) {
+    WarmupRule rule(limits);
+    const bool gated = std::exchange(set.gated, false);
+    const auto begin = Clock::now();
+    const auto judge = [&](double seconds) { return rule.after(seconds, seconds_since(begin)); };
+    fastest_warm_up_ = std::numeric_limits<double>::infinity();
+    while (set.warmup_stop == StopReason::not_run) {
+      const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, last_warm_up_));
+      fastest_warm_up_ = std::min(fastest_warm_up_, last_warm_up_.seconds);
+      ++set.warmup_launches;
+      set.gated = gated;  // the first launch may load code, which waits for an idle device
+      if (taken.stop) set.warmup_stop = *taken.stop;
+    }
+    return {};
+  }
+
+  /// What the warm-up says about how to sample: how many launches make a sample long enough and, of
+  /// compute-bound work, the limits.
+  Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
+                                      const std::function<bool()>& stop_requested, SampleSet& set) {
+    const double repetitions = work.work().repetitions;
+    if (work.limit() != Limit::compute) {
+      // The fastest: a launch that something disturbed would make a sample of one short launch.
+      set.launches = work.launches_per_sample(fastest_warm_up_ * repetitions);
+      if (set.launches == 1) return limits;
+      // Launched one after the other they take less time than alone.
+      const auto go_on = [](double) { return std::optional<StopReason>(); };
+      Sample trial;
+      TRY(take_together(work, set, stop_requested, go_on, trial));
+      set.warmup_launches += static_cast<std::size_t>(set.launches);
+      const double launch = std::min(trial.seconds, fastest_warm_up_);
+      set.launches = work.launches_per_sample(launch * repetitions);
+      return limits;
+    }
+    // The last: only by then is the device as warm as it will be.
+    const double launch = last_warm_up_.seconds * repetitions;
+    const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
+    constexpr double most = 1000;
+    if (set.time_source == TimeSource::device_events && launch > 0) {
+      set.launches =
+          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), 1.0, most));
+    }
+    if (set.launches > 1) set.gated = false;  // they would not fit, and the start hardly counts
+    return pace;
+  }
+
+  Status repeat(Case& work, const SamplingLimits& limits,
+                const std::function<bool()>& stop_requested, SampleSet& set) {
+    StoppingRule rule(limits);
+    const auto judge = [&](double seconds) {
+      return rule.after(seconds, seconds_since(set.begin));
+    };
+    if (team_.size() > 1) set.by_rank.resize(static_cast<std::size_t>(team_.size()));
+    set.begin = Clock::now();
+    while (set.stop == StopReason::not_run) {
+      Sample sample;
+      const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, sample));
+      set.samples.push_back(sample);
+      for (std::size_t rank = 0; rank < set.by_rank.size(); ++rank) {
+        set.by_rank[rank].push_back(taken.by_rank[rank]);
+      }
+      if (taken.stop) set.stop = *taken.stop;
+    }
+    set.end = Clock::now();
+    return {};
+  }
+
+  /// One sample on every rank, whose seconds become the slowest rank's.
+  Result<TeamSample> take_together(Case& work, SampleSet& set,
+                                   const std::function<bool()>& stop_requested,
+                                   const std::function<std::optional<StopReason>(double)>& judge,
+                                   Sample& sample) {
+    const Result<Sample> mine = take_one(work, set);
+    Result<double> seconds = 0.0;
+    if (mine.ok()) {
+      seconds = work.takes_part() ? mine->seconds : 0;
+    } else {
+      seconds = mine.error();
+    }
+    TeamSample taken = TRY(agree_on_sample(team_, seconds, stop_requested(), judge));
+    sample = *mine;
+    sample.seconds = taken.slowest();
+    return taken;
+  }
+
+  /// Single launches that begin on all ranks at once, to find who comes late to them.
+  Status watch_arrivals(Case& work, SampleSet& set) {
+    // A long operation is waited for less often: its lateness shows in one.
+    const double seconds = set.samples.empty() ? 0 : set.samples.back().seconds * set.launches;
+    const int rounds = seconds > 0.5 ? 1 : 5;
+    std::vector<double> inside;
+    for (int i = 0; i < rounds; ++i) {
+      TRY(team_.exchange("starting together", ""));
+      TRY(finish());
+      const auto begin = Clock::now();
+      const bool on_device = set.time_source == TimeSource::device_events;
+      if (on_device) TRY(stream_->record(*start_));
+      TRY(work.enqueue(*stream_));
+      if (on_device) TRY(stream_->record(*stop_));
+      const double on_host = seconds_since(begin);  // a library that works on the host is done
+      TRY(finish());
+      inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : on_host);
+    }
+    const TeamSample arrivals =
+        TRY(agree_on_sample(team_, work.takes_part() ? median(inside) : 0, false,
+                            [](double) { return std::optional<StopReason>(); }));
+    set.inside = arrivals.by_rank;
+    return {};
+  }
+
+  Status finish() { return wait_idle(*stream_, *idle_, team_); }
+
+  Result<Sample> take_one(Case& work, SampleSet& set) {
+    if (set.cache_state == CacheState::cold) {
+      TRY(stream_->fill(flush_.data(), 0x5A, flush_.bytes()));
+      TRY(finish());
+    }
+    Sample sample;
+    if (set.time_source == TimeSource::device_events) {
+      sample = TRY(take_between_events(work, set));
+    } else {
+      TRY(work.lead_in(*stream_));
+      const auto begin = Clock::now();
+      for (int i = 0; i < set.launches; ++i) TRY(work.enqueue(*stream_));
+      if (set.time_source == TimeSource::enqueue_only) sample.seconds = seconds_since(begin);
+      TRY(finish());
+      if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
+    }
+    if (const auto own = TRY(work.own_seconds())) sample.seconds = *own;
+    sample.seconds /= work.work().repetitions * set.launches;
+    const double highest = device_.facts().clock_hz;
+    sample.throttled =
+        sample.clock_hz && highest > 0 && *sample.clock_hz < throttle_share * highest;
+    return sample;
+  }
+
+  /// Everything is queued before the device may start: gate, clock, start event, work, stop event,
+  /// clock. The probes lie outside the event pair.
+  Result<Sample> take_between_events(Case& work, SampleSet& set) {
+    if (set.gated) TRY(gate_.close(*stream_));
+    const Status queued = queue_timed(work, set.launches);
+    gate_.open();  // also when queueing failed: the stream must not be left waiting
+    TRY(finish());
+    TRY(queued);
+    // A driver that blocks while the gate is closed makes every sample wait for its time limit.
+    if (set.gated && gate_.gave_up()) set.gated = false;
+    Sample sample;
+    sample.seconds = TRY(stop_->seconds_since(*start_));
+    sample.clock_hz = probe_.clock_hz();
+    return sample;
+  }
+
+  Status queue_timed(Case& work, int launches) {
+    TRY(work.lead_in(*stream_));
+    TRY(probe_.read_before(*stream_));
+    TRY(stream_->record(*start_));
+    for (int i = 0; i < launches; ++i) TRY(work.enqueue(*stream_));
+    TRY(stream_->record(*stop_));
+    return probe_.read_after(*stream_);
+  }
+
+  Status prepare_flush() {
+    if (flush_.bytes() > 0) return {};
+    flush_ = TRY(device_.allocate(flushing_bytes(device_.facts()), MemoryKind::device));
+    return {};
+  }
+
+  Device& device_;
+  Team& team_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Event> start_, stop_, idle_;
+  Gate gate_;
+  ClockProbe probe_;
+  Buffer flush_;
+  Sample last_warm_up_;
+  double fastest_warm_up_ = 0;  // seconds
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Sampler>> Sampler::create(Device& device, Team& team) {
+  std::unique_ptr<Stream> stream = TRY(device.create_stream());
+  std::unique_ptr<Event> start = TRY(device.create_event());
+  std::unique_ptr<Event> stop = TRY(device.create_event());
+  std::unique_ptr<Event> idle = TRY(device.create_event());
+  Gate gate = TRY(Gate::create(device));
+  ClockProbe probe = TRY(ClockProbe::create(device));
+  return std::unique_ptr<Sampler>(std::make_unique<DeviceSampler>(
+      device, team, std::move(stream), std::move(start), std::move(stop), std::move(idle),
+      std::move(gate), std::move(probe)));
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+// Takes the samples of one case: warm up, repeat in the order docs/method.md gives, stop on
+// precision or time.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/sampling/sample.h"
+#include "ranks/team/team.h"
+
+namespace assay {
+
+/// Limits of one cell's sampling. The defaults are those of docs/method.md.
+struct SamplingLimits {
+  std::size_t least_samples = 30;
+  std::size_t most_samples = 10000;
+  double precision = 0.005;       ///< stop when the median's 95% half-width is this share of it
+  double time_box_seconds = 2.0;  ///< for the samples, warm-up excluded
+  double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
+  /// Least wall time of a warm-up window: memory and clocks take some 0.1 s of load to settle.
+  double settling_seconds = 0.2;
+  double least_seconds = 0;  ///< of sampling, before it may stop on precision
+  double least_sample_seconds =
+      0;  ///< work is launched over and over to make a sample last this long
+  double sustained_time_box_seconds = 10;  ///< takes the place of time_box_seconds for such work
+};
+
+/// `limits` for compute-bound work, which meets the power cap. `throttled`: it has met it. The
+/// clock then swings between steps 1-2% apart every half second: a shorter sample sees one step,
+/// and their median jumps from step to step between runs (docs/method.md has the figures).
+SamplingLimits sustained(SamplingLimits limits, bool throttled);
+
+/// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built
+/// once per device and run, used for every case.
+class Sampler {
+ public:
+  /// With a `team`, all ranks take the same samples, and each of them is as slow as the slowest
+  /// rank; all call take() with equal work.
+  static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team());
+  virtual ~Sampler() = default;
+
+  /// The stream on which cases are prepared and run.
+  virtual Stream& stream() = 0;
+  /// Error only if the work itself fails, on any rank; `stop_requested` is polled between samples.
+  virtual Result<SampleSet> take(Case& work, const SamplingLimits& limits,
+                                 const std::function<bool()>& stop_requested) = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+// When enough has been sampled. Pure: fed with seconds, asked for a verdict; no clock of its own.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "measure/sampling/sample.h"
+#include "measure/sampling/sampler.h"
+
+namespace assay {
+
+/// Stops on precision, never on the value: when the 95% order-statistic interval of the median,
+/// with autocorrelation counted, has a half-width of at most `precision` of the median. The rule
+/// looks only after 10% more samples than at its last look, since each look is another chance to
+/// stop early.
+class StoppingRule {
+ public:
+  explicit StoppingRule(const SamplingLimits& limits)
+      : limits_(limits), next_look_(limits.least_samples) {}
+
+  /// After each sample: why to stop, if it is time to. `elapsed` is the wall time spent sampling.
+  std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
+
+ private:
+  SamplingLimits limits_;
+  std::size_t next_look_;
+  std::vector<double> seconds_;
+};
+
+/// Warm when two consecutive windows of at least 10 samples and `settling_seconds` of wall time
+/// have medians within 0.5% of each other.
+class WarmupRule {
+ public:
+  explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
+
+  /// After each warm-up launch: why to stop, if it is time to. At least 3 launches are asked for.
+  std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
+
+ private:
+  SamplingLimits limits_;
+  double window_began_ = 0;
+  std::vector<double> window_;
+  std::optional<double> previous_median_;
+  std::size_t launches_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,100 @@
+// One measured cell with everything needed to judge it, and its JSON form (docs/schema.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cell.h"
+#include "core/json.h"
+#include "core/result.h"
+#include "machine/telemetry/summary.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/sampling/roofline.h"
+#include "measure/sampling/sample.h"
+#include "ranks/team/team.h"
+#include "statistics/summary.h"
+
+namespace assay {
+
+/// `passed`: measured and verified. Only then does the record carry a value. What another program
+/// reported is kept as metrics whatever the status, as evidence; `failed` if it cannot be true.
+enum class RecordStatus {
+  passed,
+  failed,       ///< verification found a wrong result
+  error,        ///< a call failed while preparing, measuring or verifying
+  unsupported,  ///< this device cannot do this cell
+  interrupted,  ///< stopped before enough samples; samples kept, no value
+};
+
+/// The cell's headline, derived from the seconds' median and interval.
+struct Value {
+  Quantity quantity = Quantity::latency;
+  double median = 0;
+  Interval interval95;  ///< low <= median <= high in the quantity itself
+  std::optional<Roof> roof;
+  std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
+};
+
+/// Which way of a metric is the better one; `neither`: a count or a setting.
+enum class Better { higher, lower, neither };
+
+/// A number that another program or `assay load` reported.
+struct Metric {
+  std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
+  double value = 0;  ///< in `unit`
+  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
+  Better better = Better::neither;
+  std::string text;  ///< as the program wrote it, unit included if it did: "184.92 GB/s"
+  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; holds `value`
+};
+
+/// Who measured a record that holds metrics, and where it was found.
+struct Source {
+  std::string tool;        ///< "nccl-tests"
+  std::string version;     ///< empty: it does not say
+  std::string file;        ///< as the user named it; the command line if assay ran the program
+  std::uint64_t line = 0;  ///< the row's, from 1; 0: it has none
+};
+
+/// One of the ranks that measured a cell together.
+struct RankResult {
+  TeamMember member;
+  std::string device;                    ///< "cuda:0", with its PCI address where it has one
+  std::optional<double> seconds;         ///< median of its samples
+  std::optional<double> inside_seconds;  ///< of single operations: Arrivals::inside
+};
+
+struct Record {
+  std::string run;   ///< id of the run (process) that measured it
+  std::string time;  ///< ISO 8601 UTC, when sampling ended
+  Cell cell;
+  DeviceFacts device;
+  RecordStatus status = RecordStatus::error;
+  std::string reason;  ///< empty when passed; else one line
+  std::optional<Value> value;
+  std::vector<Metric> metrics;   ///< of another program, the headline first; else empty
+  std::optional<Source> source;  ///< of another program
+  std::optional<Work> work;      ///< empty if the cell was never prepared
+  std::optional<SampleSet> samples;
+  std::optional<Summary> seconds;  ///< of the samples
+  std::vector<RankResult> ranks;   ///< empty: one process alone
+  std::optional<Verification> verification;
+  std::optional<Telemetry> telemetry;  ///< during the samples
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::string fingerprint;  ///< hash of the environment it was taken in
+};
+
+std::string_view name_of(RecordStatus status);
+std::string_view name_of(Better better);
+/// "bytes/s", "FLOP/s", "s": of Value::median and its interval.
+std::string_view unit_of(Quantity quantity);
+
+/// Exactly the object docs/record.schema.json describes.
+Json to_json(const Record& record);
+/// Never trusts its input. `device`: what its "device" says, if that has been read already. Error:
+/// usage, naming the field.
+Result<Record> record_from_json(const Json& json, const DeviceFacts* device = nullptr);
+
+}  // namespace assay

@@ -1,0 +1,137 @@
+#include "measure/store/store.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "core/hash.h"
+#include "core/json_text.h"
+#include "measure/store/record_line.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* records_name = "records.jsonl";
+constexpr const char* fingerprints_name = "fingerprints.jsonl";
+constexpr std::size_t longest_plain = 256 << 10;  // no object of such a line takes long to build
+
+/// One line. Text from drivers and environment variables may not be UTF-8: bad bytes are replaced.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Reads one line after the other.
+class RecordParser {
+ public:
+  explicit RecordParser(Detail detail) : detail_(detail) {}
+
+  Result<Record> read(const std::string& line) {
+    if (detail_ == Detail::whole) return parse(line, nullptr);
+    const ShortLine shorter = shorten(line, device_text_);
+    const bool known = !device_text_.empty() && shorter.device == device_text_;
+    Result<Record> record = parse(shorter.text, known ? &device_ : nullptr);
+    if (record.ok() && !known) {
+      device_text_ = shorter.device;
+      device_ = record->device;
+    }
+    return record;
+  }
+
+ private:
+  static Result<Record> parse(const std::string& text, const DeviceFacts* device) {
+    if (text.size() > longest_plain) return record_from_json(TRY(parse_json(text)), device);
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
+    return record_from_json(json, device);
+  }
+
+  Detail detail_;
+  std::string device_text_;  // of the last record that had a new one
+  DeviceFacts device_;
+};
+
+}  // namespace
+
+std::string fingerprint_id(const Json& fingerprint) {
+  const auto sorted = SortedJson::parse(dump(fingerprint));  // std::map: keys in order
+  return sha256_hex(sorted.dump()).substr(0, 16);
+}
+
+Result<Store> Store::open(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_directory(folder, error)) {
+    return Error{ErrorKind::usage, fmt::format("{} is not a folder", folder.string())};
+  }
+  if (error) {
+    const bool full = error == std::errc::no_space_on_device;
+    return Error{full ? ErrorKind::exhausted : ErrorKind::usage,
+                 fmt::format("cannot create the folder {}: {}", folder.string(),
+                             std::strerror(error.value()))};
+  }
+  return Store(folder, TRY(LineFile::open(folder / records_name)));
+}
+
+Status Store::append(const Record& record) {
+  return records_.append(dump(to_json(record)));
+}
+
+Status Store::append(std::span<const Record> records) {
+  std::string lines;
+  for (const Record& record : records) {
+    if (!lines.empty()) lines += '\n';
+    lines += dump(to_json(record));
+  }
+  return lines.empty() ? Status() : records_.append(lines);
+}
+
+Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
+  const std::string id = fingerprint_id(fingerprint);
+  LineFile file = TRY(LineFile::open(folder_ / fingerprints_name));
+  const std::string prefix = fmt::format("{{\"id\":\"{}\",", id);
+  Json line;
+  line["id"] = id;
+  line["fingerprint"] = fingerprint;
+  TRY(file.append_unless([&](std::string_view text) { return text.starts_with(prefix); },
+                         dump(line)));
+  return id;
+}
+
+Result<StoredRecords> read_records(const std::filesystem::path& path, Detail detail) {
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path file = folder ? path / records_name : path;
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return Error{ErrorKind::usage, fmt::format("cannot read results from {}: {}", file.string(),
+                                               std::strerror(errno == 0 ? EIO : errno))};
+  }
+  StoredRecords stored;
+  const auto problem = [&](std::size_t line, std::string_view what) {
+    stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
+  };
+  RecordParser reader(detail);
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    if (stream.eof()) {  // no newline: its writer died in it, or is still writing it
+      problem(number, "torn last line, ignored");
+      break;
+    }
+    if (line.empty()) continue;
+    auto record = reader.read(line);
+    if (record.ok()) {
+      stored.records.push_back(std::move(record).value());
+    } else {
+      problem(number, record.error().message + ", ignored");
+    }
+  }
+  if (stream.bad()) {
+    return Error{ErrorKind::usage, fmt::format("cannot read results from {}", file.string())};
+  }
+  return stored;
+}
+
+}  // namespace assay

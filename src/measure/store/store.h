@@ -1,0 +1,60 @@
+// Append-only results in a folder: records.jsonl, one record a line, and fingerprints.jsonl.
+// Survives a kill at any moment: a line is written with one write() under a file lock and synced; a
+// torn last line is cut off by the next writer and ignored by readers.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "measure/store/line_file.h"
+#include "measure/store/record.h"
+
+namespace assay {
+
+class Store {
+ public:
+  /// Creates the folder if need be and checks that it can be written. Error: usage (not a folder,
+  /// no permission) or exhausted (disk full), naming the path.
+  static Result<Store> open(const std::filesystem::path& folder);
+
+  /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
+  Status append(const Record& record);
+  /// The same for several: all of them or, with an Error, none.
+  Status append(std::span<const Record> records);
+  /// Stores the environment under its hash (fingerprint_id) once; returns the hash.
+  Result<std::string> append_fingerprint(const Json& fingerprint);
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  Store(std::filesystem::path folder, LineFile records)
+      : folder_(std::move(folder)), records_(std::move(records)) {}
+
+  std::filesystem::path folder_;
+  LineFile records_;
+};
+
+/// The first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
+std::string fingerprint_id(const Json& fingerprint);
+
+/// What reading a store found.
+struct StoredRecords {
+  std::vector<Record> records;
+  std::vector<std::string> problems;  ///< "records.jsonl:17: not JSON", lines that were skipped
+};
+
+/// How much of each record is wanted.
+enum class Detail {
+  whole,
+  summary,  ///< without samples, their summary, verification, telemetry: several times faster
+};
+
+/// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
+Result<StoredRecords> read_records(const std::filesystem::path& path,
+                                   Detail detail = Detail::whole);
+
+}  // namespace assay

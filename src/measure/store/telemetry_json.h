@@ -1,0 +1,18 @@
+// The "telemetry" object of a record, written and read back.
+#pragma once
+
+#include "core/json.h"
+#include "core/result.h"
+#include "machine/telemetry/summary.h"
+#include "measure/store/json_reader.h"
+
+namespace assay {
+
+Json to_json(const Telemetry& telemetry);
+/// Never trusts its input. Error: usage, naming the field.
+Result<Telemetry> telemetry_from_json(const JsonReader& json);
+
+/// A number, or null for NaN.
+Json number_or_null(double value);
+
+}  // namespace assay

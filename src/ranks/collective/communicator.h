@@ -1,0 +1,117 @@
+// Collective operations and messages between the ranks of a team, as a library gives them: NCCL or
+// RCCL on GPUs, MPI, and assay's own TCP where there is no library.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/data_type.h"
+#include "core/registry.h"
+#include "core/result.h"
+#include "ranks/team/team.h"
+
+namespace assay {
+
+enum class CollectiveOperation {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  gather,
+  scatter,
+  send_recv,  ///< a ring: to the next rank, from the one before
+};
+enum class Reduction { sum, prod, min, max, avg };
+
+/// One collective operation as one rank takes part in it. `count` is the number of elements that
+/// ONE block has: what each rank contributes to all_gather and gather, receives from reduce_scatter
+/// and scatter, sends to each rank in all_to_all; the whole vector in all_reduce, broadcast, reduce
+/// and send_recv. `receive` may equal `send` for all_reduce, broadcast, reduce; it is block `rank`
+/// of `receive` that equals `send` for all_gather, and block `rank` of `send` that equals `receive`
+/// for reduce_scatter, when they run in place.
+struct CollectiveCall {
+  CollectiveOperation operation = CollectiveOperation::all_reduce;
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  DataType type = DataType::f32;
+  Reduction reduction = Reduction::sum;
+  int root = 0;
+};
+
+/// A message to or from rank `peer`.
+struct Message {
+  int peer = 0;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// One rank's end of a communicator over all ranks of a team.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  /// "NCCL 2.28.3", "Open MPI 4.1.4", "TCP"
+  virtual std::string library() const = 0;
+  /// The file it was loaded from; empty: none.
+  virtual std::string path() const { return {}; }
+  /// True: run() queues on the stream and returns. False: it returns when the operation is complete
+  /// on this rank, and what the stream holds must be complete before.
+  virtual bool queues_on_stream() const = 0;
+  /// Why this library cannot do it; empty: it can.
+  virtual std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
+                                                 Reduction reduction) const = 0;
+  virtual Status run(const CollectiveCall& call, Stream& stream) = 0;
+  /// All sends and receives at once, each pair of ranks in the order of its messages.
+  virtual Status transfer(std::span<const Message> sends, std::span<const Message> receives,
+                          Stream& stream) = 0;
+  /// Between begin_group() and end_group() calls are gathered and queued together. Does nothing
+  /// where the library has no groups.
+  virtual Status begin_group() { return {}; }
+  virtual Status end_group() { return {}; }
+  /// Ends what hangs because another rank is gone. After it only the destructor may be called.
+  virtual void abort() {}
+};
+
+/// A way to make communicators: one file per library, ending in
+///   const CommunicatorRegistry::Add registered{{...}};
+struct CommunicatorKind {
+  std::string_view name;     ///< "nccl", "rccl", "mpi", "tcp"
+  std::string_view summary;  ///< one line
+  /// Larger is better; 0: not for this device. "nccl" for CUDA devices, "mpi" for CPUs where this
+  /// process runs under an MPI launcher, "tcp" for CPUs elsewhere.
+  int (*score)(const Device& device, const Team& team);
+  /// All ranks call it together. Error: unavailable, naming what was looked for and what to
+  /// install; failed, as the library says.
+  Result<std::unique_ptr<Communicator>> (*create)(Device& device, Team& team);
+};
+using CommunicatorRegistry = Registry<CommunicatorKind>;
+
+/// Sorted by name.
+std::vector<CommunicatorKind> communicator_kinds();
+
+std::string_view name_of(CollectiveOperation operation);
+std::string_view name_of(Reduction reduction);
+std::optional<CollectiveOperation> parse_collective_operation(std::string_view name);
+std::optional<Reduction> parse_reduction(std::string_view name);
+bool reduces(CollectiveOperation operation);   ///< all_reduce, reduce_scatter, reduce
+bool has_root(CollectiveOperation operation);  ///< broadcast, reduce, gather, scatter
+
+/// The largest of a rank's two buffers, in elements: what nccl-tests prints as size / element size.
+/// block count times `ranks` for all_gather, reduce_scatter, all_to_all, gather and scatter.
+std::size_t elements_of(CollectiveOperation operation, std::size_t count, int ranks);
+/// Bus bandwidth over algorithm bandwidth, where algorithm bandwidth is the bytes of elements_of()
+/// over seconds: 2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter, all_to_all,
+/// gather and scatter, else 1 (nccl-tests, doc/PERFORMANCE.md).
+double bus_factor(CollectiveOperation operation, int ranks);
+
+}  // namespace assay

@@ -1,0 +1,77 @@
+#include "ranks/collective/communicators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/suggest.h"
+#include "ranks/team/agreement.h"
+#include "ranks/team/team_wait.h"
+
+namespace assay {
+
+Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view library) {
+  std::vector<std::string> names;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    if (kind.name == library) {
+      auto made = kind.create(device_, team_);
+      TRY(agree(team_, fmt::format("making a communicator of {}", library),
+                made.ok() ? Status() : Status(made.error())));
+      return made;
+    }
+    names.emplace_back(kind.name);
+  }
+  return Error{
+      ErrorKind::unsupported,
+      fmt::format("this build has no collective library {}; it has: {}", library, join(names))};
+}
+
+Result<Communicator*> Communicators::get(std::string_view library) {
+  auto at = made_.find(library);
+  if (at == made_.end()) at = made_.emplace(std::string(library), create(library)).first;
+  if (!at->second.ok()) return Error(at->second.error());
+  return at->second->get();
+}
+
+void Communicators::abort() {
+  for (auto& [name, made] : made_) {
+    if (made.ok()) (*made)->abort();
+  }
+}
+
+Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream) {
+  if (!communicator.queues_on_stream()) TRY(stream.synchronize());
+  CollectiveCall barrier;
+  barrier.send = two_floats.as<float>();
+  barrier.receive = two_floats.as<float>() + 1;
+  barrier.count = 1;
+  return communicator.run(barrier, stream);
+}
+
+int launches_for(const Communicator& communicator, double sample_seconds, double seconds) {
+  if (!(seconds > 0)) return 1;
+  const double most = communicator.queues_on_stream() ? 20 : 10000;
+  return static_cast<int>(std::clamp(std::round(sample_seconds / seconds), 1.0, most));
+}
+
+Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {
+  Status waited = wait_idle(stream, idle, team);
+  if (!waited.ok() && !team.still_whole().ok()) communicator.abort();
+  return waited;
+}
+
+std::string_view best_communicator_kind(const Device& device, const Team& team) {
+  std::string_view best;
+  int best_score = 0;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    const int score = kind.score(device, team);
+    if (score > best_score) {
+      best = kind.name;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+}  // namespace assay

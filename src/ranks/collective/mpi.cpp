@@ -1,0 +1,17 @@
+#include "ranks/collective/mpi_communicator.h"
+#include "ranks/collective/mpi_world.h"
+#include "ranks/collective/support.h"
+
+namespace assay {
+namespace {
+
+const CommunicatorRegistry::Add registered{
+    {"mpi", "Open MPI, MPICH or a descendant, under its launcher",
+     [](const Device& device, const Team&) {
+       if (!started_by_mpi()) return 0;
+       return has_host_memory(device) ? 20 : 5;  // GPUs have libraries of their own
+     },
+     [](Device& device, Team& team) { return mpi::open_communicator(device, team); }}};
+
+}  // namespace
+}  // namespace assay

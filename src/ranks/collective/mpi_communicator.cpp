@@ -1,0 +1,330 @@
+#include "ranks/collective/mpi_communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "ranks/collective/mpi_process.h"
+#include "ranks/collective/support.h"
+
+namespace assay::mpi {
+namespace {
+
+/// Waits are MPI's own, since its non-blocking collectives take other, slower ways than the
+/// blocking ones everyone uses; when a rank dies the launcher ends all others, and with them these
+/// waits.
+template <typename H>
+class MpiCommunicator final : public Communicator {
+ public:
+  /// `owned`: `comm` is this object's to free.
+  MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool owned,
+                  int rank, int ranks, std::size_t largest)
+      : process_(process),
+        library_(library),
+        api_(library.functions),
+        handles_(library.handles),
+        device_(device),
+        comm_(comm),
+        owned_(owned),
+        rank_(rank),
+        ranks_(ranks),
+        largest_(largest) {}
+  ~MpiCommunicator() override {
+    if (owned_ && !process_.given_up()) api_.free_comm(&comm_);
+  }
+
+  std::string library() const override { return library_.name; }
+  std::string path() const override { return library_.path; }
+  bool queues_on_stream() const override { return false; }
+
+  std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
+                                         Reduction reduction) const override {
+    if (auto why = no_type_of_memory(type)) return why;
+    if (!reduces(operation)) return std::nullopt;
+    if (!native_index(native_reductions, reduction)) {
+      return fmt::format("MPI has no reduction {}", name_of(reduction));
+    }
+    if (!native_index(native_types, type)) {
+      return fmt::format("MPI has no type {}, and so cannot reduce it", name_of(type));
+    }
+    return std::nullopt;
+  }
+
+  Status run(const CollectiveCall& call, Stream& stream) override {
+    TRY(check_supported(*this, call));
+    if (call.count == 0) return {};  // on every rank alike
+    return noted(operate(call, stream));
+  }
+
+  Status transfer(std::span<const Message> sends, std::span<const Message> receives,
+                  Stream&) override {
+    return noted(exchange(sends, receives));
+  }
+
+  void abort() override { process_.give_up(); }
+
+ private:
+  /// `count` elements as MPI is told of them.
+  struct Elements {
+    int count = 0;
+    H type{};
+  };
+
+  Status check(int status, std::string_view call) const { return library_.check(status, call); }
+
+  /// After an error of MPI nothing may wait for all ranks any more.
+  Status noted(Status status) {
+    if (!status) process_.give_up();
+    return status;
+  }
+
+  H type_of(DataType type) const { return handles_.types[*native_index(native_types, type)]; }
+
+  /// Calls `use` with the elements of a block: as themselves, as bytes where MPI has no such type,
+  /// or as one element of a type made for the purpose where they are too many to count.
+  template <typename Use>
+  Status with_elements(DataType type, std::size_t count, Use use) {
+    const bool native = native_index(native_types, type).has_value();
+    const H element = native ? type_of(type) : handles_.byte;
+    const std::size_t size = native ? size_of(type) : 1;
+    const std::size_t n = native ? count : count * size_of(type);
+    if (n <= largest_) return use(Elements{static_cast<int>(n), element});
+    const std::size_t chunks = n / largest_, rest = n % largest_;
+    if (chunks > largest_) {
+      return Error{ErrorKind::unsupported, fmt::format("{} elements are too many for MPI", count)};
+    }
+    H chunk{}, whole{};
+    TRY(check(api_.contiguous(static_cast<int>(largest_), element, &chunk), "MPI_Type_contiguous"));
+    const std::array<int, 2> lengths = {static_cast<int>(chunks), static_cast<int>(rest)};
+    const std::array<std::ptrdiff_t, 2> offsets = {
+        0, static_cast<std::ptrdiff_t>(chunks * largest_ * size)};
+    const std::array<H, 2> types = {chunk, element};
+    Status status = check(
+        api_.create_struct(rest > 0 ? 2 : 1, lengths.data(), offsets.data(), types.data(), &whole),
+        "MPI_Type_create_struct");
+    api_.free_type(&chunk);  // `whole` keeps what it needs
+    TRY(std::move(status));
+    status = check(api_.commit(&whole), "MPI_Type_commit");
+    if (status) status = use(Elements{1, whole});
+    api_.free_type(&whole);
+    return status;
+  }
+
+  /// Calls `use` with offsets in bytes and counts that together are `count` elements.
+  template <typename Use>
+  Status in_parts(DataType type, std::size_t count, Use use) const {
+    for (std::size_t done = 0; done < count; done += largest_) {
+      TRY(use(done * size_of(type), static_cast<int>(std::min(largest_, count - done))));
+    }
+    return {};
+  }
+
+  Status copy(void* to, const void* from, std::size_t bytes, Stream& stream) const {
+    if (to == from) return {};
+    if (has_host_memory(device_)) {
+      std::memcpy(to, from, bytes);
+      return {};
+    }
+    TRY(stream.copy(to, from, bytes));
+    return stream.synchronize();
+  }
+
+  Result<std::byte*> scratch(std::size_t bytes) {
+    if (scratch_.bytes() < bytes) scratch_ = TRY(device_.allocate(bytes, MemoryKind::device));
+    return scratch_.as<std::byte>();
+  }
+
+  Status operate(const CollectiveCall& call, Stream& stream) {
+    const std::size_t block = call.count * size_of(call.type);
+    const auto* from = static_cast<const std::byte*>(call.send);
+    auto* to = static_cast<std::byte*>(call.receive);
+    const std::size_t mine = static_cast<std::size_t>(rank_) * block;
+    const bool is_root = rank_ == call.root;
+    const void* here = handles_.in_place;
+    switch (call.operation) {
+      case CollectiveOperation::all_reduce:
+      case CollectiveOperation::reduce:
+      case CollectiveOperation::reduce_scatter:
+        return reduce(call, block, stream);
+      case CollectiveOperation::broadcast:
+        if (is_root) TRY(copy(to, from, block, stream));
+        return with_elements(call.type, call.count, [&](Elements all) {
+          return check(api_.bcast(to, all.count, all.type, call.root, comm_), "MPI_Bcast");
+        });
+      case CollectiveOperation::all_gather:
+        return with_elements(call.type, call.count, [&](Elements each) {
+          return check(api_.all_gather(from == to + mine ? here : from, each.count, each.type, to,
+                                       each.count, each.type, comm_),
+                       "MPI_Allgather");
+        });
+      case CollectiveOperation::all_to_all:
+        return with_elements(call.type, call.count, [&](Elements each) {
+          return check(
+              api_.all_to_all(from, each.count, each.type, to, each.count, each.type, comm_),
+              "MPI_Alltoall");
+        });
+      case CollectiveOperation::gather:
+        return with_elements(call.type, call.count, [&](Elements each) {
+          return check(api_.gather(is_root && from == to + mine ? here : from, each.count,
+                                   each.type, to, each.count, each.type, call.root, comm_),
+                       "MPI_Gather");
+        });
+      case CollectiveOperation::scatter:
+        return with_elements(call.type, call.count, [&](Elements each) {
+          return check(api_.scatter(from, each.count, each.type,
+                                    is_root && to == from + mine ? handles_.in_place : to,
+                                    each.count, each.type, call.root, comm_),
+                       "MPI_Scatter");
+        });
+      case CollectiveOperation::send_recv: {
+        const Message send = {(rank_ + 1) % ranks_, const_cast<std::byte*>(from), block};
+        const Message receive = {(rank_ + ranks_ - 1) % ranks_, to, block};
+        return exchange({&send, 1}, {&receive, 1});
+      }
+    }
+    return {};
+  }
+
+  Status reduce(const CollectiveCall& call, std::size_t block, Stream& stream) {
+    const H type = type_of(call.type);
+    const H op = handles_.reductions[*native_index(native_reductions, call.reduction)];
+    const auto* from = static_cast<const std::byte*>(call.send);
+    auto* to = static_cast<std::byte*>(call.receive);
+    const auto to_root = [&](const std::byte* data, std::byte* result, int root) {
+      return in_parts(call.type, call.count, [&](std::size_t at, int count) {
+        const void* send = rank_ == root && data == result ? handles_.in_place : data + at;
+        return check(api_.reduce(send, result + at, count, type, op, root, comm_), "MPI_Reduce");
+      });
+    };
+    if (call.operation == CollectiveOperation::reduce) {
+      // MPICH 4.0 and 4.1, and what was made of them, crash in place at any root but 0 (issue
+      // 6540).
+      const bool crashes = std::is_same_v<H, MpichHandle> && from == to && call.root != 0;
+      std::byte* result = crashes && rank_ == call.root ? TRY(scratch(block)) : to;
+      TRY(to_root(from, result, call.root));
+      return rank_ == call.root ? copy(to, result, block, stream) : Status();
+    }
+    if (call.operation == CollectiveOperation::all_reduce) {
+      return in_parts(call.type, call.count, [&](std::size_t at, int count) {
+        return check(api_.all_reduce(from == to ? handles_.in_place : from + at, to + at, count,
+                                     type, op, comm_),
+                     "MPI_Allreduce");
+      });
+    }
+    // MPI's own way in place leaves the result elsewhere, and lets no two buffers overlap.
+    const bool in_place = to == from + static_cast<std::size_t>(rank_) * block;
+    std::byte* result = in_place ? TRY(scratch(block)) : to;
+    if (call.count <= largest_) {
+      TRY(check(api_.reduce_scatter(from, result, static_cast<int>(call.count), type, op, comm_),
+                "MPI_Reduce_scatter_block"));
+    } else {
+      for (int root = 0; root < ranks_; ++root) {
+        TRY(to_root(from + static_cast<std::size_t>(root) * block, result, root));
+      }
+    }
+    return copy(to, result, block, stream);
+  }
+
+  /// Messages of more bytes than MPI counts are several, which both sides cut alike.
+  Status exchange(std::span<const Message> sends, std::span<const Message> receives) {
+    std::vector<H> requests;
+    const auto each = [&](std::span<const Message> messages, auto start) -> Status {
+      for (const Message& message : messages) {
+        auto* data = static_cast<std::byte*>(message.data);
+        TRY(in_parts(DataType::u8, message.bytes, [&](std::size_t at, int bytes) {
+          return start(data + at, bytes, message.peer, &requests.emplace_back());
+        }));
+      }
+      return {};
+    };
+    TRY(each(receives, [&](std::byte* data, int bytes, int peer, H* request) {
+      return check(api_.irecv(data, bytes, handles_.byte, peer, 0, comm_, request), "MPI_Irecv");
+    }));
+    TRY(each(sends, [&](std::byte* data, int bytes, int peer, H* request) {
+      return check(api_.isend(data, bytes, handles_.byte, peer, 0, comm_, request), "MPI_Isend");
+    }));
+    return check(
+        api_.wait_all(static_cast<int>(requests.size()), requests.data(), handles_.statuses_ignore),
+        "MPI_Waitall");
+  }
+
+  Process& process_;
+  const Library<H>& library_;
+  const Functions<H>& api_;
+  const NativeHandles<H>& handles_;
+  Device& device_;
+  H comm_;
+  bool owned_;
+  int rank_, ranks_;
+  std::size_t largest_;
+  Buffer scratch_;
+};
+
+/// Whether MPI can be given this device's memory.
+template <typename H>
+Status check_memory(const Library<H>& library, const Device& device) {
+  if (has_host_memory(device)) return {};
+  const bool hip = device.facts().backend == "hip";
+  int (*const query)() = hip ? library.functions.rocm_support : library.functions.cuda_support;
+  if (query != nullptr && query() == 1) return {};
+  return Error{ErrorKind::unsupported,
+               fmt::format("{} does not say that it can use memory of {} GPUs ({}): choose {}, or "
+                           "an MPI that was built for them",
+                           library.name, hip ? "AMD" : "NVIDIA",
+                           hip ? "MPIX_Query_rocm_support" : "MPIX_Query_cuda_support",
+                           hip ? "rccl" : "nccl")};
+}
+
+/// What each rank checks for itself before all go on together: its number in MPI.
+Result<std::string> prepare(const Device& device, const Team& team) {
+  const Process* process = TRY(Process::get());
+  TRY(std::visit([&](const auto& library) { return check_memory(library, device); },
+                 process->library()));
+  if (process->size() == team.size()) return std::to_string(process->rank());
+  return Error{ErrorKind::unavailable,
+               fmt::format("MPI knows {} processes and the team has {} ranks: start all ranks, and "
+                           "nothing else, with one mpirun",
+                           process->size(), team.size())};
+}
+
+/// `same_order`: MPI's ranks are the team's.
+template <typename H>
+Result<std::unique_ptr<Communicator>> open(Process& process, const Library<H>& library,
+                                           Device& device, const Team& team, bool same_order,
+                                           std::size_t largest) {
+  // The world itself if it can be: for a communicator made of it Open MPI looks after non-blocking
+  // collectives at every step from then on.
+  H comm = library.handles.world;
+  if (!same_order) {
+    TRY(library.check(library.functions.split(library.handles.world, 0, team.rank(), &comm),
+                      "MPI_Comm_split"));
+    TRY(library.check(library.functions.set_error_handler(comm, library.handles.errors_return),
+                      "MPI_Comm_set_errhandler"));
+  }
+  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator<H>>(
+      process, library, device, comm, !same_order, team.rank(), team.size(), largest));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> open_communicator(Device& device, Team& team,
+                                                        std::size_t largest_count) {
+  const std::vector<std::string> in_mpi =
+      TRY(exchange_or_fail(team, "a communicator of MPI", prepare(device, team)));
+  bool same_order = true;
+  for (std::size_t rank = 0; rank < in_mpi.size(); ++rank) {
+    same_order = same_order && in_mpi[rank] == std::to_string(rank);
+  }
+  Process* process = TRY(Process::get());
+  auto made = std::visit(
+      [&](const auto& library) {
+        return open(*process, library, device, team, same_order, largest_count);
+      },
+      process->library());
+  if (!made) process->give_up();
+  return made;
+}
+
+}  // namespace assay::mpi

@@ -1,0 +1,115 @@
+#include "ranks/collective/mpi_process.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <memory>
+
+#include "ranks/collective/mpi_world.h"
+
+namespace assay {
+namespace mpi {
+namespace {
+
+/// Gives the allocator the limits that glibc itself raises it to once a program has freed a block
+/// of nearly 32 MiB. Below them it depends on what the heap happens to hold whether the buffers
+/// that MPI takes for one operation go back to the kernel after it, and that can triple the
+/// operation's time.
+void settle_allocator() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
+}  // namespace
+
+template <typename H>
+Status Process::start(const Library<H>& library) {
+  const Functions<H>& api = library.functions;
+  int running = 0;
+  TRY(library.check(api.initialized(&running), "MPI_Initialized"));
+  settle_allocator();
+  if (running == 0) {
+    // What MPI_Init asks for, as osu and nccl-tests do. Other threads of this process never call
+    // MPI; told of them, Open MPI takes locks at every step, a fifth of the time of 1 KiB.
+    int provided = 0;
+    TRY(library.check(api.init_thread(nullptr, nullptr, thread_single, &provided),
+                      "MPI_Init_thread"));
+    finalise_ = true;
+  }
+  const H world = library.handles.world;
+  TRY(library.check(api.set_error_handler(world, library.handles.errors_return),
+                    "MPI_Comm_set_errhandler"));
+  TRY(library.check(api.rank(world, &rank_), "MPI_Comm_rank"));
+  return library.check(api.size(world, &size_), "MPI_Comm_size");
+}
+
+Result<Process*> Process::get() {
+  static const Result<std::unique_ptr<Process>> only = []() -> Result<std::unique_ptr<Process>> {
+    const Launcher launcher = find_launcher();
+    if (launcher.kind == Launcher::Kind::none) {
+      return Error{ErrorKind::unavailable,
+                   "no MPI launcher started this process: start it with mpirun, mpiexec or srun"};
+    }
+    auto process = std::unique_ptr<Process>(new Process(TRY(load(launcher.kind))));
+    TRY(std::visit([&](const auto& library) { return process->start(library); },
+                   process->library_));
+    if (launcher.processes > 0 && launcher.processes != process->size_) {
+      const auto name = [](const auto& library) { return library.name + " in " + library.path; };
+      return Error{
+          ErrorKind::unavailable,
+          fmt::format("the launcher started {} processes, and {} sees {}: set "
+                      "ASSAY_MPI_LIBRARY to the launcher's own library",
+                      launcher.processes, std::visit(name, process->library_), process->size_)};
+    }
+    return process;
+  }();
+  if (!only.ok()) return only.error();
+  return only->get();
+}
+
+Process::~Process() {
+  if (!finalise_ || given_up_) return;
+  std::visit([](const auto& library) { library.functions.finalize(); }, library_);
+}
+
+namespace {
+
+template <typename H>
+Result<std::string> broadcast(Process& process, const Library<H>& library, std::string text) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  const auto from_0 = [&](void* data, std::size_t bytes) {
+    Status status =
+        library.check(library.functions.bcast(data, static_cast<int>(bytes), library.handles.byte,
+                                              0, library.handles.world),
+                      "MPI_Bcast");
+    if (!status) process.give_up();
+    return status;
+  };
+  std::size_t bytes = text.size();
+  TRY(from_0(&bytes, sizeof(bytes)));
+  if (bytes > most) {
+    return Error{ErrorKind::failed,
+                 fmt::format("{} bytes are too many to broadcast; the most are {}", bytes, most)};
+  }
+  if (process.rank() != 0) text.assign(bytes, '\0');
+  TRY(from_0(text.data(), bytes));
+  return text;
+}
+
+}  // namespace
+}  // namespace mpi
+
+bool started_by_mpi() {
+  return mpi::find_launcher().kind != mpi::Launcher::Kind::none;
+}
+
+Result<std::string> mpi_broadcast(std::string from_rank_0) {
+  mpi::Process* process = TRY(mpi::Process::get());
+  return std::visit(
+      [&](const auto& library) {
+        return mpi::broadcast(*process, library, std::move(from_rank_0));
+      },
+      process->library());
+}
+
+}  // namespace assay

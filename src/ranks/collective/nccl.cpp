@@ -1,0 +1,16 @@
+#include "ranks/collective/nccl_communicator.h"
+
+namespace assay {
+namespace {
+
+const CommunicatorRegistry::Add registered{
+    {"nccl", "NVIDIA's library, between CUDA devices",
+     [](const Device& device, const Team&) {
+       return device.facts().backend == nccl::nvidia.backend ? 30 : 0;
+     },
+     [](Device& device, Team& team) {
+       return nccl::open_communicator(nccl::nvidia, device, team);
+     }}};
+
+}  // namespace
+}  // namespace assay

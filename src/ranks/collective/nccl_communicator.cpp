@@ -1,0 +1,251 @@
+#include "ranks/collective/nccl_communicator.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "compute/blas/device_types.h"
+#include "ranks/collective/support.h"
+
+namespace assay::nccl {
+namespace {
+
+/// Beginning with it, gather and scatter are the library's own; nccl-tests uses them from here on.
+constexpr int own_gather_and_scatter = 22800;
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Library library, DeviceFacts facts, Comm comm, int rank, int ranks)
+      : library_(std::move(library)),
+        api_(library_.functions),
+        facts_(std::move(facts)),
+        comm_(comm),
+        rank_(rank),
+        ranks_(ranks) {}
+  ~NcclCommunicator() override {
+    if (comm_ != nullptr) api_.destroy(comm_);
+  }
+
+  std::string library() const override { return library_.name(); }
+  std::string path() const override { return library_.path; }
+  bool queues_on_stream() const override { return true; }
+
+  std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
+                                         Reduction reduction) const override {
+    return lacks(*library_.vendor, library_.version, facts_, operation, type, reduction);
+  }
+
+  Status run(const CollectiveCall& call, Stream& stream) override {
+    TRY(check_supported(*this, call));
+    int status = success;
+    TRY(check(api_.get_async_error(comm_, &status), "ncclCommGetAsyncError"));
+    TRY(check(status, "an earlier operation"));
+    if (call.count == 0) return {};  // on every rank alike
+    return queue(call, stream.native_handle());
+  }
+
+  Status transfer(std::span<const Message> sends, std::span<const Message> receives,
+                  Stream& stream) override {
+    void* queue = stream.native_handle();
+    return grouped([&]() -> Status {
+      for (const Message& message : sends) {
+        TRY(send(message.data, message.bytes, uint8, message.peer, queue));
+      }
+      for (const Message& message : receives) {
+        TRY(receive(message.data, message.bytes, uint8, message.peer, queue));
+      }
+      return {};
+    });
+  }
+
+  Status begin_group() override { return check(api_.group_start(), "ncclGroupStart"); }
+  Status end_group() override { return check(api_.group_end(), "ncclGroupEnd"); }
+
+  void abort() override {
+    if (comm_ != nullptr) api_.abort(comm_);
+    comm_ = nullptr;
+  }
+
+ private:
+  Status check(int status, std::string_view call) const {
+    return library_.check(status, call, comm_);
+  }
+  Status send(const void* data, std::size_t count, int type, int peer, void* queue) const {
+    return check(api_.send(data, count, type, peer, comm_, queue), "ncclSend");
+  }
+  Status receive(void* data, std::size_t count, int type, int peer, void* queue) const {
+    return check(api_.receive(data, count, type, peer, comm_, queue), "ncclRecv");
+  }
+
+  /// Ends the group whatever happens within: the library counts them.
+  template <typename Calls>
+  Status grouped(Calls calls) {
+    TRY(begin_group());
+    const Status inside = calls();
+    const Status end = end_group();
+    return inside.ok() ? end : inside;
+  }
+
+  Status queue(const CollectiveCall& call, void* queue) {
+    // Encodings matter to arithmetic only, and every version moves bytes.
+    const int type = is_fp8(call.type) && !reduces(call.operation) ? uint8 : data_type(call.type);
+    const int op = reduction_number(call.reduction);
+    const std::size_t n = call.count, block = n * size_of(call.type);
+    const auto* from = static_cast<const std::byte*>(call.send);
+    auto* to = static_cast<std::byte*>(call.receive);
+    const auto place = [&](int rank) { return static_cast<std::size_t>(rank) * block; };
+    switch (call.operation) {
+      case CollectiveOperation::all_reduce:
+        return check(api_.all_reduce(from, to, n, type, op, comm_, queue), "ncclAllReduce");
+      case CollectiveOperation::reduce:
+        return check(api_.reduce(from, to, n, type, op, call.root, comm_, queue), "ncclReduce");
+      case CollectiveOperation::reduce_scatter:
+        return check(api_.reduce_scatter(from, to, n, type, op, comm_, queue), "ncclReduceScatter");
+      case CollectiveOperation::broadcast:
+        return check(api_.broadcast(from, to, n, type, call.root, comm_, queue), "ncclBroadcast");
+      case CollectiveOperation::all_gather:
+        return check(api_.all_gather(from, to, n, type, comm_, queue), "ncclAllGather");
+      case CollectiveOperation::all_to_all:
+        // The library's own is these sends and receives, or something faster.
+        if (api_.all_to_all != nullptr) {
+          return check(api_.all_to_all(from, to, n, type, comm_, queue),
+                       library_.vendor->all_to_all);
+        }
+        return grouped([&]() -> Status {
+          for (int peer = 0; peer < ranks_; ++peer) {
+            TRY(send(from + place(peer), n, type, peer, queue));
+            TRY(receive(to + place(peer), n, type, peer, queue));
+          }
+          return {};
+        });
+      case CollectiveOperation::gather:
+        if (library_.version >= own_gather_and_scatter && api_.gather != nullptr) {
+          return check(api_.gather(from, to, n, type, call.root, comm_, queue), "ncclGather");
+        }
+        return grouped([&]() -> Status {
+          TRY(send(from, n, type, call.root, queue));
+          for (int peer = 0; rank_ == call.root && peer < ranks_; ++peer) {
+            TRY(receive(to + place(peer), n, type, peer, queue));
+          }
+          return {};
+        });
+      case CollectiveOperation::scatter:
+        if (library_.version >= own_gather_and_scatter && api_.scatter != nullptr) {
+          return check(api_.scatter(from, to, n, type, call.root, comm_, queue), "ncclScatter");
+        }
+        return grouped([&]() -> Status {
+          for (int peer = 0; rank_ == call.root && peer < ranks_; ++peer) {
+            TRY(send(from + place(peer), n, type, peer, queue));
+          }
+          return receive(to, n, type, call.root, queue);
+        });
+      case CollectiveOperation::send_recv:
+        return grouped([&]() -> Status {
+          TRY(send(from, n, type, (rank_ + 1) % ranks_, queue));
+          return receive(to, n, type, (rank_ + ranks_ - 1) % ranks_, queue);
+        });
+    }
+    return {};
+  }
+
+  Library library_;
+  const Functions& api_;
+  DeviceFacts facts_;
+  Comm comm_;
+  int rank_, ranks_;
+};
+
+std::string hex_of(const UniqueId& id) {
+  std::string text;
+  for (const char c : id.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+Result<UniqueId> id_of(std::string_view hex) {
+  UniqueId id;
+  if (hex.size() != 2 * id.bytes.size()) {
+    return Error{ErrorKind::failed, "the identifier of the communicator did not arrive whole"};
+  }
+  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
+    unsigned value = 0;
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, value, 16);
+    id.bytes[i] = static_cast<char>(value);
+  }
+  return id;
+}
+
+/// Loads the library and makes what other ranks need: the version, and on rank 0 the identifier.
+Result<std::string> introduce(const Vendor& vendor, Device& device, const Team& team,
+                              Library& library) {
+  library = TRY(load(vendor));
+  TRY(device.make_current());
+  if (team.rank() != 0) return library.name();
+  UniqueId id;
+  TRY(library.check(library.functions.get_unique_id(&id), "ncclGetUniqueId", nullptr));
+  return library.name() + " " + hex_of(id);
+}
+
+/// What the thread that joins shares with the one that waits.
+struct Joining {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  int status = success;
+  Comm comm = nullptr;
+};
+
+/// Joining blocks until all ranks have, for ever if one is missing, and cannot be interrupted while
+/// it does: a thread of its own waits, which is left alone when the team breaks, since this process
+/// is about to end then. The library's mode without blocking would queue every later operation
+/// through a thread, and so measure something else.
+Result<Comm> join(const Library& library, Device& device, Team& team, const UniqueId& id) {
+  const auto joining = std::make_shared<Joining>();
+  const Functions api = library.functions;
+  const int rank = team.rank(), ranks = team.size();
+  TRY(device.make_current());
+  std::thread([joining, api, id, rank, ranks, &device] {
+    Comm comm = nullptr;
+    const Status current = device.make_current();
+    const int status = current.ok() ? api.init_rank(&comm, ranks, id, rank) : 1;
+    const std::lock_guard lock(joining->mutex);
+    joining->status = status;
+    joining->comm = comm;
+    joining->done = true;
+    joining->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(joining->mutex);
+  while (!joining->changed.wait_for(lock, std::chrono::milliseconds(100),
+                                    [&] { return joining->done; })) {
+    TRY(team.still_whole());
+  }
+  TRY(library.check(joining->status, "ncclCommInitRank", nullptr));
+  return joining->comm;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, Device& device,
+                                                        Team& team) {
+  Library library;
+  const auto all = TRY(exchange_or_fail(team, fmt::format("a communicator of {}", vendor.name),
+                                        introduce(vendor, device, team, library)));
+  const std::string& first = all.front();  // "NCCL 2.28.9 <identifier>"
+  const std::size_t gap = first.rfind(' ');
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] != first.substr(0, gap)) {
+      return Error{ErrorKind::unavailable,
+                   fmt::format("{} has {}, {} has {}: all ranks need the same version",
+                               name_of(team.members()[0]), first.substr(0, gap),
+                               name_of(team.members()[rank]), all[rank])};
+    }
+  }
+  const UniqueId id = TRY(id_of(std::string_view(first).substr(gap + 1)));
+  Comm comm = TRY(join(library, device, team, id));
+  return std::unique_ptr<Communicator>(std::make_unique<NcclCommunicator>(
+      std::move(library), device.facts(), comm, team.rank(), team.size()));
+}
+
+}  // namespace assay::nccl

@@ -1,0 +1,15 @@
+// Communicators of NCCL and RCCL.
+#pragma once
+
+#include <memory>
+
+#include "ranks/collective/nccl_library.h"
+
+namespace assay::nccl {
+
+/// All ranks call it together. Error: unavailable, if a rank lacks the library or they have
+/// different versions of it; failed, as the library says or as Team does while ranks are missing.
+Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, Device& device,
+                                                        Team& team);
+
+}  // namespace assay::nccl

@@ -1,0 +1,14 @@
+#include "ranks/collective/nccl_communicator.h"
+
+namespace assay {
+namespace {
+
+const CommunicatorRegistry::Add registered{
+    {"rccl", "AMD's library, between HIP devices",
+     [](const Device& device, const Team&) {
+       return device.facts().backend == nccl::amd.backend ? 30 : 0;
+     },
+     [](Device& device, Team& team) { return nccl::open_communicator(nccl::amd, device, team); }}};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,39 @@
+#include "ranks/collective/support.h"
+
+#include <fmt/format.h>
+
+namespace assay {
+
+bool has_host_memory(const Device& device) {
+  return device.facts().backend == "cpu" || device.facts().backend == "fake";
+}
+
+std::optional<std::string> no_type_of_memory(DataType type) {
+  if (type != DataType::tf32) return std::nullopt;
+  return "tf32 is a way to multiply, not to store; choose f32";
+}
+
+Status check_supported(const Communicator& communicator, const CollectiveCall& call) {
+  if (auto why = communicator.unsupported(call.operation, call.type, call.reduction)) {
+    return Error{ErrorKind::unsupported, *std::move(why)};
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
+                                                  Result<std::string> mine) {
+  std::vector<std::string> all =
+      TRY(team.exchange(step, mine.ok() ? "+" + *mine : "-" + mine.error().message));
+  if (!mine.ok()) return mine.error();
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    std::string& text = all[rank];
+    const bool made = text.starts_with('+');
+    text.erase(0, 1);
+    if (made) continue;
+    return Error{ErrorKind::unavailable,
+                 fmt::format("{}: {}", name_of(team.members()[rank]), text)};
+  }
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// Collective operations as streams and messages over TCP links.
+#pragma once
+
+#include "ranks/collective/communicator.h"
+#include "ranks/collective/tcp_links.h"
+
+namespace assay {
+
+/// Memory that an operation needs and that stays for the next one.
+class TcpWorkspace {
+ public:
+  std::byte* at_least(std::size_t bytes) {
+    if (bytes > bytes_) {
+      memory_.reset(new std::byte[bytes]);
+      bytes_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Runs `call` on this rank and returns when its part is done. Rings for all_reduce, reduce_scatter
+/// and all_gather; a chain in pieces for broadcast and reduce; pairs for all_to_all; the root with
+/// everyone for gather and scatter. Error: failed, as TcpLinks says.
+Status run_over_tcp(TcpLinks& links, TcpWorkspace& workspace, const CollectiveCall& call);
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+// CPU sets, CPU quotas and memory limits put upon one process, by whatever this machine allows:
+// control groups, systemd, or the kernel's per-process limits.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "ranks/environments/environment.h"
+
+namespace assay {
+
+/// Groups made for one process; removed with their owner, once the process has ended.
+class ControlGroups {
+ public:
+  ControlGroups() = default;
+  ControlGroups(ControlGroups&& other) noexcept;
+  ControlGroups& operator=(ControlGroups&& other) noexcept;
+  ~ControlGroups();
+
+  /// Error: unavailable, naming the file that cannot be written and why.
+  static Result<ControlGroups> make(const ResourceLimits& limits, const std::string& name);
+  /// The files that a process writes its id into.
+  std::vector<std::string> process_files() const;
+
+ private:
+  Status add(const std::filesystem::path& folder,
+             const std::vector<std::pair<std::string, std::string>>& settings);
+
+  std::vector<std::filesystem::path> folders_;
+};
+
+/// How limits are put upon a process: everything in it is to be used together.
+struct AppliedLimits {
+  ControlGroups groups;
+  std::vector<std::string> prefix;        ///< words before the program's: systemd-run
+  std::vector<int> cpus;                  ///< affinity
+  std::uint64_t address_space_bytes = 0;  ///< rlimit
+  std::string how;  ///< "control groups", "systemd-run", ...; empty: no limits
+};
+
+/// `name` is unique on this machine. Error: unavailable if there is no way here, saying what each
+/// lacks.
+Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::string& name);
+
+}  // namespace assay

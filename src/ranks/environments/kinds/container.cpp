@@ -1,0 +1,129 @@
+#include "ranks/environments/kinds/container.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "core/program.h"
+#include "core/suggest.h"
+
+namespace assay {
+namespace {
+
+struct Engine {
+  std::string name;
+  const char* program;
+  Result<Launch> (*launch)(const ContainerSettings&, const LaunchContext&,
+                           const std::vector<std::string>&);
+  bool needs_image;
+};
+
+const std::vector<Engine>& engines() {
+  static const std::vector<Engine> all = {{"docker", "docker", &launch_docker, true},
+                                          {"podman", "podman", &launch_docker, true},
+                                          {"apptainer", "apptainer", &launch_apptainer, true},
+                                          {"bubblewrap", "bwrap", &launch_bubblewrap, false}};
+  return all;
+}
+
+class Container final : public Environment {
+ public:
+  ContainerSettings settings;
+  const Engine* engine = nullptr;
+
+  Status prepare(const LaunchContext& context) const override {
+    if (!find_program(engine->program)) {
+      return Error{ErrorKind::unavailable,
+                   fmt::format("environment {}: there is no program {} in PATH; install {}",
+                               context.environment, engine->program, engine->name)};
+    }
+    // The engine would make a missing folder as root's.
+    std::error_code ignored;
+    if (!context.cache.empty()) std::filesystem::create_directories(context.cache, ignored);
+    return {};
+  }
+
+  Result<Launch> launch(const std::vector<std::string>& arguments,
+                        const LaunchContext& context) const override {
+    return engine->launch(settings, context, arguments);
+  }
+};
+
+Result<std::unique_ptr<Environment>> read(const YamlReader& reader, std::string_view) {
+  auto container = std::make_unique<Container>();
+  ContainerSettings& settings = container->settings;
+  settings.engine = TRY(reader.text("engine"));
+  std::vector<std::string> names;
+  for (const Engine& engine : engines()) {
+    names.push_back(engine.name);
+    if (engine.name == settings.engine) container->engine = &engine;
+  }
+  if (container->engine == nullptr) {
+    return reader.wrong("engine",
+                        fmt::format("unknown engine \"{}\"{}; allowed: {}", settings.engine,
+                                    did_you_mean(settings.engine, names), join(names)));
+  }
+  TRY(reader.optional("image", settings.image));
+  if (settings.image.empty()) {
+    if (container->engine->needs_image) settings.image = TRY(reader.text("image"));
+    if (!container->engine->needs_image) settings.image = "/";
+  }
+  TRY(reader.optional("gpus", settings.gpus));
+  settings.limits = TRY(read_limits(reader));
+  TRY(reader.optional("variables", settings.variables));
+  TRY(reader.optional("volumes", settings.volumes));
+  TRY(reader.optional("options", settings.options));
+  const bool indices = settings.gpus.find_first_not_of("0123456789,") == std::string::npos;
+  const std::vector<std::string> words = {"auto", "none", "amd", "nvidia"};
+  if (!indices && std::find(words.begin(), words.end(), settings.gpus) == words.end()) {
+    return reader.wrong("gpus", fmt::format("\"gpus\" must be auto, none, amd, nvidia or indices "
+                                            "(0,1), not \"{}\"",
+                                            settings.gpus));
+  }
+  return std::unique_ptr<Environment>(std::move(container));
+}
+
+const EnvironmentKindRegistry::Add registered{
+    {"container",
+     "engine: docker, podman, apptainer or bubblewrap; assay itself is mounted into the image",
+     {"engine", "image", "gpus", "cpus", "cpu_quota", "memory", "variables", "volumes", "options"},
+     &read}};
+
+}  // namespace
+
+Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
+                                     const LaunchContext& context) {
+  ContainerGpus gpus;
+  if (settings.gpus == "none") return gpus;
+  if (settings.gpus == "amd" || settings.gpus == "nvidia") {
+    gpus.amd = settings.gpus == "amd";
+    gpus.nvidia = !gpus.amd;
+    return gpus;
+  }
+  if (!context.gpus) {
+    return Error{ErrorKind::usage,
+                 fmt::format("environment {}: gpus: {} cannot be resolved on another machine; say "
+                             "amd, nvidia or none",
+                             context.environment, settings.gpus)};
+  }
+  gpus.amd = context.gpus->amd;
+  gpus.nvidia = context.gpus->nvidia;
+  if (settings.gpus == "auto") return gpus;
+  if (gpus.amd == gpus.nvidia) {
+    return Error{ErrorKind::usage,
+                 fmt::format("environment {}: gpus: {} needs a machine with GPUs of one vendor; "
+                             "this one has {}",
+                             context.environment, settings.gpus, gpus.amd ? "both" : "none")};
+  }
+  std::string_view rest = settings.gpus;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    if (comma != 0) gpus.indices.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return gpus;
+}
+
+}  // namespace assay

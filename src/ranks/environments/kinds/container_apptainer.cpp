@@ -1,0 +1,48 @@
+// apptainer: its images run as the user; --rocm and --nv bring in the host's driver libraries.
+#include <fmt/format.h>
+
+#include "machine/system/affinity.h"
+#include "ranks/environments/kinds/container.h"
+
+namespace assay {
+
+Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchContext& context,
+                                const std::vector<std::string>& arguments) {
+  const ContainerGpus gpus = TRY(container_gpus(settings, context));
+  Launch launch;
+  std::vector<std::string>& words = launch.words;
+  words = {"apptainer", "exec", "--containall"};
+  if (gpus.amd) words.emplace_back("--rocm");
+  if (gpus.nvidia) words.emplace_back("--nv");
+  if (!settings.limits.cpus.empty()) {
+    words.push_back("--cpuset-cpus=" + cpu_list(settings.limits.cpus));
+  }
+  if (settings.limits.cpu_quota)
+    words.push_back(fmt::format("--cpus={}", *settings.limits.cpu_quota));
+  if (settings.limits.memory_bytes) {
+    words.push_back(fmt::format("--memory={}", *settings.limits.memory_bytes));
+  }
+  for (const auto& [name, text] : settings.variables) {
+    words.insert(words.end(), {"--env", fmt::format("{}={}", name, text)});
+  }
+  if (!gpus.indices.empty()) {  // all GPUs are there; the runtime is told which to see
+    words.insert(
+        words.end(),
+        {"--env", fmt::format("{}={}", gpus.amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
+                              fmt::join(gpus.indices, ","))});
+  }
+  for (const std::string& volume : settings.volumes) words.insert(words.end(), {"--bind", volume});
+  words.insert(words.end(),
+               {"--bind", fmt::format("{}:{}:ro", context.binary, binary_in_container)});
+  if (!context.cache.empty()) {
+    words.insert(words.end(),
+                 {"--bind", fmt::format("{}:{}/assay", context.cache, cache_in_container), "--env",
+                  fmt::format("XDG_CACHE_HOME={}", cache_in_container)});
+  }
+  words.insert(words.end(), settings.options.begin(), settings.options.end());
+  words.insert(words.end(), {settings.image, binary_in_container});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return launch;
+}
+
+}  // namespace assay

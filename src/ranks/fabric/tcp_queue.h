@@ -1,0 +1,103 @@
+// One queue of a TCP transport: a connection, a thread that receives and one that sends what the
+// socket would not take at once. The receiving thread does what an RDMA adapter does: it places
+// written bytes, answers reads, fills posted receives and acknowledges, while the rank sleeps.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "ranks/fabric/tcp_connect.h"
+#include "ranks/fabric/tcp_inbox.h"
+#include "ranks/fabric/transport.h"
+
+namespace assay::tcp {
+
+/// Before every message, in the byte order of the machines (all little-endian).
+struct Frame {
+  enum Kind : std::uint32_t { write, send, read_request, read_reply, acknowledgement };
+  Kind kind = write;
+  std::uint32_t signalled = 0;
+  std::uint64_t place = 0;   ///< offset in the receiver's window
+  std::uint64_t answer = 0;  ///< of a read: offset in the reader's window
+  std::uint64_t bytes = 0;   ///< of the payload, or of what a read asks for
+  std::uint64_t id = 0;
+};
+
+/// Reads small things through a buffer and large ones past it.
+class Reader {
+ public:
+  explicit Reader(int file) : file_(file), buffer_(buffer_bytes) {}
+  /// False: the connection ended.
+  bool read(void* target, std::size_t bytes);
+
+ private:
+  static constexpr std::size_t buffer_bytes = 64 << 10;
+  static constexpr std::size_t large = 16 << 10;
+
+  int file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;   // what of the buffer is unread
+  std::size_t ahead_ = buffer_bytes;  // how far to read: after a large payload comes another
+};
+
+class Queue {
+ public:
+  Queue(int number, Socket socket, const FabricWindow& window, Inbox& inbox);
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue();
+
+  void post(std::span<const FabricRequest> requests);
+  void receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id);
+  const Socket& socket() const { return socket_; }
+
+ private:
+  struct Outgoing {
+    Frame frame;
+    const char* payload = nullptr;
+    std::size_t payload_bytes = 0;
+    std::size_t sent = 0;  ///< of frame and payload together
+  };
+  struct PostedReceive {
+    std::uint64_t offset, bytes, id;
+  };
+
+  void receive_all();
+  /// False: the connection is of no more use.
+  bool handle(const Frame& frame);
+  bool place(const Frame& frame);
+  bool fill_receive(const Frame& frame);
+  bool answer_read(const Frame& frame);
+  bool inside(std::uint64_t offset, std::uint64_t bytes) const;
+  bool refuse(const char* why);
+
+  void send_left_over();
+  void enqueue(std::span<const Outgoing> messages);
+  void acknowledge(const Frame& frame);
+  /// Sends what the socket takes without waiting; mutex_ is held.
+  void pump();
+  void mark_sent(std::size_t bytes);
+
+  const int number_;
+  const Socket socket_;
+  char* const window_;
+  const std::uint64_t window_bytes_;
+  Inbox& inbox_;
+  Reader reader_;
+
+  std::mutex mutex_;                   // guards what follows
+  std::condition_variable left_over_;  // what the sending thread waits for
+  std::condition_variable posted_;     // what the receiving thread waits for
+  bool stopping_ = false;
+  std::deque<Outgoing> outgoing_;
+  std::deque<PostedReceive> receives_;
+
+  std::thread receiver_, sender_;
+};
+
+}  // namespace assay::tcp

@@ -1,0 +1,59 @@
+// libibverbs as found at run time, and the ports of its devices.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "ranks/fabric/verbs_abi.h"
+
+namespace assay::verbs {
+
+/// An open port that is active.
+struct Port {
+  std::shared_ptr<Context> context;
+  std::string device;  ///< "mlx5_0"
+  std::uint8_t number = 1;
+  PortAttributes attributes{};
+  int read_depth = 1;         ///< reads that one queue pair may have outstanding, as initiator
+  int served_read_depth = 1;  ///< reads that one queue pair may serve at a time
+  /// The address in use; index -1: none is needed (InfiniBand within a subnet).
+  int gid_index = -1;
+  Gid gid{};
+  std::string gid_type;  ///< "RoCE v2"
+
+  bool ethernet() const { return attributes.link_layer == link_ethernet; }
+  int mtu_bytes() const { return 128 << attributes.active_mtu; }
+};
+
+/// "mlx5_0", "mlx5_0 port 2"
+std::string label(const Port& port);
+
+class Library {
+ public:
+  /// Loads libibverbs.so.1, or what ASSAY_VERBS_LIBRARY names. Error: unavailable.
+  static Result<std::shared_ptr<const Library>> open();
+
+  const VerbsApi& api() const { return api_; }
+  /// Every port that is active, in the order of the library. An Ethernet port's address is its
+  /// RoCE v2 one that routers pass on (IPv4 before IPv6), else the best there is. Error:
+  /// unavailable, with the reason: no device, none that may be opened, no active port.
+  Result<std::vector<Port>> active_ports() const;
+
+ private:
+  VerbsApi api_{};
+};
+
+/// The active ports of this machine, looked for once per process: queue pairs of all cells share
+/// the open devices.
+struct Ports {
+  std::shared_ptr<const Library> library;
+  std::vector<Port> ports;
+};
+const Result<Ports>& ports_here();
+
+/// "mlx5_0: creating a queue pair: Cannot allocate memory (errno 12)"
+Error verbs_error(const std::string& device, const std::string& doing, int code);
+
+}  // namespace assay::verbs

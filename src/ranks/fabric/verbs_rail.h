@@ -1,0 +1,70 @@
+// What a transport has on one port: memory registered, a completion queue, queue pairs.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ranks/fabric/transport.h"
+#include "ranks/fabric/verbs.h"
+
+namespace assay::verbs {
+
+/// How a queue pair is reached, and what it can do.
+struct QueueAddress {
+  unsigned lid = 0;
+  std::string gid;  ///< 32 hexadecimal digits
+  bool ethernet = false;
+  int mtu = 0;  ///< in the library's numbers
+  int served_read_depth = 0;
+  std::uint64_t window = 0;  ///< where the owner's window begins, in its own address space
+  std::uint32_t key = 0;     ///< of the window
+  std::uint32_t number = 0;
+  std::uint32_t first_packet = 0;
+};
+std::string to_text(const QueueAddress& address);
+/// Error: failed if `text` is no such address.
+Result<QueueAddress> parse_queue_address(const std::string& text);
+
+/// Owns an object of the library.
+template <typename Object>
+using Handle = std::unique_ptr<Object, int (*)(Object*)>;
+
+class Rail {
+ public:
+  static Result<std::unique_ptr<Rail>> create(std::shared_ptr<const Library> library, Port port,
+                                              const FabricWindow& window, const FabricShape& shape,
+                                              int queues);
+
+  const Port& port() const { return port_; }
+  /// "host", "dmabuf", "peer memory (dmabuf: why not)"
+  const std::string& memory_path() const { return memory_path_; }
+  /// Messages up to this are sent inside the request.
+  std::uint32_t inline_bytes() const { return inline_bytes_; }
+
+  QueueAddress address(std::size_t queue) const;
+  Status connect(std::size_t queue, const QueueAddress& peer);
+  std::uint32_t key() const { return region_->lkey; }
+  QueuePair* pair(std::size_t queue) const { return pairs_[queue].get(); }
+  /// Up to completions.size() of them; never waits. Error: failed.
+  Result<std::size_t> poll(std::span<WorkCompletion> completions) const;
+
+ private:
+  Rail(std::shared_ptr<const Library> library, Port port, const FabricWindow& window);
+  Status register_window(bool in_order);
+  Status add_pair(const FabricShape& shape);
+  Status modify(std::size_t queue, QueuePairAttributes& attributes, int mask, const char* to) const;
+
+  std::shared_ptr<const Library> library_;
+  Port port_;
+  FabricWindow window_;
+  std::string memory_path_;
+  std::uint32_t inline_bytes_ = 0;
+  Handle<ProtectionDomain> domain_;
+  Handle<MemoryRegion> region_;
+  Handle<CompletionQueue> completions_;
+  std::vector<Handle<QueuePair>> pairs_;
+};
+
+}  // namespace assay::verbs

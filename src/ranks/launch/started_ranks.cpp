@@ -1,0 +1,206 @@
+#include "ranks/launch/started_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "core/background_program.h"
+#include "core/child_process.h"
+#include "core/own_binary.h"
+#include "core/program.h"
+#include "core/units.h"
+#include "core/yaml_text.h"
+#include "ranks/environments/environment.h"
+
+namespace assay {
+namespace {
+
+constexpr int most_ranks_per_host = 4096;
+constexpr std::chrono::seconds farewell{10};
+
+/// Variables that steer the libraries under test: what holds on rank 0 holds on far ranks too.
+bool goes_along(std::string_view name) {
+  for (const std::string_view prefix :
+       {"NCCL_", "RCCL_", "UCX_", "FI_", "HSA_", "HIP_", "ROCR_", "CUDA_", "GPU_", "ASSAY_"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::vector<std::pair<std::string, std::string>> variables_of(const RankStart& start, int rank,
+                                                              int local_rank) {
+  return {{"ASSAY_RANK", fmt::format("{}", rank)},
+          {"ASSAY_RANKS", fmt::format("{}", start.size)},
+          {"ASSAY_LOCAL_RANK", fmt::format("{}", local_rank)},
+          {"ASSAY_ADDRESS", start.address},
+          {"ASSAY_TOKEN", start.token}};
+}
+
+/// A temporary file that only this user can read.
+Result<std::string> secret_file(const std::string& text) {
+  std::error_code ignored;
+  std::string path = (std::filesystem::temp_directory_path(ignored) / "assay-rank-XXXXXX").string();
+  const Descriptor file(::mkstemp(path.data()));
+  if (::write(file.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Error{ErrorKind::failed, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+  }
+  return path;
+}
+
+/// The ssh environment of a campaign is what copies the binary and starts it on the other side.
+Result<std::unique_ptr<Environment>> over_ssh(
+    const std::string& host, const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::string yaml = fmt::format("{{kind: ssh, target: {}, variables: {{", in_quotes(host));
+  for (const auto& [name, value] : variables) {
+    yaml += fmt::format("{}: {}, ", in_quotes(name), in_quotes(value));
+  }
+  const YamlValue settings = TRY(parse_yaml(yaml + "}}", "--hosts"));
+  return read_environment(settings, "--hosts", {});
+}
+
+}  // namespace
+
+/// One started rank.
+struct StartedRanks::Running {
+  int rank = 0;
+  std::string host;  // empty: this machine
+  std::filesystem::path token_file;
+  std::unique_ptr<BackgroundProgram> program;
+
+  /// Why it did not end well; empty if it did, or has not ended.
+  std::string failure() const {
+    const auto* end = program->end();
+    if (end == nullptr) return {};
+    if (!end->ok()) return end->error().message;
+    const ProgramEnd& ended = **end;
+    if (ended.stopped) return {};
+    if (ended.status > 128) {
+      return fmt::format("was ended by signal {} ({})", ended.status - 128,
+                         ::strsignal(ended.status - 128));
+    }
+    // One that says nothing ended because the others did.
+    const std::string told = last_line(ended.errors_tail);
+    if (ended.status == 0 || told.empty()) return {};
+    return fmt::format("ended with status {}: {}", ended.status, told);
+  }
+};
+
+StartedRanks::StartedRanks() = default;
+StartedRanks::StartedRanks(StartedRanks&&) noexcept = default;
+StartedRanks& StartedRanks::operator=(StartedRanks&&) noexcept = default;
+
+StartedRanks::~StartedRanks() {
+  const auto end = std::chrono::steady_clock::now() + farewell;
+  for (const auto& running : running_) {
+    while (!running->program->ended() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    running->program->stop();
+  }
+  for (const auto& running : running_) {
+    running->program.reset();
+    std::error_code ignored;
+    if (!running->token_file.empty()) std::filesystem::remove(running->token_file, ignored);
+  }
+}
+
+Status StartedRanks::start_here(const RankStart& start, int first, int count, int first_local) {
+  const std::string binary = TRY(own_binary());
+  for (int i = 0; i < count; ++i) {
+    ProgramStart program;
+    program.words = {binary};
+    program.words.insert(program.words.end(), start.arguments.begin(), start.arguments.end());
+    program.variables = variables_of(start, first + i, first_local + i);
+    auto running = std::make_unique<Running>();
+    running->rank = first + i;
+    running->program = std::make_unique<BackgroundProgram>(std::move(program));
+    running_.push_back(std::move(running));
+  }
+  return {};
+}
+
+Status StartedRanks::start_there(const RankStart& start, int first, const HostSlots& slots) {
+  LaunchContext context;
+  context.binary = TRY(own_binary());
+  context.environment = slots.host;
+  for (int i = 0; i < slots.ranks; ++i) {
+    auto variables = variables_of(start, first + i, i);
+    variables.back().second = "-";  // read from standard input: everybody sees a command line
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string_view text = *variable;
+      const std::string_view name = text.substr(0, text.find('='));
+      const bool told = std::any_of(variables.begin(), variables.end(),
+                                    [&](const auto& known) { return known.first == name; });
+      if (told || !goes_along(name)) continue;
+      variables.emplace_back(name, text.substr(name.size() + 1));
+    }
+    const auto environment = TRY(over_ssh(slots.host, variables));
+    if (i == 0) TRY(environment->prepare(context));
+    const Launch launch = TRY(environment->launch(start.arguments, context));
+    auto running = std::make_unique<Running>();
+    running->rank = first + i;
+    running->host = slots.host;
+    running->token_file = TRY(secret_file(start.token + "\n"));
+    ProgramStart program;
+    program.words = launch.words;
+    program.variables = launch.variables;
+    program.input_file = running->token_file.string();
+    running->program = std::make_unique<BackgroundProgram>(std::move(program));
+    running_.push_back(std::move(running));
+  }
+  return {};
+}
+
+std::vector<std::string> StartedRanks::failures() const {
+  std::vector<std::string> failures;
+  for (const auto& running : running_) {
+    const std::string failure = running->failure();
+    if (failure.empty()) continue;
+    failures.push_back(fmt::format("rank {}{}{} {}", running->rank,
+                                   running->host.empty() ? "" : " on ", running->host, failure));
+  }
+  return failures;
+}
+
+bool StartedRanks::all_ended() const {
+  return std::all_of(running_.begin(), running_.end(),
+                     [](const auto& running) { return running->program->ended(); });
+}
+
+Result<std::vector<HostSlots>> parse_hosts(const std::string& text) {
+  std::vector<HostSlots> hosts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const std::size_t colon = item.rfind(':');
+    HostSlots slots{item.substr(0, colon), 1};
+    if (colon != std::string::npos) {
+      const auto ranks = parse_integer(item.substr(colon + 1));
+      slots.ranks = ranks.ok() && *ranks <= most_ranks_per_host ? static_cast<int>(*ranks) : 0;
+    }
+    if (slots.host.empty() || slots.host.front() == '-' || slots.ranks < 1) {
+      return Error{ErrorKind::usage,
+                   fmt::format("\"{}\" is not allowed; allowed: HOST or HOST:RANKS with 1 to {} "
+                               "ranks, separated by commas",
+                               item, most_ranks_per_host)};
+    }
+    hosts.push_back(std::move(slots));
+    begin = end + 1;
+  }
+  return hosts;
+}
+
+}  // namespace assay

@@ -1,0 +1,384 @@
+#include "ranks/team/tcp_team.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds heartbeat{1};
+constexpr std::chrono::seconds waiting_window{2};  // since the last still_whole(): it waits
+
+// Kinds of frames.
+constexpr char contribution = 'e', answer = 'r', alive = 'a', trouble_found = 't', leaving = 'b';
+
+double seconds_since(Clock::time_point time) {
+  return std::chrono::duration<double>(Clock::now() - time).count();
+}
+
+/// What rank 0 knows of a rank, and every other rank of rank 0.
+struct Peer {
+  Clock::time_point heard = Clock::now();
+  std::uint64_t count = 0;  // of its steps
+  std::string step;         // its last one
+  bool waiting = false;     // in a call that polls still_whole()
+  bool left = false;        // in good order
+  std::optional<std::string> given;
+  std::string given_step;  // at which it was given
+};
+
+class TcpTeam final : public Team {
+ public:
+  TcpTeam(Gathering gathering, int rank, const TeamPatience& patience,
+          std::function<void(const Error&)> abandoned)
+      : rank_(rank),
+        patience_(patience),
+        abandoned_(std::move(abandoned)),
+        members_(std::move(gathering.members)),
+        wires_(std::move(gathering.wires)),
+        peers_(wires_.size()),
+        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        listener_([this] { listen(); }) {}
+
+  ~TcpTeam() override {
+    tell_all(leaving, "");
+    ending_ = true;
+    const std::uint64_t one = 1;
+    // A full counter wakes the listener as well.
+    if (::write(wake_.number(), &one, sizeof(one)) < 0) ending_ = true;
+    listener_.join();
+  }
+
+  int rank() const override { return rank_; }
+  const std::vector<TeamMember>& members() const override { return members_; }
+
+  Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
+    const std::string all =
+        TRY(decide(step, std::move(mine), [](const std::vector<std::string>& given) {
+          std::string joined;
+          for (const std::string& text : given) put(joined, text);
+          return joined;
+        }));
+    PayloadReader reader(all);
+    std::vector<std::string> given;
+    for (int i = 0; i < size(); ++i) given.push_back(reader.text());
+    return given;
+  }
+
+  Result<std::string> decide(
+      std::string_view step, std::string mine,
+      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
+    {
+      const std::lock_guard guard(mutex_);
+      ++count_;
+      step_ = step;
+      waiting_ = true;
+    }
+    auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
+    const std::lock_guard guard(mutex_);
+    waiting_ = false;
+    polled_ = {};
+    return decided;
+  }
+
+  Status still_whole() override {
+    std::unique_lock lock(mutex_);
+    // A poll after a pause begins another wait: the time between was this rank's own work.
+    if (Clock::now() - polled_ > waiting_window) wait_began_ = Clock::now();
+    polled_ = Clock::now();
+    if (trouble_) return *trouble_;
+    // Rank 0 gives up first: it hears all ranks, and knows who is not waiting like this one.
+    const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
+    if (seconds_since(wait_began_) <= patience) return {};
+    const std::string text =
+        fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
+                    name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_,
+                    rank_ == 0 ? busy_ranks() : "");
+    lock.unlock();
+    fail(text);
+    return failure();
+  }
+
+ private:
+  /// Rank 0: waits for what all give.
+  Result<std::string> collect(
+      std::string mine,
+      const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) {
+    std::unique_lock lock(mutex_);
+    peers_[0].given = std::move(mine);
+    const auto all_here = [&] {
+      return std::all_of(peers_.begin(), peers_.end(),
+                         [](const Peer& peer) { return peer.given.has_value(); });
+    };
+    const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds);
+    while (!trouble_ && !all_here()) {
+      if (const auto absent = left_without(peers_)) {
+        lock.unlock();
+        fail(fmt::format("{} left before \"{}\"", name_of(members_[*absent]), step_));
+        lock.lock();
+        break;
+      }
+      if (changed_.wait_until(lock, end) == std::cv_status::timeout && !all_here()) {
+        const std::string text =
+            fmt::format("{} within {:.0f} s", missing_ranks(), patience_.step_seconds);
+        lock.unlock();
+        fail(text);
+        lock.lock();
+      }
+    }
+    if (const auto parted = at_another_step(); !parted.empty() && !trouble_) {
+      lock.unlock();
+      fail(parted);
+      lock.lock();
+    }
+    if (trouble_) return *trouble_;
+    std::vector<std::string> given;
+    for (Peer& peer : peers_) given.push_back(*std::exchange(peer.given, std::nullopt));
+    lock.unlock();
+    std::string decision = at_rank_0(given);
+    std::string payload;
+    put(payload, count_);
+    put(payload, decision);
+    tell_all(answer, payload);
+    return decision;
+  }
+
+  /// Another rank: gives its own and waits for the answer.
+  Result<std::string> ask(const std::string& mine) {
+    std::string payload;
+    put(payload, count_);
+    put(payload, step_);
+    put(payload, mine);
+    if (!wires_[0]->send(contribution, payload).ok()) fail(gone(0));
+    std::unique_lock lock(mutex_);
+    // Rank 0 gives up first, knowing who is late.
+    const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds +
+                                                                  patience_.silence_seconds);
+    while (!trouble_ && !answer_) {
+      if (peers_[0].left) {
+        lock.unlock();
+        fail(fmt::format("{} left before \"{}\"", name_of(members_[0]), step_));
+        lock.lock();
+        break;
+      }
+      if (changed_.wait_until(lock, end) == std::cv_status::timeout) {
+        lock.unlock();
+        fail(fmt::format("{} did not answer at \"{}\"", name_of(members_[0]), step_));
+        lock.lock();
+      }
+    }
+    if (trouble_) return *trouble_;
+    return *std::exchange(answer_, std::nullopt);
+  }
+
+  /// The rank that left although something of it is still waited for.
+  static std::optional<std::size_t> left_without(const std::vector<Peer>& peers) {
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      if (peers[i].left && !peers[i].given) return i;
+    }
+    return std::nullopt;
+  }
+
+  // ---- The listening thread ----
+
+  void listen() {
+    auto spoken = Clock::now();
+    while (!ending_) {
+      std::vector<pollfd> files = {{wake_.number(), POLLIN, 0}};
+      for (std::size_t i = 0; i < wires_.size(); ++i) {
+        files.push_back({listens_to(i) ? wires_[i]->socket() : -1, POLLIN, 0});
+      }
+      ::poll(files.data(), files.size(), 200);
+      for (std::size_t i = 0; i < wires_.size(); ++i) {
+        if (files[i + 1].revents != 0) read(i);
+      }
+      if (Clock::now() - spoken > heartbeat) {
+        spoken = Clock::now();
+        speak();
+        look_for_silence();
+      }
+      if (overdue()) abandoned_(failure());
+    }
+  }
+
+  bool listens_to(std::size_t i) {
+    if (!wires_[i]) return false;
+    const std::lock_guard guard(mutex_);
+    return !peers_[i].left;
+  }
+
+  void read(std::size_t i) {
+    const bool open = wires_[i]->read_arrived();
+    while (const auto frame = wires_[i]->next()) handle(i, *frame);
+    std::unique_lock lock(mutex_);
+    if (open || peers_[i].left) return;
+    peers_[i].left = true;
+    lock.unlock();
+    fail(gone(i));
+  }
+
+  void handle(std::size_t i, const Frame& frame) {
+    PayloadReader reader(frame.payload);
+    std::unique_lock lock(mutex_);
+    Peer& peer = peers_[i];
+    peer.heard = Clock::now();
+    if (frame.kind == contribution) {
+      peer.count = reader.number();
+      peer.step = reader.text();
+      peer.given = reader.text();
+      peer.given_step = peer.step;
+    } else if (frame.kind == answer && reader.number() == count_) {
+      answer_ = reader.text();
+    } else if (frame.kind == alive) {
+      peer.count = reader.number();
+      peer.step = reader.text();
+      peer.waiting = reader.number() != 0;
+    } else if (frame.kind == leaving) {
+      peer.left = true;  // nothing is lost unless somebody still waits for it
+    } else if (frame.kind == trouble_found) {
+      std::string text = frame.payload;
+      lock.unlock();
+      return fail(text);
+    }
+    changed_.notify_all();
+  }
+
+  /// Tells the others that this rank lives and what it is at.
+  void speak() {
+    std::string payload;
+    {
+      const std::lock_guard guard(mutex_);
+      put(payload, count_);
+      put(payload, step_);
+      const bool waits = waiting_ || Clock::now() - polled_ < waiting_window;
+      put(payload, static_cast<std::uint64_t>(waits));
+    }
+    tell_all(alive, payload);
+  }
+
+  void look_for_silence() {
+    std::string text;
+    {
+      const std::lock_guard guard(mutex_);
+      for (std::size_t i = 0; i < wires_.size(); ++i) {
+        if (!wires_[i] || peers_[i].left) continue;
+        const double silence = seconds_since(peers_[i].heard);
+        if (silence < patience_.silence_seconds) continue;
+        text = fmt::format("{} (process {}) has not been heard of for {:.0f} s; it was at \"{}\"",
+                           name_of(members_[i]), members_[i].process, silence, peers_[i].step);
+      }
+    }
+    if (!text.empty()) fail(text);
+  }
+
+  bool overdue() {
+    const std::lock_guard guard(mutex_);
+    return trouble_ && !ending_ && abandoned_ && seconds_since(failed_) > patience_.last_seconds;
+  }
+
+  // ---- Trouble ----
+
+  /// The first trouble is the one that counts; all ranks learn of it.
+  void fail(const std::string& text) {
+    {
+      const std::lock_guard guard(mutex_);
+      if (trouble_) return;
+      trouble_ = Error{ErrorKind::failed, text};
+      failed_ = Clock::now();
+    }
+    changed_.notify_all();
+    tell_all(trouble_found, text);
+  }
+
+  Error failure() {
+    const std::lock_guard guard(mutex_);
+    return *trouble_;
+  }
+
+  /// To all others on rank 0, to rank 0 elsewhere. Who is gone is found out by reading.
+  void tell_all(char kind, const std::string& payload) {
+    for (std::size_t i = 0; i < wires_.size(); ++i) {
+      if (wires_[i] && !wires_[i]->send(kind, payload).ok()) continue;
+    }
+  }
+
+  std::string gone(std::size_t i) const {
+    return fmt::format("{} (process {}) ended unexpectedly", name_of(members_[i]),
+                       members_[i].process);
+  }
+
+  /// "rank 2 on node-b (at "preparing") has not come to "sampling"". Called with the mutex held.
+  std::string missing_ranks() const {
+    std::string names;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      if (peers_[i].given) continue;
+      names += fmt::format(
+          "{}{}{}", names.empty() ? "" : ", ", name_of(members_[i]),
+          peers_[i].step.empty() ? "" : fmt::format(" (last seen at \"{}\")", peers_[i].step));
+    }
+    return fmt::format("{} did not come to \"{}\"", names, step_);
+  }
+
+  /// Whose contribution belongs to another step; empty: nobody's. Called with the mutex held.
+  std::string at_another_step() const {
+    for (std::size_t i = 1; i < peers_.size(); ++i) {
+      if (!peers_[i].given || peers_[i].given_step == step_) continue;
+      return fmt::format("{} is at \"{}\" while rank 0 is at \"{}\"", name_of(members_[i]),
+                         peers_[i].given_step, step_);
+    }
+    return {};
+  }
+
+  /// Who keeps the others waiting without waiting itself. Called with the mutex held.
+  std::string busy_ranks() const {
+    std::string names;
+    for (std::size_t i = 1; i < peers_.size(); ++i) {
+      if (peers_[i].waiting) continue;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(members_[i]));
+    }
+    return names.empty() ? "" : fmt::format("; {} is late", names);
+  }
+
+  const int rank_;
+  const TeamPatience patience_;
+  const std::function<void(const Error&)> abandoned_;
+  const std::vector<TeamMember> members_;
+  const std::vector<std::unique_ptr<Wire>> wires_;
+
+  std::mutex mutex_;  // of everything below
+  std::condition_variable changed_;
+  std::vector<Peer> peers_;       // by rank on rank 0, rank 0 alone elsewhere
+  std::uint64_t count_ = 0;       // of steps; written by the measuring thread alone
+  std::string step_;              // the present one
+  bool waiting_ = false;          // in exchange() or decide()
+  Clock::time_point polled_;      // the last still_whole()
+  Clock::time_point wait_began_;  // the first of those that followed each other closely
+  Clock::time_point failed_;
+  std::optional<std::string> answer_;
+  std::optional<Error> trouble_;
+
+  std::atomic<bool> ending_ = false;
+  Descriptor wake_;
+  std::thread listener_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<Team> make_tcp_team(Gathering gathering, int rank, const TeamPatience& patience,
+                                    std::function<void(const Error&)> abandoned) {
+  return std::make_unique<TcpTeam>(std::move(gathering), rank, patience, std::move(abandoned));
+}
+
+}  // namespace assay

@@ -1,0 +1,69 @@
+// Commands on a device that says of itself that it is emulated.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "campaign_study.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const Process::Environment model = {{"ASSAY_FAKE", "emulated=1"}};
+
+std::vector<std::string> words_of(const std::string& store) {
+  return {"run",  "memory",      "op=copy", "dtype=f64", "size=1MiB", "cache=hot", "--device",
+          "fake", "--telemetry", "off",     "--budget",  "500ms",     "--out",     store};
+}
+
+TEST(Emulated, RunShowAndReportNeverShowAMeasurement) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store";
+  const Outcome run = assay_run(words_of(store), model);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("model "), HasSubstr("nothing was measured")));
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr(", emulated"), HasSubstr(": model "), Not(HasSubstr("B/s ["))));
+  EXPECT_THAT(assay_run({"show", store}).out, HasSubstr("nothing was measured"));
+  EXPECT_THAT(assay_run({"show", store, "--json"}).out, HasSubstr("\"emulated\":true"));
+  EXPECT_THAT(assay_run({"report", store}).out,
+              AllOf(HasSubstr("(model)"), HasSubstr("nothing was measured")));
+}
+
+TEST(Emulated, IsRefusedBesideARealDevice) {
+  const TemporaryFolder folder;
+  const std::string emulated = folder.path() / "emulated", real = folder.path() / "real";
+  ASSERT_EQ(assay_run(words_of(emulated), model).status, 0);
+  ASSERT_EQ(assay_run(words_of(real)).status, 0);
+  for (const char* command : {"compare", "report"}) {
+    const Outcome outcome = assay_run({command, emulated, real});
+    EXPECT_EQ(outcome.status, 2) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("is of an emulated device, a model, and "));
+  }
+}
+
+TEST(Emulated, ACampaignOfBothEndsTheUnitsOfTheSecond) {
+  const Study study(
+      head() +
+      "environments:\n  - {name: real, kind: host}\n  - {name: model, kind: host, variables: "
+      "{ASSAY_FAKE: emulated=1}}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("model is of an emulated device, a model, and real of a real"));
+}
+
+TEST(Emulated, NothingIsTunedOnAModel) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      assay_run({"tune", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot", "X=1,2",
+                 "--device", "fake", "--out", (folder.path() / "tuning").string()},
+                model);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("a model's times tune nothing"));
+}
+
+}  // namespace
+}  // namespace assay

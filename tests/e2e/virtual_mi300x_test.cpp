@@ -1,0 +1,180 @@
+// The binary as it is on the virtual machine of tests/mi300x: scripts/virtual-mi300x.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "campaign_study.h"
+#include "json_lines.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* script = ASSAY_SOURCE_DIR "/scripts/virtual-mi300x";
+
+class VirtualMi300x : public testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path runtime =
+        fs::path(ASSAY_BINARY).parent_path() / "tests/mi300x/runtime/hip_6/libamdhip64.so.6";
+    if (!fs::exists(runtime)) GTEST_SKIP() << "HIP's headers are not installed: no " << runtime;
+    if (std::system("bwrap --bind / / true 2>/dev/null") != 0) {
+      GTEST_SKIP() << "bubblewrap does not work here";
+    }
+  }
+
+  Outcome on(const std::vector<std::string>& words, Process::Environment environment = {}) const {
+    environment.try_emplace("ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path());
+    environment.try_emplace("MI300X_CACHE", cache());
+    environment.try_emplace("MI300X_MODE", "CPX/NPS4");  // an eighth of the work of a whole GPU
+    return Process(words, environment, "", script).wait();
+  }
+  /// A cell of `memory` that is small enough for an emulator.
+  std::vector<std::string> memory(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {
+        "run", "memory",      "op=copy", "dtype=f64", "size=64KiB", "cache=hot", "--device",
+        "hip", "--telemetry", "off",     "--budget",  "20s",        "--out",     store()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  /// One for all tests: compiling takes longer than running.
+  static fs::path cache() {
+    return fs::path(ASSAY_BINARY).parent_path() / "tests/mi300x/kernel_cache";
+  }
+  std::string store() const { return folder_.path() / "store"; }
+  /// What of the records can be read, whatever happened.
+  std::vector<Json> stored() const {
+    const Outcome shown = assay_run({"show", store(), "--json"});
+    EXPECT_EQ(shown.err, "");
+    return json_lines(shown.out);
+  }
+  static Json hip_of(const std::string& devices) {
+    for (const Json& backend : Json::parse(devices)) {
+      if (backend["backend"] == "hip") return backend;
+    }
+    return {};
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(VirtualMi300x, DevicesAndTheFingerprintTellOneStory) {
+  for (const auto& [mode, count] : {std::pair{"SPX/NPS1", 8}, {"CPX/NPS4", 64}}) {
+    const Process::Environment environment = {{"MI300X_MODE", mode}};
+    const Outcome listed = on({"devices", "--json"}, environment);
+    ASSERT_EQ(listed.status, 0) << listed.err;
+    const Json hip = hip_of(listed.out);
+    ASSERT_EQ(hip["devices"].size(), static_cast<std::size_t>(count)) << listed.out;
+    std::set<std::string> addresses, ids;
+    std::uint64_t memory = 0;
+    for (const Json& device : hip["devices"]) {
+      EXPECT_EQ(device["emulated"], true);
+      EXPECT_EQ(device["partition"], mode);
+      EXPECT_EQ(device["name"], "AMD Instinct MI300X");
+      addresses.insert(device["pci"]);
+      ids.insert(device["uuid"]);
+      memory += device["memory_bytes"].get<std::uint64_t>();
+    }
+    EXPECT_EQ(addresses.size(), 8u);
+    EXPECT_EQ(ids.size(), 8u);
+    const Outcome taken = on({"fingerprint", "--json"}, environment);
+    ASSERT_EQ(taken.status, 0) << taken.err;
+    const std::string text = Json::parse(taken.out).dump();
+    for (const std::string& address : addresses) EXPECT_THAT(text, HasSubstr(address));
+    EXPECT_THAT(text, HasSubstr("0x000000b1"));  // the firmware of tests/machines
+    EXPECT_NEAR(static_cast<double>(memory), 8 * 206141652992.0, 64);
+  }
+}
+
+TEST_F(VirtualMi300x, TheDoctorSeesItsGpus) {
+  const Outcome outcome = on({"doctor"});
+  EXPECT_THAT(outcome.out, HasSubstr("MI300X")) << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("renderD128 does not")));
+}
+
+TEST_F(VirtualMi300x, MemoryRunsAndIsRight) {
+  const Outcome outcome = on(memory());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("model "), HasSubstr("nothing was measured")));
+  const auto records = stored();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0]["status"], "passed");
+  EXPECT_EQ(records[0]["device"]["emulated"], true);
+  EXPECT_FALSE(fs::exists(cache() / "assay/memory-geometry"));
+}
+
+TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {
+  const Outcome outcome =
+      on({"run", "collective", "op=all_reduce", "dtype=bf16", "size=64KiB", "place=out",
+          "launch=stream", "library=rccl", "--ranks", "8", "--device", "hip", "--telemetry", "off",
+          "--budget", "60s", "--out", store()},
+         {{"MI300X_THREADS", "1"}});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const auto records = stored();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0]["status"], "passed");
+  EXPECT_EQ(records[0].value("ranks", Json()).size(), 8u);
+}
+
+TEST_F(VirtualMi300x, MatricesMultiplyThroughBothLibraries) {
+  for (const char* library : {"hipblaslt", "rocblas"}) {
+    const Outcome outcome =
+        on({"run", "gemm", "shape=64x48x80", "dtype=bf16", std::string("library=") + library,
+            "--device", "hip", "--telemetry", "off", "--budget", "20s", "--out", store()});
+    EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  }
+  EXPECT_EQ(stored().size(), 2u);
+}
+
+TEST_F(VirtualMi300x, PeersCopy) {
+  const Outcome outcome =
+      on({"run", "peer", "size=64KiB", "engine=copy", "from=0", "to=1", "--device", "hip",
+          "--telemetry", "off", "--budget", "20s", "--out", store()});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+}
+
+/// Each fault is one line that names it, and leaves a store that reads.
+TEST_F(VirtualMi300x, FaultsAreNamedAndTheStoreStays) {
+  ASSERT_EQ(on(memory()).status, 0);
+  const std::pair<const char*, const char*> faults[] = {
+      {"hipMalloc:3:hipErrorOutOfMemory", "out of device memory"},
+      {"lost:5", "hipErrorNoDevice|hipErrorDeviceLost|hipErrorUnknown|lost"},
+      {"hipModuleLaunchKernel:3:hipErrorIllegalAddress", "hipErrorIllegalAddress"},
+  };
+  for (const auto& [fault, name] : faults) {
+    const Outcome outcome = on(memory(), {{"MI300X_FAULT", fault}});
+    EXPECT_NE(outcome.status, 0) << fault;
+    EXPECT_THAT(outcome.out + outcome.err, testing::ContainsRegex(name)) << fault;
+    for (const Json& record : stored()) {
+      if (record["status"] == "passed") continue;
+      EXPECT_THAT(record["reason"].get<std::string>(), Not(HasSubstr("\n")));
+    }
+  }
+  EXPECT_EQ(stored()[0]["status"], "passed");
+}
+
+TEST_F(VirtualMi300x, ACampaignOfModesIsOfAModel) {
+  const Study study(
+      "name: modes\nsuite: memory\naxes: {op: copy, dtype: f64, size: 64KiB, cache: hot}\n"
+      "device: hip\ntelemetry: off\nunit_budget: 1s\ncontrol: off\nenvironments:\n"
+      "  - {name: spx, kind: command, prefix: [" +
+      std::string(script) +
+      ", --]}\n"
+      "  - {name: cpx, kind: command, prefix: [" +
+      std::string(script) +
+      ", --], "
+      "variables: {MI300X_MODE: CPX/NPS4}}\n");
+  const Outcome outcome =
+      study.run({"--pairs", "2"},
+                {{"ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path()}, {"MI300X_CACHE", cache()}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Of a model, not measured: "));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,98 @@
+// The kernels of a few lines: patterns, the gate, the clock, counters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernel_test.h"
+#include "measure/sampling/clock_probe.h"
+#include "measure/sampling/gate.h"
+
+namespace assay {
+namespace {
+
+using testing::Each;
+
+class SmallKernels : public KernelTest {
+ protected:
+  Kernel& kernel(const char* program, const char* name) {
+    auto built = device_->build({program, {}});
+    EXPECT_TRUE(built) << built.error().message;
+    programs_.push_back(std::move(*built));
+    return *programs_.back()->kernel(name).value();
+  }
+  void TearDown() override { programs_.clear(); }
+
+  std::vector<std::unique_ptr<Program>> programs_;
+};
+
+TEST_P(SmallKernels, APatternIsItsFormulaAndEveryDifferentWordIsCounted) {
+  constexpr std::uint64_t n = 1003, seed = 5;
+  constexpr unsigned blocks = 3;
+  Kernel &fill = kernel("pattern", "fill_pattern"), &check = kernel("pattern", "check_pattern");
+  const Buffer words = allocate(n * 8), wrong = allocate(blocks * 8);
+  const auto count = [&] {
+    EXPECT_TRUE(launch(*stream_, check, {{blocks}, {128}}, wrong.data(), words.data(), n, seed));
+    std::uint64_t sum = 0;
+    for (const std::uint64_t part : download<std::uint64_t>(wrong.data(), blocks)) sum += part;
+    return sum;
+  };
+  ASSERT_TRUE(launch(*stream_, fill, {{blocks}, {128}}, words.data(), n, seed));
+  auto values = download<std::uint64_t>(words.data(), n);
+  for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(values[i], (i + seed) * 0x9E3779B97F4A7C15u);
+  EXPECT_EQ(count(), 0u);
+  for (const std::size_t i : {0, 500, 1002}) values[i] ^= 1;
+  write(words.data(), values);
+  EXPECT_EQ(count(), 3u);
+}
+
+TEST_P(SmallKernels, WhatIsQueuedBehindAGateWaitsUntilItOpens) {
+  auto gate = Gate::create(*device_);
+  ASSERT_TRUE(gate) << gate.error().message;
+  const Buffer counter = upload<std::uint32_t>({0});
+  Kernel& increment = kernel("empty", "increment");
+  auto done = std::move(device_->create_event()).value();
+  ASSERT_TRUE(gate->close(*stream_));
+  ASSERT_TRUE(launch(*stream_, kernel("empty", "empty"), {{1}, {64}}, 0));
+  ASSERT_TRUE(launch(*stream_, increment, {{1}, {1}}, counter.data()));
+  ASSERT_TRUE(stream_->record(*done));
+  EXPECT_FALSE(*done->done());
+  gate->open();
+  EXPECT_EQ(download<std::uint32_t>(counter.data(), 1)[0], 1u);
+  EXPECT_FALSE(gate->gave_up());
+}
+
+TEST_P(SmallKernels, AGateThatNobodyOpensGivesUp) {
+  auto gate = Gate::create(*device_);
+  ASSERT_TRUE(gate) << gate.error().message;
+  ASSERT_TRUE(gate->close(*stream_));
+  ASSERT_TRUE(stream_->synchronize());
+  EXPECT_TRUE(gate->gave_up());
+}
+
+TEST_P(SmallKernels, TheClockIsReadOnOneMultiprocessorAlone) {
+  constexpr std::uint32_t indices = 4096;
+  const Buffer present = upload(std::vector<std::uint32_t>(indices, 0));
+  const auto blocks = static_cast<unsigned>(device_->facts().multiprocessors);
+  ASSERT_TRUE(launch(*stream_, kernel("clock", "mark_multiprocessors"), {{blocks}, {1}},
+                     present.data(), indices));
+  const auto marks = download<std::uint32_t>(present.data(), indices);
+  std::uint32_t there = indices, missing = indices;
+  for (std::uint32_t i = indices; i-- > 0;) (marks[i] == 1 ? there : missing) = i;
+  ASSERT_LT(there, indices);
+
+  Kernel& read = kernel("clock", "read_clock");
+  const auto reading = [&](std::uint32_t multiprocessor) {
+    const Buffer values = upload(std::vector<std::uint64_t>(2, 7));
+    EXPECT_TRUE(launch(*stream_, read, {{blocks}, {1}}, values.data(), multiprocessor));
+    return download<std::uint64_t>(values.data(), 2);
+  };
+  EXPECT_THAT(reading(missing), Each(7));
+  const auto first = reading(there), second = reading(there);
+  EXPECT_GT(first[1], 7u);
+  EXPECT_GE(second[0], first[0]);
+  EXPECT_GE(second[1], first[1]);
+}
+
+ASSAY_KERNEL_BUILDS(SmallKernels);
+
+}  // namespace
+}  // namespace assay

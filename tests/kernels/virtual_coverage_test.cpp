@@ -1,0 +1,47 @@
+// After the tests of kernels have run on the virtual MI300X: whether each kernel did. They leave
+// what they executed in the file that MI300X_COVERAGE names.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "compute/device/kernel_registry.h"
+
+namespace assay {
+namespace {
+
+/// Names after `kind` in lines "KIND NAME COUNT" of the file.
+std::set<std::string> names_of(const std::string& kind, const char* file) {
+  std::set<std::string> names;
+  std::ifstream lines(file);
+  std::string word, name, count;
+  while (lines >> word >> name >> count) {
+    if (word == kind) names.insert(name);
+  }
+  return names;
+}
+
+TEST(VirtualCoverage, EveryKernelWasExecuted) {
+  const char* file = std::getenv("MI300X_COVERAGE");
+  if (file == nullptr) GTEST_SKIP() << "MI300X_COVERAGE names no file of what was executed";
+  const std::set<std::string> tests = names_of("test", file), kernels = names_of("kernel", file);
+  const auto& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const std::string name = suite.GetTestInfo(t)->name();
+      if (name.ends_with("/gfx942") && !tests.contains(suite.name() + ("." + name))) {
+        GTEST_SKIP() << "not all tests of kernels ran, for instance not " << name;
+      }
+    }
+  }
+  for (const cpu::KernelEntry* entry = cpu::kernel_entries; entry != nullptr; entry = entry->next) {
+    EXPECT_TRUE(kernels.contains(entry->name))
+        << entry->file << ": no test executes " << entry->name << " on the virtual MI300X";
+  }
+}
+
+}  // namespace
+}  // namespace assay

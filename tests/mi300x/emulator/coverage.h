@@ -1,0 +1,18 @@
+// What this process executed so far.
+#pragma once
+
+#include <string>
+
+#include "emulator/code_object.h"
+
+namespace mi300x {
+
+/// Adds a launch; with MI300X_COVERAGE=FILE in the environment, FILE gets all of it at exit.
+void add_to_coverage(const Kernel& kernel, const CodeObject& code,
+                     const std::vector<u64>& executions);
+
+/// Appends lines "KIND NAME COUNT" to the file that MI300X_COVERAGE names, in one write, so that
+/// those of processes that end together do not mix. Without the variable it does nothing.
+void append_coverage(const std::string& lines);
+
+}  // namespace mi300x

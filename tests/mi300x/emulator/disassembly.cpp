@@ -1,0 +1,97 @@
+#include "emulator/disassembly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "emulator/fault.h"
+#include "machine/occupancy/tool.h"
+
+namespace mi300x {
+namespace {
+
+std::string find_disassembler() {
+  if (const char* named = std::getenv("MI300X_OBJDUMP")) return named;
+  for (const char* name : {"llvm-objdump-19", "llvm-objdump"}) {
+    const assay::occupancy::ToolPlaces places = {name, {"/usr/lib/llvm-19/bin/llvm-objdump"}, {}};
+    if (const auto found = assay::occupancy::find_tool(places)) return *found;
+  }
+  throw Fault(FaultKind::invalid_launch,
+              "no disassembler: looked for llvm-objdump-19 and llvm-objdump on PATH and for "
+              "/usr/lib/llvm-19/bin/llvm-objdump; install the package llvm-19, or name a file with "
+              "MI300X_OBJDUMP");
+}
+
+std::string_view trimmed_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+/// "s_nop 0   // 000000001700: BF800000 <kernel+0x4>"
+DisassembledLine read_instruction(std::string_view line, std::string_view source) {
+  DisassembledLine read;
+  const std::size_t comment = line.find("// ");
+  const std::size_t colon = line.find(':', comment);
+  if (comment == std::string_view::npos || colon == std::string_view::npos) {
+    throw Fault(FaultKind::invalid_launch,
+                fmt::format("the disassembly has a line without address: '{}'", line));
+  }
+  read.text = trimmed_end(line.substr(0, comment));
+  std::from_chars(line.data() + comment + 3, line.data() + colon, read.address, 16);
+  const std::string_view words = trimmed_end(line.substr(colon, line.find('<', colon) - colon));
+  constexpr std::size_t printed_word = 9;  // a blank and eight digits
+  read.bytes = static_cast<u32>(4 * (words.size() / printed_word));
+  read.source = source;
+  return read;
+}
+
+/// "/work/memory.cu:42" becomes "memory.cu:42".
+std::string_view file_and_line(std::string_view place) {
+  const std::size_t slash = place.rfind('/');
+  return slash == std::string_view::npos ? place : place.substr(slash + 1);
+}
+
+Disassembly run_disassembler(std::string_view file, const std::string& arch) {
+  const std::vector<std::string> arguments = {"-d", "-l", "--mcpu=" + arch,
+                                              assay::occupancy::tool_input};
+  const auto output = assay::occupancy::run_tool(find_disassembler(), arguments, file);
+  if (!output.ok()) throw Fault(FaultKind::invalid_launch, output.error().message);
+  return read_disassembly(output->text);
+}
+
+}  // namespace
+
+Disassembly read_disassembly(std::string_view text) {
+  Disassembly lines;
+  std::string_view source;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with('\t')) {
+      lines.push_back(read_instruction(line.substr(1), source));
+    } else if (line.starts_with("; ") && !line.ends_with(':')) {
+      source = file_and_line(line.substr(2));
+    } else if (line.ends_with(">:")) {
+      source = {};  // another function
+    }
+  }
+  return lines;
+}
+
+std::shared_ptr<const Disassembly> disassemble(std::string_view file, const std::string& arch) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, std::shared_ptr<const Disassembly>> known;
+  const std::lock_guard lock(mutex);
+  auto& lines = known[{arch, std::string(file)}];
+  if (lines == nullptr) {
+    lines = std::make_shared<const Disassembly>(run_disassembler(file, arch));
+  }
+  return lines;
+}
+
+}  // namespace mi300x

@@ -1,0 +1,23 @@
+// What a code object says about its kernels: the metadata note and the descriptors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emulator/code_object.h"
+#include "machine/occupancy/elf.h"
+
+namespace mi300x {
+
+/// The kernels of the metadata note, without their descriptors. Throws Fault (invalid_launch).
+std::vector<KernelInfo> read_metadata(const assay::occupancy::Elf& elf);
+
+/// A descriptor, and where the kernel's code begins, in bytes from the descriptor.
+struct RawDescriptor {
+  KernelDescriptor descriptor;
+  i64 entry_offset = 0;
+};
+constexpr std::size_t descriptor_bytes = 64;
+RawDescriptor read_descriptor(const char* bytes, const std::string& arch);
+
+}  // namespace mi300x

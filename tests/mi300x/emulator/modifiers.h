@@ -1,0 +1,15 @@
+// What follows an instruction's operands: "clamp", "offset:16", "quad_perm:[1,0,3,2]".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "emulator/instruction.h"
+
+namespace mi300x {
+
+/// Notes one modifier in `instruction`, whose operands are known already. Throws Fault
+/// (unknown_instruction).
+void apply_modifier(std::string_view text, const std::string& arch, Instruction& instruction);
+
+}  // namespace mi300x

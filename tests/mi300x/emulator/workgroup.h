@@ -1,0 +1,77 @@
+// A workgroup: its LDS, its waves, and how they take turns.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "emulator/code_object.h"
+#include "emulator/local_memory.h"
+#include "emulator/wave.h"
+
+namespace mi300x {
+
+class Dispatch;  // dispatch.h: what all workgroups of a launch share
+
+/// The hardware's numbers of the place where a workgroup runs (HW_REG_XCC_ID, HW_REG_HW_ID).
+struct Place {
+  unsigned die = 0, engine = 0, unit = 0;  ///< unit: of its shader engine
+};
+
+/// What one host thread executed for a launch; summed when the launch has ended.
+struct Tally {
+  std::vector<u64> executions;  ///< of each instruction of the code object
+  u64 global_bytes = 0;         ///< moved by all lanes to and from global memory
+  u64 longest_wave = 0;         ///< cycles
+  u64 instructions = 0;
+};
+
+class Workgroup {
+ public:
+  explicit Workgroup(const Dispatch& dispatch);
+  ~Workgroup();
+
+  /// Sets up the registers and the memory of workgroup `number`, as the hardware and the packet
+  /// processor leave them; all else is garbage of the seed.
+  void begin(u64 number);
+
+  enum class Progress {
+    ended,
+    ran,    ///< the budget was used up
+    slept,  ///< the waves spent it mostly in s_sleep: they wait for somebody else
+  };
+  /// Lets the waves execute about `budget` instructions. Throws Fault with its place.
+  Progress run(u64 budget, Tally& tally);
+  /// A fault at the instruction that was executed last.
+  [[noreturn]] void fail(const Fault& fault) const;
+
+  LocalMemory& local() { return local_; }
+  const CodeObject& code() const;
+  const Chip& chip() const;
+  const Dimensions& id() const { return id_; }
+  Place place() const;
+  u64 host_nanoseconds() const;  ///< of the host's steady clock, since the launch began
+
+ private:
+  struct WaveStorage;
+
+  void begin_wave(unsigned index);
+  void set_scalar_registers(Wave& wave) const;
+  void set_item_ids(Wave& wave) const;
+  void step(Wave& wave, u64 slice, Tally& tally);
+  void meet_barrier(const Wave& wave) const;
+  void release_barrier();
+
+  const Dispatch& dispatch_;
+  LocalMemory local_;
+  u64 number_ = 0;
+  Dimensions id_;
+  std::vector<std::unique_ptr<WaveStorage>> waves_;
+  std::vector<unsigned> runnable_;  ///< waves neither ended nor at the barrier
+  unsigned ended_ = 0;
+  u64 random_ = 1;  ///< picks the next wave and its slice
+  u64 sleeps_ = 0;  ///< s_sleep executed in this budget
+  unsigned last_wave_ = 0;
+  u32 last_instruction_ = 0;  ///< index of the one that is being executed
+};
+
+}  // namespace mi300x

@@ -1,0 +1,43 @@
+// A column-major matrix product with the epilogues of hipBLASLt, in double, on host memory.
+#pragma once
+
+#include "libraries/number.h"
+
+namespace mi300x {
+
+struct Matrix {
+  Number type = Number::unknown;
+  void* data = nullptr;
+  std::int64_t rows = 0, columns = 0, ld = 0, stride = 0;
+};
+
+/// D = op(A) op(B) alpha + beta C. A, B, C and D are as they lie in memory.
+struct Gemm {
+  bool transpose_a = false, transpose_b = false;
+  Matrix a, b, c, d;
+  std::int64_t batch = 1;
+  double alpha = 1, beta = 0;
+
+  // hipBLASLt only.
+  unsigned epilogue = 1;  ///< hipblasLtEpilogue_t: a sum of the bits below
+  void* bias = nullptr;
+  Number bias_type = Number::unknown;
+  Matrix aux;
+  const float* scale_a = nullptr;  ///< factors in device memory; null: 1
+  const float* scale_b = nullptr;
+  const float* scale_d = nullptr;  ///< after the epilogue, of what is stored
+  float* amax_d = nullptr;         ///< receives the largest |D| before `scale_d`
+
+  std::int64_t inner() const { return transpose_a ? a.rows : a.columns; }
+  double operations() const;
+  /// Checks every operand, then computes. Throws what the virtual runtime throws of memory.
+  void run() const;
+  /// Of the model: peak rates of the chip, never measured.
+  double seconds() const;
+};
+
+constexpr unsigned epilogue_relu = 2, epilogue_bias = 4, epilogue_bias_gradient = 16,
+                   epilogue_gelu = 32, epilogue_gelu_gradient = 64, epilogue_aux = 128,
+                   epilogue_gradient_a = 256, epilogue_gradient_b = 512;
+
+}  // namespace mi300x

@@ -1,0 +1,19 @@
+// What a library that computes on the host needs of the virtual runtime, where this process has
+// one. Elsewhere, on another mock or NVIDIA's devices, work is done at once and nothing is checked.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace mi300x {
+
+/// Does `work` when `stream` reaches it, as often as a graph that holds it is launched, and lets
+/// `seconds` of model time pass; copies of `work` may outlive the call. Returns a hipError_t.
+int enqueue(void* stream, std::function<void()> work, double seconds);
+
+/// Within such work: a fault of the device unless all bytes may be read and were written.
+void check_read(const void* address, std::size_t bytes);
+/// A fault unless all bytes may be written; they count as written from then on.
+void check_write(void* address, std::size_t bytes);
+
+}  // namespace mi300x

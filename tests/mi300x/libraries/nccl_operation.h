@@ -1,0 +1,51 @@
+// What the operations of NCCL do, on the host: through the windows of the ranks' world, a piece at
+// a time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "libraries/nccl_world.h"
+#include "ranks/collective/communicator.h"
+
+namespace mi300x {
+
+enum class NcclKind : int {
+  all_reduce,
+  reduce,
+  reduce_scatter,
+  broadcast,
+  all_gather,
+  all_to_all,
+  gather,
+  scatter,
+  messages
+};
+
+struct NcclMessage {
+  bool sends = false;
+  int peer = 0;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct NcclCall {
+  NcclKind kind = NcclKind::messages;
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  assay::DataType type = assay::DataType::u8;
+  assay::Reduction op = assay::Reduction::sum;
+  int root = 0;
+  std::vector<NcclMessage> messages = {};
+
+  /// Of the model: the links of the chip, never measured.
+  double seconds(int ranks) const;
+};
+
+/// Does the call together with all other ranks. False if the ranks' calls do not fit each other or
+/// one is gone; `problem` says which. Throws what the virtual runtime throws of memory.
+bool perform(NcclWorld& world, const NcclCall& call, std::string& problem);
+
+}  // namespace mi300x

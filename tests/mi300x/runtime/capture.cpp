@@ -1,0 +1,232 @@
+#include "runtime/capture.h"
+
+#include <algorithm>
+
+#include "runtime/handles.h"
+#include "runtime/stream.h"
+
+namespace mi300x::runtime {
+namespace {
+
+/// Those under way, by the stream that began them.
+std::set<Capture*>& captures() {
+  static auto& all = *new std::set<Capture*>;
+  return all;
+}
+
+/// The capture is over for all of its streams. Needs the mutex.
+void dissolve(Capture& capture) {
+  for (ihipStream_t* stream : capture.streams) {
+    stream->tail.clear();
+    if (stream != capture.origin) stream->capture.reset();
+  }
+  captures().erase(&capture);
+}
+
+/// Whether every node but those at the end of the origin leads there. Needs the mutex.
+bool joined(const Capture& capture) {
+  std::vector<char> reached(capture.nodes.size(), 0);
+  for (const std::size_t node : capture.origin->tail) reached[node] = 1;
+  for (std::size_t node = capture.nodes.size(); node-- > 0;) {
+    if (!reached[node]) return false;
+    for (const std::size_t before : capture.nodes[node].after) reached[before] = 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::mutex& capture_mutex() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+void add_node(ihipStream_t& stream, Step work) {
+  std::vector<Node>& nodes = stream.capture->nodes;
+  nodes.push_back({&stream.device, std::move(work), stream.tail});
+  stream.tail = {nodes.size() - 1};
+}
+
+void abandon_capture(ihipStream_t& stream) {
+  const std::lock_guard lock(capture_mutex());
+  if (!stream.capture) return;
+  stream.capture->invalid = true;
+  if (stream.capture->origin == &stream) {
+    dissolve(*stream.capture);
+  } else {
+    stream.capture->streams.erase(&stream);
+  }
+}
+
+hipError_t forbidden_by_capture() {
+  const std::lock_guard lock(capture_mutex());
+  hipError_t error = hipSuccess;
+  for (Capture* capture : captures()) {
+    const bool mine = capture->thread == std::this_thread::get_id();
+    if (capture->mode == hipStreamCaptureModeGlobal ||
+        (capture->mode == hipStreamCaptureModeThreadLocal && mine)) {
+      capture->invalid = true;
+      error = hipErrorStreamCaptureUnsupported;
+    }
+  }
+  return error;
+}
+
+double run_graph(const std::vector<Node>& nodes, double start) {
+  std::vector<double> ends;
+  double last = start;
+  for (const Node& node : nodes) {
+    double begin = start;
+    for (const std::size_t before : node.after) begin = std::max(begin, ends[before]);
+    ends.push_back(perform(*node.device, node.work, begin));
+    last = std::max(last, ends.back());
+  }
+  return last;
+}
+
+}  // namespace mi300x::runtime
+
+using namespace mi300x::runtime;
+
+extern "C" {
+
+hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode mode) {
+  return device_call(__func__, [&] {
+    static std::atomic<unsigned long long> last{0};
+    if (handle == nullptr) return hipErrorStreamCaptureUnsupported;
+    const auto stream = stream_of(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    if (mode < hipStreamCaptureModeGlobal || mode > hipStreamCaptureModeRelaxed) {
+      return hipErrorInvalidValue;
+    }
+    const std::lock_guard lock(capture_mutex());
+    if (stream->capture) return hipErrorIllegalState;
+    stream->capture = std::make_shared<Capture>();
+    Capture& capture = *stream->capture;
+    capture.id = ++last;
+    capture.mode = mode;
+    capture.thread = std::this_thread::get_id();
+    capture.origin = stream.get();
+    capture.streams = {stream.get()};
+    captures().insert(&capture);
+    stream->tail.clear();
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* graph) {
+  return device_call(__func__, [&] {
+    const auto stream = stream_of(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    if (graph == nullptr) return hipErrorInvalidValue;
+    *graph = nullptr;
+    const std::lock_guard lock(capture_mutex());
+    const std::shared_ptr<Capture> capture = stream->capture;
+    if (!capture) return hipErrorIllegalState;
+    if (capture->origin != stream.get()) return hipErrorStreamCaptureUnmatched;
+    if (capture->mode != hipStreamCaptureModeRelaxed &&
+        capture->thread != std::this_thread::get_id()) {
+      return hipErrorStreamCaptureWrongThread;
+    }
+    const bool whole = joined(*capture);
+    dissolve(*capture);
+    stream->capture.reset();
+    if (capture->invalid) return hipErrorStreamCaptureInvalidated;
+    if (!whole) return hipErrorStreamCaptureUnjoined;
+    auto made = std::make_shared<ihipGraph>();
+    made->nodes = std::move(capture->nodes);
+    *graph = Handles<ihipGraph>::instance().add(std::move(made));
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* status,
+                                   unsigned long long* id) {
+  return call(__func__, [&] {
+    const auto stream = stream_of(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    if (status == nullptr) return hipErrorInvalidValue;
+    const std::lock_guard lock(capture_mutex());
+    *status = !stream->capture           ? hipStreamCaptureStatusNone
+              : stream->capture->invalid ? hipStreamCaptureStatusInvalidated
+                                         : hipStreamCaptureStatusActive;
+    if (id != nullptr) *id = stream->capture ? stream->capture->id : 0;
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus* status) {
+  return hipStreamGetCaptureInfo(handle, status, nullptr);
+}
+
+// ---- Graphs ----
+
+hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t handle, hipGraphNode_t*, char* log,
+                               size_t log_bytes) {
+  return device_call(__func__, [&] {
+    const auto graph = Handles<ihipGraph>::instance().find(handle);
+    if (!graph || exec == nullptr || (log == nullptr && log_bytes != 0)) {
+      return hipErrorInvalidValue;
+    }
+    auto made = std::make_shared<hipGraphExec>();
+    made->nodes = std::make_shared<const std::vector<Node>>(graph->nodes);
+    *exec = Handles<hipGraphExec>::instance().add(std::move(made));
+    return hipSuccess;
+  });
+}
+
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph,
+                                        unsigned long long flags) {
+  constexpr unsigned long long free_on_launch = 1;
+  if ((flags & ~free_on_launch) != 0) return hipErrorInvalidValue;
+  return hipGraphInstantiate(exec, graph, nullptr, nullptr, 0);
+}
+
+hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t stream) {
+  return device_call(__func__, [&] {
+    const bool known = Handles<hipGraphExec>::instance().find(handle) && stream_of(stream);
+    return known ? hipSuccess : hipErrorInvalidValue;
+  });
+}
+
+hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
+  return device_call(__func__, [&] {
+    const auto exec = Handles<hipGraphExec>::instance().find(handle);
+    if (!exec) return hipErrorInvalidValue;
+    return submit(stream, [nodes = exec->nodes](double start) { return run_graph(*nodes, start); });
+  });
+}
+
+/// The new graph must have the old one's shape.
+hipError_t hipGraphExecUpdate(hipGraphExec_t handle, hipGraph_t graph_handle,
+                              hipGraphNode_t* error_node, hipGraphExecUpdateResult* result) {
+  return device_call(__func__, [&] {
+    const auto exec = Handles<hipGraphExec>::instance().find(handle);
+    const auto graph = Handles<ihipGraph>::instance().find(graph_handle);
+    if (!exec || !graph || error_node == nullptr || result == nullptr) return hipErrorInvalidValue;
+    *error_node = nullptr;
+    const auto same = [](const Node& a, const Node& b) { return a.after == b.after; };
+    if (!std::equal(exec->nodes->begin(), exec->nodes->end(), graph->nodes.begin(),
+                    graph->nodes.end(), same)) {
+      *result = hipGraphExecUpdateErrorTopologyChanged;
+      return hipErrorGraphExecUpdateFailure;
+    }
+    *result = hipGraphExecUpdateSuccess;
+    exec->nodes = std::make_shared<const std::vector<Node>>(graph->nodes);
+    return hipSuccess;
+  });
+}
+
+hipError_t hipGraphDestroy(hipGraph_t graph) {
+  return call(__func__, [&] {
+    return Handles<ihipGraph>::instance().take(graph) ? hipSuccess : hipErrorInvalidValue;
+  });
+}
+
+hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
+  return call(__func__, [&] {
+    return Handles<hipGraphExec>::instance().take(exec) ? hipSuccess : hipErrorInvalidValue;
+  });
+}
+
+}  // extern "C"

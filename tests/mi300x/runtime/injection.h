@@ -1,0 +1,42 @@
+// Failures on demand: MI300X_FAULT is a list with commas of
+//   FUNCTION:N:ERROR  the N-th call of a function gives the error
+//   ("hipMalloc:3:hipErrorOutOfMemory") lost:N            after its N-th launch a device is lost
+//   hang:KERNEL       that kernel never ends
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace mi300x::runtime {
+
+class Injection {
+ public:
+  /// Throws std::invalid_argument naming the word that is wrong.
+  void read(const std::string& text);
+  void fail_next(const std::string& function, hipError_t error);
+
+  /// Counts a call of `function`; the error it is to give, or success.
+  hipError_t called(const std::string& function);
+  /// How often each function was called.
+  std::map<std::string, std::uint64_t> calls() const;
+
+  bool hangs(const std::string& kernel) const;
+  /// Whether a device that launches for the `launch`-th time is lost.
+  bool loses(std::uint64_t launch) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint64_t> calls_;
+  std::map<std::string, std::map<std::uint64_t, hipError_t>>
+      failures_;  // function -> call -> error
+  std::set<std::string> hanging_;
+  std::optional<std::uint64_t> launches_;  // of a device before it is lost
+};
+
+}  // namespace mi300x::runtime

@@ -1,0 +1,118 @@
+// The runtime's state: devices, what fails on demand, and how every function of HIP begins and
+// ends.
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "emulator/fault.h"
+#include "runtime/injection.h"
+#include "runtime/machine.h"
+
+namespace mi300x::runtime {
+
+/// Since ROCm 6 or before: properties and pointer attributes have two layouts.
+extern const int hip_release;
+
+class Device {
+ public:
+  Device(int number, const Machine& machine);
+
+  const int ordinal;
+  const Chip chip;
+  const std::uint64_t memory_bytes;
+
+  // ---- Failure: whatever stops a kernel stops its device for good ----
+
+  /// What calls on the device give; `waits`: those that launch or wait, when it is lost.
+  hipError_t failure(bool waits = false) const;
+  void fail(hipError_t error, const std::string& message);
+  /// Counts a launch; false if the device was lost at it.
+  bool begin_launch();
+
+  std::atomic<std::uint64_t> used{0};  ///< bytes of memory
+
+  // ---- Streams ----
+
+  /// Stream 0, which runs in turn with all that are not NonBlocking. Made when first asked for.
+  std::shared_ptr<ihipStream_t> default_stream();
+  void add(const std::shared_ptr<ihipStream_t>& stream);
+  std::vector<std::shared_ptr<ihipStream_t>> streams() const;
+
+  /// Whether `peer` was enabled before; it is now.
+  bool enable_peer(int peer);
+  bool disable_peer(int peer);
+
+ private:
+  std::atomic<hipError_t> failure_{hipSuccess};
+  std::atomic<bool> lost_{false};
+  std::atomic<std::uint64_t> launches_{0};
+  mutable std::mutex mutex_;
+  std::shared_ptr<ihipStream_t> default_;
+  mutable std::vector<std::weak_ptr<ihipStream_t>> streams_;
+  std::set<int> peers_;
+};
+
+class Runtime {
+ public:
+  /// Lives until the process ends: its threads may outlast static objects.
+  static Runtime& instance();
+
+  void reset();
+  int devices() const { return static_cast<int>(devices_.size()); }
+  bool valid(int device) const { return device >= 0 && device < devices(); }
+  Device& device(int ordinal) { return *devices_[static_cast<std::size_t>(ordinal)]; }
+  Device& current();
+
+  Machine machine;
+  Injection injection;
+  std::atomic<int> last_priority{0};
+  std::atomic<bool> ending{false};  ///< the process ends: kernels stop
+
+  void note_fault(const std::string& message);
+  const char* last_fault() const;
+
+ private:
+  Runtime();
+
+  std::vector<std::unique_ptr<Device>> devices_, retired_;
+  mutable std::mutex mutex_;
+  std::string last_fault_;
+};
+
+extern thread_local int current_device;
+extern thread_local hipError_t last_error;
+
+/// What a Fault is as an error of HIP.
+hipError_t error_of(const Fault& fault);
+
+/// Every function of the runtime: counted, made to fail on demand, its error kept.
+template <typename Body>
+hipError_t call(const char* function, const Body& body) {
+  hipError_t error = Runtime::instance().injection.called(function);
+  if (error == hipSuccess) error = body();
+  if (error != hipSuccess && error != hipErrorNotReady) last_error = error;
+  return error;
+}
+
+/// The same for functions that need the current device to work.
+template <typename Body>
+hipError_t device_call(const char* function, const Body& body) {
+  return call(function, [&] {
+    if (!Runtime::instance().valid(current_device)) return hipErrorNoDevice;
+    const hipError_t failure = Runtime::instance().current().failure();
+    return failure != hipSuccess ? failure : body();
+  });
+}
+
+/// Seconds of the host's steady clock: the model's clock has the same origin.
+double host_seconds();
+
+}  // namespace mi300x::runtime

@@ -1,0 +1,89 @@
+// Streams: a queue of steps each, a thread that takes them in order, and a clock of the model.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "runtime/capture.h"
+#include "runtime/runtime.h"
+
+namespace mi300x::runtime {
+
+/// A moment in a stream: reached when all before it is done, at a time of the model's clock.
+class Moment {
+ public:
+  void reach(double time);
+  bool reached() const;
+  /// Waits for it; its time.
+  double wait() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool reached_ = false;
+  double time_ = 0;
+};
+
+/// Does `work` on a device that works; a Fault stops the device and ends the work.
+double perform(Device& device, const Step& work, double start);
+
+}  // namespace mi300x::runtime
+
+struct ihipStream_t {
+ public:
+  ihipStream_t(mi300x::runtime::Device& on, unsigned stream_flags, int stream_priority)
+      : device(on), flags(stream_flags), priority(stream_priority) {}
+  /// Runs what is queued.
+  ~ihipStream_t();
+
+  void push(mi300x::runtime::Step step);
+  /// The moment behind everything that was queued so far.
+  std::shared_ptr<mi300x::runtime::Moment> mark();
+  bool idle() const;
+  void drain() const;
+  bool blocking() const { return (flags & hipStreamNonBlocking) == 0; }
+
+  /// How many streams execute something now.
+  static int running();
+
+  mi300x::runtime::Device& device;
+  const unsigned flags;
+  const int priority;
+
+  /// While it is captured, and the nodes that its next one comes after. Guarded by capture_mutex().
+  std::shared_ptr<mi300x::runtime::Capture> capture;
+  std::vector<std::size_t> tail;
+
+ private:
+  struct Queued {
+    double at;  ///< of the host's clock: nothing begins before it was asked for
+    mi300x::runtime::Step step;
+  };
+  void work();
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Queued> queue_;
+  bool busy_ = false, ending_ = false;
+  double clock_ = 0;  // where the model is, for the worker alone
+  std::thread worker_;
+};
+
+namespace mi300x::runtime {
+
+/// The stream of a handle, 0 that of the current device; null if there is none.
+std::shared_ptr<ihipStream_t> stream_of(hipStream_t handle);
+
+/// Queues work, or makes it a node of the graph the stream is captured into.
+hipError_t submit(hipStream_t handle, Step work);
+/// Queues work and waits until it is done; an error while the stream is captured.
+hipError_t submit_and_wait(hipStream_t handle, Step work);
+
+/// Makes the stream wait until `moment`.
+void queue_wait(ihipStream_t& stream, const std::shared_ptr<Moment>& moment);
+/// Orders what comes next in `stream` with stream 0, as HIP does unless it is NonBlocking.
+void join_default(ihipStream_t& stream);
+
+}  // namespace mi300x::runtime

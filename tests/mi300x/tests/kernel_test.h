@@ -1,0 +1,26 @@
+// What tests of executed kernels share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "compile.h"
+#include "launching.h"
+
+#define SKIP_WITHOUT_COMPILER() \
+  if (!no_compiler().empty()) GTEST_SKIP() << no_compiler()
+
+namespace mi300x {
+
+/// The fault that `act` ends in; fails the test if it ends well.
+template <typename Act>
+Fault fault_of(Act act) {
+  try {
+    act();
+  } catch (const Fault& fault) {
+    return fault;
+  }
+  ADD_FAILURE() << "no fault";
+  return {FaultKind::unknown_instruction, ""};
+}
+
+}  // namespace mi300x

@@ -1,0 +1,151 @@
+// What an emulated device leaves behind is a model's, and never passes for a measurement.
+#include "judge/compare/emulated.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "accepted_runs.h"
+#include "cli/compare_view.h"
+#include "cli/results_view.h"
+#include "judge/compare/baseline.h"
+#include "judge/compare/comparison.h"
+#include "judge/compare/fleet.h"
+#include "judge/compare/operands.h"
+#include "judge/history/history.h"
+#include "measure/sampling/roofline.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const cli::Style plain(false);
+
+class EmulatedTest : public testing::Test {
+ protected:
+  static Record emulated(Record record) {
+    record.device.emulated = true;
+    return record;
+  }
+  /// A store of runs `from` to `to`.
+  std::string store(const std::string& name, bool of_model, int from = 0, int to = 2) {
+    auto target = Store::open(folder_.path() / name);
+    EXPECT_TRUE(target.ok());
+    for (int i = from; i < to; ++i) {
+      Record record = sound_record(i, usual(i));
+      record.fingerprint = *target->append_fingerprint(fingerprint_of("node", "performance"));
+      EXPECT_TRUE(target->append(of_model ? emulated(record) : record).ok());
+    }
+    return folder_.path() / name;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(EmulatedTest, TheRecordSaysSoAndOnlyThen) {
+  const Json real = to_json(passed_record()), model = to_json(emulated(passed_record()));
+  EXPECT_FALSE(real["device"].contains("emulated"));
+  EXPECT_EQ(model["device"]["emulated"], true);
+  const auto back = record_from_json(model);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_TRUE(back->device.emulated);
+  EXPECT_FALSE(record_from_json(real)->device.emulated);
+  Json wrong = model;
+  wrong["device"]["emulated"] = "yes";
+  EXPECT_FALSE(record_from_json(wrong).ok());
+}
+
+TEST_F(EmulatedTest, TablesShowAModelsValueWithoutIntervalAndShare) {
+  const std::vector<Record> records = {emulated(passed_record())};
+  const std::string text = cli::results_text(records, 0, plain);
+  EXPECT_THAT(text, AllOf(HasSubstr("model 3000 GB/s"), HasSubstr("nothing was measured"),
+                          Not(HasSubstr("[")), Not(HasSubstr("%"))));
+  EXPECT_EQ(cli::outcome_text(records[0], plain), "model 3000 GB/s");
+  EXPECT_THAT(cli::device_text(records[0].device), HasSubstr(", emulated"));
+  const std::vector<Record> real = {passed_record()};
+  EXPECT_THAT(cli::results_text(real, 0, plain), AllOf(HasSubstr("%"), Not(HasSubstr("model"))));
+}
+
+TEST_F(EmulatedTest, MetricsAreMarkedToo) {
+  Record record = emulated(passed_record());
+  record.value.reset();
+  record.metrics = {{"busbw", 1e11, "bytes/s", Better::higher, ""}};
+  EXPECT_THAT(cli::results_text(std::vector{record}, 0, plain), HasSubstr("model 100.0 GB/s"));
+}
+
+TEST_F(EmulatedTest, HasNoRoofline) {
+  DeviceFacts facts;
+  facts.backend = "hip";
+  facts.arch = "gfx942";
+  facts.name = "AMD Instinct MI300X";
+  EXPECT_TRUE(roof_of(facts, Limit::memory, DataType::f32));
+  facts.emulated = true;
+  EXPECT_FALSE(roof_of(facts, Limit::memory, DataType::f32));
+}
+
+TEST_F(EmulatedTest, IsNotComparedWithARealDevice) {
+  const std::string model = store("model", true), real = store("real", false);
+  for (const auto& [a, b] : {std::pair{model, real}, {real, model}}) {
+    const auto operands = load_operands(a, b);
+    ASSERT_FALSE(operands.ok());
+    EXPECT_EQ(operands.error().kind, ErrorKind::usage);
+    EXPECT_THAT(operands.error().message,
+                AllOf(HasSubstr(model + " is of an emulated device"), HasSubstr(real)));
+  }
+  store("real", true, 5, 6);  // one more run, of a model
+  const auto mixed = load_operands(real, real);
+  ASSERT_FALSE(mixed.ok());
+  EXPECT_THAT(mixed.error().message, HasSubstr("beside real ones"));
+}
+
+TEST_F(EmulatedTest, AVerdictBetweenTwoModelsSaysSo) {
+  const auto operands = load_operands(store("a", true), store("b", true));
+  ASSERT_TRUE(operands.ok()) << operands.error().message;
+  const Comparison comparison = compare(operands->a, operands->b, nullptr, {});
+  EXPECT_TRUE(comparison.emulated);
+  EXPECT_THAT(cli::sentence(comparison), StartsWith("Of a model, not measured: "));
+  const auto real = load_operands(store("c", false), store("d", false));
+  EXPECT_THAT(cli::sentence(compare(real->a, real->b, nullptr, {})), Not(HasSubstr("model")));
+}
+
+TEST_F(EmulatedTest, ABaselineIsOfOneKindAndKeepsIt) {
+  const std::string model = store("model", true, 0, 8), real = store("real", false, 10, 18);
+  const auto mixed = make_baseline({model, real}, {});
+  ASSERT_FALSE(mixed.ok());
+  EXPECT_EQ(mixed.error().kind, ErrorKind::usage);
+  const auto baseline = make_baseline({model}, {});
+  ASSERT_TRUE(baseline.ok()) << baseline.error().message;
+  const auto read = parse_baseline(baseline_text(*baseline), "baseline");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->emulated());
+  EXPECT_FALSE(parse_baseline(baseline_text(*make_baseline({real}, {})), "real")->emulated());
+}
+
+TEST_F(EmulatedTest, AFleetIsOfOneKind) {
+  for (int node = 0; node < 5; ++node) store("rack/node" + std::to_string(node), true);
+  const auto models = judge_fleet(folder_.path() / "rack", {}, {});
+  ASSERT_TRUE(models.ok()) << models.error().message;
+  EXPECT_TRUE(models->emulated);
+  store("rack/real", false);
+  const auto mixed = judge_fleet(folder_.path() / "rack", {}, {});
+  ASSERT_FALSE(mixed.ok());
+  EXPECT_EQ(mixed.error().kind, ErrorKind::usage);
+  EXPECT_THAT(mixed.error().message,
+              HasSubstr("node0 is of an emulated device, a model, and real of a real one"));
+}
+
+TEST_F(EmulatedTest, IsAnotherDeviceInAHistory) {
+  DeviceFacts facts;
+  facts.backend = "hip";
+  facts.name = "AMD Instinct MI300X";
+  const std::string real = device_of(facts);
+  facts.emulated = true;
+  EXPECT_NE(device_of(facts), real);
+  EXPECT_THAT(device_of(facts), HasSubstr("(emulated)"));
+}
+
+}  // namespace
+}  // namespace assay
