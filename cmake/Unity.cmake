@@ -1,7 +1,8 @@
 # assay_unity(TARGET) compiles up to ASSAY_UNITY files of a room together: most of the time goes into
 # headers, and a clean build takes half as long. Names in unnamed namespaces of neighbours must then
-# differ, which they should for the reader's sake too. Files that register themselves all use the
-# same few names, and stay alone. A new file shifts the groups of its room, not those of others.
+# differ, which they should for the reader's sake too; files that register themselves all use the same
+# few names, in a namespace of each file's own. A new file shifts the groups of its room, not those of
+# others.
 function(assay_unity target)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
@@ -9,10 +10,6 @@ function(assay_unity target)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
     string(FIND ${source} ${CMAKE_BINARY_DIR}/ generated)
     if(generated EQUAL 0 OR NOT source MATCHES "\\.cpp$")
-      continue()
-    endif()
-    file(STRINGS ${source} registers REGEX "::Add registered" LIMIT_COUNT 1)
-    if(registers)
       continue()
     endif()
     string(REGEX REPLACE "^${CMAKE_SOURCE_DIR}/(src|tests)/([a-z0-9_]+).*" "\\2" room ${source})

@@ -15,7 +15,7 @@
 #include "core/write_file.h"
 #include "statistics/summary.h"
 
-namespace assay::cli {
+namespace assay::cli::baseline_command {
 namespace {
 
 /// Least, median and greatest value.
@@ -131,4 +131,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::baseline_command

@@ -17,7 +17,7 @@
 #include "judge/compare/operands.h"
 #include "ranks/environments/shell_words.h"
 
-namespace assay::cli {
+namespace assay::cli::campaign_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -250,4 +250,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::campaign_command

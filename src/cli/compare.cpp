@@ -9,7 +9,7 @@
 #include "judge/compare/comparison_json.h"
 #include "judge/compare/operands.h"
 
-namespace assay::cli {
+namespace assay::cli::compare_command {
 namespace {
 
 int status_of(Verdict verdict) {
@@ -93,4 +93,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::compare_command

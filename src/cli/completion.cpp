@@ -8,7 +8,7 @@
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/suite.h"
 
-namespace assay::cli {
+namespace assay::cli::completion_command {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -156,4 +156,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::completion_command

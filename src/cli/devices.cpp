@@ -9,7 +9,7 @@
 #include "core/units.h"
 #include "measure/store/record.h"
 
-namespace assay::cli {
+namespace assay::cli::devices_command {
 namespace {
 
 using Backends = std::vector<std::unique_ptr<Backend>>;
@@ -118,4 +118,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::devices_command

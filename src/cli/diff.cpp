@@ -15,7 +15,7 @@
 #include "machine/system/fingerprint_diff.h"
 #include "measure/store/stored_fingerprint.h"
 
-namespace assay::cli {
+namespace assay::cli::diff_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::diff_command

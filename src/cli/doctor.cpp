@@ -16,7 +16,7 @@
 #include "machine/system/capture.h"
 #include "machine/system/fingerprint.h"
 
-namespace assay::cli {
+namespace assay::cli::doctor_command {
 namespace {
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -115,4 +115,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::doctor_command

@@ -11,7 +11,7 @@
 #include "machine/system/capture.h"
 #include "measure/store/store.h"
 
-namespace assay::cli {
+namespace assay::cli::fingerprint_command {
 namespace {
 
 /// One line for a value that is not a plain list of facts.
@@ -87,4 +87,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::fingerprint_command

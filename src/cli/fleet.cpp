@@ -14,7 +14,7 @@
 #include "core/units.h"
 #include "judge/compare/emulated.h"
 
-namespace assay::cli {
+namespace assay::cli::fleet_command {
 namespace {
 
 constexpr std::size_t most_cells = 10;
@@ -164,4 +164,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::fleet_command

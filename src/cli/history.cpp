@@ -16,7 +16,7 @@
 #include "core/units.h"
 #include "judge/history/trend.h"
 
-namespace assay::cli {
+namespace assay::cli::history_command {
 namespace {
 
 Result<std::string> database_of(const Arguments& arguments) {
@@ -179,4 +179,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::history_command

@@ -13,7 +13,7 @@
 #include "measure/import/importer.h"
 #include "measure/store/store.h"
 
-namespace assay::cli {
+namespace assay::cli::import_command {
 namespace {
 
 /// One file that was asked for, or found in a folder that was.
@@ -212,4 +212,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::import_command

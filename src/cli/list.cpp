@@ -10,7 +10,7 @@
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/suite.h"
 
-namespace assay::cli {
+namespace assay::cli::list_command {
 namespace {
 
 std::string_view kind_name(Axis::Kind kind) {
@@ -101,4 +101,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::list_command

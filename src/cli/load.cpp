@@ -22,7 +22,7 @@
 #include "measure/sampling/runner.h"
 #include "serving/results/vllm_json.h"
 
-namespace assay::cli {
+namespace assay::cli::load_command {
 namespace {
 
 /// Where the results of all points go.
@@ -276,4 +276,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::load_command

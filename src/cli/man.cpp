@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/manual.h"
 
-namespace assay::cli {
+namespace assay::cli::man_command {
 namespace {
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -22,4 +22,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::man_command

@@ -13,7 +13,7 @@
 #include "core/suggest.h"
 #include "core/units.h"
 
-namespace assay::cli {
+namespace assay::cli::occupancy_command {
 namespace {
 
 using namespace occupancy;
@@ -225,4 +225,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::occupancy_command

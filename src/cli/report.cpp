@@ -21,7 +21,7 @@
 #include "judge/compare/operands.h"
 #include "measure/sampling/runner.h"
 
-namespace assay::cli {
+namespace assay::cli::report_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -196,4 +196,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::report_command

@@ -20,7 +20,7 @@
 #include "measure/sampling/team_plan.h"
 #include "ranks/team/agreement.h"
 
-namespace assay::cli {
+namespace assay::cli::run_command {
 namespace {
 
 struct Request {
@@ -78,6 +78,9 @@ Result<Request> read_request(const Arguments& arguments) {
     request.options.barrier = *barrier;
   }
   request.team = TRY(read_team_request(arguments, request.plan));
+  if (arguments.has("--patience")) {
+    request.options.device_patience_seconds = request.team.patience.step_seconds;
+  }
   TRY(check_repeat(arguments, request));
   return request;
 }
@@ -219,7 +222,9 @@ const Command command = {
         "--hosts\n"
         "over ssh as well; under mpirun, srun, torchrun or dstack they are there already. A rank "
         "that\n"
-        "dies or is late ends the run, named; --patience says what late is.\n"
+        "dies or is late ends the run, named, and so does a GPU that hangs; --patience says how "
+        "long\n"
+        "is too long.\n"
         "\n"
         "  assay run quick\n"
         "  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0\n"
@@ -256,7 +261,10 @@ const Command command = {
             {"--repeat", "N",
              "run N times, each in processes of its own, and show the deviation over runs", ""},
             {"--patience", "TIME",
-             "how long a rank may keep the others waiting before the run ends; default 2min", ""},
+             "how long a rank may keep the others waiting, and a GPU one step of a cell, before "
+             "the "
+             "run ends; default 2min and 10min",
+             ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },
     .run = &run,
@@ -264,4 +272,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::run_command

@@ -28,6 +28,7 @@ class SilentObserver final : public RunObserver {
   void starting(std::size_t, const Cell&) override {}
   Status finished(std::size_t, Record) override { return {}; }
   bool stop_requested() override { return interrupt_requested(); }
+  [[noreturn]] void hung(std::size_t, Record) override { std::_Exit(exit_nothing_ran); }
 };
 
 const Cell* first_team_cell(const Plan& plan) {

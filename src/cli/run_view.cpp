@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "core/json.h"
@@ -78,6 +81,16 @@ bool RunView::stop_requested() {
   if (terminal_.output_failed()) return true;
   if (terminal_.interactive() && Clock::now() - drawn_ >= redraw_interval) draw();
   return false;
+}
+
+void RunView::hung(std::size_t index, Record record) {
+  const Status stored = finished(index, std::move(record));
+  clear();
+  terminal_.complain(stored.ok() ? records_.back().reason +
+                                       "; the run ends here, what was measured is stored"
+                                 : stored.error().message);
+  terminal_.flush();
+  std::_Exit(stored.ok() ? exit_cell_error : exit_io);
 }
 
 }  // namespace assay::cli

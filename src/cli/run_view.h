@@ -23,6 +23,8 @@ class RunView final : public RunObserver {
   Status finished(std::size_t index, Record record) override;
   /// SIGINT, SIGTERM, or nobody reads standard output any more.
   bool stop_requested() override;
+  /// Stores and shows the record and ends the process: the other thread cannot come back.
+  [[noreturn]] void hung(std::size_t index, Record record) override;
 
   /// Takes the progress bar off the screen.
   void clear();

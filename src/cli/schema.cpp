@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "core/embedded.h"
 
-namespace assay::cli {
+namespace assay::cli::schema_command {
 namespace {
 
 int run(const Arguments&, Terminal& terminal) {
@@ -24,4 +24,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::schema_command

@@ -13,7 +13,7 @@
 #include "serving/simulator/prediction.h"
 #include "serving/simulator/server.h"
 
-namespace assay::cli {
+namespace assay::cli::serve_sim_command {
 namespace {
 
 namespace sim = simulator;
@@ -303,4 +303,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::serve_sim_command

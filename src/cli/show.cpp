@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "measure/store/store.h"
 
-namespace assay::cli {
+namespace assay::cli::show_command {
 namespace {
 
 struct Filter {
@@ -118,4 +118,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::show_command

@@ -16,7 +16,7 @@
 #include "measure/benchmarks/plan.h"
 #include "tune/sweep.h"
 
-namespace assay::cli {
+namespace assay::cli::tune_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -257,4 +257,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::tune_command

@@ -16,7 +16,7 @@
 #include "machine/system/affinity.h"
 #include "measure/sampling/runner.h"
 
-namespace assay::cli {
+namespace assay::cli::watch_command {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -127,4 +127,4 @@ const Command command = {
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::cli::watch_command

@@ -158,6 +158,17 @@ TEST_F(VirtualMi300x, FaultsAreNamedAndTheStoreStays) {
   EXPECT_EQ(stored()[0]["status"], "passed");
 }
 
+TEST_F(VirtualMi300x, AKernelThatHangsEndsTheRunAndTheStoreStays) {
+  ASSERT_EQ(on(memory()).status, 0);
+  const Outcome outcome = on(memory({"--patience", "3s"}), {{"MI300X_FAULT", "hang:copy_f64"}});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("hip:0 has not finished one step of this cell within 3"));
+  const auto records = stored();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0]["status"], "passed");
+  EXPECT_EQ(records[1]["status"], "error");
+}
+
 TEST_F(VirtualMi300x, ACampaignOfModesIsOfAModel) {
   const Study study(
       "name: modes\nsuite: memory\naxes: {op: copy, dtype: f64, size: 64KiB, cache: hot}\n"

@@ -72,6 +72,7 @@ class Collector final : public RunObserver {
     return {};
   }
   bool stop_requested() override { return records.size() >= stop_after; }
+  void hung(std::size_t, Record record) override { ADD_FAILURE() << record.reason; }
 
   std::vector<std::string> started;
   std::vector<Record> records;

@@ -7,7 +7,7 @@
 #include "compute/blas/gemm_ex.h"
 #include "compute/blas/lt_dialects.h"
 
-namespace assay {
+namespace assay::cublas_provider {
 namespace {
 
 struct Library {
@@ -110,4 +110,4 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
 const BlasRegistry::Add registered{{"cublas", "cuda", 1, &unsupported, &open}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cublas_provider

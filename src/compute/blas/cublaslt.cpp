@@ -7,7 +7,7 @@
 #include "compute/blas/lt_blas.h"
 #include "compute/blas/lt_dialects.h"
 
-namespace assay::lt {
+namespace assay::lt::cublaslt_provider {
 namespace {
 
 AlgorithmFunctions algorithm_functions;  // written once, by load()
@@ -67,4 +67,4 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
 const BlasRegistry::Add registered{{"cublaslt", "cuda", 0, &unsupported, &open}};
 
 }  // namespace
-}  // namespace assay::lt
+}  // namespace assay::lt::cublaslt_provider

@@ -8,7 +8,7 @@
 #include "compute/blas/lt_blas.h"
 #include "compute/blas/lt_dialects.h"
 
-namespace assay::lt {
+namespace assay::lt::hipblaslt_provider {
 namespace {
 
 using GetVersion = int (*)(Handle, int* version);
@@ -66,4 +66,4 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
 const BlasRegistry::Add registered{{"hipblaslt", "hip", 0, &unsupported, &open}};
 
 }  // namespace
-}  // namespace assay::lt
+}  // namespace assay::lt::hipblaslt_provider

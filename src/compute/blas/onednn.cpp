@@ -8,7 +8,7 @@
 #include "compute/blas/device_types.h"
 #include "compute/blas/onednn_library.h"
 
-namespace assay::onednn {
+namespace assay::onednn::onednn_provider {
 namespace {
 
 constexpr std::uint64_t algorithm_plain = 0, algorithm_packed = 1;
@@ -276,4 +276,4 @@ Result<std::unique_ptr<Blas>> open(Device&) {
 const BlasRegistry::Add registered{{"onednn", "cpu", 0, &unsupported, &open}};
 
 }  // namespace
-}  // namespace assay::onednn
+}  // namespace assay::onednn::onednn_provider

@@ -10,7 +10,7 @@
 #include "compute/blas/gemm_ex.h"
 #include "compute/blas/rocblas_api.h"
 
-namespace assay {
+namespace assay::rocblas_provider {
 namespace {
 
 struct Library {
@@ -154,4 +154,4 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
 const BlasRegistry::Add registered{{"rocblas", "hip", 1, &unsupported, &open}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rocblas_provider

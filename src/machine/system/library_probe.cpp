@@ -18,7 +18,7 @@
 #include "machine/system/pip_version.h"
 #include "machine/system/probe.h"
 
-namespace assay {
+namespace assay::library_probe {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ Json ask_libraries() {
 const ProbeRegistry::Add registered{{"libraries", &ask_libraries}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::library_probe

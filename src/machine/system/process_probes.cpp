@@ -11,7 +11,7 @@
 #include "machine/system/affinity.h"
 #include "machine/system/probe.h"
 
-namespace assay {
+namespace assay::process_probes {
 namespace {
 
 Json ask_uname() {
@@ -51,4 +51,4 @@ const ProbeRegistry::Add registered_user{{"user", &ask_user}};
 const ProbeRegistry::Add registered_assay{{"assay", &ask_assay}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::process_probes

@@ -13,7 +13,7 @@
 #include <cpuid.h>
 #endif
 
-namespace assay {
+namespace assay::virtualization_probes {
 namespace {
 
 /// {"pid": 4026531836, ...}: the inode number in each link of /proc/self/ns ("pid:[4026531836]").
@@ -54,4 +54,4 @@ const ProbeRegistry::Add registered_namespaces{{"namespaces", &ask_namespaces}};
 const ProbeRegistry::Add registered_hypervisor{{"hypervisor", &ask_hypervisor}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::virtualization_probes

@@ -13,7 +13,7 @@
 #include "ranks/collective/communicators.h"
 #include "ranks/team/agreement.h"
 
-namespace assay {
+namespace assay::collective_benchmark {
 namespace {
 
 constexpr double sample_seconds = 20e-3;
@@ -332,4 +332,4 @@ const CollectiveBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::collective_benchmark

@@ -9,7 +9,7 @@
 #include "measure/benchmarks/copy_pattern.h"
 #include "measure/benchmarks/size_curve.h"
 
-namespace assay {
+namespace assay::copy_benchmark {
 namespace {
 
 enum class Place { host, device };
@@ -199,4 +199,4 @@ const CopyBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::copy_benchmark

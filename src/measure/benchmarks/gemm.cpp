@@ -9,7 +9,7 @@
 #include "measure/benchmarks/gemm_operands.h"
 #include "measure/benchmarks/gemm_verify.h"
 
-namespace assay {
+namespace assay::gemm_benchmark {
 namespace {
 
 class GemmCase final : public Case {
@@ -135,4 +135,4 @@ const GemmBenchmark benchmark;
 const Registry<const Benchmark*>::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gemm_benchmark

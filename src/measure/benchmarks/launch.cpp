@@ -6,7 +6,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 
-namespace assay {
+namespace assay::launch_benchmark {
 namespace {
 
 constexpr unsigned chain_length = 1000;  // kernels of back_to_back, nodes of graph_node
@@ -157,4 +157,4 @@ const LaunchBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::launch_benchmark

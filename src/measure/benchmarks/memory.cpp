@@ -14,7 +14,7 @@
 #include "measure/benchmarks/memory_geometry.h"
 #include "measure/sampling/fastest.h"
 
-namespace assay {
+namespace assay::memory_benchmark {
 namespace {
 
 struct Operation {
@@ -273,4 +273,4 @@ const MemoryBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::memory_benchmark

@@ -15,7 +15,7 @@
 #include "ranks/collective/communicators.h"
 #include "ranks/team/agreement.h"
 
-namespace assay {
+namespace assay::mpi_benchmark {
 namespace {
 
 constexpr std::uint64_t most_outstanding = 64;                   // messages, as osu_bw has them
@@ -322,4 +322,4 @@ const MessageBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::mpi_benchmark

@@ -16,7 +16,7 @@
 #include "measure/benchmarks/peer_routes.h"
 #include "measure/benchmarks/size_curve.h"
 
-namespace assay {
+namespace assay::peer_benchmark {
 namespace {
 
 constexpr std::uint64_t cache_line = 64;
@@ -191,4 +191,4 @@ const PeerBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::peer_benchmark

@@ -10,7 +10,7 @@
 #include "measure/benchmarks/rdma_case.h"
 #include "ranks/fabric/verbs.h"
 
-namespace assay {
+namespace assay::rdma_benchmark {
 namespace {
 
 constexpr std::string_view from_axis = "from", to_axis = "to";
@@ -195,4 +195,4 @@ const RdmaBenchmark benchmark;
 const BenchmarkRegistry::Add registered{&benchmark};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rdma_benchmark

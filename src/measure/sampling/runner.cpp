@@ -12,6 +12,7 @@
 #include <random>
 
 #include "core/units.h"
+#include "core/watchdog.h"
 #include "machine/system/affinity.h"
 #include "machine/telemetry/recorder.h"
 #include "measure/sampling/external.h"
@@ -93,8 +94,10 @@ class Runner {
         continue;
       }
       Record record = blank_record(cells[i]);
+      watch(i, cells[i]);
       met_ = false;
       const Status measured = measure(record, i, *share);
+      watchdog_.reset();
       if (options_.barrier && !met_) TRY(options_.barrier->arrive(i));
       if (!measured.ok()) {
         record.status = status_of(measured.error());
@@ -124,6 +127,29 @@ class Runner {
     record.cell = cell;
     record.device = device_.facts();
     return record;
+  }
+
+  /// From here to the cell's end. A CPU does not hang.
+  void watch(std::size_t index, const Cell& cell) {
+    if (device_.facts().backend == "cpu") return;
+    const double allowed = options_.device_patience_seconds;
+    watchdog_.emplace(allowed, [this, index, cell, allowed] {
+      Record record = blank_record(cell);
+      record.status = RecordStatus::error;
+      record.time = utc_now();
+      record.reason = fmt::format(
+          "{} has not finished one step of this cell within {}: it hangs, or "
+          "needs a longer --patience",
+          record.device.backend + ':' + std::to_string(record.device.ordinal),
+          format_seconds(allowed));
+      observer_.hung(index, std::move(record));
+    });
+  }
+
+  /// Asked between steps, which is a sign of life.
+  bool stop_requested() {
+    if (watchdog_) watchdog_->progress();
+    return observer_.stop_requested();
   }
 
   double remaining_seconds() const {
@@ -168,7 +194,7 @@ class Runner {
     if (!options_.barrier) return {};
     met_ = true;
     TRY(options_.barrier->arrive(index));
-    return options_.barrier->wait(index, [this] { return observer_.stop_requested(); });
+    return options_.barrier->wait(index, [this] { return stop_requested(); });
   }
 
   /// Error: only an observer's; what the command does wrong is in its record.
@@ -178,7 +204,7 @@ class Runner {
       TRY(meet(index));
       if (seconds <= 0) return budget_spent();
       if (team_.size() > 1) return not_by_ranks(command.name);
-      return run_external(command, blank, [this] { return observer_.stop_requested(); });
+      return run_external(command, blank, [this] { return stop_requested(); });
     };
     const auto begin = Clock::now();
     auto records = run();
@@ -221,8 +247,8 @@ class Runner {
     SamplingLimits limits = limits_within(options_.limits, left);
     if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
     TRY(meet(index));
-    record.samples = TRY(free_of_hanging(
-        sampler_.take(*work, limits, [this] { return observer_.stop_requested(); })));
+    record.samples =
+        TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
     record.notes = work->notes();  // a case may learn while it runs
     summarize_samples(record);
     take_telemetry(record);
@@ -294,6 +320,7 @@ class Runner {
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
   bool met_ = false;                                      // at the barrier, for the present cell
+  std::optional<Watchdog> watchdog_;                      // over the present cell
 };
 
 }  // namespace

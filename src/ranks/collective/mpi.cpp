@@ -2,7 +2,7 @@
 #include "ranks/collective/mpi_world.h"
 #include "ranks/collective/support.h"
 
-namespace assay {
+namespace assay::mpi_communicator {
 namespace {
 
 const CommunicatorRegistry::Add registered{
@@ -14,4 +14,4 @@ const CommunicatorRegistry::Add registered{
      [](Device& device, Team& team) { return mpi::open_communicator(device, team); }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::mpi_communicator

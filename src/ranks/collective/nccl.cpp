@@ -1,6 +1,6 @@
 #include "ranks/collective/nccl_communicator.h"
 
-namespace assay {
+namespace assay::nccl_communicator {
 namespace {
 
 const CommunicatorRegistry::Add registered{
@@ -13,4 +13,4 @@ const CommunicatorRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nccl_communicator

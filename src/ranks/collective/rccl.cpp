@@ -1,6 +1,6 @@
 #include "ranks/collective/nccl_communicator.h"
 
-namespace assay {
+namespace assay::rccl_communicator {
 namespace {
 
 const CommunicatorRegistry::Add registered{
@@ -11,4 +11,4 @@ const CommunicatorRegistry::Add registered{
      [](Device& device, Team& team) { return nccl::open_communicator(nccl::amd, device, team); }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rccl_communicator

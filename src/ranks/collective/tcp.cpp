@@ -5,7 +5,7 @@
 #include "ranks/collective/tcp_algorithms.h"
 #include "ranks/collective/tcp_transfer.h"
 
-namespace assay {
+namespace assay::tcp_communicator {
 namespace {
 
 class TcpCommunicator final : public Communicator {
@@ -51,4 +51,4 @@ const CommunicatorRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::tcp_communicator

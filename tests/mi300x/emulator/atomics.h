@@ -66,12 +66,6 @@ inline T atomic_decrement(T memory, T data, Denormals) {
 
 // ---- Floats ----
 
-inline float quiet(float x) {
-  return std::bit_cast<float>(std::bit_cast<u32>(x) | 0x400000);
-}
-inline double quiet(double x) {
-  return std::bit_cast<double>(std::bit_cast<u64>(x) | u64{1} << 51);
-}
 inline bool signals(float x) {
   return std::isnan(x) && !(std::bit_cast<u32>(x) & 0x400000);
 }

@@ -18,7 +18,8 @@ namespace {
 std::string find_disassembler() {
   if (const char* named = std::getenv("MI300X_OBJDUMP")) return named;
   for (const char* name : {"llvm-objdump-19", "llvm-objdump"}) {
-    const assay::occupancy::ToolPlaces places = {name, {"/usr/lib/llvm-19/bin/llvm-objdump"}, {}};
+    const assay::occupancy::ToolPlaces places = {
+        name, {"/usr/lib/llvm-19/bin/llvm-objdump"}, {}, {}};
     if (const auto found = assay::occupancy::find_tool(places)) return *found;
   }
   throw Fault(FaultKind::invalid_launch,

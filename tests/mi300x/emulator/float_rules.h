@@ -50,8 +50,8 @@ T least(T a, T b) {
   Bits chosen = x_order < y_order ? x : y;
   chosen = y_is_nan ? x : chosen;
   chosen = x_is_nan ? y : chosen;
-  chosen = y_is_nan & ((y & quiet_bit) == 0) ? y | quiet_bit : chosen;
-  chosen = x_is_nan & ((x & quiet_bit) == 0) ? x | quiet_bit : chosen;
+  chosen = (y_is_nan & ((y & quiet_bit) == 0)) ? y | quiet_bit : chosen;
+  chosen = (x_is_nan & ((x & quiet_bit) == 0)) ? x | quiet_bit : chosen;
   return std::bit_cast<T>(chosen);
 }
 template <class T>

@@ -9,6 +9,14 @@
 #include <immintrin.h>
 #endif
 
+/// Before a loop over lanes: none depends on another, whatever the pointers in it say. Clang finds
+/// that out itself, and complains where a loop can't be vectorized all the same.
+#if defined(__clang__)
+#define INDEPENDENT_LANES
+#else
+#define INDEPENDENT_LANES _Pragma("GCC ivdep")
+#endif
+
 #include "emulator/fault.h"
 #include "emulator/wave.h"
 
@@ -26,6 +34,14 @@ constexpr u32 ieee = 1 << 9;            ///< signalling NaNs become quiet in min
 constexpr u32 f16_overflow = 1 << 23;   ///< conversions saturate
 constexpr u32 indexing = 1 << 27;       ///< s_set_gpr_idx_on
 }  // namespace mode
+
+/// A NaN with the bit set that makes it a quiet one.
+inline float quiet(float x) {
+  return std::bit_cast<float>(std::bit_cast<u32>(x) | 0x400000);
+}
+inline double quiet(double x) {
+  return std::bit_cast<double>(std::bit_cast<u64>(x) | u64{1} << 51);
+}
 
 // ---- Registers ----
 

@@ -53,12 +53,6 @@ inline bool is_nan(double x) {
 inline bool is_nan(Half x) {
   return x.value != x.value;
 }
-inline float quiet(float x) {
-  return std::bit_cast<float>(std::bit_cast<u32>(x) | 0x400000);
-}
-inline double quiet(double x) {
-  return std::bit_cast<double>(std::bit_cast<u64>(x) | u64{1} << 51);
-}
 inline Half quiet(Half x) {
   return {quiet(x.value)};
 }
@@ -171,7 +165,7 @@ struct Executor<function, options, Result (*)(Arguments...)> {
         fetch<n, Arguments>(wave, instruction, std::get<n>(storage))...};
     if constexpr (!has_mask<Result>) {
       LaneArray<Result> result;
-#pragma GCC ivdep
+      INDEPENDENT_LANES
       for (unsigned i = 0; i < wave_lanes; ++i)
         result.set(i, function(LaneType<Arguments>::from(std::get<n>(sources)[i])...));
       if constexpr (Floating<Result> && !options.exact) {
@@ -183,7 +177,7 @@ struct Executor<function, options, Result (*)(Arguments...)> {
       using Value = decltype(Result::value);
       LaneArray<Value> result;
       LaneArray<bool> bits;
-#pragma GCC ivdep
+      INDEPENDENT_LANES
       for (unsigned i = 0; i < wave_lanes; ++i) {
         const Result both = function(LaneType<Arguments>::from(std::get<n>(sources)[i])...);
         result.set(i, both.value);

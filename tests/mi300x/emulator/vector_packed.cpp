@@ -144,7 +144,7 @@ void run_words(Wave& wave, const Instruction& instruction, std::index_sequence<n
       return std::bit_cast<float>(words[source][lane] ^ flips[source]);
     };
     u32 nans = 0;
-#pragma GCC ivdep
+    INDEPENDENT_LANES
     for (unsigned i = 0; i < wave_lanes; ++i) {
       const float x = function(value(n, i)...);
       nans |= is_nan(x);

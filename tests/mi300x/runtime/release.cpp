@@ -15,7 +15,7 @@ void put(char* structure, std::size_t offset, T value) {
   std::memcpy(structure + offset, &value, sizeof value);
 }
 
-void put(char* structure, std::size_t offset, const std::string& text) {
+[[maybe_unused]] void put(char* structure, std::size_t offset, const std::string& text) {
   std::memcpy(structure + offset, text.c_str(), text.size() + 1);
 }
 

@@ -14,8 +14,6 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using u32 = std::uint32_t;
 
-const Settings& usual = default_settings();
-
 class CoverageTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { SKIP_WITHOUT_COMPILER(); }

@@ -11,6 +11,8 @@
 
 namespace mi300x {
 
+inline const Settings& usual = default_settings();
+
 /// The fault that `act` ends in; fails the test if it ends well.
 template <typename Act>
 Fault fault_of(Act act) {

@@ -36,8 +36,6 @@ class LaunchTest : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(, LaunchTest, ::testing::Values("gfx942", "gfx90a"),
                          [](const auto& test) { return std::string(test.param); });
 
-const Settings& usual = default_settings();
-
 // ---- Places ----
 
 TEST_P(LaunchTest, EveryItemOfAThreeDimensionalGridKnowsItsPlace) {

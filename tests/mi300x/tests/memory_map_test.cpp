@@ -20,8 +20,7 @@ MemoryMap& map() {
 class Block {
  public:
   explicit Block(std::size_t bytes, bool initialised = false, int device = 0)
-      : bytes_(bytes),
-        memory_(static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) & ~4095))) {
+      : memory_(static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) & ~4095))) {
     map().add(memory_, bytes, device, "device allocation", initialised);
   }
   ~Block() {
@@ -38,7 +37,6 @@ class Block {
   }
 
  private:
-  std::size_t bytes_;
   char* memory_;
   bool announced_ = true;
 };

@@ -14,8 +14,6 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using u32 = std::uint32_t;
 
-const Settings& usual = default_settings();
-
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -127,6 +125,33 @@ extern "C" __global__ void wave_sum(int* sums, const int* x) {
   EXPECT_EQ(sums_of("64"), (std::vector<int>{2016, 6112, 10208, 14304, -1, -1, -1, -1}));
   // On a chip with waves of 32 this would be eight sums; here every second one is missing.
   EXPECT_EQ(sums_of("32"), (std::vector<int>{496, -1, 2544, -1, 4592, -1, 6640, -1}));
+}
+
+/// gfx942 reads fp8 with an exponent bias of 8; a kernel that encodes with OCP's 7 halves every
+/// factor.
+TEST(PlantedFault, OcpTakenForFnuz) {
+  SKIP_WITHOUT_COMPILER();
+  const std::string text = R"(
+typedef float f32x4 __attribute__((ext_vector_type(4)));
+__device__ unsigned fp8_of(float x) {
+  unsigned bits = __builtin_bit_cast(unsigned, x);
+  return bits >> 31 << 7 | ((bits >> 20 & 0x7ff) - ((127 - BIAS) << 3));
+}
+extern "C" __global__ void products(f32x4* sums, const float* x) {
+  unsigned lane = __builtin_amdgcn_workitem_id_x();
+  unsigned long code = fp8_of(x[lane]);
+  for (int bits = 8; bits < 64; bits *= 2) code |= code << bits;
+  sums[lane] = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(code, code, f32x4{0, 0, 0, 0}, 0, 0, 0);
+})";
+  const Buffer<float> x(64, -1.5f);
+  const auto sum_of = [&](const char* bias) {
+    const Buffer<float> sums(256);
+    launch(Module::load(compile(std::string("#define BIAS ") + bias + text), "gfx942"), "products",
+           {{1}, {64}, 0}, usual, sums.data(), x.data());
+    return sums[0];
+  };
+  EXPECT_EQ(sum_of("8"), 32 * 1.5f * 1.5f);
+  EXPECT_EQ(sum_of("7"), 32 * 0.75f * 0.75f);
 }
 
 TEST_P(PlantedFaults, AnUninitialisedReadOfLds) {

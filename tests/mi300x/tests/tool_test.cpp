@@ -16,7 +16,6 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 const std::string tool = ASSAY_SOURCE_DIR "/../shared/tools/gfx942/tool.hip";
-const Settings& usual = default_settings();
 constexpr int lanes = 64;
 
 class ToolTest : public ::testing::Test {

@@ -2,7 +2,7 @@
 #include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/driver/driver_backend.h"
 
-namespace assay::cuda {
+namespace assay::cuda::cuda_backend {
 namespace {
 
 std::unique_ptr<Backend> make() {
@@ -12,4 +12,4 @@ std::unique_ptr<Backend> make() {
 const BackendRegistry::Add registered(&make);
 
 }  // namespace
-}  // namespace assay::cuda
+}  // namespace assay::cuda::cuda_backend

@@ -10,7 +10,7 @@
 #include "compute/backends/cuda/nvml_facts.h"
 #include "machine/telemetry/source.h"
 
-namespace assay::cuda {
+namespace assay::cuda::nvml_telemetry {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -158,4 +158,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay::cuda
+}  // namespace assay::cuda::nvml_telemetry

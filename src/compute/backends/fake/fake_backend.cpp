@@ -14,7 +14,7 @@
 #include "core/random.h"
 #include "core/units.h"
 
-namespace assay::fake {
+namespace assay::fake::fake_backend {
 namespace {
 
 constexpr double nominal_clock_hz = 1e9;
@@ -345,4 +345,4 @@ const BackendRegistry::Add registered{
     []() -> std::unique_ptr<Backend> { return std::make_unique<FakeBackend>(); }};
 
 }  // namespace
-}  // namespace assay::fake
+}  // namespace assay::fake::fake_backend

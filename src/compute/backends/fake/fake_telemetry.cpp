@@ -6,7 +6,7 @@
 #include "compute/backends/fake/fake_script.h"
 #include "machine/telemetry/source.h"
 
-namespace assay::fake {
+namespace assay::fake::fake_telemetry {
 namespace {
 
 class FakeTelemetry final : public TelemetrySource {
@@ -52,4 +52,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay::fake
+}  // namespace assay::fake::fake_telemetry

@@ -2,7 +2,7 @@
 #include "compute/backends/driver/driver_backend.h"
 #include "compute/backends/hip/hip_dialect.h"
 
-namespace assay::hip {
+namespace assay::hip::hip_backend {
 namespace {
 
 std::unique_ptr<Backend> make() {
@@ -12,4 +12,4 @@ std::unique_ptr<Backend> make() {
 const BackendRegistry::Add registered(&make);
 
 }  // namespace
-}  // namespace assay::hip
+}  // namespace assay::hip::hip_backend

@@ -6,7 +6,7 @@
 #include "machine/doctor/pci.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::acs_check {
 namespace {
 
 constexpr Advice advice = {
@@ -120,4 +120,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"acs", "ACS on PCIe bridges", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::acs_check

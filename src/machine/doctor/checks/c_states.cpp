@@ -2,7 +2,7 @@
 
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::c_states_check {
 namespace {
 
 constexpr Advice advice = {
@@ -63,4 +63,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"c-states", "CPU idle states", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::c_states_check

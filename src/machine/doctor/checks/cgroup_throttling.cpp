@@ -4,7 +4,7 @@
 #include "machine/system/cgroup.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::cgroup_throttling_check {
 namespace {
 
 constexpr Advice advice = {
@@ -56,4 +56,4 @@ const CheckRegistry::Add registered{
     {"cgroup-throttling", "Control group throttling", Topic::limits, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cgroup_throttling_check

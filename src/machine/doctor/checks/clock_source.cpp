@@ -3,7 +3,7 @@
 
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::clock_source_check {
 namespace {
 
 constexpr Advice advice = {
@@ -39,4 +39,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"clock-source", "Clock source", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::clock_source_check

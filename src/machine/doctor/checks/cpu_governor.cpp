@@ -4,7 +4,7 @@
 
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::cpu_governor_check {
 namespace {
 
 constexpr Advice advice = {
@@ -93,4 +93,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"cpu-governor", "CPU governor", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu_governor_check

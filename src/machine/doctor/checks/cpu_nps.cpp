@@ -5,7 +5,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::cpu_nps_check {
 namespace {
 
 constexpr Advice advice = {
@@ -50,4 +50,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"cpu-nps", "NUMA nodes per socket", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu_nps_check

@@ -4,7 +4,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/system/cgroup.h"
 
-namespace assay {
+namespace assay::cpu_quota_check {
 namespace {
 
 constexpr Advice advice = {
@@ -60,4 +60,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"cpu-quota", "CPU quota", Topic::limits, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu_quota_check

@@ -5,7 +5,7 @@
 
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::debug_variables_check {
 namespace {
 
 constexpr Advice advice = {
@@ -75,4 +75,4 @@ const CheckRegistry::Add registered{
     {"debug-variables", "Debugging switches", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::debug_variables_check

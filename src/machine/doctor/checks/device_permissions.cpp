@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::device_permissions_check {
 namespace {
 
 constexpr Advice advice = {
@@ -60,4 +60,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"device-permissions", "Device files", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::device_permissions_check

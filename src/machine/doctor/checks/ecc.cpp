@@ -1,7 +1,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::ecc_check {
 namespace {
 
 constexpr Advice advice = {
@@ -29,4 +29,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"ecc", "ECC", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::ecc_check

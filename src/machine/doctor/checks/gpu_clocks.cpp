@@ -8,7 +8,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::gpu_clocks_check {
 namespace {
 
 constexpr Advice advice = {
@@ -75,4 +75,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"gpu-clocks", "Clocks of the GPUs", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpu_clocks_check

@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/pci.h"
 
-namespace assay {
+namespace assay::gpu_driver_check {
 namespace {
 
 constexpr Advice advice = {
@@ -48,4 +48,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"gpu-driver", "GPU drivers", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpu_driver_check

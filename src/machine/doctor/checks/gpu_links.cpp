@@ -6,7 +6,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::gpu_links_check {
 namespace {
 
 constexpr Advice advice = {
@@ -126,4 +126,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"gpu-links", "xGMI and NVLink", Topic::link, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpu_links_check

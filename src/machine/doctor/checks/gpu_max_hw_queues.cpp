@@ -1,6 +1,6 @@
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::gpu_max_hw_queues_check {
 namespace {
 
 constexpr Advice advice = {
@@ -20,4 +20,4 @@ const CheckRegistry::Add registered{
     {"gpu-max-hw-queues", "GPU_MAX_HW_QUEUES", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpu_max_hw_queues_check

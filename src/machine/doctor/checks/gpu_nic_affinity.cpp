@@ -7,7 +7,7 @@
 #include "machine/system/nic.h"
 #include "machine/system/pci.h"
 
-namespace assay {
+namespace assay::gpu_nic_affinity_check {
 namespace {
 
 constexpr Advice advice = {
@@ -46,4 +46,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"gpu-nic-affinity", "GPU-NIC affinity", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpu_nic_affinity_check

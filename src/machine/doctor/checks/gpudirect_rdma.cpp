@@ -4,7 +4,7 @@
 #include "machine/system/fact_source.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::gpudirect_rdma_check {
 namespace {
 
 constexpr Advice amd_advice = {
@@ -98,4 +98,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"gpudirect-rdma", "GPUDirect RDMA", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::gpudirect_rdma_check

@@ -1,6 +1,6 @@
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::hip_force_dev_kernarg_check {
 namespace {
 
 constexpr const char* name = "HIP_FORCE_DEV_KERNARG";
@@ -36,4 +36,4 @@ const CheckRegistry::Add registered{
     {"hip-force-dev-kernarg", "HIP_FORCE_DEV_KERNARG", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::hip_force_dev_kernarg_check

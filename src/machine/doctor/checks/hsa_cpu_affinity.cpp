@@ -1,7 +1,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::hsa_cpu_affinity_check {
 namespace {
 
 constexpr Advice advice = {
@@ -22,4 +22,4 @@ const CheckRegistry::Add registered{
     {"hsa-cpu-affinity", "HSA_OVERRIDE_CPU_AFFINITY_DEBUG", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::hsa_cpu_affinity_check

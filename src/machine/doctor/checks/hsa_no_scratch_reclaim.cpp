@@ -5,7 +5,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::hsa_no_scratch_reclaim_check {
 namespace {
 
 constexpr const char* name = "HSA_NO_SCRATCH_RECLAIM";
@@ -57,4 +57,4 @@ const CheckRegistry::Add registered{
     {"hsa-no-scratch-reclaim", "HSA_NO_SCRATCH_RECLAIM", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::hsa_no_scratch_reclaim_check

@@ -6,7 +6,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/doctor/pci.h"
 
-namespace assay {
+namespace assay::iommu_check {
 namespace {
 
 constexpr Advice advice = {
@@ -56,4 +56,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"iommu", "IOMMU mode", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::iommu_check

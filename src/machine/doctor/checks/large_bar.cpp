@@ -6,7 +6,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/system/amd_gpus.h"
 
-namespace assay {
+namespace assay::large_bar_check {
 namespace {
 
 constexpr Advice advice = {
@@ -53,4 +53,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"large-bar", "Large BAR", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::large_bar_check

@@ -4,7 +4,7 @@
 #include "machine/system/fact_source.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::memlock_check {
 namespace {
 
 constexpr Advice advice = {
@@ -63,4 +63,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"memlock", "Locked memory", Topic::limits, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::memlock_check

@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::memory_errors_check {
 namespace {
 
 constexpr Advice advice = {
@@ -58,4 +58,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"memory-errors", "ECC and RAS errors", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::memory_errors_check

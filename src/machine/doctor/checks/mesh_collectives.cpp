@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::mesh_collectives_check {
 namespace {
 
 constexpr Advice advice = {
@@ -38,4 +38,4 @@ const CheckRegistry::Add registered{
     {"mesh-collectives", "Collectives on a mesh", Topic::link, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::mesh_collectives_check

@@ -1,7 +1,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::nccl_min_nchannels_check {
 namespace {
 
 constexpr Advice advice = {
@@ -25,4 +25,4 @@ const CheckRegistry::Add registered{
     {"nccl-min-nchannels", "NCCL_MIN_NCHANNELS", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nccl_min_nchannels_check

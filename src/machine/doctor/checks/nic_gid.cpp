@@ -3,7 +3,7 @@
 #include "machine/doctor/variable_advice.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::nic_gid_check {
 namespace {
 
 constexpr Advice advice = {
@@ -69,4 +69,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"nic-gid", "RoCE GIDs", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nic_gid_check

@@ -6,7 +6,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::nic_link_check {
 namespace {
 
 constexpr Advice advice = {
@@ -73,4 +73,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"nic-link", "NIC links", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nic_link_check

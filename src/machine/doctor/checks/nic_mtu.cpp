@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::nic_mtu_check {
 namespace {
 
 constexpr Advice advice = {
@@ -51,4 +51,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"nic-mtu", "NIC MTU", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nic_mtu_check

@@ -2,7 +2,7 @@
 
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::numa_balancing_check {
 namespace {
 
 constexpr Advice advice = {
@@ -39,4 +39,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"numa-balancing", "NUMA balancing", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::numa_balancing_check

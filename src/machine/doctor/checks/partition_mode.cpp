@@ -6,7 +6,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::partition_mode_check {
 namespace {
 
 constexpr Advice advice = {
@@ -97,4 +97,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"partition-mode", "Partition mode", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::partition_mode_check

@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::pci_realloc_check {
 namespace {
 
 constexpr Advice advice = {
@@ -33,4 +33,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"pci-realloc", "PCI reallocation", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::pci_realloc_check

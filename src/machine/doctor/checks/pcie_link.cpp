@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::pcie_link_check {
 namespace {
 
 constexpr Advice advice = {
@@ -47,4 +47,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"pcie-link", "PCIe link", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::pcie_link_check

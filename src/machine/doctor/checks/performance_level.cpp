@@ -4,7 +4,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::performance_level_check {
 namespace {
 
 constexpr Advice advice = {
@@ -35,4 +35,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"performance-level", "Performance level", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::performance_level_check

@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::power_cap_check {
 namespace {
 
 constexpr Advice advice = {
@@ -50,4 +50,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"power-cap", "Power limit", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::power_cap_check

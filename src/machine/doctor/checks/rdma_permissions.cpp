@@ -3,7 +3,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/system/nic.h"
 
-namespace assay {
+namespace assay::rdma_permissions_check {
 namespace {
 
 constexpr Advice advice = {
@@ -43,4 +43,4 @@ const CheckRegistry::Add registered{
     {"rdma-permissions", "RDMA device files", Topic::network, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rdma_permissions_check

@@ -6,7 +6,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/version.h"
 
-namespace assay {
+namespace assay::runtimes_check {
 namespace {
 
 constexpr Advice advice = {
@@ -83,4 +83,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"runtimes", "GPU runtimes in reach", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::runtimes_check

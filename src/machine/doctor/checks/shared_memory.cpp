@@ -3,7 +3,7 @@
 #include "core/units.h"
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::shared_memory_check {
 namespace {
 
 constexpr Advice advice = {
@@ -45,4 +45,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"shared-memory", "Size of /dev/shm", Topic::limits, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::shared_memory_check

@@ -1,7 +1,7 @@
 #include "machine/doctor/advice.h"
 #include "machine/doctor/gpu_model.h"
 
-namespace assay {
+namespace assay::smt_check {
 namespace {
 
 constexpr Advice advice = {
@@ -28,4 +28,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"smt", "Simultaneous multithreading", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::smt_check

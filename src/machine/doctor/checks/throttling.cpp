@@ -10,7 +10,7 @@
 #include "machine/doctor/pci.h"
 #include "machine/system/gpu_metrics.h"
 
-namespace assay {
+namespace assay::throttling_check {
 namespace {
 
 constexpr Advice advice = {
@@ -145,4 +145,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"throttling", "Clock throttling", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::throttling_check

@@ -1,6 +1,6 @@
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::torch_nccl_high_priority_check {
 namespace {
 
 constexpr Advice advice = {
@@ -20,4 +20,4 @@ const CheckRegistry::Add registered{
     {"torch-nccl-high-priority", "TORCH_NCCL_HIGH_PRIORITY", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::torch_nccl_high_priority_check

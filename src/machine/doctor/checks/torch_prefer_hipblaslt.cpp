@@ -1,7 +1,7 @@
 #include "machine/doctor/gpu_model.h"
 #include "machine/doctor/variable_advice.h"
 
-namespace assay {
+namespace assay::torch_prefer_hipblaslt_check {
 namespace {
 
 constexpr const char* name = "TORCH_BLAS_PREFER_HIPBLASLT";
@@ -45,4 +45,4 @@ const CheckRegistry::Add registered{
     {"torch-prefer-hipblaslt", "TORCH_BLAS_PREFER_HIPBLASLT", Topic::runtime, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::torch_prefer_hipblaslt_check

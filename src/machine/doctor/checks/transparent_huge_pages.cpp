@@ -1,6 +1,6 @@
 #include "machine/doctor/advice.h"
 
-namespace assay {
+namespace assay::transparent_huge_pages_check {
 namespace {
 
 constexpr Advice advice = {
@@ -32,4 +32,4 @@ const CheckRegistry::Add registered{
     {"transparent-huge-pages", "Transparent huge pages", Topic::host, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::transparent_huge_pages_check

@@ -8,7 +8,7 @@
 #include "machine/doctor/pci.h"
 #include "machine/system/gpu_metrics.h"
 
-namespace assay {
+namespace assay::xcd_clocks_check {
 namespace {
 
 constexpr Advice advice = {
@@ -56,4 +56,4 @@ std::vector<Finding> run(const CheckContext& context) {
 const CheckRegistry::Add registered{{"xcd-clocks", "Clocks of the XCDs", Topic::gpu, &run}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::xcd_clocks_check

@@ -5,7 +5,7 @@
 #include "machine/system/gpu.h"
 #include "machine/system/virtualization.h"
 
-namespace assay {
+namespace assay::accelerators_fact {
 namespace {
 
 Json read_accelerators(const Machine& machine) {
@@ -23,4 +23,4 @@ Json read_accelerators(const Machine& machine) {
 const FactRegistry::Add registered{{"accelerators", &read_accelerators}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::accelerators_fact

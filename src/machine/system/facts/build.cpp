@@ -2,7 +2,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::build_fact {
 namespace {
 
 Json read_build(const Machine& machine) {
@@ -12,4 +12,4 @@ Json read_build(const Machine& machine) {
 const FactRegistry::Add registered{{"assay", &read_build}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::build_fact

@@ -4,7 +4,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::cgroup_fact {
 namespace {
 
 Json read_cgroup(const Machine& machine) {
@@ -23,4 +23,4 @@ Json read_cgroup(const Machine& machine) {
 const FactRegistry::Add registered{{"cgroup", &read_cgroup}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cgroup_fact

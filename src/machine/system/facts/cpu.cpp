@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::cpu_fact {
 namespace {
 
 constexpr const char* cpus = "sys/devices/system/cpu";
@@ -77,4 +77,4 @@ Json read_cpu(const Machine& machine) {
 const FactRegistry::Add registered{{"cpu", &read_cpu}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu_fact

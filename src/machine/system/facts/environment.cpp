@@ -2,7 +2,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::environment_fact {
 namespace {
 
 Json read_environment(const Machine& machine) {
@@ -14,4 +14,4 @@ Json read_environment(const Machine& machine) {
 const FactRegistry::Add registered{{"environment", &read_environment}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::environment_fact

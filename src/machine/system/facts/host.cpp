@@ -5,7 +5,7 @@
 #include "machine/system/fact_source.h"
 #include "machine/system/variables.h"
 
-namespace assay {
+namespace assay::host_fact {
 namespace {
 
 /// The kernel's command line without secrets and without which image was booted from where: that
@@ -41,4 +41,4 @@ Json read_host(const Machine& machine) {
 const FactRegistry::Add registered{{"host", &read_host}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::host_fact

@@ -2,7 +2,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::libraries_fact {
 namespace {
 
 Json read_libraries(const Machine& machine) {
@@ -12,4 +12,4 @@ Json read_libraries(const Machine& machine) {
 const FactRegistry::Add registered{{"libraries", &read_libraries}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::libraries_fact

@@ -4,7 +4,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::memory_fact {
 namespace {
 
 Json read_memory(const Machine& machine) {
@@ -28,4 +28,4 @@ Json read_memory(const Machine& machine) {
 const FactRegistry::Add registered{{"memory", &read_memory}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::memory_fact

@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 
-namespace assay {
+namespace assay::virtualization_fact {
 namespace {
 
 Json read(const Machine& machine) {
@@ -22,4 +22,4 @@ Json read(const Machine& machine) {
 const FactRegistry::Add registered{{"virtualization", &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::virtualization_fact

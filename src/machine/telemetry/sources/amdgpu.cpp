@@ -14,7 +14,7 @@
 #include "machine/telemetry/kept_file.h"
 #include "machine/telemetry/source.h"
 
-namespace assay {
+namespace assay::amdgpu_source {
 namespace {
 
 namespace fs = std::filesystem;
@@ -227,4 +227,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::amdgpu_source

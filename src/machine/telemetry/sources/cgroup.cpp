@@ -6,7 +6,7 @@
 #include "machine/telemetry/kept_file.h"
 #include "machine/telemetry/source.h"
 
-namespace assay {
+namespace assay::cgroup_source {
 namespace {
 
 class CgroupSource final : public TelemetrySource {
@@ -46,4 +46,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cgroup_source

@@ -9,7 +9,7 @@
 #include "machine/telemetry/kept_file.h"
 #include "machine/telemetry/source.h"
 
-namespace assay {
+namespace assay::cpu_source {
 namespace {
 
 // Some kernels interrupt a CPU to learn its clock; a spread of a few says enough of all.
@@ -134,4 +134,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::cpu_source

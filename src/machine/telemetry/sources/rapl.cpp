@@ -7,7 +7,7 @@
 #include "machine/telemetry/kept_file.h"
 #include "machine/telemetry/source.h"
 
-namespace assay {
+namespace assay::rapl_source {
 namespace {
 
 /// A counter that starts again at `range` made one that does not.
@@ -64,4 +64,4 @@ const TelemetrySourceRegistry::Add registered{
      }}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rapl_source

@@ -10,7 +10,7 @@
 #include "measure/import/serving.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::aiperf_importer {
 namespace {
 
 /// "ms" is seconds / 1000, "tokens/sec/user" and "requests/sec" are rates, all else counts.
@@ -149,4 +149,4 @@ const Aiperf importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::aiperf_importer

@@ -6,7 +6,7 @@
 #include "measure/import/importer.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::assay_importer {
 namespace {
 
 constexpr std::string_view first_member = "{\"schema\":";
@@ -64,4 +64,4 @@ const AssayRecords importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::assay_importer

@@ -10,7 +10,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::babelstream_importer {
 namespace {
 
 /// What the rows of one run share.
@@ -196,4 +196,4 @@ const ImporterRegistry::Add registered{&importer};
 const ImporterRegistry::Add registered_csv{&csv_importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::babelstream_importer

@@ -9,7 +9,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::google_benchmark_importer {
 namespace {
 
 /// Members that are not a user's counter.
@@ -125,4 +125,4 @@ const GoogleBenchmark importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::google_benchmark_importer

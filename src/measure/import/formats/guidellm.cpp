@@ -8,7 +8,7 @@
 #include "measure/import/serving.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::guidellm_importer {
 namespace {
 
 struct Distribution {
@@ -139,4 +139,4 @@ const Guidellm importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::guidellm_importer

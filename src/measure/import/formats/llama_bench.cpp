@@ -8,7 +8,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::llama_bench_importer {
 namespace {
 
 /// What a sweep varies, in the order in which a cell shows it.
@@ -244,4 +244,4 @@ const ImporterRegistry::Add registered_sql{&sql_importer};
 const ImporterRegistry::Add registered_markdown{&markdown_importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::llama_bench_importer

@@ -7,7 +7,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::mad_importer {
 namespace {
 
 /// The column `metric` holds the unit, in whatever spelling the script chose.
@@ -95,4 +95,4 @@ const Mad importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::mad_importer

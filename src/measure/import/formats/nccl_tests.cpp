@@ -12,7 +12,7 @@
 #include "measure/import/nccl_table.h"
 #include "measure/import/numbers.h"
 
-namespace assay {
+namespace assay::nccl_tests_importer {
 namespace {
 
 /// Settings on the "nThread" line that change what is measured.
@@ -296,4 +296,4 @@ const NcclTests importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nccl_tests_importer

@@ -7,7 +7,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::nccl_tests_json_importer {
 namespace {
 
 /// "0.000000" to "0": doubles are written with six decimals, also where they count.
@@ -143,4 +143,4 @@ const NcclTestsJson importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nccl_tests_json_importer

@@ -8,7 +8,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::nvbandwidth_importer {
 namespace {
 
 /// The unit in parentheses at the end of a matrix's description.
@@ -244,4 +244,4 @@ const ImporterRegistry::Add registered{&importer};
 const ImporterRegistry::Add registered_json{&json_importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nvbandwidth_importer

@@ -7,7 +7,7 @@
 #include "measure/import/json_node.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::nvbench_importer {
 namespace {
 
 struct Hint {
@@ -139,4 +139,4 @@ const Nvbench importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::nvbench_importer

@@ -13,7 +13,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::perftest_importer {
 namespace {
 
 /// perftest counts 2^20 bytes as MB and as MiB; its Gb are 10^9 bits.
@@ -233,4 +233,4 @@ const ImporterRegistry::Add registered{&importer};
 const ImporterRegistry::Add registered_json{&json_importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::perftest_importer

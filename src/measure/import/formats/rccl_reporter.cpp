@@ -7,7 +7,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::rccl_reporter_importer {
 namespace {
 
 /// `at(key)`: the row's text under that key.
@@ -112,4 +112,4 @@ const ImporterRegistry::Add registered_json{&json_importer};
 const ImporterRegistry::Add registered_csv{&csv_importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rccl_reporter_importer

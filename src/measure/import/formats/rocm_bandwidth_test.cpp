@@ -8,7 +8,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::rocm_bandwidth_test_importer {
 namespace {
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
@@ -179,4 +179,4 @@ const RocmBandwidthTest importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::rocm_bandwidth_test_importer

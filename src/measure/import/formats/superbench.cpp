@@ -9,7 +9,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::superbench_importer {
 namespace {
 
 struct Key {
@@ -122,4 +122,4 @@ const SuperBench importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::superbench_importer

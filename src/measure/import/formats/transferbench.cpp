@@ -13,7 +13,7 @@
 #include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::transferbench_importer {
 namespace {
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
@@ -327,4 +327,4 @@ const TransferBench importer;
 const ImporterRegistry::Add registered{&importer};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::transferbench_importer

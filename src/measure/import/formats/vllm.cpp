@@ -10,7 +10,7 @@
 #include "measure/import/serving.h"
 #include "measure/import/text_lines.h"
 
-namespace assay {
+namespace assay::vllm_importer {
 namespace {
 
 void add_rate(Record& record, const JsonNode& result, std::string_view key, std::string_view unit) {
@@ -213,4 +213,4 @@ const ImporterRegistry::Add registered_throughput{&throughput};
 const ImporterRegistry::Add registered_latency{&latency};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::vllm_importer

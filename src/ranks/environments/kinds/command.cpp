@@ -1,7 +1,7 @@
 // Any program that starts the program it is given: taskset, numactl, chroot, a script.
 #include "ranks/environments/environment.h"
 
-namespace assay {
+namespace assay::command_environment {
 namespace {
 
 class Prefix final : public Environment {
@@ -36,4 +36,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::command_environment

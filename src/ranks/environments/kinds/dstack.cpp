@@ -12,7 +12,7 @@
 #include "ranks/environments/environment.h"
 #include "ranks/environments/shell_words.h"
 
-namespace assay {
+namespace assay::dstack_environment {
 namespace {
 
 /// As block YAML. Numbers and truth values stay bare, other text is quoted as in JSON.
@@ -142,4 +142,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::dstack_environment

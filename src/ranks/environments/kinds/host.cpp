@@ -1,7 +1,7 @@
 // This machine as it is, or with a CPU set, a CPU quota, a memory limit, other variables.
 #include "ranks/environments/environment.h"
 
-namespace assay {
+namespace assay::host_environment {
 namespace {
 
 class Host final : public Environment {
@@ -34,4 +34,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::host_environment

@@ -3,7 +3,7 @@
 
 #include "ranks/environments/environment.h"
 
-namespace assay {
+namespace assay::mpi_environment {
 namespace {
 
 class Mpi final : public Environment {
@@ -48,4 +48,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::mpi_environment

@@ -3,7 +3,7 @@
 
 #include "ranks/environments/environment.h"
 
-namespace assay {
+namespace assay::partition_environment {
 namespace {
 
 class Partition final : public Environment {
@@ -70,4 +70,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::partition_environment

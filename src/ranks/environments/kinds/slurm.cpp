@@ -3,7 +3,7 @@
 
 #include "ranks/environments/environment.h"
 
-namespace assay {
+namespace assay::slurm_environment {
 namespace {
 
 class Slurm final : public Environment {
@@ -56,4 +56,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::slurm_environment

@@ -13,7 +13,7 @@
 #include "ranks/environments/environment.h"
 #include "ranks/environments/shell_words.h"
 
-namespace assay {
+namespace assay::ssh_environment {
 namespace {
 
 constexpr int connection_failed = 255;  // ssh's own exit status for that
@@ -153,4 +153,4 @@ const EnvironmentKindRegistry::Add registered{
      &read}};
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::ssh_environment

@@ -1,0 +1,40 @@
+// Notices that a thread has stopped making progress, e.g. because it is stuck inside a driver's
+// call that never returns.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace assay {
+
+class Watchdog {
+ public:
+  /// Calls `on_silence` once, from a thread of its own, when `patience_seconds` have passed since
+  /// the construction and since the last progress().
+  Watchdog(double patience_seconds, std::function<void()> on_silence);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  /// Ends the watch; waits for an `on_silence` that is under way.
+  ~Watchdog();
+
+  /// Costs a clock read; from any thread.
+  void progress() { last_.store(Clock::now(), std::memory_order_relaxed); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void watch();
+
+  const Clock::duration patience_;
+  const std::function<void()> on_silence_;
+  std::atomic<Clock::time_point> last_{Clock::now()};
+  std::mutex mutex_;
+  std::condition_variable ended_signal_;
+  bool ended_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace assay
