@@ -4,6 +4,9 @@
 # few names, in a namespace of each file's own. A new file shifts the groups of its room, not those of
 # others.
 function(assay_unity target)
+  if(ASSAY_UNITY LESS_EQUAL 1)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
   foreach(source IN LISTS sources)

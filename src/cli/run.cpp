@@ -79,7 +79,12 @@ Result<Request> read_request(const Arguments& arguments) {
   }
   request.team = TRY(read_team_request(arguments, request.plan));
   if (arguments.has("--patience")) {
-    request.options.device_patience_seconds = request.team.patience.step_seconds;
+    // A rank that waits for another is not hanging: the team's own patience ends first.
+    const TeamPatience& patience = request.team.patience;
+    request.options.device_patience_seconds =
+        request.team.ranks > 1 || request.team.place || !request.team.hosts.empty()
+            ? 2 * patience.step_seconds + patience.silence_seconds + patience.last_seconds
+            : patience.step_seconds;
   }
   TRY(check_repeat(arguments, request));
   return request;

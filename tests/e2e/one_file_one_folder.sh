@@ -74,27 +74,28 @@ cells:
     axes: {flavour: all}
 YAML
 
-# CMake finds the new files by their place; without the precompiled header, which takes longer to
-# build than these files need.
+# CMake finds the new files by their place; each file alone, and without the precompiled header, which
+# takes longer to build than these files need.
 type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
-cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DCMAKE_BUILD_TYPE="$type" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
+cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DASSAY_UNITY=1 -DCMAKE_BUILD_TYPE="$type" \
+  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
-new="CMakeFiles/assay_measuring.dir/src/measure/benchmarks/newcomer.cpp.o
-  CMakeFiles/assay_measuring.dir/src/compute/backends/newfolder/backend.cpp.o
-  CMakeFiles/assay_measuring.dir/embedded_suites.cpp.o"
+new="CMakeFiles/assay_hot.dir/src/measure/benchmarks/newcomer.cpp.o
+  CMakeFiles/assay_hot.dir/src/compute/backends/newfolder/backend.cpp.o
+  CMakeFiles/assay_hot.dir/embedded_suites.cpp.o"
 ninja -C build $new >ninja.log || { cat ninja.log; exit 1; }
 inputs=$(ninja -C build -t query assay)
 for object in $new; do
   [[ $inputs == *"$object"* ]] || { echo "$object is not linked"; exit 1; }
 done
 
-# The binary of that build, its other objects taken from the existing one.
-cd build
-objects=$(sed -n 's/^ *|* *\(.*\.o\)$/\1/p' <<<"$inputs")
+# The existing binary with them: all its objects, but the suites that are embedded.
 linked=()
-for object in $objects; do
-  if [ -f "$object" ]; then linked+=("$object"); else linked+=("$build/$object"); fi
+for object in $(ninja -C "$build" -t query assay | sed -n 's/^ *|* *\(.*\.o\)$/\1/p'); do
+  [[ $object == */embedded_suites.cpp.o ]] || linked+=("$build/$object")
 done
+cd build
+for object in $new; do linked+=("$object"); done
 c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lssl -lcrypto -lm -pthread -ldl
 
 # shows TEXT COMMAND...: the output holds the line. (A pipe to grep -q could end in SIGPIPE.)
