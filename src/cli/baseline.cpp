@@ -102,23 +102,18 @@ const Command command = {
     .positionals = "STORE...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details =
-        "STORE is what `assay compare` takes, except another baseline. A run counts in a cell if "
-        "it\n"
-        "passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of "
-        "its\n"
-        "samples, and is no outlier against the other runs: medians and MADs, Holm's correction "
-        "over\n"
-        "all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is "
-        "listed\n"
-        "with its reason. `assay compare FILE STORE` then tells how STORE stands against it: "
-        "slower,\n"
-        "faster or not known; never EQUAL, since the two were not measured in turns.\n"
-        "\n"
-        "  assay baseline results/accepted --dry-run\n"
-        "  assay baseline results/monday results/tuesday -o node7.baseline\n"
-        "  assay compare node7.baseline results/today\n"
-        "\n",
+    .details = R"(STORE is what `assay compare` takes, except another baseline. A run counts in a cell if it
+passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of its
+samples, and is no outlier against the other runs: medians and MADs, Holm's correction over
+all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is listed
+with its reason. `assay compare FILE STORE` then tells how STORE stands against it: slower,
+faster or not known; never EQUAL, since the two were not measured in turns.
+
+  assay baseline results/accepted --dry-run
+  assay baseline results/monday results/tuesday -o node7.baseline
+  assay compare node7.baseline results/today
+
+)",
     .options =
         {
             {"--output", "FILE", "where to write, also -o", ""},

@@ -216,29 +216,24 @@ const Command command = {
     .positionals = "PLAN.yaml",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details =
-        "The plan names what to measure and the environments to measure it in: hosts, containers,\n"
-        "machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md "
-        "has\n"
-        "every key and an example of every kind.\n"
-        "\n"
-        "Every unit is one process of `assay run` in its environment. Units run in blocks of two "
-        "pairs\n"
-        "whose order is drawn from the seed and mirrored, so that a drift of the machine cancels; "
-        "the\n"
-        "baseline is measured twice, against itself. The campaign ends when every cell is precise\n"
-        "enough for its margin, never by what the result is.\n"
-        "\n"
-        "A unit that fails is tried once more; an environment that fails three times in a row is "
-        "left\n"
-        "out, the others go on. The same command continues where an earlier one was interrupted "
-        "or\n"
-        "killed. Ctrl-C ends the running unit and stops, a second one stops at once.\n"
-        "\n"
-        "  assay campaign container.yaml\n"
-        "  assay campaign container.yaml --dry-run\n"
-        "  assay campaign container.yaml --pairs 20 --out studies/container\n"
-        "\n",
+    .details = R"(The plan names what to measure and the environments to measure it in: hosts, containers,
+machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
+every key and an example of every kind.
+
+Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs
+whose order is drawn from the seed and mirrored, so that a drift of the machine cancels; the
+baseline is measured twice, against itself. The campaign ends when every cell is precise
+enough for its margin, never by what the result is.
+
+A unit that fails is tried once more; an environment that fails three times in a row is left
+out, the others go on. The same command continues where an earlier one was interrupted or
+killed. Ctrl-C ends the running unit and stops, a second one stops at once.
+
+  assay campaign container.yaml
+  assay campaign container.yaml --dry-run
+  assay campaign container.yaml --pairs 20 --out studies/container
+
+)",
     .options =
         {
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},

@@ -63,26 +63,22 @@ const Command command = {
     .positionals = "A B | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,
-    .details =
-        "A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or "
-        "STORE:RUN;\n"
-        "a file that `assay baseline` wrote; a file another program wrote, or a folder of such "
-        "files\n"
-        "(`assay import` lists the formats).\n"
-        "A CAMPAIGN alone: its baseline against each of its other environments.\n"
-        "\n"
-        "A verdict rests on runs, not on samples: only paired runs, measured in turns by\n"
-        "`assay campaign`, can be EQUAL, which means proven to lie within the margin. Results "
-        "that\n"
-        "failed, did unequal work or lie above the roofline are INVALID. docs/method.md has the "
-        "rule and\n"
-        "its measured error rates. Exit status: 0 EQUAL; 1 SLOWER, FASTER or SHIFTED; 3 INVALID;\n"
-        "6 INCONCLUSIVE or UNSTABLE.\n"
-        "\n"
-        "  assay compare container-study\n"
-        "  assay compare results/monday results/tuesday --margin 1%\n"
-        "  assay compare rccl-before.log rccl-after.log\n"
-        "\n",
+    .details = R"(A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or STORE:RUN;
+a file that `assay baseline` wrote; a file another program wrote, or a folder of such files
+(`assay import` lists the formats).
+A CAMPAIGN alone: its baseline against each of its other environments.
+
+A verdict rests on runs, not on samples: only paired runs, measured in turns by
+`assay campaign`, can be EQUAL, which means proven to lie within the margin. Results that
+failed, did unequal work or lie above the roofline are INVALID. docs/method.md has the rule and
+its measured error rates. Exit status: 0 EQUAL; 1 SLOWER, FASTER or SHIFTED; 3 INVALID;
+6 INCONCLUSIVE or UNSTABLE.
+
+  assay compare container-study
+  assay compare results/monday results/tuesday --margin 1%
+  assay compare rccl-before.log rccl-after.log
+
+)",
     .options =
         {
             {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%", ""},

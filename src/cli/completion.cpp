@@ -149,7 +149,9 @@ const Command command = {
     .positionals = "bash|zsh|fish",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details = "  source <(assay completion bash)\n\n",
+    .details = R"(  source <(assay completion bash)
+
+)",
     .options = {},
     .run = &run,
 };

@@ -86,17 +86,16 @@ const Command command = {
     .name = "doctor",
     .summary = "Judge how a machine is set up, and name the command that mends it",
     .positionals = "",
-    .details =
-        "Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs "
-        "performance\nor correctness) or UNKNOWN with the reason, e.g. needs root. Nothing is ever "
-        "changed. What each\ncheck reads and how it judges stands in docs/doctor.md. The exit "
-        "status is 1 if a check failed.\n"
-        "\n"
-        "  assay doctor\n"
-        "  assay doctor --multi-node --check acs,gpudirect-rdma\n"
-        "  assay doctor --partition CPX/NPS4 --gpus 8\n"
-        "  assay doctor --capture node7.json      elsewhere: assay doctor --from node7.json\n"
-        "\n",
+    .details = R"(Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs performance
+or correctness) or UNKNOWN with the reason, e.g. needs root. Nothing is ever changed. What each
+check reads and how it judges stands in docs/doctor.md. The exit status is 1 if a check failed.
+
+  assay doctor
+  assay doctor --multi-node --check acs,gpudirect-rdma
+  assay doctor --partition CPX/NPS4 --gpus 8
+  assay doctor --capture node7.json      elsewhere: assay doctor --from node7.json
+
+)",
     .options =
         {
             {"--all", "", "name the checks that do not apply, too", ""},

@@ -70,16 +70,15 @@ const Command command = {
     .name = "fingerprint",
     .summary = "Show everything about this machine that could explain a difference",
     .positionals = "",
-    .details =
-        "Hardware, firmware, drivers, libraries, limits, container, hypervisor and the "
-        "environment\n"
-        "variables that bear on performance: what `assay run` stores with every record. Needs no\n"
-        "privileges; values of variables that look like secrets are hidden. The last line is the\n"
-        "hash under which a store keeps it.\n"
-        "\n"
-        "  assay fingerprint --json > node7.json\n"
-        "  assay fingerprint --from capture.json\n"
-        "\n",
+    .details = R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
+variables that bear on performance: what `assay run` stores with every record. Needs no
+privileges; values of variables that look like secrets are hidden. The last line is the
+hash under which a store keeps it.
+
+  assay fingerprint --json > node7.json
+  assay fingerprint --from capture.json
+
+)",
     .options = {{"--from", "FILE", "describe the machine of a capture, or of a folder of its files",
                  "file"}},
     .run = &run,

@@ -140,20 +140,15 @@ const Command command = {
     .positionals = "DIR",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details =
-        "DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files "
-        "of\n"
-        "another program. A node is odd where it lies beyond the margin from the fleet's median "
-        "and "
-        "that\n"
-        "is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's "
-        "correction "
-        "over\n"
-        "all nodes and cells. Exit status: 0 all alike, 1 some node is odd.\n"
-        "\n"
-        "  assay fleet results/rack12\n"
-        "  assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'\n"
-        "\n",
+    .details = R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
+another program. A node is odd where it lies beyond the margin from the fleet's median and that
+is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's correction over
+all nodes and cells. Exit status: 0 all alike, 1 some node is odd.
+
+  assay fleet results/rack12
+  assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'
+
+)",
     .options =
         {
             {"--margin", "SHARE", "distances below this do not matter, e.g. 1%; default 2%", ""},

@@ -186,22 +186,18 @@ const Command command = {
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details =
-        "The format is recognised from the content: nccl-tests, rccl-tests, ib_write_bw,\n"
-        "TransferBench, nvbandwidth, rocm-bandwidth-test, BabelStream, vLLM, SGLang, guidellm,\n"
-        "aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says "
-        "what\n"
-        "each gives. Of a FOLDER every file in it is tried. A file with an error gives nothing; "
-        "what\n"
-        "is merely odd in one is named with its line on standard error. --json prints the records, "
-        "one to\n"
-        "a line. The exit status is 2 if a FILE that was named could not be read, or nothing "
-        "could.\n"
-        "\n"
-        "  assay import all_reduce.log\n"
-        "  assay import results/*.json --out imported && assay show imported\n"
-        "  assay import logs --json | jq 'select(.status != \"passed\")'\n"
-        "\n",
+    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, ib_write_bw,
+TransferBench, nvbandwidth, rocm-bandwidth-test, BabelStream, vLLM, SGLang, guidellm,
+aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what
+each gives. Of a FOLDER every file in it is tried. A file with an error gives nothing; what
+is merely odd in one is named with its line on standard error. --json prints the records, one to
+a line. The exit status is 2 if a FILE that was named could not be read, or nothing could.
+
+  assay import all_reduce.log
+  assay import results/*.json --out imported && assay show imported
+  assay import logs --json | jq 'select(.status != "passed")'
+
+)",
     .options =
         {
             {"--format", "NAME", "do not guess: it is this format (docs/import.md)", ""},

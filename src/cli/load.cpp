@@ -242,34 +242,26 @@ const Command command = {
     .positionals = "",
     .least_positionals = 0,
     .most_positionals = 0,
-    .details =
-        "Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times "
-        "every\n"
-        "token. An open loop (--request-rate) sends on a schedule that no slow server can thin; a "
-        "closed\n"
-        "loop (--max-concurrency) keeps so many requests in flight. Several values make a sweep.\n"
-        "Prompts and arrivals come from --seed alone, so that environments compared get the same.\n"
-        "Random prompts are token ids, of exact length without a tokenizer.\n"
-        "\n"
-        "TTFT, TPOT, ITL and E2EL are vLLM's; beside them stand TTFT and E2EL from the scheduled "
-        "time,\n"
-        "which a cap cannot hide. A run is void if the client was the limit, or replies are empty "
-        "or\n"
-        "short. The key in OPENAI_API_KEY is sent along.\n"
-        "\n"
-        "--spawn starts the servers itself, without a shell, waits until they answer and ends them "
-        "in any\n"
-        "case. Several see a GPU each. What they write is kept in DIR/servers/.\n"
-        "\n"
-        "  assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 "
-        "--requests 10x\n"
-        "  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt "
-        "--file f.json\n"
-        "  assay load --url http://127.0.0.1:8000 --find-rate p99_ttft:200ms,mean_tpot:50ms\n"
-        "  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput "
-        "ttft:200ms,tpot:50ms\n"
-        "  assay load --spawn \"vllm serve MODEL --port {port}\" --servers 8 --request-rate 2,4,8\n"
-        "\n",
+    .details = R"(Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times every
+token. An open loop (--request-rate) sends on a schedule that no slow server can thin; a closed
+loop (--max-concurrency) keeps so many requests in flight. Several values make a sweep.
+Prompts and arrivals come from --seed alone, so that environments compared get the same.
+Random prompts are token ids, of exact length without a tokenizer.
+
+TTFT, TPOT, ITL and E2EL are vLLM's; beside them stand TTFT and E2EL from the scheduled time,
+which a cap cannot hide. A run is void if the client was the limit, or replies are empty or
+short. The key in OPENAI_API_KEY is sent along.
+
+--spawn starts the servers itself, without a shell, waits until they answer and ends them in any
+case. Several see a GPU each. What they write is kept in DIR/servers/.
+
+  assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 --requests 10x
+  assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt --file f.json
+  assay load --url http://127.0.0.1:8000 --find-rate p99_ttft:200ms,mean_tpot:50ms
+  assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput ttft:200ms,tpot:50ms
+  assay load --spawn "vllm serve MODEL --port {port}" --servers 8 --request-rate 2,4,8
+
+)",
     .options = all_options(),
     .run = &run,
 };

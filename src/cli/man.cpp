@@ -15,7 +15,9 @@ const Command command = {
     .name = "man",
     .summary = "Print the manual page",
     .positionals = "",
-    .details = "  assay man | man -l -\n\n",
+    .details = R"(  assay man | man -l -
+
+)",
     .options = {{"--markdown", "", "as Markdown: docs/cli.md", ""}},
     .run = &run,
 };

@@ -189,19 +189,17 @@ const Command command = {
     .summary = "Show how many waves of a kernel fit on a compute unit, and what limits them",
     .positionals = "[FILE]",
     .most_positionals = 1,
-    .details =
-        "FILE is an AMD code object or assembly text, a cubin, PTX, an offload bundle (plain or\n"
-        "compressed), an NVIDIA fat binary, or a program that holds one. Without FILE, --kernel "
-        "names\n"
-        "one of assay's own kernels (or all), built for --device and held against the driver's "
-        "answer;\n"
-        "--vgprs, --lds and --waves with --arch are a calculator. Formulas: docs/occupancy.md.\n"
-        "\n"
-        "  assay occupancy kernel.co\n"
-        "  assay occupancy libmodel.so --kernel attention --dynamic-lds 32KiB\n"
-        "  assay occupancy --kernel all --device cuda:0\n"
-        "  assay occupancy --vgprs 132 --lds 16KiB --waves 4 --arch gfx942\n"
-        "\n",
+    .details = R"(FILE is an AMD code object or assembly text, a cubin, PTX, an offload bundle (plain or
+compressed), an NVIDIA fat binary, or a program that holds one. Without FILE, --kernel names
+one of assay's own kernels (or all), built for --device and held against the driver's answer;
+--vgprs, --lds and --waves with --arch are a calculator. Formulas: docs/occupancy.md.
+
+  assay occupancy kernel.co
+  assay occupancy libmodel.so --kernel attention --dynamic-lds 32KiB
+  assay occupancy --kernel all --device cuda:0
+  assay occupancy --vgprs 132 --lds 16KiB --waves 4 --arch gfx942
+
+)",
     .options =
         {
             {"--kernel", "NAME",

@@ -168,20 +168,19 @@ const Command command = {
     .positionals = "A [B] | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,
-    .details =
-        "A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a\n"
-        "file another program wrote or a folder of such files. A alone is described, A and B are\n"
-        "compared, and of a CAMPAIGN the baseline with each of its other environments.\n"
-        "\n"
-        "HTML is one file that opens offline, with charts, the data behind each, and what differs\n"
-        "between the environments; docs/report.md says how to read it. Markdown has the same "
-        "tables,\n"
-        "CSV the table of cells. The exit status does not depend on the verdict.\n"
-        "\n"
-        "  assay report container-study -o report.html\n"
-        "  assay report results/bare-metal results/vm -o report.html --margin 1%\n"
-        "  assay report rccl.log --format md\n"
-        "\n",
+    .details = R"(A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a
+file another program wrote or a folder of such files. A alone is described, A and B are
+compared, and of a CAMPAIGN the baseline with each of its other environments.
+
+HTML is one file that opens offline, with charts, the data behind each, and what differs
+between the environments; docs/report.md says how to read it. Markdown has the same tables,
+CSV the table of cells. The exit status does not depend on the verdict.
+
+  assay report container-study -o report.html
+  assay report results/bare-metal results/vm -o report.html --margin 1%
+  assay report rccl.log --format md
+
+)",
     .options =
         {
             {"--output", "FILE", "where to write, also -o; default: standard output", ""},

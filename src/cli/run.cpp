@@ -201,44 +201,33 @@ const Command command = {
     .positionals = "SUITE|BENCHMARK [AXIS=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 64,
-    .details =
-        "SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an "
-        "axis;\n"
-        "sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or "
-        "FIRST..LAST+STEP,\n"
-        "and all means every choice. Where a suite and a benchmark share a name, the suite runs.\n"
-        "\n"
-        "Results go to standard output, progress to standard error. A cell has a value only if "
-        "its\n"
-        "result was verified. Ctrl-C ends the run in good order, a second one at once; records "
-        "already\n"
-        "stored survive both, and a kill too.\n"
-        "\n"
-        "With --out - there is no store: standard output carries the environment as its first "
-        "line, "
-        "as\n"
-        "in fingerprints.jsonl, then the records. That is how `assay campaign` runs it elsewhere; "
-        "of\n"
-        "several ranks of an MPI or Slurm job only rank 0 prints then. SUITE may also be the "
-        "suite\n"
-        "itself, as YAML in one line that begins with {.\n"
-        "\n"
-        "Benchmarks between processes need ranks, one for each GPU: --ranks starts them here, "
-        "--hosts\n"
-        "over ssh as well; under mpirun, srun, torchrun or dstack they are there already. A rank "
-        "that\n"
-        "dies or is late ends the run, named, and so does a GPU that hangs; --patience says how "
-        "long\n"
-        "is too long.\n"
-        "\n"
-        "  assay run quick\n"
-        "  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0\n"
-        "  assay run copy direction=h2d,d2h memory=pinned --json | jq .value\n"
-        "  assay run collective op=all_reduce size=1MiB..8GiB*4 --ranks 8\n"
-        "  assay run collective --hosts node1:8,node2:8\n"
-        "  mpirun -n 16 assay run collective\n"
-        "  assay run collective op=all_reduce --ranks 8 --repeat 10\n"
-        "\n",
+    .details = R"(SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an axis;
+sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or FIRST..LAST+STEP,
+and all means every choice. Where a suite and a benchmark share a name, the suite runs.
+
+Results go to standard output, progress to standard error. A cell has a value only if its
+result was verified. Ctrl-C ends the run in good order, a second one at once; records already
+stored survive both, and a kill too.
+
+With --out - there is no store: standard output carries the environment as its first line, as
+in fingerprints.jsonl, then the records. That is how `assay campaign` runs it elsewhere; of
+several ranks of an MPI or Slurm job only rank 0 prints then. SUITE may also be the suite
+itself, as YAML in one line that begins with {.
+
+Benchmarks between processes need ranks, one for each GPU: --ranks starts them here, --hosts
+over ssh as well; under mpirun, srun, torchrun or dstack they are there already. A rank that
+dies or is late ends the run, named, and so does a GPU that hangs; --patience says how long
+is too long.
+
+  assay run quick
+  assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0
+  assay run copy direction=h2d,d2h memory=pinned --json | jq .value
+  assay run collective op=all_reduce size=1MiB..8GiB*4 --ranks 8
+  assay run collective --hosts node1:8,node2:8
+  mpirun -n 16 assay run collective
+  assay run collective op=all_reduce --ranks 8 --repeat 10
+
+)",
     .options =
         {
             {"--device", "NAME",

@@ -251,22 +251,19 @@ const Command command = {
     .name = "serve-sim",
     .summary = "Simulate an LLM server: OpenAI's interface, modelled or fixed timing, faults",
     .positionals = "",
-    .details =
-        "Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. "
-        "With\n"
-        "--ttft or --itl every request has exactly these times, to calibrate clients against; else "
-        "a\n"
-        "GPU is modelled: continuous batching, chunked prefill, a cache of blocks with prefixes,\n"
-        "preemption. --predict runs that model in virtual time and prints what --servers N "
-        "partitions\n"
-        "do against the whole GPU: a model, never a measurement. Ends with SIGINT or SIGTERM.\n"
-        "What is modelled and how: docs/serve-sim.md.\n"
-        "\n"
-        "  assay serve-sim --ttft 50ms --itl 20ms\n"
-        "  assay serve-sim --gpu MI300X --servers 8 --partitions\n"
-        "  assay serve-sim --gpu MI300X --servers 8 --predict 2,4,8,16,32\n"
-        "  assay serve-sim --itl 10ms --fault reset=0.01,http429=0.02\n"
-        "\n",
+    .details = R"(Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. With
+--ttft or --itl every request has exactly these times, to calibrate clients against; else a
+GPU is modelled: continuous batching, chunked prefill, a cache of blocks with prefixes,
+preemption. --predict runs that model in virtual time and prints what --servers N partitions
+do against the whole GPU: a model, never a measurement. Ends with SIGINT or SIGTERM.
+What is modelled and how: docs/serve-sim.md.
+
+  assay serve-sim --ttft 50ms --itl 20ms
+  assay serve-sim --gpu MI300X --servers 8 --partitions
+  assay serve-sim --gpu MI300X --servers 8 --predict 2,4,8,16,32
+  assay serve-sim --itl 10ms --fault reset=0.01,http429=0.02
+
+)",
     .options =
         {
             {"--port", "N", "first port; 0: any that is free; default 8000", ""},

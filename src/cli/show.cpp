@@ -99,15 +99,14 @@ const Command command = {
     .summary = "Show stored results",
     .positionals = "[STORE] [AXIS=VALUE[,VALUE...]]...",
     .most_positionals = 64,
-    .details =
-        "STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one "
-        ".jsonl\n"
-        "file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are\n"
-        "named on standard error and left out.\n"
-        "\n"
-        "  assay show --run last\n"
-        "  assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2\n"
-        "\n",
+    .details = R"(STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one .jsonl
+file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are
+named on standard error and left out.
+
+  assay show --run last
+  assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2
+
+)",
     .options =
         {
             {"--benchmark", "NAME", "only this benchmark", ""},

@@ -206,37 +206,27 @@ const Command command = {
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 128,
-    .details =
-        "Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment "
-        "(in\n"
-        "capitals), every one in a process of its own; --combine tries all combinations. For\n"
-        "collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if "
-        "none is\n"
-        "named. What was best by the geometric mean over all cells may have been luck: a campaign\n"
-        "(`assay campaign`) then measures it against no setting on fresh runs in turns, and its "
-        "verdict\n"
-        "is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.\n"
-        "\n"
-        "serve, instead of a benchmark, tunes a server of language models: its command, with "
-        "{port} where\n"
-        "the port belongs, then its parameters without dashes (a flag is its name alone) and "
-        "variables,\n"
-        "then, after --, one point of load as for `assay load`. Every trial starts the server anew "
-        "with\n"
-        "what it tries, warms it up and loads it. What counts is output throughput, or goodput if "
-        "the load\n"
-        "has --goodput; with --limit only among trials that keep it. So the load must be one that "
-        "fills\n"
-        "the server. The best is then held against as it is on fresh servers in turns. The folder "
-        "keeps\n"
-        "every run's record and what the servers wrote.\n"
-        "\n"
-        "  assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8\n"
-        "  assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8\n"
-        "  assay tune serve \"vllm serve MODEL --port {port}\" max-num-seqs=128,256,512 "
-        "--limit p99_e2el:30s \\\n"
-        "    -- --max-concurrency 256 --requests 4x\n"
-        "\n",
+    .details = R"(Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment (in
+capitals), every one in a process of its own; --combine tries all combinations. For
+collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if none is
+named. What was best by the geometric mean over all cells may have been luck: a campaign
+(`assay campaign`) then measures it against no setting on fresh runs in turns, and its verdict
+is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.
+
+serve, instead of a benchmark, tunes a server of language models: its command, with {port} where
+the port belongs, then its parameters without dashes (a flag is its name alone) and variables,
+then, after --, one point of load as for `assay load`. Every trial starts the server anew with
+what it tries, warms it up and loads it. What counts is output throughput, or goodput if the load
+has --goodput; with --limit only among trials that keep it. So the load must be one that fills
+the server. The best is then held against as it is on fresh servers in turns. The folder keeps
+every run's record and what the servers wrote.
+
+  assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
+  assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8
+  assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
+    -- --max-concurrency 256 --requests 4x
+
+)",
     .options =
         {
             {"--ranks", "N", "as for `assay run`", ""},

@@ -104,18 +104,16 @@ const Command command = {
     .name = "watch",
     .summary = "Show clocks, power, heat and throttling of all GPUs and the CPUs, live",
     .positionals = "",
-    .details =
-        "Redraws a table in place on a terminal and prints one after the other elsewhere; with "
-        "--json\n"
-        "every reading is a line with all channels. What the machine or its privileges do not let "
-        "one\n"
-        "read is left out. Ctrl-C ends it.\n"
-        "\n"
-        "capped: share of time in which driver or firmware held the clock down for power or heat.\n"
-        "\n"
-        "  assay watch\n"
-        "  assay watch --interval 0.1 --count 600 --json > log.jsonl\n"
-        "\n",
+    .details = R"(Redraws a table in place on a terminal and prints one after the other elsewhere; with --json
+every reading is a line with all channels. What the machine or its privileges do not let one
+read is left out. Ctrl-C ends it.
+
+capped: share of time in which driver or firmware held the clock down for power or heat.
+
+  assay watch
+  assay watch --interval 0.1 --count 600 --json > log.jsonl
+
+)",
     .options =
         {
             {"--interval", "SECONDS", "time from reading to reading, e.g. 0.1 or 500ms; default 1",

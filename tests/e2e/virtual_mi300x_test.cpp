@@ -105,7 +105,7 @@ TEST_F(VirtualMi300x, MemoryRunsAndIsRight) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["status"], "passed");
   EXPECT_EQ(records[0]["device"]["emulated"], true);
-  EXPECT_FALSE(fs::exists(cache() / "assay/memory-geometry"));
+  EXPECT_FALSE(fs::exists(cache() / "assay/choices"));
 }
 
 TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {

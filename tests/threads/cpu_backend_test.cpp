@@ -55,10 +55,15 @@ TEST_F(CpuBackend, ArgumentsAreCopiedAtLaunch) {
   EXPECT_EQ(count(), 1u);
 }
 
-TEST_F(CpuBackend, WrongArgumentCountIsAnError) {
+TEST_F(CpuBackend, WrongArgumentsAreAnError) {
   const auto status = launch(*stream_, *increment_, {}, counter_.as<unsigned>(), 3);
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, testing::HasSubstr("2 arguments given, 1 wanted"));
+  EXPECT_THAT(
+      status.error().message,
+      testing::HasSubstr("arguments of 8, 4 bytes given to a kernel with parameters of 8 "));
+  EXPECT_FALSE(launch(*stream_, *increment_, {}, 3));
+  void* pointers[] = {nullptr, nullptr};
+  EXPECT_FALSE(stream_->launch(*increment_, {}, pointers));
 }
 
 TEST(ThreadPool, EveryWorkerRunsOncePerRound) {

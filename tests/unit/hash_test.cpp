@@ -17,19 +17,6 @@ TEST(Hash, KnownDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Hash, PiecesGiveTheSameAsTheWhole) {
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);
-  for (std::size_t piece = 1; piece < 130; ++piece) {
-    Sha256 whole, pieces;
-    whole.update(text);
-    for (std::size_t at = 0; at < text.size(); at += piece) {
-      pieces.update(std::string_view(text).substr(at, piece));
-    }
-    EXPECT_EQ(whole.finish(), pieces.finish()) << "pieces of " << piece;
-  }
-}
-
 TEST(Hash, PartsAreKeptApart) {
   const std::vector<std::string> a = {"ab", "c"}, b = {"a", "bc"}, c = {"abc"}, d = {"ab", "c", ""};
   EXPECT_EQ(hash_of_parts(a), hash_of_parts(a));

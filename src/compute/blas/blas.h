@@ -82,6 +82,12 @@ class Blas {
                                                  const GemmAlgorithm& algorithm) = 0;
 };
 
+/// Why a library without GemmProblem::multiprocessors cannot do a problem that sets it.
+inline std::optional<std::string> needs_all_multiprocessors(const GemmProblem& problem) {
+  if (problem.multiprocessors == 0) return std::nullopt;
+  return "it takes all multiprocessors; only cublaslt can leave some to others";
+}
+
 /// How a library announces itself; each lives in one file of this folder.
 struct BlasProvider {
   std::string_view name;     ///< "hipblaslt"

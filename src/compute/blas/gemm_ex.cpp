@@ -39,6 +39,7 @@ class GemmExPlan final : public GemmPlan {
 }  // namespace
 
 std::optional<std::string> beyond_gemm_ex(const GemmProblem& p) {
+  if (auto reason = needs_all_multiprocessors(p)) return reason;
   if (p.epilogue != Epilogue::none) {
     return fmt::format("it has no fused epilogues, so not {}", name_of(p.epilogue));
   }

@@ -1,6 +1,7 @@
 // One matrix product with its epilogue, in row-major terms, independent of any library.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -63,6 +64,12 @@ struct GemmProblem {
 
   std::int64_t alignment = 256;  ///< bytes every operand address is a multiple of
   bool constant_b = false;       ///< B never changes: a library may keep a copy in its own layout
+
+  /// Multiprocessors to leave the rest of the device to others with, communication for instance; 0:
+  /// all. Error unsupported where a library has no such setting.
+  int multiprocessors = 0;
+
+  auto operator<=>(const GemmProblem&) const = default;
 
   /// 2 m n k batch.
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }

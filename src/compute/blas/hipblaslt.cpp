@@ -48,6 +48,7 @@ Result<const Library*> load() {
 }
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
+  if (auto reason = needs_all_multiprocessors(problem)) return reason;
   return rocm_lacks_type(problem, facts);
 }
 

@@ -80,6 +80,10 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
     const std::int8_t on = 1;
     TRY(made.set(library, dialect.desc_fast_accumulate, &on, sizeof(on)));
   }
+  if (problem.multiprocessors > 0) {  // hipblaslt.cpp refuses such a problem before it comes here
+    const std::int32_t count = problem.multiprocessors;
+    TRY(made.set(library, dialect.desc_multiprocessors, &count, sizeof(count)));
+  }
   const auto& p = problem;
   made.left_ = TRY(make_layout(library, p, p.b, p.transpose_b ? p.k : p.n,
                                p.transpose_b ? p.n : p.k, p.ldb, p.stride_b));

@@ -253,6 +253,7 @@ std::optional<std::string> unsupported(const GemmProblem& p, const DeviceFacts&)
     return fmt::format("oneDNN multiplies f32, f16, bf16 and i8 on the CPU, not {}",
                        name_of(data_type(p.a) < 0 ? p.a : p.b));
   }
+  if (auto reason = needs_all_multiprocessors(p)) return reason;
   if (p.fast_accumulate) return "accumulate=fast is a choice of NVIDIA's fp8 only";
   if (writes_aux(p.epilogue) || reads_aux(p.epilogue) || writes_bias(p.epilogue)) {
     return fmt::format("oneDNN has no fused {}", name_of(p.epilogue));

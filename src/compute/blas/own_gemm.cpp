@@ -57,6 +57,7 @@ bool has_matrix_units(const DeviceFacts& facts) {
 }
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
+  if (auto reason = needs_all_multiprocessors(problem)) return reason;
   const bool narrow = problem.a == DataType::bf16 || problem.a == DataType::f16;
   if (!narrow || problem.b != problem.a || problem.compute != DataType::f32 ||
       problem.c != problem.d || (problem.d != problem.a && problem.d != DataType::f32)) {

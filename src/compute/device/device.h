@@ -6,6 +6,7 @@
 // Device it came from, and nothing here prints, throws or exits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,10 @@ struct KernelResources {
 
 class Kernel {
  public:
+  /// `parameter_bytes`: the size of each parameter as the source declares it; must outlive this.
+  explicit Kernel(std::span<const unsigned> parameter_bytes) : parameter_bytes_(parameter_bytes) {}
   virtual ~Kernel() = default;
+  std::span<const unsigned> parameter_bytes() const { return parameter_bytes_; }
   virtual Result<KernelResources> resources() const = 0;
   /// Resident blocks of `block_threads` threads per multiprocessor.
   virtual Result<int> blocks_per_multiprocessor(int block_threads,
@@ -98,6 +102,9 @@ class Kernel {
   /// Must precede a launch that asks for more dynamic shared memory than the default (48 KiB on
   /// CUDA). Error: unsupported, naming the device's limit.
   virtual Status allow_dynamic_shared(unsigned bytes) = 0;
+
+ private:
+  std::span<const unsigned> parameter_bytes_;
 };
 
 /// Kernels compiled together from one source. Owns them: a Kernel* lives as long as its Program.
@@ -204,17 +211,29 @@ class Device {
   virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
     return Error{ErrorKind::unsupported, "this backend does not export memory"};
   }
-  /// Makes this device current on the calling thread, for vendor libraries called directly.
-  virtual Status make_current() = 0;
+  /// Makes this device current on the calling thread, for vendor libraries called directly. Costs a
+  /// thread-local comparison where it is so already.
+  virtual Status make_current() { return {}; }
+  /// The same, to be called on a thread that may outlive this object.
+  virtual std::function<Status()> current_maker() const {
+    return [] { return Status(); };
+  }
   /// Never fails: what cannot be read stays empty.
   virtual SensorReading sense() const = 0;
 };
 
+/// What is wrong with arguments of these sizes for `kernel`. Error: failed, with both lists.
+Error wrong_arguments(const Kernel& kernel, std::span<const unsigned> bytes);
+
 /// Launches with the arguments given by value:
 ///   TRY(launch(stream, kernel, shape, pointer, count));
+/// Error: failed if their sizes are not those of the kernel's parameters: an int where the kernel
+/// has a u64 would leave half of it to chance.
 template <typename... Arguments>
 Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
               Arguments... arguments) {
+  static constexpr std::array<unsigned, sizeof...(Arguments)> bytes = {sizeof(Arguments)...};
+  if (!std::ranges::equal(bytes, kernel.parameter_bytes())) return wrong_arguments(kernel, bytes);
   const std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};
   return stream.launch(kernel, shape, pointers);
 }

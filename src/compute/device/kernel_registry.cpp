@@ -1,5 +1,6 @@
 #include "compute/device/kernel_registry.h"
 
+#include <cstring>
 #include <ctime>
 
 namespace assay::cpu {
@@ -10,6 +11,16 @@ constinit const KernelEntry* kernel_entries = nullptr;
 AddKernel::AddKernel(KernelEntry& entry) {
   entry.next = kernel_entries;
   kernel_entries = &entry;
+}
+
+const KernelEntry* find_kernel(const char* file, const char* name, const char* variant) {
+  const KernelEntry* entry = kernel_entries;
+  while (entry != nullptr &&
+         (std::strcmp(entry->file, file) != 0 || std::strcmp(entry->name, name) != 0 ||
+          (variant != nullptr && std::strcmp(entry->variant, variant) != 0))) {
+    entry = entry->next;
+  }
+  return entry;
 }
 
 unsigned long long monotonic_nanoseconds() {

@@ -28,6 +28,10 @@ struct KernelEntry {
 };
 extern constinit const KernelEntry* kernel_entries;
 
+/// The kernel of this file and name in the build `variant`, or in any if that is null; null if
+/// there is none. The parameters are the same in all builds, and on every device.
+const KernelEntry* find_kernel(const char* file, const char* name, const char* variant);
+
 struct AddKernel {
   explicit AddKernel(KernelEntry& entry);  // defined in kernel_registry.cpp
 };

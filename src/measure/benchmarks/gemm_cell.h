@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "compute/blas/blas.h"
+#include "compute/blas/matrix_fill.h"
 #include "core/cell.h"
 #include "machine/system/device_facts.h"
 #include "measure/benchmarks/axis.h"
 
 namespace assay {
-
-/// In the order of `enum Pattern` in src/compute/kernels/matrix.cu.
-enum class Inputs { zeros, ones, integers, normal };
 
 struct GemmCell {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;

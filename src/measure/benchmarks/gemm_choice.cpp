@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "compute/choice/fastest.h"
 #include "core/suggest.h"
-#include "measure/sampling/fastest.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compute/device/helpers.h"
-
 namespace assay {
 namespace {
 
@@ -13,15 +11,6 @@ enum Which : std::uint64_t { which_a, which_b, which_aux, which_bias, which_coun
 
 std::size_t bytes_of(std::int64_t elements, DataType type) {
   return static_cast<std::size_t>(elements) * size_of(type);
-}
-
-std::string kernel_suffix(DataType type) {
-  return std::string(name_of(type == DataType::tf32 ? DataType::f32 : type));
-}
-
-/// i8 takes normal numbers times 32, so that they use most of its range.
-float scale_of(Inputs inputs, DataType type) {
-  return inputs == Inputs::normal && type == DataType::i8 ? 32.0f : 1.0f;
 }
 
 }  // namespace
@@ -67,31 +56,27 @@ Result<GemmMatrices> GemmMatrices::create(Device& device, Stream& stream, const 
   for (std::size_t i = 0; i < count; ++i) {
     const OperandSet& set = made.sets_[i];
     const std::uint64_t base = i * which_count;
-    TRY(made.fill_matrix(stream, set.a, first.a, 1, a, a, base + which_a));
-    TRY(made.fill_matrix(stream, set.b, first.b, 1, b, b, base + which_b));
+    TRY(made.fill(stream, set.a, first.a, {1, a, a}, base + which_a));
+    TRY(made.fill(stream, set.b, first.b, {1, b, b}, base + which_b));
     if (bias) {
       const std::int64_t n = std::max(first.m, first.n);
-      TRY(made.fill_matrix(stream, set.bias, first.bias, 1, n, n, base + which_bias));
+      TRY(made.fill(stream, set.bias, first.bias, {1, n, n}, base + which_bias));
     }
     if (aux) {
       const std::int64_t n = first.m * first.ld_aux;
-      TRY(made.fill_matrix(stream, set.aux, first.aux, 1, n, n, base + which_aux));
+      TRY(made.fill(stream, set.aux, first.aux, {1, n, n}, base + which_aux));
     }
   }
   TRY(stream.synchronize());
   return made;
 }
 
-Status GemmMatrices::fill_matrix(Stream& stream, const Buffer& buffer, DataType type,
-                                 std::int64_t rows, std::int64_t columns, std::int64_t ld,
-                                 std::uint64_t which) {
-  Kernel* fill = TRY(program_->kernel("fill_" + kernel_suffix(type)));
+Status GemmMatrices::fill(Stream& stream, const Buffer& buffer, DataType type,
+                          const MatrixExtent& extent, std::uint64_t which) {
   // A seed of its own for each matrix, far from its neighbours'.
   const std::uint64_t seed = (seed_ * 1000003 + which) * 0xD1342543DE82EF95ull;
-  return launch(stream, *fill, filling_shape(device_.facts()), buffer.data(),
-                static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns),
-                static_cast<std::uint64_t>(ld), seed, static_cast<int>(inputs_),
-                scale_of(inputs_, type));
+  return fill_matrix(stream, device_.facts(), *program_, buffer.data(), type, extent, inputs_,
+                     seed);
 }
 
 Status GemmMatrices::fill_rows(Stream& stream, const GemmProblem& p) {
@@ -100,13 +85,15 @@ Status GemmMatrices::fill_rows(Stream& stream, const GemmProblem& p) {
     const std::uint64_t base = i * which_count;
     TRY(stream.fill(set.a.data(), 0xFF, set.a.bytes()));
     TRY(stream.fill(set.b.data(), 0xFF, set.b.bytes()));
-    TRY(fill_matrix(stream, set.a, p.a, p.batch * (p.transpose_a ? p.k : p.m),
-                    p.transpose_a ? p.m : p.k, p.lda, base + which_a));
-    TRY(fill_matrix(stream, set.b, p.b, p.batch * (p.transpose_b ? p.n : p.k),
-                    p.transpose_b ? p.k : p.n, p.ldb, base + which_b));
+    TRY(fill(stream, set.a, p.a,
+             {p.batch * (p.transpose_a ? p.k : p.m), p.transpose_a ? p.m : p.k, p.lda},
+             base + which_a));
+    TRY(fill(stream, set.b, p.b,
+             {p.batch * (p.transpose_b ? p.n : p.k), p.transpose_b ? p.k : p.n, p.ldb},
+             base + which_b));
     if (set.aux.bytes() > 0 && reads_aux(p.epilogue)) {
       TRY(stream.fill(set.aux.data(), 0xFF, set.aux.bytes()));
-      TRY(fill_matrix(stream, set.aux, p.aux, p.m, p.n, p.ld_aux, base + which_aux));
+      TRY(fill(stream, set.aux, p.aux, {p.m, p.n, p.ld_aux}, base + which_aux));
     }
   }
   return stream.synchronize();

@@ -37,8 +37,8 @@ class GemmMatrices {
 
  private:
   explicit GemmMatrices(Device& device) : device_(device) {}
-  Status fill_matrix(Stream& stream, const Buffer& buffer, DataType type, std::int64_t rows,
-                     std::int64_t columns, std::int64_t ld, std::uint64_t which);
+  Status fill(Stream& stream, const Buffer& buffer, DataType type, const MatrixExtent& extent,
+              std::uint64_t which);
 
   Device& device_;
   std::unique_ptr<Program> program_;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compute/device/helpers.h"
+#include "core/random.h"
 #include "measure/benchmarks/gemm_check.h"
 
 namespace assay {
@@ -15,13 +16,6 @@ using Places = std::vector<std::array<std::uint64_t, 3>>;
 
 constexpr std::uint64_t random_samples = 4096;
 constexpr std::uint64_t edge_samples = 128;
-
-std::uint64_t next_random(std::uint64_t& state) {  // SplitMix64
-  std::uint64_t x = state += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
 
 /// The worst of many comparisons, and the first that failed in words.
 class Comparison {
@@ -233,14 +227,14 @@ std::vector<std::array<std::uint64_t, 3>> gemm_sample_places(const GemmProblem& 
       }
     }
   }
-  std::uint64_t state = seed;
+  Random random(seed);
   for (std::uint64_t i = 0; i < edge_samples; ++i) {
-    places.push_back({next_random(state) % batch, m - 1, next_random(state) % n});
-    places.push_back({next_random(state) % batch, next_random(state) % m, n - 1});
+    places.push_back({random.next() % batch, m - 1, random.next() % n});
+    places.push_back({random.next() % batch, random.next() % m, n - 1});
   }
   for (std::uint64_t i = 0; i < random_samples; ++i) {
-    const std::uint64_t matrix = next_random(state) % batch, row = next_random(state) % m;
-    places.push_back({matrix, row, next_random(state) % n});
+    const std::uint64_t matrix = random.next() % batch, row = random.next() % m;
+    places.push_back({matrix, row, random.next() % n});
   }
   return places;
 }

@@ -1,5 +1,7 @@
 // memory: bandwidth of device memory and caches, by the operations of BabelStream plus pure reads
 // and writes. `size` is the size of one array.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,12 +9,14 @@
 #include <map>
 #include <numeric>
 
-#include "compute/device/cache_folder.h"
+#include "compute/choice/choice_cache.h"
+#include "compute/choice/fastest.h"
 #include "compute/device/helpers.h"
+#include "compute/device/kernel_source.h"
+#include "core/hash.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/memory_geometry.h"
-#include "measure/sampling/fastest.h"
 
 namespace assay::memory_benchmark {
 namespace {
@@ -130,15 +134,15 @@ class MemoryCase final : public Case {
 
   Status choose_geometry(Stream& stream) {
     const DeviceFacts& facts = device_.facts();
-    // A model's times choose nothing, and must not lie in the cache beside a real device's.
-    if (facts.emulated) return use(candidate_geometries(facts).front());
-    const GeometryCache cache(cache_folder());
-    const std::string key = facts.uuid + " " + facts.name + " " + facts.arch + " " +
-                            std::to_string(facts.multiprocessors) + " " +
-                            std::string(operation_.name) + " " + suffix() + " " +
-                            format_size(bytes_);
-    if (const auto known = cache.find(key)) return use(*known);
     const std::vector<MemoryGeometry> candidates = candidate_geometries(facts);
+    if (facts.emulated) return use(candidates.front());  // a model's times choose nothing
+    const ChoiceCache cache = ChoiceCache::of_user(facts);
+    const ChoiceKey key = {"memory geometry", sha256_hex(TRY(complete_source("memory"))),
+                           fmt::format("{} {} {}", operation_.name, suffix(), bytes_)};
+    const auto known = cache.find(facts, key);
+    for (const MemoryGeometry& candidate : candidates) {
+      if (known == describe(candidate)) return use(candidate);
+    }
     std::vector<Contender> contenders;
     for (const MemoryGeometry& candidate : candidates) {
       contenders.emplace_back([this, candidate](Stream& on) -> Status {
@@ -149,7 +153,7 @@ class MemoryCase final : public Case {
     // Short finals: a whole sweep is searched, and memory-bound work stays below the power cap.
     const ContestLimits limits{.most_finalists = 6, .final_rounds = 7, .final_seconds = 0.005};
     const ContestResult result = TRY(find_fastest(device_, stream, contenders, limits));
-    cache.keep(key, candidates[result.fastest]);
+    cache.keep(facts, key, describe(candidates[result.fastest]));
     return use(candidates[result.fastest]);
   }
 

@@ -1,14 +1,7 @@
 #include "measure/benchmarks/memory_geometry.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <optional>
 #include <string_view>
 
 namespace assay {
@@ -70,40 +63,6 @@ std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts) {
     }
   }
   return candidates;
-}
-
-std::optional<MemoryGeometry> GeometryCache::find(const std::string& key) const {
-  std::ifstream file(folder_ + "/memory-geometry");
-  std::optional<MemoryGeometry> found;
-  // One entry a line, the key last because it may hold spaces; a later line overrides.
-  for (std::string line; std::getline(file, line);) {
-    MemoryGeometry geometry;
-    int key_at = 0;
-    if (std::sscanf(line.c_str(), "%u %u %u %u %u %n", &geometry.block, &geometry.unroll,
-                    &geometry.pack_bytes, &geometry.blocks_per_multiprocessor, &geometry.hints,
-                    &key_at) < 5 ||
-        key_at == 0 || line.substr(static_cast<std::size_t>(key_at)) != key) {
-      continue;
-    }
-    found = geometry;
-  }
-  return found;
-}
-
-void GeometryCache::keep(const std::string& key, const MemoryGeometry& geometry) const {
-  if (folder_.empty() || key.find('\n') != std::string::npos) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(folder_, ignored);
-  const std::string line = std::to_string(geometry.block) + " " + std::to_string(geometry.unroll) +
-                           " " + std::to_string(geometry.pack_bytes) + " " +
-                           std::to_string(geometry.blocks_per_multiprocessor) + " " +
-                           std::to_string(geometry.hints) + " " + key + "\n";
-  // One write() in append mode: concurrent runs cannot mix their lines.
-  const int file =
-      open((folder_ + "/memory-geometry").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
-  close(file);
 }
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 // What is fastest differs by device, operation and size, so it is searched once and kept.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,17 +33,5 @@ LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& fact
 /// Every geometry worth trying on this device. On a CPU, whose packs and unrolling are the
 /// compiler's, only the store kind differs.
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
-
-/// Geometries found before, in one small file of the user's cache folder. A damaged or foreign file
-/// counts as empty; an unwritable folder only means searching again.
-class GeometryCache {
- public:
-  explicit GeometryCache(std::string folder) : folder_(std::move(folder)) {}
-  std::optional<MemoryGeometry> find(const std::string& key) const;
-  void keep(const std::string& key, const MemoryGeometry& geometry) const;
-
- private:
-  std::string folder_;
-};
 
 }  // namespace assay

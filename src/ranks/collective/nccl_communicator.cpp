@@ -206,9 +206,9 @@ Result<Comm> join(const Library& library, Device& device, Team& team, const Uniq
   const Functions api = library.functions;
   const int rank = team.rank(), ranks = team.size();
   TRY(device.make_current());
-  std::thread([joining, api, id, rank, ranks, &device] {
+  std::thread([joining, api, id, rank, ranks, make_current = device.current_maker()] {
     Comm comm = nullptr;
-    const Status current = device.make_current();
+    const Status current = make_current();
     const int status = current.ok() ? api.init_rank(&comm, ranks, id, rank) : 1;
     const std::lock_guard lock(joining->mutex);
     joining->status = status;

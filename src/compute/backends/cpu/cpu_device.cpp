@@ -22,20 +22,26 @@ class CpuProgram final : public Program {
       : file_(std::move(file)), variant_(std::move(variant)) {}
 
   Result<Kernel*> kernel(std::string_view name) override {
-    for (const KernelEntry* entry = kernel_entries; entry != nullptr; entry = entry->next) {
-      if (file_ == entry->file && name == entry->name && variant_ == entry->variant) {
-        auto& kernel = kernels_[std::string(name)];
-        if (!kernel) kernel = std::make_unique<CpuKernel>(*entry);
-        return kernel.get();
-      }
+    const auto known = kernels_.find(name);
+    if (known != kernels_.end()) return static_cast<Kernel*>(&known->second);
+    const std::string text(name);
+    const KernelEntry* entry = find_kernel(file_.c_str(), text.c_str(), variant_.c_str());
+    if (entry == nullptr) {
+      return Error{ErrorKind::failed, file_ + ": no kernel named " + text};
     }
-    return Error{ErrorKind::failed, file_ + ": no kernel named " + std::string(name)};
+    std::size_t slots = 0;
+    for (unsigned i = 0; i < entry->arguments; ++i) slots += value_slots(entry->argument_bytes[i]);
+    if (slots > KernelLaunch().values.size()) {
+      return Error{ErrorKind::failed,
+                   file_ + ": " + text + " has more parameters than the CPU backend can queue"};
+    }
+    return static_cast<Kernel*>(&kernels_.try_emplace(text, *entry).first->second);
   }
 
  private:
   std::string file_;
   std::string variant_;
-  std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
+  std::map<std::string, CpuKernel, std::less<>> kernels_;
 };
 
 class CpuBackend final : public Backend {

@@ -20,7 +20,6 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Event>> create_event() override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
   Status enable_peer_access(int peer_ordinal) override;
-  Status make_current() override { return {}; }
   SensorReading sense() const override;
 
  private:

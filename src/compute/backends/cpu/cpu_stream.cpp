@@ -27,8 +27,8 @@ void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& sha
   const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
   const auto run_share = [&](std::size_t worker) {
     const auto [begin, end] = share_of(blocks, 1, worker, pool.size());
-    std::vector<std::max_align_t> shared(
-        (shape.dynamic_shared_bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+    thread_local std::vector<std::max_align_t> shared;  // kept: a launch shall not allocate
+    shared.resize(std::max(shared.size(), value_slots(shape.dynamic_shared_bytes)));
     for (std::size_t block = begin; block < end; ++block) {
       current_block = {static_cast<unsigned>(block % grid.x),
                        static_cast<unsigned>(block / grid.x % grid.y),
@@ -47,6 +47,21 @@ void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& sha
   }
 }
 
+Operation& OperationQueue::push() {
+  if (count_ == ring_.size()) {
+    std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(first_), ring_.end());
+    first_ = 0;
+    ring_.resize(std::max<std::size_t>(2 * count_, 16));
+  }
+  return ring_[(first_ + count_++) % ring_.size()];
+}
+
+void OperationQueue::pop(Operation& into) {
+  into = std::move(ring_[first_]);
+  first_ = (first_ + 1) % ring_.size();
+  --count_;
+}
+
 CpuStream::~CpuStream() {
   {
     const std::lock_guard lock(mutex_);
@@ -58,16 +73,18 @@ CpuStream::~CpuStream() {
 
 void CpuStream::work() {
   pool_.pin_caller();
+  Operation operation;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (queue_.empty()) return;  // stopping, and everything queued has run
     busy_ = true;
     while (!queue_.empty()) {
-      const Operation operation = std::move(queue_.front());
-      queue_.pop_front();
+      queue_.pop(operation);
       lock.unlock();
-      operation();
+      perform(operation);
+      // What a function holds is let go before the stream counts as idle.
+      if (auto* function = std::get_if<std::function<void()>>(&operation)) *function = nullptr;
       lock.lock();
     }
     busy_ = false;
@@ -82,9 +99,25 @@ void CpuStream::enqueue(Operation operation) {
   }
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(operation));
+    queue_.push() = std::move(operation);
   }
   changed_.notify_all();
+}
+
+void CpuStream::perform(const Operation& operation) {
+  if (const auto* function = std::get_if<std::function<void()>>(&operation)) {
+    (*function)();
+    return;
+  }
+  const auto& launch = std::get<KernelLaunch>(operation);
+  std::array<void*, std::tuple_size_v<decltype(launch.values)>> pointers;
+  std::size_t slot = 0;
+  for (unsigned i = 0; i < launch.kernel->arguments; ++i) {
+    // Kernels take their parameters by value: they only read from here.
+    pointers[i] = const_cast<std::max_align_t*>(&launch.values[slot]);
+    slot += value_slots(launch.kernel->argument_bytes[i]);
+  }
+  execute(pool_, *launch.kernel, launch.shape, pointers.data());
 }
 
 Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
@@ -99,26 +132,21 @@ Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
     return Error{ErrorKind::failed, std::string("kernel ") + entry.name + ": empty grid"};
   }
   // Values are copied now, as a GPU driver does; the caller's variables may be gone when it runs.
-  std::vector<std::max_align_t> storage;
-  std::vector<std::size_t> offsets;
+  KernelLaunch launch;
+  launch.kernel = &entry;
+  launch.shape = shape;
+  std::size_t slot = 0;
   for (unsigned i = 0; i < entry.arguments; ++i) {
-    offsets.push_back(storage.size());
-    storage.resize(storage.size() + (entry.argument_bytes[i] + sizeof(std::max_align_t) - 1) /
-                                        sizeof(std::max_align_t));
-    std::memcpy(storage.data() + offsets.back(), arguments[i], entry.argument_bytes[i]);
+    std::memcpy(&launch.values[slot], arguments[i], entry.argument_bytes[i]);
+    slot += value_slots(entry.argument_bytes[i]);
   }
-  enqueue(
-      [this, &entry, shape, storage = std::move(storage), offsets = std::move(offsets)]() mutable {
-        std::vector<void*> pointers;
-        for (const std::size_t offset : offsets) pointers.push_back(storage.data() + offset);
-        execute(pool_, entry, shape, pointers.data());
-      });
+  enqueue(launch);
   return {};
 }
 
 Status CpuStream::launch(Graph& graph) {
-  enqueue([capture = static_cast<CpuGraph&>(graph).capture()] {
-    for (const Operation& operation : capture->operations) operation();
+  enqueue([this, capture = static_cast<CpuGraph&>(graph).capture()] {
+    for (const Operation& operation : capture->operations) perform(operation);
   });
   return {};
 }

@@ -2,12 +2,14 @@
 // work spread over the device's thread pool.
 #pragma once
 
+#include <array>
 #include <condition_variable>
-#include <deque>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "compute/backends/cpu/cpu_event.h"
@@ -17,7 +19,30 @@
 
 namespace assay::cpu {
 
-using Operation = std::function<void()>;
+/// What a launch needs, the values of its arguments included, so that queueing it takes no heap.
+struct KernelLaunch {
+  const KernelEntry* kernel = nullptr;
+  LaunchShape shape;
+  std::array<std::max_align_t, 64> values;  ///< each argument begins in a new one
+};
+/// How many elements of KernelLaunch::values an argument of so many bytes takes.
+constexpr std::size_t value_slots(unsigned bytes) {
+  return (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+}
+using Operation = std::variant<KernelLaunch, std::function<void()>>;
+
+/// First in, first out, in memory that only grows.
+class OperationQueue {
+ public:
+  bool empty() const { return count_ == 0; }
+  /// A place at the end, to be filled in by the caller.
+  Operation& push();
+  void pop(Operation& into);
+
+ private:
+  std::vector<Operation> ring_;
+  std::size_t first_ = 0, count_ = 0;
+};
 
 /// Work recorded between begin_capture and end_capture. Streams that wait for an event recorded
 /// during it join it; the order of the calls is an order that respects every dependency.
@@ -38,7 +63,8 @@ class CpuGraph final : public Graph {
 
 class CpuKernel final : public Kernel {
  public:
-  explicit CpuKernel(const KernelEntry& entry) : entry_(&entry) {}
+  explicit CpuKernel(const KernelEntry& entry)
+      : Kernel(std::span(entry.argument_bytes, entry.arguments)), entry_(&entry) {}
   const KernelEntry& entry() const { return *entry_; }
 
   Result<KernelResources> resources() const override { return KernelResources{0, 0, 0, 1}; }
@@ -77,13 +103,14 @@ class CpuStream final : public Stream {
 
  private:
   void enqueue(Operation operation);
+  void perform(const Operation& operation);
   void work();
 
   ThreadPool& pool_;
   std::shared_ptr<Capture> capture_;  // set while capturing
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Operation> queue_;
+  OperationQueue queue_;
   bool busy_ = false;
   bool stopping_ = false;
   std::thread thread_;  // last: starts when everything above exists

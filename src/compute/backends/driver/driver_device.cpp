@@ -59,9 +59,15 @@ DriverDevice::DriverDevice(std::shared_ptr<Dialect> dialect, int ordinal)
       cache_(KernelCache::of_user()) {}
 
 Status DriverDevice::make_current() {
-  const Code result = place_.make_current();
-  if (result != code::success) return place_.error(result, "making the device current");
+  PLACE_TRY(place_, code::success, "making the device current");
   return {};
+}
+
+std::function<Status()> DriverDevice::current_maker() const {
+  return [place = place_]() -> Status {
+    PLACE_TRY(place, code::success, "making the device current");
+    return {};
+  };
 }
 
 Result<std::pair<std::uint64_t, std::uint64_t>> DriverDevice::memory_free_and_total() const {

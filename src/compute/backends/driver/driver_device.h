@@ -28,6 +28,7 @@ class DriverDevice : public Device {
   Status enable_peer_access(int peer_ordinal) override;
   Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override;
   Status make_current() override;
+  std::function<Status()> current_maker() const override;
   SensorReading sense() const override { return place_.dialect().sense(facts_); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compute/device/kernel_registry.h"
 #include "compute/device/kernel_source.h"
 #include "core/hash.h"
 
@@ -82,10 +83,15 @@ Result<Kernel*> DriverProgram::kernel(std::string_view name) {
   const auto known = kernels_.find(name);
   if (known != kernels_.end()) return static_cast<Kernel*>(known->second.get());
   FunctionObject* function = nullptr;
-  const std::string text(name);
+  const std::string text(name), file = name_ + ".cu";
+  const cpu::KernelEntry* registered = cpu::find_kernel(file.c_str(), text.c_str(), nullptr);
+  if (registered == nullptr) {
+    return Error{ErrorKind::failed, file + ": no kernel named " + text};
+  }
   PLACE_TRY(place_, place_.api().module_function(&function, module_, text.c_str()),
-            fmt::format("looking for kernel {} in {}.cu", text, name_));
-  auto made = std::make_unique<DriverKernel>(place_, facts_, text, function);
+            fmt::format("looking for kernel {} in {}", text, file));
+  auto made = std::make_unique<DriverKernel>(
+      place_, facts_, text, function, std::span(registered->argument_bytes, registered->arguments));
   return static_cast<Kernel*>(kernels_.emplace(text, std::move(made)).first->second.get());
 }
 

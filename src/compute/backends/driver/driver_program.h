@@ -14,8 +14,12 @@ namespace assay::driver {
 class DriverKernel : public Kernel {
  public:
   DriverKernel(const Place& place, const DeviceFacts& facts, std::string name,
-               FunctionObject* function)
-      : place_(place), facts_(facts), name_(std::move(name)), function_(function) {}
+               FunctionObject* function, std::span<const unsigned> parameter_bytes)
+      : Kernel(parameter_bytes),
+        place_(place),
+        facts_(facts),
+        name_(std::move(name)),
+        function_(function) {}
 
   Result<KernelResources> resources() const override;
   Result<int> blocks_per_multiprocessor(int block_threads,

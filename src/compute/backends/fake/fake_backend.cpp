@@ -292,7 +292,6 @@ class FakeDevice final : public Device {
     return open(state_.script, ordinal, state_.box);
   }
   Status enable_peer_access(int) override { return {}; }
-  Status make_current() override { return {}; }
   SensorReading sense() const override {
     SensorReading reading;
     reading.clock_hz = nominal_clock_hz;

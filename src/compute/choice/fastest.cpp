@@ -1,4 +1,4 @@
-#include "measure/sampling/fastest.h"
+#include "compute/choice/fastest.h"
 
 #include <algorithm>
 #include <chrono>

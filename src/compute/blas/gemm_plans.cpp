@@ -1,0 +1,146 @@
+#include "compute/blas/gemm_plans.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compute/blas/matrix_fill.h"
+#include "compute/choice/fastest.h"
+
+namespace assay {
+namespace {
+
+constexpr int most_algorithms = 32;
+// A search happens while somebody waits for a first step, and among near equals little is lost.
+constexpr ContestLimits contest{
+    .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
+
+/// Everything about a problem, for a key.
+std::string text_of(const GemmProblem& p) {
+  static_assert(sizeof(GemmProblem) == 176, "a new field belongs into the key below");
+  return fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
+      "{}",
+      p.m, p.n, p.k, p.batch, p.transpose_a, p.transpose_b, name_of(p.a), name_of(p.b),
+      name_of(p.c), name_of(p.d), name_of(p.compute), p.lda, p.ldb, p.ldd, p.stride_a, p.stride_b,
+      p.stride_d, p.alpha, p.beta, name_of(p.epilogue), name_of(p.bias), name_of(p.aux), p.ld_aux,
+      p.fast_accumulate, p.scales_a, p.scales_b, p.scales_d, p.writes_amax_d, p.alignment,
+      p.constant_b, p.multiprocessors);
+}
+
+/// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
+/// another clock.
+struct TrialOperands {
+  Buffer a, b, d, bias, aux, factors;
+  GemmOperands pointers;
+
+  static Result<TrialOperands> create(Device& device, Stream& stream, const GemmProblem& p) {
+    TrialOperands made;
+    const auto program = TRY(device.build({"matrix", {}}));
+    std::uint64_t seed = 1;
+    const auto filled = [&](std::int64_t elements, DataType type) -> Result<Buffer> {
+      Buffer buffer = TRY(
+          device.allocate(static_cast<std::size_t>(elements) * size_of(type), MemoryKind::device));
+      TRY(fill_matrix(stream, device.facts(), *program, buffer.data(), type,
+                      {1, elements, elements}, Inputs::normal, seed++));
+      return buffer;
+    };
+    made.a = TRY(filled(p.elements_a(), p.a));
+    made.b = TRY(filled(p.elements_b(), p.b));
+    made.d = TRY(filled(p.elements_d(), p.d));
+    if (reads_bias(p.epilogue) || writes_bias(p.epilogue)) {
+      made.bias = TRY(filled(p.bias_elements(), p.bias));
+    }
+    if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
+      made.aux = TRY(filled(p.m * p.ld_aux, p.aux));
+    }
+    made.factors = TRY(device.allocate(4 * sizeof(float), MemoryKind::device));
+    const std::array<float, 4> ones = {1, 1, 1, 1};
+    TRY(stream.copy(made.factors.data(), ones.data(), sizeof ones));
+    TRY(stream.synchronize());
+    auto* factors = made.factors.as<float>();
+    made.pointers = {made.a.data(),   made.b.data(), made.d.data(), made.d.data(), made.bias.data(),
+                     made.aux.data(), factors,       factors + 1,   factors + 2,   factors + 3};
+    return made;
+  }
+};
+
+}  // namespace
+
+GemmPlans::GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices)
+    : device_(device),
+      stream_(stream),
+      options_(std::move(options)),
+      choices_(std::move(choices)) {}
+
+Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {
+  const auto known = plans_.find(problem);
+  if (known != plans_.end()) return known->second.get();
+  Blas* library = TRY(library_for(problem));
+  if (workspace_.bytes() == 0) {
+    workspace_ = TRY(device_.allocate(options_.workspace_bytes, MemoryKind::device));
+  }
+  const GemmAlgorithm algorithm = TRY(choose(*library, problem));
+  auto plan = TRY(library->plan(problem, algorithm));
+  return plans_.emplace(problem, std::move(plan)).first->second.get();
+}
+
+Status GemmPlans::enqueue(Stream& stream, const GemmProblem& problem,
+                          const GemmOperands& operands) {
+  GemmPlan* plan = TRY(find(problem));
+  return plan->enqueue(stream, operands, workspace());
+}
+
+Result<Blas*> GemmPlans::library_for(const GemmProblem& problem) {
+  const DeviceFacts& facts = device_.facts();
+  for (const BlasProvider& provider : blas_providers(facts.backend)) {
+    if (!provider.allowed_by(options_.library) || provider.unsupported(problem, facts)) continue;
+    const auto opened = libraries_.find(provider.name);
+    if (opened != libraries_.end()) return opened->second.get();
+    break;
+  }
+  auto library = TRY(open_blas(device_, options_.library, problem));
+  // Kept where it is open already: an earlier choice could not be opened, and plans use this one.
+  const std::string name = library->facts().name;
+  return libraries_.try_emplace(name, std::move(library)).first->second.get();
+}
+
+Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& problem) {
+  const int wanted = options_.measure ? most_algorithms : 1;
+  auto algorithms = TRY(library.algorithms(problem, options_.workspace_bytes, wanted));
+  if (algorithms.size() == 1 || device_.facts().emulated) return std::move(algorithms.front());
+  const DeviceFacts& facts = device_.facts();
+  const ChoiceKey key = {"gemm", library.facts().name + " " + library.facts().version,
+                         fmt::format("{} in {}", text_of(problem), options_.workspace_bytes)};
+  const auto remembered = choices_.find(facts, key);
+  for (const GemmAlgorithm& algorithm : algorithms) {
+    if (remembered == algorithm.name) return algorithm;
+  }
+  const std::size_t fastest = TRY(measure(library, problem, algorithms));
+  choices_.keep(facts, key, algorithms[fastest].name);
+  return std::move(algorithms[fastest]);
+}
+
+Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem,
+                                       const std::vector<GemmAlgorithm>& algorithms) {
+  const TrialOperands operands = TRY(TrialOperands::create(device_, stream_, problem));
+  std::vector<std::unique_ptr<GemmPlan>> plans;
+  std::vector<Contender> contenders;
+  for (const GemmAlgorithm& algorithm : algorithms) {
+    auto made = library.plan(problem, algorithm);
+    if (!made.ok()) {
+      const Error error = made.error();
+      contenders.emplace_back([error](Stream&) -> Status { return error; });
+      continue;
+    }
+    plans.push_back(std::move(made).value());
+    GemmPlan* plan = plans.back().get();
+    TRY(plan->pack(stream_, operands.pointers.b));
+    contenders.emplace_back([this, plan, &operands](Stream& stream) {
+      return plan->enqueue(stream, operands.pointers, workspace());
+    });
+  }
+  return TRY(find_fastest(device_, stream_, contenders, contest)).fastest;
+}
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+// Plans of matrix products, made once for each problem and kept: what a training step or a server
+// asks for over and over, one problem at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compute/blas/blas.h"
+#include "compute/choice/choice_cache.h"
+#include "compute/device/device.h"
+
+namespace assay {
+
+/// Used by one thread at a time. Plans share one workspace, so they run on one stream at a time.
+class GemmPlans {
+ public:
+  struct Options {
+    std::string library = "auto";  ///< as open_blas() takes it
+    /// Scratch memory, which no algorithm may need more of.
+    std::size_t workspace_bytes = std::size_t{32} << 20;
+    /// Whether the algorithms a library offers are measured, once for each problem on each device;
+    /// otherwise its own first choice is taken.
+    bool measure = true;
+  };
+  /// `device` and `stream` must outlive it; algorithms are measured on `stream`.
+  GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices);
+
+  /// The plan for `problem`, which lives as long as this object. The first time it opens the
+  /// library, measures what it offers on operands of its own, and remembers what was fastest; later
+  /// it costs a look-up. Error: unsupported or unavailable with every library's reason; exhausted.
+  Result<GemmPlan*> find(const GemmProblem& problem);
+  /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.
+  Status enqueue(Stream& stream, const GemmProblem& problem, const GemmOperands& operands);
+  /// For GemmPlan::enqueue(), after the first find(). It stays where it is, so captured graphs keep
+  /// it.
+  Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
+
+ private:
+  Result<Blas*> library_for(const GemmProblem& problem);
+  Result<GemmAlgorithm> choose(Blas& library, const GemmProblem& problem);
+  Result<std::size_t> measure(Blas& library, const GemmProblem& problem,
+                              const std::vector<GemmAlgorithm>& algorithms);
+
+  Device& device_;
+  Stream& stream_;
+  const Options options_;
+  const ChoiceCache choices_;
+  std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // by name
+  std::map<GemmProblem, std::unique_ptr<GemmPlan>> plans_;
+  Buffer workspace_;
+};
+
+}  // namespace assay

@@ -1,0 +1,19 @@
+#include "compute/blas/matrix_fill.h"
+
+#include <string>
+
+#include "compute/device/helpers.h"
+
+namespace assay {
+
+Status fill_matrix(Stream& stream, const DeviceFacts& facts, Program& program, void* matrix,
+                   DataType type, const MatrixExtent& extent, Inputs inputs, std::uint64_t seed) {
+  const DataType stored = type == DataType::tf32 ? DataType::f32 : type;
+  Kernel* fill = TRY(program.kernel("fill_" + std::string(name_of(stored))));
+  const float scale = inputs == Inputs::normal && type == DataType::i8 ? 32.0f : 1.0f;
+  return launch(stream, *fill, filling_shape(facts), matrix,
+                static_cast<std::uint64_t>(extent.rows), static_cast<std::uint64_t>(extent.columns),
+                static_cast<std::uint64_t>(extent.ld), seed, static_cast<int>(inputs), scale);
+}
+
+}  // namespace assay
