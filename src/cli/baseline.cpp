@@ -102,7 +102,8 @@ const Command command = {
     .positionals = "STORE...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details = R"(STORE is what `assay compare` takes, except another baseline. A run counts in a cell if it
+    .details =
+        R"(STORE is what `assay compare` takes, except another baseline. A run counts in a cell if it
 passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of its
 samples, and is no outlier against the other runs: medians and MADs, Holm's correction over
 all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is listed

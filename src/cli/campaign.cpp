@@ -216,7 +216,8 @@ const Command command = {
     .positionals = "PLAN.yaml",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details = R"(The plan names what to measure and the environments to measure it in: hosts, containers,
+    .details =
+        R"(The plan names what to measure and the environments to measure it in: hosts, containers,
 machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
 every key and an example of every kind.
 

@@ -63,7 +63,8 @@ const Command command = {
     .positionals = "A B | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,
-    .details = R"(A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or STORE:RUN;
+    .details =
+        R"(A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or STORE:RUN;
 a file that `assay baseline` wrote; a file another program wrote, or a folder of such files
 (`assay import` lists the formats).
 A CAMPAIGN alone: its baseline against each of its other environments.

@@ -109,7 +109,8 @@ const Command command = {
     .name = "devices",
     .summary = "Show every backend's devices and libraries, or why it is absent",
     .positionals = "",
-    .details = R"(The default device is device 0 of the backend marked (default); --device of `assay run` takes
+    .details =
+        R"(The default device is device 0 of the backend marked (default); --device of `assay run` takes
 any other, e.g. cuda:1 or cpu.
 )",
     .options = {},

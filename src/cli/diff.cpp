@@ -84,7 +84,8 @@ const Command command = {
     .positionals = "A B",
     .least_positionals = 2,
     .most_positionals = 2,
-    .details = R"(A and B are each one of: the word here, this machine as it is now; a store that `assay run`
+    .details =
+        R"(A and B are each one of: the word here, this machine as it is now; a store that `assay run`
 wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a capture from
 `assay doctor --capture`. The first column says how likely the difference explains a gap in
 performance; identity marks what only says which machine it was.

@@ -86,7 +86,8 @@ const Command command = {
     .name = "doctor",
     .summary = "Judge how a machine is set up, and name the command that mends it",
     .positionals = "",
-    .details = R"(Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs performance
+    .details =
+        R"(Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs performance
 or correctness) or UNKNOWN with the reason, e.g. needs root. Nothing is ever changed. What each
 check reads and how it judges stands in docs/doctor.md. The exit status is 1 if a check failed.
 

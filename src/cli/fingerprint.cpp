@@ -70,7 +70,8 @@ const Command command = {
     .name = "fingerprint",
     .summary = "Show everything about this machine that could explain a difference",
     .positionals = "",
-    .details = R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
+    .details =
+        R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
 variables that bear on performance: what `assay run` stores with every record. Needs no
 privileges; values of variables that look like secrets are hidden. The last line is the
 hash under which a store keeps it.

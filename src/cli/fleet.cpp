@@ -140,7 +140,8 @@ const Command command = {
     .positionals = "DIR",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details = R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
+    .details =
+        R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
 another program. A node is odd where it lies beyond the margin from the fleet's median and that
 is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's correction over
 all nodes and cells. Exit status: 0 all alike, 1 some node is odd.

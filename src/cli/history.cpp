@@ -143,7 +143,8 @@ const Command command = {
     .positionals = "add STORE... | [BENCHMARK] [AXIS=VALUE[,VALUE...]]...",
     .least_positionals = 0,
     .most_positionals = 4096,
-    .details = R"(`add` puts what a STORE holds (anything `assay compare` takes, except a baseline) into the
+    .details =
+        R"(`add` puts what a STORE holds (anything `assay compare` takes, except a baseline) into the
 history; what is there already stays as it is. Runs are of one series if machine, device, cell
 and metric are the same. Without `add` every series is shown with its change points: E-divisive
 with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change is

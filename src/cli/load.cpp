@@ -242,7 +242,8 @@ const Command command = {
     .positionals = "",
     .least_positionals = 0,
     .most_positionals = 0,
-    .details = R"(Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times every
+    .details =
+        R"(Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times every
 token. An open loop (--request-rate) sends on a schedule that no slow server can thin; a closed
 loop (--max-concurrency) keeps so many requests in flight. Several values make a sweep.
 Prompts and arrivals come from --seed alone, so that environments compared get the same.

@@ -189,7 +189,8 @@ const Command command = {
     .summary = "Show how many waves of a kernel fit on a compute unit, and what limits them",
     .positionals = "[FILE]",
     .most_positionals = 1,
-    .details = R"(FILE is an AMD code object or assembly text, a cubin, PTX, an offload bundle (plain or
+    .details =
+        R"(FILE is an AMD code object or assembly text, a cubin, PTX, an offload bundle (plain or
 compressed), an NVIDIA fat binary, or a program that holds one. Without FILE, --kernel names
 one of assay's own kernels (or all), built for --device and held against the driver's answer;
 --vgprs, --lds and --waves with --arch are a calculator. Formulas: docs/occupancy.md.

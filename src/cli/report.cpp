@@ -168,7 +168,8 @@ const Command command = {
     .positionals = "A [B] | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,
-    .details = R"(A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a
+    .details =
+        R"(A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a
 file another program wrote or a folder of such files. A alone is described, A and B are
 compared, and of a CAMPAIGN the baseline with each of its other environments.
 

@@ -201,7 +201,8 @@ const Command command = {
     .positionals = "SUITE|BENCHMARK [AXIS=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 64,
-    .details = R"(SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an axis;
+    .details =
+        R"(SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an axis;
 sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or FIRST..LAST+STEP,
 and all means every choice. Where a suite and a benchmark share a name, the suite runs.
 

@@ -251,7 +251,8 @@ const Command command = {
     .name = "serve-sim",
     .summary = "Simulate an LLM server: OpenAI's interface, modelled or fixed timing, faults",
     .positionals = "",
-    .details = R"(Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. With
+    .details =
+        R"(Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. With
 --ttft or --itl every request has exactly these times, to calibrate clients against; else a
 GPU is modelled: continuous batching, chunked prefill, a cache of blocks with prefixes,
 preemption. --predict runs that model in virtual time and prints what --servers N partitions

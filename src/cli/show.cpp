@@ -99,7 +99,8 @@ const Command command = {
     .summary = "Show stored results",
     .positionals = "[STORE] [AXIS=VALUE[,VALUE...]]...",
     .most_positionals = 64,
-    .details = R"(STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one .jsonl
+    .details =
+        R"(STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one .jsonl
 file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are
 named on standard error and left out.
 

@@ -206,7 +206,8 @@ const Command command = {
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 128,
-    .details = R"(Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment (in
+    .details =
+        R"(Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment (in
 capitals), every one in a process of its own; --combine tries all combinations. For
 collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if none is
 named. What was best by the geometric mean over all cells may have been luck: a campaign

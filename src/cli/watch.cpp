@@ -104,7 +104,8 @@ const Command command = {
     .name = "watch",
     .summary = "Show clocks, power, heat and throttling of all GPUs and the CPUs, live",
     .positionals = "",
-    .details = R"(Redraws a table in place on a terminal and prints one after the other elsewhere; with --json
+    .details =
+        R"(Redraws a table in place on a terminal and prints one after the other elsewhere; with --json
 every reading is a line with all channels. What the machine or its privileges do not let one
 read is left out. Ctrl-C ends it.
 

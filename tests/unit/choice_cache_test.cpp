@@ -17,26 +17,26 @@ DeviceFacts a_gpu() {
   return facts;
 }
 
-const ChoiceKey triad = {"memory geometry", "sha of the source", "triad f32 1024"};
+const ChoiceKey memory_triad = {"memory geometry", "sha of the source", "triad f32 1024"};
 
 TEST(ChoiceCache, KeepsTheLatest) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path() / "made when needed");
-  EXPECT_EQ(cache.find(a_gpu(), triad), std::nullopt);
-  cache.keep(a_gpu(), triad, "block=256");
-  cache.keep(a_gpu(), triad, "block=512 unroll=4");
-  EXPECT_EQ(cache.find(a_gpu(), triad), "block=512 unroll=4");
-  EXPECT_EQ(ChoiceCache(folder.path() / "made when needed").find(a_gpu(), triad),
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
+  cache.keep(a_gpu(), memory_triad, "block=256");
+  cache.keep(a_gpu(), memory_triad, "block=512 unroll=4");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=512 unroll=4");
+  EXPECT_EQ(ChoiceCache(folder.path() / "made when needed").find(a_gpu(), memory_triad),
             "block=512 unroll=4");
 }
 
 TEST(ChoiceCache, WhateverMayMakeAnotherBestIsPartOfTheKey) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
-  cache.keep(a_gpu(), triad, "best");
+  cache.keep(a_gpu(), memory_triad, "best");
   const auto differs = [&](auto change) {
     DeviceFacts facts = a_gpu();
-    ChoiceKey key = triad;
+    ChoiceKey key = memory_triad;
     change(facts, key);
     return cache.find(facts, key) == std::nullopt;
   };
@@ -54,23 +54,23 @@ TEST(ChoiceCache, ADamagedFileCountsAsEmpty) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
   folder.write("choices", std::string("\0\xff garbage\n\n \n", 13));
-  EXPECT_EQ(cache.find(a_gpu(), triad), std::nullopt);
-  cache.keep(a_gpu(), triad, "best");
-  EXPECT_EQ(cache.find(a_gpu(), triad), "best");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
+  cache.keep(a_gpu(), memory_triad, "best");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), "best");
 }
 
 TEST(ChoiceCache, KeepsNothingWhereItCannotOrMustNot) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
-  cache.keep(a_gpu(), triad, "two\nlines");
-  EXPECT_EQ(cache.find(a_gpu(), triad), std::nullopt);
+  cache.keep(a_gpu(), memory_triad, "two\nlines");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
   const ChoiceCache nowhere("");
-  nowhere.keep(a_gpu(), triad, "best");
-  EXPECT_EQ(nowhere.find(a_gpu(), triad), std::nullopt);
+  nowhere.keep(a_gpu(), memory_triad, "best");
+  EXPECT_EQ(nowhere.find(a_gpu(), memory_triad), std::nullopt);
   DeviceFacts emulated = a_gpu();
   emulated.emulated = true;
-  ChoiceCache::of_user(emulated).keep(emulated, triad, "best");
-  EXPECT_EQ(ChoiceCache::of_user(emulated).find(emulated, triad), std::nullopt);
+  ChoiceCache::of_user(emulated).keep(emulated, memory_triad, "best");
+  EXPECT_EQ(ChoiceCache::of_user(emulated).find(emulated, memory_triad), std::nullopt);
 }
 
 }  // namespace

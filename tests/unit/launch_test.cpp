@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Variables = std::map<std::string, std::string>;
+using LauncherVariables = std::map<std::string, std::string>;
 
-Result<std::optional<RankPlace>> place_in(const Variables& variables) {
+Result<std::optional<RankPlace>> place_in(const LauncherVariables& variables) {
   return find_rank_place([&](const char* name) -> const char* {
     const auto at = variables.find(name);
     return at == variables.end() ? nullptr : at->second.c_str();
@@ -45,9 +45,9 @@ TEST(RankPlace, Mpirun) {
 }
 
 TEST(RankPlace, Srun) {
-  Variables step = {{"SLURM_PROCID", "5"},    {"SLURM_STEP_NUM_TASKS", "16"},
-                    {"SLURM_LOCALID", "5"},   {"SLURM_STEP_NODELIST", "gpu-node[03-04]"},
-                    {"SLURM_JOB_ID", "4242"}, {"SLURM_STEP_ID", "0"}};
+  LauncherVariables step = {{"SLURM_PROCID", "5"},    {"SLURM_STEP_NUM_TASKS", "16"},
+                            {"SLURM_LOCALID", "5"},   {"SLURM_STEP_NODELIST", "gpu-node[03-04]"},
+                            {"SLURM_JOB_ID", "4242"}, {"SLURM_STEP_ID", "0"}};
   const auto place = *place_in(step);
   ASSERT_TRUE(place.has_value());
   EXPECT_THAT(place->address, StartsWith("gpu-node03:"));
@@ -95,8 +95,9 @@ TEST(RankPlace, DstackStartsTheRanksOfANode) {
 }
 
 TEST(RankPlace, AssaysOwnVariablesWinAndNeedTheToken) {
-  Variables variables = {{"ASSAY_RANK", "1"},  {"ASSAY_RANKS", "2"}, {"ASSAY_ADDRESS", "a:5"},
-                         {"ASSAY_TOKEN", "t"}, {"RANK", "0"},        {"WORLD_SIZE", "9"}};
+  LauncherVariables variables = {
+      {"ASSAY_RANK", "1"},  {"ASSAY_RANKS", "2"}, {"ASSAY_ADDRESS", "a:5"},
+      {"ASSAY_TOKEN", "t"}, {"RANK", "0"},        {"WORLD_SIZE", "9"}};
   EXPECT_EQ((*place_in(variables))->size, 2);
   EXPECT_EQ((*place_in(variables))->token, "t");
   variables.erase("ASSAY_TOKEN");

@@ -12,12 +12,12 @@ namespace {
 
 constexpr int most_algorithms = 32;
 // A search happens while somebody waits for a first step, and among near equals little is lost.
-constexpr ContestLimits contest{
+constexpr ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
 
 /// Everything about a problem, for a key.
 std::string text_of(const GemmProblem& p) {
-  static_assert(sizeof(GemmProblem) == 176, "a new field belongs into the key below");
+  static_assert(sizeof(GemmProblem) == 168, "a new field belongs into the key below");
   return fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
       "{}",
@@ -140,7 +140,7 @@ Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem
       return plan->enqueue(stream, operands.pointers, workspace());
     });
   }
-  return TRY(find_fastest(device_, stream_, contenders, contest)).fastest;
+  return TRY(find_fastest(device_, stream_, contenders, quick_contest)).fastest;
 }
 
 }  // namespace assay

@@ -41,7 +41,8 @@ class RdmaCase final : public Case {
       if (round == 0) continue;
       // `from` knows best; every rank computes the same from what it says.
       constexpr double most_growth = 32, enough = 0.7;
-      const double growth = std::clamp(least_sample_seconds / std::max(seconds, 1e-9), 1.0, most_growth);
+      const double growth =
+          std::clamp(least_sample_seconds / std::max(seconds, 1e-9), 1.0, most_growth);
       if (seconds >= enough * least_sample_seconds) break;
       constexpr double most_messages = 1e9;  // a message's number has 32 bits
       messages_ = static_cast<std::uint64_t>(

@@ -28,7 +28,8 @@ struct RunOptions {
   double telemetry_interval = 0;          ///< seconds between ticks beside the samples; 0: none
   std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
   std::optional<Barrier> barrier;  ///< where other processes are met before every cell's samples
-  /// How long a device that is not a CPU may keep one step of a cell (preparing, a sample, verifying).
+  /// How long a device that is not a CPU may keep one step of a cell (preparing, a sample,
+  /// verifying).
   double device_patience_seconds = 600;
 };
 
@@ -42,9 +43,9 @@ class RunObserver {
   virtual Status finished(std::size_t index, Record record) = 0;
   /// Polled between samples and cells, many times a second.
   virtual bool stop_requested() = 0;
-  /// The device has kept a step for longer than allowed: the thread that runs is stuck in its driver
-  /// and nothing can bring it back. `record` is that cell's, an error. The one call from another
-  /// thread; it should end the process.
+  /// The device has kept a step for longer than allowed: the thread that runs is stuck in its
+  /// driver and nothing can bring it back. `record` is that cell's, an error. The one call from
+  /// another thread; it should end the process.
   virtual void hung(std::size_t index, Record record) = 0;
 };
 
