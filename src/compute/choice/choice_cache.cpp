@@ -45,8 +45,9 @@ void ChoiceCache::keep(const DeviceFacts& facts, const ChoiceKey& key,
   if (folder_.empty() || choice.find('\n') != std::string_view::npos) return;
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
-  const std::string line = fmt::format("{} {}\n", word_of(facts, key), choice);
-  // One write() in append mode: concurrent runs cannot mix their lines.
+  const std::string line = fmt::format("\n{} {}\n", word_of(facts, key), choice);
+  // One write() in append mode: concurrent runs cannot mix their lines. The newline in front ends a
+  // line that a full disk cut short.
   const int file =
       ::open((folder_ / file_name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return;
