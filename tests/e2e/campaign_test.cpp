@@ -89,7 +89,7 @@ TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("failed for good: bad, absent"));
   EXPECT_THAT(outcome.err,
-              HasSubstr("bad: attempt 2 failed: it ended with status 9: no such node"));
+              HasSubstr("bad: attempt 2 failed: it exited with status 9: no such node"));
   EXPECT_THAT(outcome.err, HasSubstr("cannot start no-such-launcher"));
   EXPECT_EQ(study.complete().size(), 12u);
   bool told = false;
@@ -104,7 +104,7 @@ TEST(CampaignCommand, WhereNothingRanThereIsNothingToCompare) {
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_EQ(outcome.status, 4);
   EXPECT_THAT(outcome.out, Not(HasSubstr("EQUAL")));
-  EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it ended with status 1"));
+  EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it exited with status 1"));
 }
 
 TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {

@@ -82,7 +82,7 @@ TEST_F(OverTime, WhatABaselineCannotBe) {
   folder_.write("cut", "{\"assay_baseline\":1,\"units\":[");
   const Outcome cut = assay_run({"compare", path("cut"), path("good")});
   EXPECT_EQ(cut.status, 2);
-  EXPECT_THAT(cut.err, HasSubstr("cut is no baseline that can be used: "));
+  EXPECT_THAT(cut.err, HasSubstr("cut is not a usable baseline: "));
 }
 
 TEST_F(OverTime, AHistoryShowsWhatChangedAndSaysSoByItsStatus) {
@@ -149,7 +149,7 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
   for (const auto& words : {std::vector<std::string>{}, {"add", path("good")}}) {
     const Outcome outcome = history(words);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or no history"),
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or not a history"),
                                    testing::EndsWith("add the stores again\n")));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
   }

@@ -198,7 +198,7 @@ TEST(CampaignPlan, Studies) {
   EXPECT_THAT(problem(parts + "study: {each: [p0, all]}\n"), HasSubstr("all is of kind host"));
   EXPECT_THAT(problem(parts + "study: {each: [p0]}\n"), HasSubstr("at least two partitions"));
   EXPECT_THAT(problem(parts + "study: {each: [p0], together: [p0, p1]}\n"),
-              HasSubstr("p1 must be in \"each\" once too"));
+              HasSubstr("p1 must also be in \"each\", once"));
 }
 
 TEST(CampaignPlan, WhatDiffersIsNamed) {
