@@ -32,7 +32,7 @@ TEST(ImportAssay, SaysWhichLineIsNoRecord) {
   cut.insert(cut.size() / 2, "\n");
   const Imported read = imported(line_of(passed_record("1GiB")) + cut + "in between\n");
   EXPECT_EQ(read.records.size(), 1u);
-  EXPECT_THAT(read.warnings, ElementsAre("line 2: it is no JSON"));
+  EXPECT_THAT(read.warnings, ElementsAre("line 2: it is not JSON"));
 }
 
 TEST(ImportAssay, AFingerprintAloneIsNoResult) {
