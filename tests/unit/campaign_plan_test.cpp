@@ -62,7 +62,7 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_EQ(problem("name: n\n" + std::string(two)),
             "p.yaml:1: a plan needs either \"suite\" or \"suites\"");
   EXPECT_THAT(problem("name: n\nsuite: lunch\n" + std::string(two)),
-              HasSubstr("p.yaml:2: there is no suite or benchmark \"lunch\""));
+              HasSubstr("p.yaml:2: no suite or benchmark \"lunch\""));
   EXPECT_THAT(problem(plan + "margin: 0\n"), HasSubstr("p.yaml:6: \"margin\" must be a share"));
   EXPECT_THAT(problem(plan + "pairs: {least: 20, most: 10}\n"), HasSubstr("p.yaml:6: \"most\""));
   EXPECT_THAT(problem(plan + "pairs: 10\n"), HasSubstr("p.yaml:6: \"pairs\" must be a map"));

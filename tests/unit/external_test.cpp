@@ -44,9 +44,9 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
   EXPECT_EQ(problem("{command: [x], name: a}"),
             "s.yaml:4: a command needs either \"format\" (of `assay import`) or \"metrics\"");
   EXPECT_EQ(problem("{command: [x], name: 'a b', format: f}"),
-            "s.yaml:4: \"a b\" is no name; allowed: letters, digits, _ - .");
+            "s.yaml:4: \"a b\" is not a valid name; allowed: letters, digits, _ - .");
   EXPECT_EQ(problem("{command: [x], name: memory, format: f}"),
-            "s.yaml:4: the command's name \"memory\" is a benchmark's; give it another");
+            "s.yaml:4: the command's name \"memory\" is that of a benchmark; choose another");
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, regex: '(', unit: s, better: "
                       "lower}]}"),
               HasSubstr("s.yaml:4: bad regular expression \"(\""));
@@ -55,7 +55,7 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
               HasSubstr("it has no group"));
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, json: x, unit: s, better: "
                       "lower}]}"),
-              HasSubstr("\"x\" is no JSON pointer"));
+              HasSubstr("\"x\" is not a JSON pointer"));
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, json: /x, unit: q, better: "
                       "lower}]}"),
               HasSubstr("unknown unit \"q\""));
@@ -63,7 +63,7 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
                       "up}]}"),
               HasSubstr("must be higher, lower or neither"));
   EXPECT_THAT(problem("{command: [x], name: a, format: f}\n  - {command: [y], name: a, format: f}"),
-              HasSubstr("s.yaml:5: the command of line 4 is named \"a\" too"));
+              HasSubstr("s.yaml:5: the command in line 4 is also named \"a\""));
 }
 
 TEST(ExternalCommand, ASuiteSurvivesItsOneLineForm) {
