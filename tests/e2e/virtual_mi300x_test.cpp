@@ -184,7 +184,7 @@ TEST_F(VirtualMi300x, ACampaignOfModesIsOfAModel) {
       study.run({"--pairs", "2"},
                 {{"ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path()}, {"MI300X_CACHE", cache()}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("Of a model, not measured: "));
+  EXPECT_THAT(outcome.out, HasSubstr("From a model, not measured: "));
 }
 
 }  // namespace

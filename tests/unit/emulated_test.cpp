@@ -106,7 +106,7 @@ TEST_F(EmulatedTest, AVerdictBetweenTwoModelsSaysSo) {
   ASSERT_TRUE(operands.ok()) << operands.error().message;
   const Comparison comparison = compare(operands->a, operands->b, nullptr, {});
   EXPECT_TRUE(comparison.emulated);
-  EXPECT_THAT(cli::sentence(comparison), StartsWith("Of a model, not measured: "));
+  EXPECT_THAT(cli::sentence(comparison), StartsWith("From a model, not measured: "));
   const auto real = load_operands(store("c", false), store("d", false));
   EXPECT_THAT(cli::sentence(compare(real->a, real->b, nullptr, {})), Not(HasSubstr("model")));
 }

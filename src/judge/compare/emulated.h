@@ -10,7 +10,7 @@
 namespace assay {
 
 /// How a sentence about emulated devices begins.
-constexpr std::string_view of_a_model = "Of a model, not measured: ";
+constexpr std::string_view of_a_model = "From a model, not measured: ";
 
 /// The error for comparing the result sets of these names.
 Error mixture(const std::string& emulated, const std::string& real);
