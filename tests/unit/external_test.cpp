@@ -124,14 +124,14 @@ TEST(FindMetric, WhatIsNotThereOrNoNumberIsAnError) {
     return metric.ok() ? std::string("fine") : metric.error().message;
   };
   EXPECT_THAT(problem(by_regex("x(.)"), "a\n"), HasSubstr("no line of its output matches"));
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: fast"), "metric m: \"fast\" is no number");
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: nan"), "metric m: \"nan\" is no number");
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: 1e999"), "metric m: \"1e999\" is no number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: fast"), "metric m: \"fast\" is not a number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: nan"), "metric m: \"nan\" is not a number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: 1e999"), "metric m: \"1e999\" is not a number");
   EXPECT_EQ(problem(by_json("/b"), "none"), "metric m: its output holds no JSON");
   EXPECT_EQ(problem(by_json("/b"), "{}"), "metric m: its output has nothing at /b");
   EXPECT_EQ(problem(by_json("/b/99999999999999999999"), "{\"b\":[1]}"),
             "metric m: its output has nothing at /b/99999999999999999999");
-  EXPECT_EQ(problem(by_json("/b"), "{\"b\":[1]}"), "metric m: what is at /b is no number");
+  EXPECT_EQ(problem(by_json("/b"), "{\"b\":[1]}"), "metric m: the value at /b is not a number");
   EXPECT_THAT(problem(by_json("/b"), std::string(5000, '[')), HasSubstr("holds no JSON"));
   // Catastrophic backtracking over a line of any length ends.
   EXPECT_THAT(problem(by_regex("(a|b)*z(.)"), std::string(5'000'000, 'a')),
