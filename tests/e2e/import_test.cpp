@@ -56,7 +56,7 @@ TEST_F(Import, AFileWithAnErrorGivesNothingOfIt) {
   const std::string bad = write("bad.json", good + "{\"completed\": 1,\n oops}\n");
   const Outcome alone = assay_run({"import", bad, "--out", store()});
   EXPECT_EQ(alone.status, 2);
-  EXPECT_EQ(alone.err, "assay: " + bad + ":3: it is no JSON\n");
+  EXPECT_EQ(alone.err, "assay: " + bad + ":3: it is not JSON\n");
   EXPECT_FALSE(std::filesystem::exists(store()));
   const Outcome both = assay_run({"import", bad, write("a.log", nccl_sample), "--out", store()});
   EXPECT_EQ(both.status, 2);

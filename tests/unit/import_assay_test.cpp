@@ -38,7 +38,7 @@ TEST(ImportAssay, SaysWhichLineIsNoRecord) {
 TEST(ImportAssay, AFingerprintAloneIsNoResult) {
   EXPECT_FALSE(import_text({fingerprint_line, "file.txt"}, "").ok());
   const auto named = import_text({fingerprint_line, "file.txt"}, "assay");
-  EXPECT_THAT(named.error().message, HasSubstr("file.txt: no record of assay in it"));
+  EXPECT_THAT(named.error().message, HasSubstr("file.txt: it contains no record of assay"));
 }
 
 }  // namespace
