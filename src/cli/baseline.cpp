@@ -102,12 +102,13 @@ const Command command = {
     .positionals = "STORE...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details = R"(STORE is what `assay compare` takes, except another baseline. A run counts in a cell if it
+    .details =
+        R"(STORE is what `assay compare` accepts, except another baseline. A run counts in a cell if it
 passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of its
-samples, and is no outlier against the other runs: medians and MADs, Holm's correction over
-all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is listed
-with its reason. `assay compare FILE STORE` then tells how STORE stands against it: slower,
-faster or not known; never EQUAL, since the two were not measured in turns.
+samples, and is not an outlier among the runs: medians and MADs, Holm's correction over all runs
+and cells at 5%. A cell needs at least 6 remaining runs. Runs and cells left out are listed with
+the reason. `assay compare FILE STORE` then compares STORE with the baseline: slower, faster or
+undecided; never EQUAL, since the two were not measured in turns.
 
   assay baseline results/accepted --dry-run
   assay baseline results/monday results/tuesday -o node7.baseline

@@ -216,18 +216,19 @@ const Command command = {
     .positionals = "PLAN.yaml",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details = R"(The plan names what to measure and the environments to measure it in: hosts, containers,
-machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
+    .details =
+        R"(The plan names what to measure and the environments to measure it in: hosts, containers,
+machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
 every key and an example of every kind.
 
-Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs
-whose order is drawn from the seed and mirrored, so that a drift of the machine cancels; the
-baseline is measured twice, against itself. The campaign ends when every cell is precise
-enough for its margin, never by what the result is.
+Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs,
+in an order drawn from the seed and then reversed, so that a drift of the machine cancels; the
+baseline is measured twice and compared with itself. The campaign ends when every cell is precise
+enough for its margin, whatever the result.
 
-A unit that fails is tried once more; an environment that fails three times in a row is left
-out, the others go on. The same command continues where an earlier one was interrupted or
-killed. Ctrl-C ends the running unit and stops, a second one stops at once.
+A failed unit is retried once; an environment that fails three times in a row is left out, and
+the others continue. The same command continues where an earlier one was interrupted or killed.
+Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
   assay campaign container.yaml
   assay campaign container.yaml --dry-run

@@ -84,10 +84,11 @@ const Command command = {
     .positionals = "A B",
     .least_positionals = 2,
     .most_positionals = 2,
-    .details = R"(A and B are each one of: the word here, this machine as it is now; a store that `assay run`
-wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a capture from
-`assay doctor --capture`. The first column says how likely the difference explains a gap in
-performance; identity marks what only says which machine it was.
+    .details =
+        R"(A and B are each one of: the word here, which means this machine in its present state; a store
+that `assay run` wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a
+capture from `assay doctor --capture`. The first column says how likely it is that the difference
+explains a gap in performance; identity marks facts that only identify the machine.
 
   assay diff node7.json here
   assay diff results/bare-metal results/container

@@ -140,10 +140,11 @@ const Command command = {
     .positionals = "DIR",
     .least_positionals = 1,
     .most_positionals = 1,
-    .details = R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
-another program. A node is odd where it lies beyond the margin from the fleet's median and that
-is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's correction over
-all nodes and cells. Exit status: 0 all alike, 1 some node is odd.
+    .details =
+        R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
+another program. A node is odd if it is farther than the margin from the fleet's median and
+that is significant: medians and MADs, so that odd nodes do not mask each other, and Holm's
+correction over all nodes and cells. Exit status: 0 no node is odd, 1 some node is odd.
 
   assay fleet results/rack12
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'

@@ -143,13 +143,13 @@ const Command command = {
     .positionals = "add STORE... | [BENCHMARK] [AXIS=VALUE[,VALUE...]]...",
     .least_positionals = 0,
     .most_positionals = 4096,
-    .details = R"(`add` puts what a STORE holds (anything `assay compare` takes, except a baseline) into the
-history; what is there already stays as it is. Runs are of one series if machine, device, cell
-and metric are the same. Without `add` every series is shown with its change points: E-divisive
-with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change is
-"sure" if Holm's correction over all series shown leaves it standing; docs/method.md has
-measured error rates. Exit status: 1 if the latest change of some series is for the worse and
-sure, else 0.
+    .details =
+        R"(`add` puts the runs of a STORE (anything that `assay compare` accepts, except a baseline) into the
+history; runs that it already has are not changed. Runs belong to one series if machine, device,
+cell and metric are the same. Without `add`, every series is shown with its change points:
+E-divisive with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change
+is "sure" if it survives Holm's correction over all series shown; docs/method.md has measured
+error rates. Exit status: 1 if the latest change of some series is for the worse and sure, else 0.
 
   assay history add results/*
   assay history memory op=triad --since 2026-01-01

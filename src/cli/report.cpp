@@ -168,9 +168,10 @@ const Command command = {
     .positionals = "A [B] | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,
-    .details = R"(A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a
-file another program wrote or a folder of such files. A alone is described, A and B are
-compared, and of a CAMPAIGN the baseline with each of its other environments.
+    .details =
+        R"(A and B are what `assay compare` accepts: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a file that
+another program wrote or a folder of such files. A alone is described; A and B are compared; for a
+CAMPAIGN, the baseline is compared with each other environment.
 
 HTML is one file that opens offline, with charts, the data behind each, and what differs
 between the environments; docs/report.md says how to read it. Markdown has the same tables,

@@ -206,20 +206,21 @@ const Command command = {
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 128,
-    .details = R"(Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment (in
-capitals), every one in a process of its own; --combine tries all combinations. For
-collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if none is
-named. What was best by the geometric mean over all cells may have been luck: a campaign
-(`assay campaign`) then measures it against no setting on fresh runs in turns, and its verdict
-is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.
+    .details =
+        R"(Measures BENCHMARK unchanged, then with each value of each environment VARIABLE (in capitals),
+each in its own process; --combine tries all combinations. For collective on GPUs, if no variable
+is named, the algorithms, protocols and channels of NCCL or RCCL are tried. The best setting by
+the geometric mean over all cells may have been luck. Therefore a campaign (`assay campaign`)
+then compares it with no setting on fresh runs in turns, and its verdict is the result. The
+folder tuning/ keeps the plan (proof.yaml) and all records (proof/).
 
-serve, instead of a benchmark, tunes a server of language models: its command, with {port} where
-the port belongs, then its parameters without dashes (a flag is its name alone) and variables,
-then, after --, one point of load as for `assay load`. Every trial starts the server anew with
-what it tries, warms it up and loads it. What counts is output throughput, or goodput if the load
-has --goodput; with --limit only among trials that keep it. So the load must be one that fills
-the server. The best is then held against as it is on fresh servers in turns. The folder keeps
-every run's record and what the servers wrote.
+serve, instead of a benchmark, tunes an LLM server. Its arguments are the server's command, with
+{port} in place of the port; its parameters without dashes (a flag is just its name) and
+environment variables; then, after --, one point of load as for `assay load`. Every trial restarts
+the server with its setting, warms it up and loads it. The score is output throughput, or goodput
+if the load has --goodput; with --limit, only trials that keep the limit count. So the load must
+saturate the server. Then the best setting is compared with the unchanged server on fresh servers
+in turns. The folder keeps every run's record and the servers' output.
 
   assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
   assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8

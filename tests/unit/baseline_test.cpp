@@ -69,7 +69,7 @@ TEST_F(BaselineTest, SoundRunsAreAcceptedAndTheRestIsListedWithReasons) {
   EXPECT_THAT(baseline->left_out, left_out("run021", "not verified"));
   EXPECT_THAT(baseline->left_out, left_out("run022", "130% of the roofline"));
   EXPECT_THAT(baseline->left_out, left_out("run023", "throttled in 4 of 30 samples"));
-  EXPECT_THAT(baseline->left_out, left_out("run024", "an outlier against the other runs"));
+  EXPECT_THAT(baseline->left_out, left_out("run024", "an outlier among the runs"));
 }
 
 TEST_F(BaselineTest, ThrottledRunsCanBeAllowed) {

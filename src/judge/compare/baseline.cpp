@@ -85,8 +85,7 @@ class Selection {
     for (Series& series : baseline_.results.series) {
       drop(series, [&](const Point&) {
         const std::size_t i = at++;
-        return odd[i] ? fmt::format("an outlier against the other runs: p = {:.2g}", p[i])
-                      : std::string();
+        return odd[i] ? fmt::format("an outlier among the runs: p = {:.2g}", p[i]) : std::string();
       });
     }
   }
