@@ -22,12 +22,10 @@ struct TcpStream {
   };
   struct Incoming {
     std::byte* out = nullptr;
-    std::size_t bytes = 0;  ///< at most tcp_piece_bytes if `own` is set
-    const std::byte* own =
-        nullptr;  ///< reduced with the received bytes; null: they are only stored
-    std::size_t after =
-        0;              ///< waits until this many bytes were sent, since `out` is in use until then
-    bool last = false;  ///< the last reduction of this piece, where `avg` divides
+    std::size_t bytes = 0;           ///< at most tcp_piece_bytes if `own` is set
+    const std::byte* own = nullptr;  ///< reduced with the received bytes; null: only stored
+    std::size_t after = 0;           ///< bytes to send first: until then `out` is in use
+    bool last = false;               ///< the last reduction of this piece, where `avg` divides
   };
 
   int to = -1, from = -1;  ///< -1: the stream ends or begins here

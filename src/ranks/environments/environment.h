@@ -48,12 +48,10 @@ struct LaunchContext {
 /// How to start one process.
 struct Launch {
   std::vector<std::string> words;
-  std::vector<std::pair<std::string, std::string>>
-      variables;          ///< in addition to this process's own
-  ResourceLimits limits;  ///< limits that assay must apply
+  std::vector<std::pair<std::string, std::string>> variables;  ///< added to this process's own
+  ResourceLimits limits;                                       ///< limits that assay must apply
   std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
-  std::vector<std::string>
-      cleanup;  ///< command that removes what remains after the process is killed
+  std::vector<std::string> cleanup;  ///< command that removes what a killed process leaves
 };
 
 class Environment {

@@ -41,9 +41,8 @@ class Reader {
 
   int file_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // the unread part of the buffer
-  std::size_t ahead_ =
-      buffer_bytes;  // how far to read ahead: after a large payload another one follows
+  std::size_t begin_ = 0, end_ = 0;   // the unread part of the buffer
+  std::size_t ahead_ = buffer_bytes;  // how far to read ahead: large payloads come in series
 };
 
 class Queue {

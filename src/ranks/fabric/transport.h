@@ -42,8 +42,7 @@ struct FabricRequest {
 
 struct FabricCompletion {
   int queue = 0;
-  bool received =
-      false;  ///< a posted receive was filled; false: one of this end's requests is done
+  bool received = false;  ///< true: a receive was filled; false: a request is done
   std::uint64_t id = 0;
 };
 
@@ -56,10 +55,9 @@ struct FabricWindow {
 
 struct FabricShape {
   int queues = 1;
-  int send_depth = 1;     ///< most outstanding requests per queue
-  int receive_depth = 1;  ///< most posted receives per queue
-  std::uint32_t inline_bytes =
-      0;  ///< messages up to this size travel inside the request where possible
+  int send_depth = 1;              ///< most outstanding requests per queue
+  int receive_depth = 1;           ///< most posted receives per queue
+  std::uint32_t inline_bytes = 0;  ///< up to this size, messages travel inside the request
   /// The bytes of a message must land in order, because the receiver watches for the last one.
   bool in_order = false;
 };

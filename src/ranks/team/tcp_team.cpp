@@ -19,8 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
-constexpr std::chrono::seconds waiting_window{
-    2};  // a rank that polled still_whole() this recently is waiting
+constexpr std::chrono::seconds waiting_window{2};  // a rank that polled this recently is waiting
 
 // Kinds of frames.
 constexpr char contribution = 'e', answer = 'r', alive = 'a', trouble_found = 't', leaving = 'b';

@@ -11,8 +11,7 @@ constexpr Advice advice = {
     .wanted = "unlimited",
     .why =
         "memory registered with a NIC or pinned for DMA counts against this limit, and "
-        "registration "
-        "fails once it is used up",
+        "registration fails once it is used up",
     .source = "NCCL docs, Troubleshooting: Networking issues, locked memory; RCCL usage tips",
     .mend =
         "ulimit -l unlimited; for good: \"* soft memlock unlimited\" and \"* hard memlock "

@@ -10,8 +10,7 @@ constexpr Advice advice = {
     .wanted = "9000, and the same on the switch",
     .why =
         "RoCE takes the largest of 1024, 2048 and 4096 bytes that fits, and 4096 needs an MTU of "
-        "about 4200: "
-        "smaller packets cost bandwidth",
+        "about 4200: smaller packets cost bandwidth",
     .source =
         "NVIDIA networking docs, RoCE: MTU considerations; Broadcom and AMD AI NIC setup guides",
     .mend = {}};
