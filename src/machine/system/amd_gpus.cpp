@@ -48,8 +48,7 @@ std::optional<double> highest_clock(const Machine& machine, const fs::path& path
   return highest;
 }
 
-/// Adds up the counts of every block ("ue: 0
-/// ce: 3"); leaves `state` as it is if none is readable.
+/// Adds up the counts of every block ("ue: 0\nce: 3"); leaves `state` as it is if none is readable.
 void read_errors(const Machine& machine, const fs::path& device, GpuState& state) {
   for (const std::string& file : machine.list(device / "ras")) {
     if (!file.ends_with("_err_count")) continue;

@@ -65,8 +65,7 @@ constexpr MetricsChannel metrics_channels[] = {
 };
 // clang-format on
 
-/// Files with one number, or with lines like "ue: 0
-/// ce: 3".
+/// Files with one number, or with lines like "ue: 0\nce: 3".
 struct FileChannel {
   const char* quantity;
   const char* unit;
