@@ -49,7 +49,7 @@ Json json_of(const Baseline& baseline) {
 std::string text_of(const Baseline& baseline, std::size_t width, const Style& style) {
   std::string text = fmt::format("{} {} runs, {} series{}\n", style.bold("accepted:"),
                                  baseline.results.units.size(), baseline.results.series.size(),
-                                 baseline.results.emulated() ? ", of a model, not measured" : "");
+                                 baseline.results.emulated() ? ", from a model, not measured" : "");
   Table table({{"cell"},
                {"metric", Column::Align::left, 3},
                {"runs", Column::Align::right},
@@ -69,7 +69,8 @@ std::string text_of(const Baseline& baseline, std::size_t width, const Style& st
 
 Status write(const Baseline& baseline, const std::string& file) {
   const std::string text = baseline_text(baseline);
-  // A store may hold what no baseline may: a file that compare would refuse is not written.
+  // A store may hold results that a baseline must not, so do not write a file that compare would
+  // refuse.
   TRY(parse_baseline(text, file));
   return write_file(file, text);
 }
@@ -78,7 +79,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const bool dry = arguments.has("--dry-run");
   const std::string file = arguments.get("--output");
   if (file.empty() && !dry) {
-    return report(terminal, {ErrorKind::usage, "where to? -o FILE, or --dry-run to see first"});
+    return report(terminal,
+                  {ErrorKind::usage,
+                   "no output file: give -o FILE, or --dry-run to see what would be written"});
   }
   BaselineRule rule;
   rule.allow_throttled = arguments.has("--allow-throttled");

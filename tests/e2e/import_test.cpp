@@ -41,7 +41,7 @@ TEST_F(Import, AStoreThatShowCanRead) {
   EXPECT_EQ(stored.status, 0) << stored.err;
   EXPECT_THAT(stored.err, HasSubstr("4 results stored in " + store() + "\n"));
   const Outcome again = assay_run({"import", file, "--out", store()});
-  EXPECT_THAT(again.err, HasSubstr("0 results stored in " + store() + "; 4 were there already\n"));
+  EXPECT_THAT(again.err, HasSubstr("0 results stored in " + store() + "; 4 were already there\n"));
   const Outcome shown = assay_run({"show", store()});
   EXPECT_EQ(shown.status, 0) << shown.err;
   EXPECT_THAT(shown.out,

@@ -205,7 +205,7 @@ TEST(Ranks, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(complaint(all_reduce("4KiB", {"--ranks", "2", "--hosts", "a,b"})),
               HasSubstr("leave out --ranks"));
   EXPECT_THAT(complaint({"run", "memory", "--ranks", "2", "--device", "fake"}),
-              HasSubstr("no benchmark that several ranks measure together"));
+              HasSubstr("no benchmark for several ranks"));
 }
 
 TEST(Ranks, OneAloneIsToldToBringOthers) {

@@ -228,7 +228,7 @@ TEST(ServingAnalysis, SaturationBySlopes) {
   EXPECT_THAT(saturation_at(9.6, 3000).sentence, HasSubstr("requests in flight"));
   // In 10 s nothing is seen to grow, but half of the rate is not achieved.
   EXPECT_TRUE(saturation_at(5, 100).saturated);
-  EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("less than 30 s"));
+  EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("shorter than the 30 s"));
 }
 
 TEST(ServingAnalysis, TheRampDoesNotCountAsGrowth) {
