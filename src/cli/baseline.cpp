@@ -49,7 +49,7 @@ Json json_of(const Baseline& baseline) {
 std::string text_of(const Baseline& baseline, std::size_t width, const Style& style) {
   std::string text = fmt::format("{} {} runs, {} series{}\n", style.bold("accepted:"),
                                  baseline.results.units.size(), baseline.results.series.size(),
-                                 baseline.results.emulated() ? ", of a model, not measured" : "");
+                                 baseline.results.emulated() ? ", from a model, not measured" : "");
   Table table({{"cell"},
                {"metric", Column::Align::left, 3},
                {"runs", Column::Align::right},
@@ -69,7 +69,8 @@ std::string text_of(const Baseline& baseline, std::size_t width, const Style& st
 
 Status write(const Baseline& baseline, const std::string& file) {
   const std::string text = baseline_text(baseline);
-  // A store may hold what no baseline may: a file that compare would refuse is not written.
+  // A store may hold results that a baseline must not, so do not write a file that compare would
+  // refuse.
   TRY(parse_baseline(text, file));
   return write_file(file, text);
 }
@@ -78,7 +79,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const bool dry = arguments.has("--dry-run");
   const std::string file = arguments.get("--output");
   if (file.empty() && !dry) {
-    return report(terminal, {ErrorKind::usage, "where to? -o FILE, or --dry-run to see first"});
+    return report(terminal,
+                  {ErrorKind::usage,
+                   "no output file: give -o FILE, or --dry-run to see what would be written"});
   }
   BaselineRule rule;
   rule.allow_throttled = arguments.has("--allow-throttled");
@@ -103,12 +106,12 @@ const Command command = {
     .least_positionals = 1,
     .most_positionals = 4096,
     .details =
-        R"(STORE is what `assay compare` takes, except another baseline. A run counts in a cell if it
+        R"(STORE is what `assay compare` accepts, except another baseline. A run counts in a cell if it
 passed, was verified, has no fault (docs/method.md), was throttled in at most a tenth of its
-samples, and is no outlier against the other runs: medians and MADs, Holm's correction over
-all runs and cells at 5%. At least 6 runs must remain for a cell. What is left out is listed
-with its reason. `assay compare FILE STORE` then tells how STORE stands against it: slower,
-faster or not known; never EQUAL, since the two were not measured in turns.
+samples, and is not an outlier among the runs: medians and MADs, Holm's correction over all runs
+and cells at 5%. A cell needs at least 6 remaining runs. Runs and cells left out are listed with
+the reason. `assay compare FILE STORE` then compares STORE with the baseline: slower, faster or
+undecided; never EQUAL, since the two were not measured in turns.
 
   assay baseline results/accepted --dry-run
   assay baseline results/monday results/tuesday -o node7.baseline

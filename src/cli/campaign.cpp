@@ -60,7 +60,7 @@ std::string barrier_of(const Arm& arm) {
   return arm.size() > 1 ? fmt::format("{}:DIR", arm.size()) : std::string();
 }
 
-/// Every unit that will run at least, in order, with the words that start it.
+/// Prints every unit of the minimal schedule, in order, with the command that starts it.
 Status print_schedule(const Request& request, Terminal& terminal) {
   const CampaignDesign& design = request.design;
   std::error_code ignored;
@@ -95,7 +95,8 @@ Status print_schedule(const Request& request, Terminal& terminal) {
   return {};
 }
 
-/// How limits will be put upon the units, tried once, so that it is known before the first one.
+/// Reports how limits will be applied to the units; tried once, so that this is known before the
+/// first unit.
 void tell_limits(const Request& request, const fs::path& folder, Terminal& terminal) {
   for (std::size_t i = 0; i < request.plan.environments.size(); ++i) {
     const PlannedEnvironment& environment = request.plan.environments[i];
@@ -104,14 +105,14 @@ void tell_limits(const Request& request, const fs::path& folder, Terminal& termi
         environment.where->launch(unit_arguments(request.plan, environment, ""), context);
     if (!launch.ok() || !launch->limits.any()) continue;
     const auto applied = apply_limits(launch->limits, context.unit);
-    terminal.note(applied.ok()
-                      ? fmt::format("{}: limits are put on by {}\n", environment.name, applied->how)
-                      : fmt::format("{}: its limits cannot be put on: {}\n", environment.name,
-                                    applied.error().message));
+    terminal.note(
+        applied.ok() ? fmt::format("{}: limits are applied by {}\n", environment.name, applied->how)
+                     : fmt::format("{}: its limits cannot be applied: {}\n", environment.name,
+                                   applied.error().message));
   }
 }
 
-/// A study's conclusions, kept in the folder and shown.
+/// Shows a study's conclusions and writes them to the folder.
 void conclude(const Request& request, const CampaignOutcome& outcome, const fs::path& folder,
               Terminal& terminal) {
   const std::vector<StudyCell> cells = conclude_study(*request.plan.study, outcome.values);
@@ -126,7 +127,7 @@ void conclude(const Request& request, const CampaignOutcome& outcome, const fs::
                                                   terminal.out_style()));
 }
 
-/// What `assay compare` says about it.
+/// Shows the result of `assay compare` for the campaign.
 void compare_all(const Request& request, Terminal& terminal) {
   const auto pairs = pairs_of_campaign(request.folder);
   if (!pairs.ok()) return;
@@ -166,7 +167,7 @@ int measure(const Request& request, Terminal& terminal) {
   if (!history.ok()) return report(terminal, history.error());
   if (!history->lines.empty()) {
     terminal.note(
-        fmt::format("{} is continued after {} units\n", request.folder, history->lines.size()));
+        fmt::format("continuing {} after {} units\n", request.folder, history->lines.size()));
   }
   tell_limits(request, folder->path(), terminal);
   catch_interrupts();
@@ -196,8 +197,8 @@ int measure(const Request& request, Terminal& terminal) {
     compare_all(request, terminal);
   }
   if (!request.json) {
-    terminal.print(fmt::format("\nkept in {}; `assay compare {}` judges it again\n", request.folder,
-                               request.folder));
+    terminal.print(fmt::format("\nstored in {}; `assay compare {}` judges it again\n",
+                               request.folder, request.folder));
   }
   return status_of(request.design, *outcome);
 }
@@ -218,17 +219,17 @@ const Command command = {
     .most_positionals = 1,
     .details =
         R"(The plan names what to measure and the environments to measure it in: hosts, containers,
-machines behind ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
+machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
 every key and an example of every kind.
 
-Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs
-whose order is drawn from the seed and mirrored, so that a drift of the machine cancels; the
-baseline is measured twice, against itself. The campaign ends when every cell is precise
-enough for its margin, never by what the result is.
+Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs,
+in an order drawn from the seed and then reversed, so that a drift of the machine cancels; the
+baseline is measured twice and compared with itself. The campaign ends when every cell is precise
+enough for its margin, whatever the result.
 
-A unit that fails is tried once more; an environment that fails three times in a row is left
-out, the others go on. The same command continues where an earlier one was interrupted or
-killed. Ctrl-C ends the running unit and stops, a second one stops at once.
+A failed unit is retried once; an environment that fails three times in a row is left out, and
+the others continue. The same command continues where an earlier one was interrupted or killed.
+Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
   assay campaign container.yaml
   assay campaign container.yaml --dry-run

@@ -28,7 +28,7 @@ std::string_view reason_text(CampaignStop stop) {
     case CampaignStop::failed:
       break;
   }
-  return "nothing is left to compare";
+  return "no environments are left to compare";
 }
 
 std::string value_text(double value, const std::string& unit) {
@@ -77,7 +77,7 @@ void CampaignView::say(const std::string& text) {
 void CampaignView::starting(const std::vector<UnitRequest>& requests) {
   const UnitRequest& first = requests.front();
   const std::size_t arms = design_.schedule.arms.size();
-  // Of this call alone, so that the time left follows from the time it took.
+  // Counts this call only, so that the time left follows from the time it took.
   if (!started_) first_position_ = first.position;
   started_ = true;
   const std::size_t whole_block = (first.pair / pairs_per_block + 1) * pairs_per_block;
@@ -123,7 +123,7 @@ bool CampaignView::stop_requested() {
   const std::lock_guard guard(stop_mutex_);
   if (!announced_stop_) {
     announced_stop_ = true;
-    say("stopping; finished units are kept (again to stop at once)\n");
+    say("stopping; finished units are kept (interrupt again to stop at once)\n");
   }
   return true;
 }
@@ -131,9 +131,9 @@ bool CampaignView::stop_requested() {
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds) {
   std::string text = fmt::format("{} pairs after {}: {}\n", outcome.pairs, format_clock(seconds),
                                  reason_text(outcome.stop));
-  if (retries > 0) text += fmt::format("{} units were tried a second time\n", retries);
+  if (retries > 0) text += fmt::format("{} units were retried\n", retries);
   if (!outcome.given_up.empty()) {
-    text += fmt::format("failed for good: {}\n", join(outcome.given_up));
+    text += fmt::format("permanently failed: {}\n", join(outcome.given_up));
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// What `assay campaign` shows while it runs and at its end.
+// The output of `assay campaign` during and after the run.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace assay::cli {
 
-/// Keeps every unit, then shows it: on a terminal a progress bar, elsewhere a line per unit on
+/// Stores every unit, then shows it: on a terminal a progress bar, elsewhere a line per unit on
 /// standard error, and with --json the unit's line on standard output.
 class CampaignView final : public CampaignObserver {
  public:
@@ -25,10 +25,10 @@ class CampaignView final : public CampaignObserver {
   Status finished(const UnitLine& line) override;
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
-  /// From any thread.
+  /// May be called from any thread.
   bool stop_requested() override;
 
-  /// Takes the progress bar off the screen.
+  /// Removes the progress bar from the screen.
   void clear();
   std::size_t retries() const { return retries_; }
   double elapsed_seconds() const;
@@ -46,11 +46,11 @@ class CampaignView final : public CampaignObserver {
   Progress progress_;
   std::size_t first_position_ = 0, retries_ = 0;
   bool started_ = false;
-  std::mutex stop_mutex_;  // guards what follows and what is said then
+  std::mutex stop_mutex_;  // guards the members below and the messages about them
   bool announced_stop_ = false;
 };
 
-/// "12 pairs, stopped because every cell is precise enough", and what went wrong, one line each.
+/// "12 pairs, stopped because every cell is precise enough", and a line for each problem.
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds);
 
 /// A table of a study's cells and a line about each.

@@ -14,9 +14,9 @@ struct CellFilter {
   std::vector<AxisSetting> settings;
 };
 
-/// Whether the cell is of the benchmark and has one of each setting's values. Values are as the
-/// benchmark spells them, so that size=1024KiB finds 1MiB; those of a benchmark that this assay
-/// does not have are compared by text. Error: usage, of a value that the axis cannot have.
+/// Whether the cell belongs to the benchmark and has one of each setting's values. Values are
+/// converted to the benchmark's spelling, so that size=1024KiB finds 1MiB; for benchmarks unknown
+/// to this assay they are compared as text. Error: usage, for a value that the axis cannot have.
 Result<bool> matches(const CellFilter& filter, const Cell& cell);
 
 }  // namespace assay::cli

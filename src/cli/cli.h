@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// Runs the command `argv` names and returns the exit status (exit_code.h).
+/// Runs the command named in `argv` and returns the exit status (exit_code.h).
 int main(int argc, char** argv);
 
 /// The same error, naming the option it comes from.

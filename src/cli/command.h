@@ -1,5 +1,5 @@
-// What a subcommand is: data from which the parser, the help, the man page, the completions and
-// docs/cli.md are all made, and a function. A subcommand is one file ending in
+// A subcommand: a function, and the data from which the parser, the help, the man page, the
+// completions and docs/cli.md are all generated. A subcommand is one file ending in
 //   const CommandRegistry::Add registered{&command};
 #pragma once
 
@@ -22,10 +22,10 @@ struct Option {
   bool repeats = false;       ///< may be given several times
 };
 
-/// What the user wrote, split by the parser and not yet judged.
+/// The user's arguments, split by the parser but not yet validated.
 struct Arguments {
   std::vector<std::string> positionals;
-  /// By name; flags map to "1", what was given several times to one line each.
+  /// By name. Flags map to "1", repeated options to one line per value.
   std::map<std::string, std::string, std::less<>> options;
 
   bool has(std::string_view option) const { return options.find(option) != options.end(); }
@@ -33,7 +33,7 @@ struct Arguments {
     const auto at = options.find(option);
     return at == options.end() ? std::string(otherwise) : at->second;
   }
-  /// Of an option that repeats.
+  /// All values of a repeatable option.
   std::vector<std::string> all(std::string_view option) const;
 };
 
@@ -50,7 +50,7 @@ struct Command {
 };
 using CommandRegistry = Registry<const Command*>;
 
-/// In the order of a first encounter: devices, list, run, show, then the rest by name.
+/// In the order a new user needs them: devices, list, run, show, then the rest by name.
 std::vector<const Command*> commands();
 const Command* find_command(std::string_view name);
 

@@ -65,9 +65,9 @@ const Command command = {
     .most_positionals = 2,
     .details =
         R"(A and B are each one of: CAMPAIGN/ENVIRONMENT; a store that `assay run` wrote, or STORE:RUN;
-a file that `assay baseline` wrote; a file another program wrote, or a folder of such files
+a file that `assay baseline` wrote; a file that another program wrote, or a folder of such files
 (`assay import` lists the formats).
-A CAMPAIGN alone: its baseline against each of its other environments.
+For a CAMPAIGN alone, its baseline is compared with each of its other environments.
 
 A verdict rests on runs, not on samples: only paired runs, measured in turns by
 `assay campaign`, can be EQUAL, which means proven to lie within the margin. Results that

@@ -33,8 +33,9 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(
     return std::vector<std::pair<std::string, std::string>>{{words[0], words[1]}};
   }
   if (!is_campaign(words[0])) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} is no campaign; give two results, A and B, to compare", words[0])};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} is not a campaign; give two results, A and B, to compare", words[0])};
   }
   return pairs_of_campaign(words[0]);
 }

@@ -65,7 +65,7 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
   return table.render(width, style, 0);
 }
 
-/// Each reason once, with the cells it holds for.
+/// Each reason once, with the cells it applies to.
 std::string reasons_text(const Comparison& comparison) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
   for (const CellComparison& cell : comparison.cells) {

@@ -11,11 +11,11 @@ namespace assay::cli {
 /// The verdict in one sentence: "B is EQUAL to A: all 12 cells are equal within 2%."
 std::string sentence(const Comparison& comparison);
 
-/// "-1.8% [-2.3, -1.2]": how far B's value lies from A's; empty without an effect.
+/// "-1.8% [-2.3, -1.2]": the difference of B's value from A's; empty if there is no effect.
 std::string change_text(const CellComparison& cell);
 
-/// The sentence, a table of the cells, what may explain it, and what to know about the data.
-/// `every_difference`: the environments' differences beyond the first few too.
+/// The sentence, a table of the cells, possible explanations, and notes on the data.
+/// `every_difference`: also show differences between the environments beyond the first few.
 std::string comparison_text(const Comparison& comparison, bool every_difference, std::size_t width,
                             const Style& style);
 

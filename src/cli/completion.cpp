@@ -95,7 +95,7 @@ std::string zsh_script() {
       fmt::join(command_names(), " "), cases);
 }
 
-/// For fish's single quotes.
+/// Escapes text for fish's single quotes.
 std::string quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
-/// A capture says what the machine is, and not what assay could open on it: that is compared only
-/// where both sides know it.
+/// A capture describes the machine but not what assay could open on it, so the latter is compared
+/// only if both sides have it.
 void drop_unknown(Json& a, Json& b) {
   for (const char* section : {"backends"}) {
     const auto known = [&](const Json& json) {
@@ -45,8 +45,7 @@ Result<Json> fingerprint_of(const std::string& name) {
     return read_stored_fingerprint(name.substr(0, colon), name.substr(colon + 1));
   }
   if (!fs::exists(name, ignored)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} is no file, no store and not the word here", name)};
+    return Error{ErrorKind::usage, fmt::format("{} is not a file, a store or the word here", name)};
   }
   const auto json = parse_json(TRY(read_operand(name, most_bytes)));
   const bool fingerprint =
@@ -85,10 +84,10 @@ const Command command = {
     .least_positionals = 2,
     .most_positionals = 2,
     .details =
-        R"(A and B are each one of: the word here, this machine as it is now; a store that `assay run`
-wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a capture from
-`assay doctor --capture`. The first column says how likely the difference explains a gap in
-performance; identity marks what only says which machine it was.
+        R"(A and B are each one of: the word here, which means this machine in its present state; a store
+that `assay run` wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a
+capture from `assay doctor --capture`. The first column says how likely it is that the difference
+explains a gap in performance; identity marks facts that only identify the machine.
 
   assay diff node7.json here
   assay diff results/bare-metal results/container

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// A table, likeliest causes first, and how many there are; `width` 0 means any.
+/// A table, likeliest causes first, and the number of differences; `width` 0 means unlimited.
 std::string differences_text(const std::vector<Difference>& differences, std::size_t width,
                              const Style& style);
 

@@ -44,7 +44,7 @@ Result<Intent> parse_intent(const Arguments& arguments) {
     intent.gpus = static_cast<int>(gpus);
   }
   if (arguments.has("--with-serials") && !arguments.has("--capture")) {
-    return Error{ErrorKind::usage, "--with-serials is about what --capture FILE writes; give both"};
+    return Error{ErrorKind::usage, "--with-serials needs --capture FILE"};
   }
   return intent;
 }
@@ -72,7 +72,7 @@ Result<int> doctor(const Arguments& arguments, Terminal& terminal) {
     const std::string path = arguments.get("--capture");
     static_cast<void>(take_fingerprint({}, machine));  // so that `assay diff` can use it, too
     TRY(write_capture(machine.capture(arguments.has("--with-serials")), path));
-    terminal.note(fmt::format("what the checks read is in {}\n", path));
+    terminal.note(fmt::format("wrote what the checks read to {}\n", path));
   }
   return show(diagnosis, arguments, terminal);
 }
@@ -84,12 +84,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "doctor",
-    .summary = "Judge how a machine is set up, and name the command that mends it",
+    .summary = "Check how a machine is set up, and name the commands that fix it",
     .positionals = "",
     .details =
         R"(Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs performance
-or correctness) or UNKNOWN with the reason, e.g. needs root. Nothing is ever changed. What each
-check reads and how it judges stands in docs/doctor.md. The exit status is 1 if a check failed.
+or correctness) or UNKNOWN with the reason, e.g. needs root. The doctor never changes anything.
+docs/doctor.md says what each check reads and how it judges. Exit status: 1 if a check failed.
 
   assay doctor
   assay doctor --multi-node --check acs,gpudirect-rdma
@@ -99,16 +99,16 @@ check reads and how it judges stands in docs/doctor.md. The exit status is 1 if 
 )",
     .options =
         {
-            {"--all", "", "name the checks that do not apply, too", ""},
+            {"--all", "", "also name the checks that do not apply", ""},
             {"--check", "ID[,ID...]", "only these checks", ""},
-            {"--partition", "MODE", "the GPUs are meant to be in this mode, e.g. SPX/NPS1", ""},
-            {"--gpus", "N", "a job uses N of the GPUs; default: all", ""},
+            {"--partition", "MODE", "expected partition mode of the GPUs, e.g. SPX/NPS1", ""},
+            {"--gpus", "N", "number of GPUs a job uses; default: all", ""},
             {"--multi-node", "", "jobs span nodes: judge NICs and GPUDirect strictly", ""},
             {"--capture", "FILE",
              "write what the checks read to FILE, without serial numbers and secrets", ""},
-            {"--with-serials", "", "with --capture: serial numbers and addresses as well", ""},
+            {"--with-serials", "", "with --capture: include serial numbers and addresses", ""},
             {"--from", "PATH",
-             "diagnose the machine of a capture, or of a folder that copies its files", "folder"},
+             "diagnose a captured machine, or one whose files were copied to a folder", "folder"},
         },
     .run = &run,
 };

@@ -77,7 +77,7 @@ std::string judgement_text(Judgement judgement, const Style& style) {
   return style.bold(word);
 }
 
-/// A finding to act upon, in full. Commands stay on one line, to be copied.
+/// A finding to act on, in full. Commands stay on one line so that they can be copied.
 std::string long_text(const FoldedFinding& folded, std::size_t width, const Style& style) {
   const Finding& finding = folded.finding;
   std::string text = judgement_text(finding.judgement, style) + style.bold(folded.check->title);
@@ -111,7 +111,7 @@ std::string short_lines(const std::vector<FoldedFinding>& findings, Judgement ju
     if (!rest.empty()) rest += ": ";
     rest += folded.finding.found;
     const std::size_t indent = judgement_width + titles + 2;
-    // Why something cannot be told is never cut off.
+    // The reason for UNKNOWN is never cut off.
     rest = judgement == Judgement::unknown ? wrapped(rest, indent, width)
            : width > indent                ? shorten(rest, width - indent)
                                            : rest;

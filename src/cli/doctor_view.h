@@ -1,5 +1,4 @@
-// A diagnosis as people read it: what is wrong first, in full; what is well in a line each. Pure
-// functions.
+// A diagnosis as text: problems first, in full; passed checks in one line each. Pure functions.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace assay::cli {
 /// "GPU 0-7", "mlx5_0, mlx5_3", "GPU 3 (0000:3b:00.0)".
 std::string subjects_text(const std::vector<std::string>& subjects);
 
-/// `all` names the checks that do not apply too; `width` 0 means lines of any length.
+/// `all` also names the checks that do not apply; `width` 0 means unlimited.
 std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,
                            const Style& style);
 

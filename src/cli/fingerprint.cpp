@@ -46,7 +46,7 @@ std::string text_of(const Json& fingerprint, const Terminal& terminal) {
     if (table.empty()) continue;
     text += style.bold(section) + "\n";
     const std::string rows = table.render(static_cast<std::size_t>(terminal.width()), style);
-    text += rows.substr(rows.find('\n') + 1) + "\n";  // the headings would say nothing
+    text += rows.substr(rows.find('\n') + 1) + "\n";  // without the headings
   }
   return text + fmt::format("fingerprint {}\n", fingerprint_id(fingerprint));
 }
@@ -72,15 +72,16 @@ const Command command = {
     .positionals = "",
     .details =
         R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
-variables that bear on performance: what `assay run` stores with every record. Needs no
-privileges; values of variables that look like secrets are hidden. The last line is the
-hash under which a store keeps it.
+variables that affect performance; `assay run` stores this with every record. Needs no
+privileges; variables that look like secrets are shown without their values. The last line is
+the hash that identifies the fingerprint in a store.
 
   assay fingerprint --json > node7.json
   assay fingerprint --from capture.json
 
 )",
-    .options = {{"--from", "FILE", "describe the machine of a capture, or of a folder of its files",
+    .options = {{"--from", "FILE",
+                 "describe a captured machine, or one whose files were copied to a folder",
                  "file"}},
     .run = &run,
 };

@@ -53,7 +53,7 @@ Json json_of(const Fleet& fleet) {
   return json;
 }
 
-/// The first few of a list, and how many there are.
+/// The first few items of a list, and their total number.
 std::string list_text(const char* label, const std::vector<std::string>& items) {
   if (items.empty()) return "";
   std::string text;
@@ -89,7 +89,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
     text += fmt::format("  and {} more cells: --all\n", node.cells.size() - shown);
   }
   if (!node.differences.empty()) {
-    text += "  what sets it apart from the typical node (A), likeliest cause first\n";
+    text += "  differences from the typical node (A), likeliest cause first\n";
     text += differences_text(node.differences, width, style);
   }
   return text + "\n";
@@ -102,8 +102,8 @@ std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style
                      ? fmt::format("All {} nodes are alike", fleet.nodes)
                      : fmt::format("{} of {} nodes are odd", fleet.odd.size(), fleet.nodes)) +
       fmt::format(
-          " in {} series: beyond {:.2g}% and not by chance (less than {:.2g}% that a sound "
-          "fleet has any).\n\n",
+          " in {} series: beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet has "
+          "any odd node.\n\n",
           fleet.series, 100 * fleet.rule.margin, 100 * fleet.rule.alpha);
   const std::size_t shown = all ? fleet.odd.size() : std::min(fleet.odd.size(), most_nodes);
   for (std::size_t i = 0; i < shown; ++i) text += node_text(fleet.odd[i], all, width, style);
@@ -142,9 +142,9 @@ const Command command = {
     .most_positionals = 1,
     .details =
         R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
-another program. A node is odd where it lies beyond the margin from the fleet's median and that
-is no chance: medians and MADs, so odd nodes do not hide each other, and Holm's correction over
-all nodes and cells. Exit status: 0 all alike, 1 some node is odd.
+another program. A node is odd if it is farther than the margin from the fleet's median and
+that is significant: medians and MADs, so that odd nodes do not mask each other, and Holm's
+correction over all nodes and cells. Exit status: 0 no node is odd, 1 some node is odd.
 
   assay fleet results/rack12
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'

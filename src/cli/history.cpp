@@ -22,14 +22,13 @@ namespace {
 Result<std::string> database_of(const Arguments& arguments) {
   std::string file = arguments.get("--database", default_history());
   if (file.empty()) {
-    return Error{
-        ErrorKind::usage,
-        "neither XDG_DATA_HOME nor HOME is set; say where the history is: --database FILE"};
+    return Error{ErrorKind::usage,
+                 "neither XDG_DATA_HOME nor HOME is set; give the history file: --database FILE"};
   }
   return file;
 }
 
-/// A date, or the beginning of a time as records have it.
+/// A date, or a prefix of a time as written in records.
 Result<std::string> parse_since(const std::string& text) {
   constexpr std::string_view form = "0000-00-00T00:00:00.000Z";
   bool right = text.empty() || (text.size() >= 4 && text.size() <= form.size());
@@ -39,7 +38,7 @@ Result<std::string> parse_since(const std::string& text) {
   }
   if (right) return text;
   return Error{ErrorKind::usage,
-               fmt::format("--since \"{}\" is no date; write it as 2026-01-31", text)};
+               fmt::format("--since \"{}\" is not a date; write it as 2026-01-31", text)};
 }
 
 Result<ChangePointRule> rule_of(const Arguments& arguments) {
@@ -78,7 +77,7 @@ Result<int> add(const Arguments& arguments, Terminal& terminal) {
   const std::vector<std::string> operands(arguments.positionals.begin() + 1,
                                           arguments.positionals.end());
   if (operands.empty()) return Error{ErrorKind::usage, "usage: assay history add STORE..."};
-  std::vector<Evidence> evidence;  // all are read before anything is stored
+  std::vector<Evidence> evidence;  // read all before storing anything
   for (const std::string& operand : operands) evidence.push_back(TRY(load_evidence(operand)));
   History history = TRY(History::open_or_create(file));
   Json json = {{"database", history.path().string()}, {"stores", Json::array()}};
@@ -97,7 +96,7 @@ Result<int> add(const Arguments& arguments, Terminal& terminal) {
       continue;
     }
     terminal.print(
-        fmt::format("{}: {} values added, {} were there already\n", operands[i], added.points,
+        fmt::format("{}: {} values added, {} were already there\n", operands[i], added.points,
                     added.known) +
         left_out_text(left_out, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   }
@@ -144,13 +143,12 @@ const Command command = {
     .least_positionals = 0,
     .most_positionals = 4096,
     .details =
-        R"(`add` puts what a STORE holds (anything `assay compare` takes, except a baseline) into the
-history; what is there already stays as it is. Runs are of one series if machine, device, cell
-and metric are the same. Without `add` every series is shown with its change points: E-divisive
-with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change is
-"sure" if Holm's correction over all series shown leaves it standing; docs/method.md has
-measured error rates. Exit status: 1 if the latest change of some series is for the worse and
-sure, else 0.
+        R"(`add` puts the runs of a STORE (anything that `assay compare` accepts, except a baseline) into the
+history; runs that it already has are not changed. Runs belong to one series if machine, device,
+cell and metric are the same. Without `add`, every series is shown with its change points:
+E-divisive with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change
+is "sure" if it survives Holm's correction over all series shown; docs/method.md has measured
+error rates. Exit status: 1 if the latest change of some series is for the worse and sure, else 0.
 
   assay history add results/*
   assay history memory op=triad --since 2026-01-01

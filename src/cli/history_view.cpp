@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_shown = 8;
 
-/// "+2.1% slower": of the time, so that the sign means the same for rates and latencies.
+/// "+2.1% slower": the change in time, so that the sign means the same for rates and latencies.
 std::string step_text(const TrendChange& change, const Style& style) {
   const std::string text = fmt::format("{:+.2f}% {}", 100 * (change.time_ratio - 1),
                                        change.worse() ? "slower" : "faster");
@@ -57,7 +57,7 @@ std::string series_text(const std::vector<Trend>& trends, std::size_t width, con
   return text;
 }
 
-/// Changes between the same two runs have one cause: shown together.
+/// Changes between the same two runs have one cause and are shown together.
 using Moment = std::tuple<std::string, std::string, std::string, std::string>;
 struct Changed {
   const Trend* trend = nullptr;
@@ -80,8 +80,8 @@ std::string moment_text(const std::vector<Changed>& changed, bool all, std::size
                fmt::format("{:.1g}", change->p), change->sure ? "sure" : "may be chance"});
   }
   text += table.render(width, style);
-  if (!first.environment_known) return text + "  the environments of the two runs are not known\n";
-  if (first.differences.empty()) return text + "  nothing known of the environment changed\n";
+  if (!first.environment_known) return text + "  the environments of the two runs are unknown\n";
+  if (first.differences.empty()) return text + "  no recorded fact of the environment changed\n";
   std::vector<Difference> shown = first.differences;
   if (!all && shown.size() > most_shown) shown.resize(most_shown);
   text += differences_text(shown, width, style);

@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-/// A table of series for each machine and device, then every change with what changed in the
-/// environment; `all`: every difference, not only the likeliest. `width` 0 means any.
+/// A table of series for each machine and device, then every change with the changes in the
+/// environment; `all`: every difference, not only the likeliest. `width` 0 means unlimited.
 std::string history_text(const std::vector<Trend>& trends, const ChangePointRule& rule, bool all,
                          std::size_t width, const Style& style);
 Json history_json(const std::vector<Trend>& trends, const ChangePointRule& rule);

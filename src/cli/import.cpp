@@ -16,19 +16,19 @@
 namespace assay::cli::import_command {
 namespace {
 
-/// One file that was asked for, or found in a folder that was.
+/// A file given by the user or found in a given folder.
 struct File {
   std::string path;
-  bool named = false;  ///< by the user, not found in a folder
+  bool named = false;  ///< given by the user, not found in a folder
   std::optional<Imported> imported;
-  std::string problem;  ///< why it is not
+  std::string problem;  ///< why it was not imported
 };
 
-/// The files in the folder, not in its folders, by name. Error: usage if it cannot be read.
+/// The files directly in the folder, sorted by name. Error: usage if it cannot be read.
 Result<std::vector<File>> files_in(const std::string& folder) {
   std::error_code error;
   std::vector<File> files;
-  // A loop over iterators would throw where increment() reports.
+  // A range-based loop would throw; increment() reports errors.
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
@@ -71,7 +71,8 @@ std::size_t count_runs(const std::vector<Record>& records) {
   return runs.size();
 }
 
-/// "serving output_throughput 1199 tokens/s": the file's best known number is its last row's.
+/// "serving output_throughput 1199 tokens/s": the last row, which usually has a file's most
+/// important number.
 std::string headline(const std::vector<Record>& records) {
   const Record& last = records.back();
   if (last.metrics.empty()) return std::string(name_of(last.status));
@@ -106,7 +107,7 @@ std::string table_of(const std::vector<File>& files, const Terminal& terminal) {
   return table.render(static_cast<std::size_t>(terminal.width()), style, 0);
 }
 
-/// Warnings and why results are not `passed`, on standard error.
+/// Prints warnings, and why results are not `passed`, to standard error.
 void complain_about(const std::vector<File>& files, Terminal& terminal) {
   for (const File& file : files) {
     if (!file.imported) {
@@ -126,7 +127,8 @@ void complain_about(const std::vector<File>& files, Terminal& terminal) {
   }
 }
 
-/// Appends each file's records at once; runs that the store has are left out. Returns what to say.
+/// Appends the records file by file, without runs that the store already has. Returns the message
+/// to show.
 Result<std::string> store(const std::vector<File>& files, const std::string& folder) {
   Store target = TRY(Store::open(folder));
   std::set<std::string> there;
@@ -147,7 +149,7 @@ Result<std::string> store(const std::vector<File>& files, const std::string& fol
     stored += fresh.size();
   }
   std::string text = fmt::format("{} results stored in {}", stored, folder);
-  if (left_out > 0) text += fmt::format("; {} were there already", left_out);
+  if (left_out > 0) text += fmt::format("; {} were already there", left_out);
   return text + "\n";
 }
 
@@ -182,16 +184,16 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "import",
-    .summary = "Read what other programs measured",
+    .summary = "Read the results of other programs",
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
     .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, ib_write_bw,
 TransferBench, nvbandwidth, rocm-bandwidth-test, BabelStream, vLLM, SGLang, guidellm,
-aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what
-each gives. Of a FOLDER every file in it is tried. A file with an error gives nothing; what
-is merely odd in one is named with its line on standard error. --json prints the records, one to
-a line. The exit status is 2 if a FILE that was named could not be read, or nothing could.
+aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
+read from each. For a FOLDER every file in it is tried. A file with an error gives no records;
+oddities are reported on standard error with their line. --json prints the records, one per
+line. The exit status is 2 if a given FILE could not be read, or if nothing could.
 
   assay import all_reduce.log
   assay import results/*.json --out imported && assay show imported
@@ -200,7 +202,7 @@ a line. The exit status is 2 if a FILE that was named could not be read, or noth
 )",
     .options =
         {
-            {"--format", "NAME", "do not guess: it is this format (docs/import.md)", ""},
+            {"--format", "NAME", "the format, instead of guessing it (docs/import.md)", ""},
             {"--out", "FOLDER", "store the results there, as `assay run` does", "folder"},
         },
     .run = &run,

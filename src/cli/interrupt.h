@@ -1,12 +1,11 @@
-// SIGINT and SIGTERM: the first asks the run to end in good order, the second ends it at once.
+// SIGINT and SIGTERM: the first asks the run to shut down cleanly, the second ends it at once.
 #pragma once
 
 namespace assay::cli {
 
-/// Makes a closed pipe and a file size limit errors of write() like any other instead of ends of
-/// the process.
+/// Makes a closed pipe and the file size limit ordinary errors of write() instead of fatal signals.
 void ignore_write_signals();
-/// From now on SIGINT and SIGTERM set a flag; without this they end the process as usual.
+/// From now on SIGINT and SIGTERM only set a flag; before, they end the process as usual.
 void catch_interrupts();
 bool interrupt_requested();
 

@@ -1,4 +1,4 @@
-// Results that do not count, as people and programs read them. Pure functions.
+// Results that do not count, as text and as JSON. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// A table under a line that counts them; empty if there are none. `width` 0 means any.
+/// A line with their number and a table; empty if there are none. `width` 0 means unlimited.
 std::string left_out_text(const std::vector<LeftOut>& left_out, std::size_t width,
                           const Style& style);
 /// A list of {"run", "cell", "metric", "reason"}.

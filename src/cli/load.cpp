@@ -1,4 +1,4 @@
-// assay load: loads servers of language models and says what they can do.
+// assay load: loads LLM servers and reports what they can do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace assay::cli::load_command {
 namespace {
 
-/// Where the results of all points go.
+/// Where the results of all points are stored.
 struct Keeper {
   std::optional<Store> store;
   std::string run, fingerprint;
@@ -61,22 +61,22 @@ Status keep(const LoadRequest& request, const LoadReport& report, Record& record
   return write_file(keeper.vllm_path, keeper.vllm_text);
 }
 
-/// What one run of the command does, point by point.
+/// One run of the command, point by point.
 class Session {
  public:
-  /// `servers`: those started for it; null: none. `telemetry`: null: off.
+  /// `servers`: those started for this run, or null. `telemetry`: null if off.
   Session(const SpawnedServers* servers, std::unique_ptr<TelemetryRecorder> telemetry,
           Keeper& keeper, Terminal& terminal)
       : servers_(servers), telemetry_(std::move(telemetry)), keeper_(keeper), terminal_(terminal) {}
 
-  /// For people: with --json to standard error.
+  /// Prints text for people; with --json, to standard error.
   void say(const std::string& text) {
     if (keeper_.json) return terminal_.note(text);
     terminal_.print(text);
     terminal_.flush();
   }
 
-  /// Error: as assay::run_point(), of the store, or if one of the servers has ended.
+  /// Error: as from assay::run_point(), from the store, or if one of the servers has ended.
   Result<LoadReport> run_point(const LoadRequest& request, const LoadPoint& point,
                                const std::string& label) {
     if (!terminal_.interactive()) {
@@ -124,7 +124,7 @@ class Session {
   bool interrupted_ = false;
 };
 
-/// Runs all points. Error: as Session::run_point().
+/// Runs all points. Error: as from Session::run_point().
 Result<int> load_points(const LoadRequest& request, Session& session) {
   LoadRequest asked = request;
   for (const LoadPoint& point : request.points) {
@@ -145,7 +145,7 @@ Result<int> load_points(const LoadRequest& request, Session& session) {
   return valid == std::ssize(results) ? exit_ok : exit_cell_error;
 }
 
-/// Searches the highest rate. Error: as Session::run_point().
+/// Searches for the highest rate. Error: as from Session::run_point().
 Result<int> load_search(const FindRate& find, const LoadRequest& request, const Keeper& keeper,
                         Session& session, Terminal& terminal) {
   const SearchResult found = TRY(find_rate(
@@ -174,9 +174,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   auto plan = read_spawn(arguments);
   if (!plan.ok()) return report(terminal, plan.error());
   if (request->urls.empty() && !*plan) {
-    return report(terminal, {ErrorKind::usage,
-                             "which server? --url http://127.0.0.1:8000, or --spawn \"vllm serve "
-                             "MODEL --port {port}\" to start one"});
+    return report(terminal,
+                  {ErrorKind::usage,
+                   "no server is given: use --url http://127.0.0.1:8000, or --spawn \"vllm serve "
+                   "MODEL --port {port}\" to start one"});
   }
   Keeper keeper;
   keeper.folder = arguments.get("--out", default_folder);
@@ -221,40 +222,39 @@ std::vector<Option> all_options() {
   options.insert(
       options.end(),
       {{"--calibrate", "",
-        "find out how much this machine can load, or time --max-concurrency streams for "
-        "--duration; needs no server",
+        "find out how much load this machine can generate, or test --max-concurrency streams "
+        "for --duration; needs no server",
         ""},
        {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
        {"--telemetry", "RATE",
-        "clocks, power and heat of this machine beside the load, RATE times a second, or off; "
+        "record clocks, power and temperature of this machine RATE times per second, or off; "
         "default 10 if all servers are on this machine",
         "off 1 10"},
-       {"--save-vllm", "FILE", "results in the JSON of vllm bench serve, one a line", ""},
-       {"--save-detailed", "", "with it, every request's times", ""}});
+       {"--save-vllm", "FILE", "write results in the JSON of vllm bench serve, one per line", ""},
+       {"--save-detailed", "", "with --save-vllm: include the times of every request", ""}});
   return options;
 }
 
 const Command command = {
     .name = "load",
-    .summary =
-        "Load servers of language models: throughput, latencies, and whether to believe them",
+    .summary = "Load LLM servers: throughput, latencies, and whether to trust them",
     .positionals = "",
     .least_positionals = 0,
     .most_positionals = 0,
     .details =
         R"(Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times every
-token. An open loop (--request-rate) sends on a schedule that no slow server can thin; a closed
-loop (--max-concurrency) keeps so many requests in flight. Several values make a sweep.
-Prompts and arrivals come from --seed alone, so that environments compared get the same.
-Random prompts are token ids, of exact length without a tokenizer.
+token. An open loop (--request-rate) sends on a fixed schedule, however slow the server; a
+closed loop (--max-concurrency) keeps that many requests in flight. Several values make a sweep.
+Prompts and arrivals depend only on --seed, so that compared environments get the same load.
+Random prompts are token ids, so their length is exact without a tokenizer.
 
-TTFT, TPOT, ITL and E2EL are vLLM's; beside them stand TTFT and E2EL from the scheduled time,
-which a cap cannot hide. A run is void if the client was the limit, or replies are empty or
-short. The key in OPENAI_API_KEY is sent along.
+TTFT, TPOT, ITL and E2EL are defined as in vLLM. TTFT and E2EL are also given from the scheduled
+time, so that a cap on concurrency hides no waiting. A run is void if the client was the limit,
+or if too many replies are empty or short. The key in OPENAI_API_KEY is sent to the servers.
 
---spawn starts the servers itself, without a shell, waits until they answer and ends them in any
-case. Several see a GPU each. What they write is kept in DIR/servers/.
+--spawn starts the servers without a shell, waits until they answer, and always stops them at
+the end. Several servers get one GPU each. Their output is kept in DIR/servers/.
 
   assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 --requests 10x
   assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt --file f.json

@@ -22,26 +22,26 @@
 namespace assay::cli {
 namespace {
 
-constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s a stream
+constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s per stream
 constexpr std::uint64_t reply_tokens = 500;
 constexpr double reply_seconds = ttft + itl * (reply_tokens - 1);
 constexpr std::size_t first_streams = 125, last_streams = 16000;
 
-/// Errors up to these leave a measurement of a real server sound: its tokens come every 5 ms or
+/// Errors up to these are acceptable when measuring a real server, whose tokens come every 5 ms or
 /// more.
 constexpr double most_lag = 1e-3, most_ttft_error = 5e-3, most_itl_error = 2e-3;
-/// A loop that is later reads several tokens of such a stream at once, and times them as one.
+/// A loop that lags more reads several tokens of a stream at once and gives them the same time.
 constexpr double most_loop_lag = 5e-3;
 
-/// Of what so many streams ask for; a simulator that cannot keep up makes an easier load.
+/// Least share of the requested tokens; a simulator that cannot keep up makes the load easier.
 constexpr double least_load = 0.95;
 
 struct Step {
   std::size_t streams = 0;
   double tokens_per_second = 0, send_lag = 0, loop_lag = 0, cpu_share = 0;
-  double load = 0;                   ///< tokens that came over those due in the replies' time
+  double load = 0;                   ///< tokens received over tokens due during the replies
   TimingError error;                 ///< the client's
-  TimingError planned;               ///< with the simulator's own lateness
+  TimingError planned;               ///< including the simulator's own lateness
   std::optional<double> server_lag;  ///< p99 of how late the simulator itself wrote tokens
 
   bool loaded() const { return load >= least_load; }
@@ -52,12 +52,12 @@ struct Step {
   bool sound() const { return loaded() && timed(); }
 };
 
-/// As many as keep up with one client, where there are cores to spare.
+/// As many as one client needs, if there are cores to spare.
 int simulators() {
   return std::clamp(static_cast<int>(affinity_cpus().size()) / 4, 1, 4);
 }
 
-/// Of the latest simulator.
+/// The lag of the latest simulator.
 std::optional<double> server_lag(const LoadRequest& request) {
   const auto scrape = scrape_all(request.settings.targets, "");
   if (!scrape) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<double> server_lag(const LoadRequest& request) {
   return lag;
 }
 
-/// How much of what was due came while the replies lasted: 1 if the simulator keeps its times.
+/// The share of the due tokens that came during the replies: 1 if the simulator keeps to its times.
 double load_of(const std::vector<RequestLog>& logs) {
   double came = 0, due = 0;
   for (const RequestLog& log : logs) {
@@ -83,7 +83,7 @@ double load_of(const std::vector<RequestLog>& logs) {
   return due > 0 ? came / due : 0;
 }
 
-/// Servers of its own for every step, so that their lag is the step's. Requests are sent for
+/// Starts new servers for every step, so that their lag is that of the step. Requests are sent for
 /// `seconds`.
 Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   SpawnPlan plan;
@@ -98,7 +98,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   LoadRequest request;
   request.urls = servers->urls();
   request.settings.plan.silence_seconds = 30;
-  // As long as a reply, so that requests come evenly from then on, not in waves.
+  // As long as a reply, so that requests are evenly spread from then on, not in waves.
   request.settings.plan.ramp_seconds = std::min(reply_seconds, seconds / 2);
   request.settings.plan.send_seconds = seconds;
   request.settings.plan.request.ignore_eos = true;
@@ -124,8 +124,8 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   const auto error = client_error(report.logs);
   if (!error) {
     return Error{ErrorKind::failed,
-                 "no reply succeeded, or the simulated server did not say in it "
-                 "when it sent its tokens"};
+                 "no reply succeeded, or replies lack the times at which the "
+                 "simulated server sent its tokens"};
   }
   step.load = load_of(report.logs);
   step.error = *error;
@@ -134,7 +134,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   return step;
 }
 
-/// Which steps to take.
+/// The steps to measure.
 struct CeilingSearch {
   std::vector<std::size_t> streams;
   double seconds = 20;
@@ -224,13 +224,12 @@ int calibrate_load(const Arguments& arguments, Terminal& terminal) {
   }
   terminal.print(steps_text(steps, static_cast<std::size_t>(terminal.width()), style));
   terminal.print(fmt::format(
-      "With {} beside it, this machine loads {} streams of 50 tokens/s each and times them\nwithin "
+      "While running {}, this machine loads {} streams of 50 tokens/s each and times them\nwithin "
       "{:.0f} ms (TTFT) and {:.0f} ms (ITL) of when the server sent them{}.\n",
       simulators() == 1 ? "the simulated server"
                         : fmt::format("{} simulated servers", simulators()),
       ceiling, most_ttft_error * 1e3, most_itl_error * 1e3,
-      steps.back().timed() && !steps.back().loaded() ? "; more than that the server could not send"
-                                                     : ""));
+      steps.back().timed() && !steps.back().loaded() ? "; the server could not send more" : ""));
   return exit_ok;
 }
 

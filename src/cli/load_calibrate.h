@@ -1,4 +1,4 @@
-// assay load --calibrate: what this machine can load before it becomes the limit itself.
+// assay load --calibrate: how much load this machine can generate before it becomes the limit.
 #pragma once
 
 #include "cli/command.h"
@@ -6,8 +6,8 @@
 
 namespace assay::cli {
 
-/// Loads a simulated server, whose times are exact, with more and more streams until the client's
-/// errors are too large. Returns the exit status.
+/// Loads a simulated server, whose times are known exactly, with more and more streams until the
+/// client's errors are too large. Returns the exit status.
 int calibrate_load(const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

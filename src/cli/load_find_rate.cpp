@@ -17,7 +17,7 @@ namespace {
 constexpr double most_failed_requests = 0.01;
 constexpr std::string_view saturated = "saturated";
 constexpr std::size_t fewest_requests = 100, most_requests = 100'000'000;
-constexpr std::size_t in_flight_each = 256;  // as vLLM's batch
+constexpr std::size_t in_flight_each = 256;  // as vLLM's default batch
 
 Result<std::size_t> parse_count(std::string_view option, const std::string& text) {
   const auto value = parse_integer(text);
@@ -40,7 +40,7 @@ Status read_amount(const std::string& text, FindRate& find) {
   return {};
 }
 
-/// Their percentiles join those of the request.
+/// Reads the targets and adds their percentiles to those of the request.
 Status read_targets(const std::string& text, LoadRequest& request, FindRate& find) {
   auto targets = parse_slos(text);
   if (!targets) return about("--find-rate", targets.error());
@@ -50,7 +50,7 @@ Status read_targets(const std::string& text, LoadRequest& request, FindRate& fin
   for (const Slo& slo : find.targets) {
     if (slo.quantity == Slo::Quantity::attainment && !analysis.goodput.any()) {
       return Error{ErrorKind::usage,
-                   "attainment needs limits to keep, e.g. --goodput ttft:200ms,tpot:50ms"};
+                   "attainment needs limits, e.g. --goodput ttft:200ms,tpot:50ms"};
     }
     const bool known = std::find(percents.begin(), percents.end(), slo.percent) != percents.end();
     if (slo.percent > 0 && !known) percents.push_back(slo.percent);
@@ -76,8 +76,8 @@ std::string values_text(const FindRate& find, const std::vector<double>& used) {
   return text;
 }
 
-/// The target of which most is used, if that is too much; else what was wrong with the runs. Of
-/// failed requests there is no latency, so that these come first; saturation only follows.
+/// The target that is missed most; otherwise the fault of the runs. Failed requests have no
+/// latency, so a fault other than saturation comes before the targets.
 std::string breach_of(const FindRate& find, const std::vector<double>& used,
                       const std::string& fault) {
   const auto most = std::max_element(used.begin(), used.end());
@@ -87,7 +87,7 @@ std::string breach_of(const FindRate& find, const std::vector<double>& used,
 
 ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   ProbeOutcome outcome;
-  // The mean of the whole run has its ramp in it, the steady part may be the prompts' alone.
+  // Use the larger: the whole run includes the ramp, and the steady part may contain only prefill.
   outcome.throughput =
       std::max(result.request_throughput, result.steady ? result.steady->request_throughput : 0);
   for (const Slo& slo : find.targets) outcome.used.push_back(value_of(slo, result) / slo.limit);
@@ -120,8 +120,8 @@ LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& p
           find.requests > 0 ? find.requests : static_cast<std::size_t>(count)};
 }
 
-/// Every probe has other prompts and arrivals. Closed loops, whose speed is not known before, end
-/// by the clock.
+/// Gives every probe its own prompts and arrivals. Closed loops end by time, because their speed is
+/// not known beforehand.
 LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
@@ -163,7 +163,7 @@ std::string_view name_of(SearchResult::End end) {
   return "stopped";
 }
 
-/// Null for no rate.
+/// Null if there is no outcome.
 Json rate_json(const FindRate& find, const std::optional<RateOutcome>& outcome) {
   if (!outcome) return nullptr;
   Json values = Json::object();
@@ -187,7 +187,8 @@ Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadR
     if (!arguments.has(other)) continue;
     return Error{
         ErrorKind::usage,
-        fmt::format("{} sets the rate, which --find-rate searches: give one of them", other)};
+        fmt::format("{} sets the rate that --find-rate searches for: give only one of them",
+                    other)};
   }
   FindRate find;
   TRY(read_targets(arguments.get("--find-rate"), request, find));
@@ -232,27 +233,27 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
   const std::string targets = target_list(find);
   switch (result.end) {
     case SearchResult::End::unreachable:
-      return fmt::format("no rate keeps {}: one request in flight fails by {}: {}", targets,
+      return fmt::format("no rate meets {}: one request in flight fails by {}: {}", targets,
                          breach_of(find, result.failed->used, result.failed->fault),
                          values_text(find, result.failed->used));
     case SearchResult::End::too_slow:
-      return fmt::format("no rate worth trying keeps {}: {}", targets, fails());
+      return fmt::format("no reasonable rate meets {}: {}", targets, fails());
     default:
       break;
   }
   std::string text = result.end == SearchResult::End::stopped ? "stopped before the end; " : "";
   if (result.passed) {
-    text += fmt::format("{} keeps {}: {}", rate(result.passed), targets,
+    text += fmt::format("{} meets {}: {}", rate(result.passed), targets,
                         values_text(find, result.passed->used));
     if (result.repeats > 0) {
-      text += fmt::format(" ({} of {} fresh repeats pass: most runs do, {:.0f}% sure)",
+      text += fmt::format(" ({} of {} fresh repeats pass; {:.0f}% confidence that most runs do)",
                           result.repeats_passed, result.repeats, result.confidence * 100);
     }
   } else {
-    text += fmt::format("no rate is known to keep {}", targets);
+    text += fmt::format("no rate is known to meet {}", targets);
   }
   if (result.failed) return text + "; " + fails();
-  return text + (result.end == SearchResult::End::capped ? "; higher was not allowed" : "");
+  return text + (result.end == SearchResult::End::capped ? "; higher rates were not allowed" : "");
 }
 
 Json to_json(const FindRate& find, const SearchResult& result) {

@@ -1,4 +1,4 @@
-// `assay load --find-rate`: the highest rate at which servers keep their targets.
+// `assay load --find-rate`: the highest rate at which servers meet their targets.
 #pragma once
 
 #include <functional>
@@ -18,27 +18,29 @@ namespace assay::cli {
 struct FindRate {
   std::vector<Slo> targets;
   RateSearchSettings search;
-  std::size_t in_flight = 0;  ///< of the closed loop that shows the throughput; 0: 256 a server
-  std::size_t cap = 0;        ///< on requests in flight at a rate; 0: none
-  std::size_t requests = 0;   ///< at a rate; 0: as many as come in `seconds`, and at least 100
-  double seconds = 30;        ///< of sending
+  std::size_t in_flight = 0;  ///< closed loop that shows the throughput; 0: 256 per server
+  std::size_t cap = 0;        ///< cap on requests in flight at a rate; 0: none
+  std::size_t requests = 0;   ///< requests at a rate; 0: those of `seconds`, at least 100
+  double seconds = 30;        ///< duration of sending
 };
 
-/// Reads the options; adds the percentiles that targets need to the request. Empty without
+/// Reads the options; adds the percentiles needed by the targets to the request. Empty without
 /// --find-rate. Error: usage, naming the option.
 Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request);
 
-/// Sends a point of load as the request says, keeps and shows what came of it.
+/// Runs one load point of the request, stores and shows its result.
 using RunPoint = std::function<Result<LoadReport>(
     const LoadRequest& request, const LoadPoint& point, const std::string& label)>;
 
 /// Runs probe after probe, each with a seed of its own: the request's plus the probe's number.
-/// `say` is told whether a probe passed. An interruption ends the search. Error: as `run`.
+/// `say` is called with the verdict on each probe. An interruption ends the search. Error: as from
+/// `run`.
 Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
                                const RunPoint& run,
                                const std::function<void(const std::string&)>& say);
 
-/// One line: the rate that keeps the targets, how sure that is, and what the next higher breaches.
+/// One line: the rate that meets the targets, the confidence in it, and what the next higher rate
+/// misses.
 std::string found_text(const FindRate& find, const SearchResult& result);
 
 /// {"find_rate": {...}}

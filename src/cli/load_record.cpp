@@ -1,4 +1,4 @@
-// The record of a point of load.
+// The record of a load point.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, std::string>> workload_axes(const LoadRequest
     axes.emplace_back("spread", fmt::format("{}", prompts.input_spread));
   if (prompts.prefix_tokens > 0)
     axes.emplace_back("prefix", fmt::format("{}", prompts.prefix_tokens));
-  // Other ways of asking and other schedules are other work.
+  // A different API or schedule is different work.
   const LoadSettings& settings = request.settings;
   if (settings.plan.request.api != Api::completions) {
     axes.emplace_back("api", name_of(settings.plan.request.api));
@@ -60,7 +60,7 @@ Record load_record(const LoadRequest& request, const LoadReport& report) {
   record.time = utc_now();
   record.device.backend = "other";
   record.device.name = request.settings.plan.request.model;
-  for (std::size_t i = 0; i < request.urls.size(); ++i) {  // notes have names that differ
+  for (std::size_t i = 0; i < request.urls.size(); ++i) {  // names of notes must be distinct
     record.notes.emplace_back(request.urls.size() == 1 ? "url" : fmt::format("url {}", i),
                               text_of(request.urls[i]));
   }

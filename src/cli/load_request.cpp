@@ -122,7 +122,7 @@ Status read_prompts(const Arguments& arguments, LoadRequest& request) {
   prompts.prefixes = prefixes;
   prompts.turns = turns;
   TRY(read_seconds(arguments, "--think", prompts.think_seconds));
-  // Lengths that are asked for are meant; what is recorded ends where it ends.
+  // Requested lengths are exact; recorded conversations end where the model ends them.
   const bool exact = prompts.dataset != Dataset::sharegpt && prompts.dataset != Dataset::jsonl;
   request.settings.plan.request.ignore_eos =
       arguments.has("--ignore-eos") || (exact && !arguments.has("--no-ignore-eos"));
@@ -174,8 +174,8 @@ Status read_points(const Arguments& arguments, LoadRequest& request) {
   const bool by_clock = request.settings.ramp || request.settings.recorded_speed;
   if (!arguments.has("--request-rate") && !arguments.has("--max-concurrency") && !by_clock) {
     return Error{ErrorKind::usage,
-                 "how much load? --request-rate 2,4,8 (requests a second, whatever the server "
-                 "does) or --max-concurrency 4,8,16 (requests in flight)"};
+                 "how much load? --request-rate 2,4,8 (requests per second, an open loop) "
+                 "or --max-concurrency 4,8,16 (requests in flight)"};
   }
   if (rates.size() * caps.size() > most_points) {
     return Error{ErrorKind::usage, fmt::format("{} rates and {} concurrencies are more than {} "
@@ -335,7 +335,7 @@ Status find_servers(LoadRequest& request) {
   }
   if (dataset != Dataset::random) {
     return Error{ErrorKind::usage,
-                 fmt::format("--dataset {} is of token ids, which --api {} does not take; use "
+                 fmt::format("--dataset {} has token ids, which --api {} does not accept; use "
                              "--api completions",
                              name_of(dataset), name_of(options.api))};
   }

@@ -1,4 +1,4 @@
-// What the user asked `assay load` for.
+// The request that the user made to `assay load`.
 #pragma once
 
 #include <string>
@@ -17,28 +17,30 @@ struct LoadRequest {
   std::vector<Url> urls;
   bool insecure = false;
   LoadSettings settings;         ///< without targets
-  PromptSettings asked_prompts;  ///< before servers' ways were taken into account
+  PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
-  std::vector<std::pair<std::string, std::string>> notes;  ///< for its records, besides their own
+  std::vector<std::pair<std::string, std::string>> notes;  ///< extra notes for the records
 };
 
-/// The options that say what is sent where, for help and parser.
+/// The options about what to send where, for help and parser.
 std::vector<Option> load_options();
 
 /// A number above 0. Error: usage, naming the option.
 Result<double> parse_positive(std::string_view option, const std::string& text);
 
-/// Puts the duration that `option` has into `target`, if it is given. Error: usage, naming it.
+/// Stores the duration given by `option` in `target`, if the option is given. Error: usage, naming
+/// the option.
 Status read_seconds(const Arguments& arguments, std::string_view option, double& target);
 
 /// "4,8,16". Error: usage, naming --max-concurrency.
 Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
 
-/// Reads those options; with --find-rate there are no points. Error: usage, naming the option.
+/// Reads the options of load_options(); with --find-rate there are no points. Error: usage, naming
+/// the option.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
 
-/// Finds the servers, their model and, where they take no token ids, how long their tokens are;
-/// fills that into the request. Error: unavailable, naming the server.
+/// Finds the servers, their model and, if they take no token ids, the length of their tokens;
+/// stores this in the request. Error: unavailable, naming the server.
 Status find_servers(LoadRequest& request);
 
 /// The record of one point, made now; without run and fingerprint.

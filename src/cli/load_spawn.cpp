@@ -16,7 +16,7 @@ namespace assay::cli {
 namespace {
 
 constexpr std::uint64_t most_servers = 256;
-constexpr double between_notes = 30;  // seconds, where there is no line to rewrite
+constexpr double between_notes = 30;  // seconds, if there is no terminal line to rewrite
 constexpr auto between_drawings = std::chrono::milliseconds(200);
 
 bool chooses_devices(std::string_view variable) {
@@ -36,8 +36,8 @@ Status read_variables(const Arguments& arguments, SpawnPlan& plan) {
   return {};
 }
 
-/// Several servers get a GPU each, unless the user says otherwise; a single one gets what is there,
-/// as it may be meant to use all of it.
+/// Several servers get one GPU each, unless the user says otherwise; a single server gets all GPUs,
+/// because it may use them all.
 Status choose_devices(SpawnPlan& plan) {
   const bool chosen = std::any_of(plan.variables.begin(), plan.variables.end(),
                                   [](const auto& pair) { return chooses_devices(pair.first); });
@@ -48,18 +48,18 @@ Status choose_devices(SpawnPlan& plan) {
   }
   return Error{
       ErrorKind::usage,
-      fmt::format("--servers {}: there are {} GPUs; ask for fewer, or say what each server "
+      fmt::format("--servers {}: there are {} GPUs; ask for fewer, or set what each server "
                   "sees, e.g. --spawn-env {}=0",
                   plan.servers, plan.devices->devices.size(), plan.devices->variable)};
 }
 
-/// --max-num-batched-tokens speaks of tokens that are no secret: numbers are shown.
+/// Shows numbers even if the name looks secret: the "tokens" of --max-num-batched-tokens are not.
 std::string shown_value(const std::string& name, const std::string& value) {
   const bool secret = is_secret_name(name) && !parse_integer(value);
   return secret ? "(set)" : value;
 }
 
-/// The same of "NAME=VALUE"; other words as they are.
+/// The same for "NAME=VALUE"; other words are unchanged.
 std::string shown_pair(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos) return word;
@@ -128,7 +128,7 @@ Result<std::optional<SpawnPlan>> read_spawn(const Arguments& arguments) {
   if (arguments.has("--spawn")) {
     if (arguments.has("--url")) {
       return Error{ErrorKind::usage,
-                   "--spawn starts the servers that --url names; give one of both"};
+                   "--spawn starts servers, --url names running ones; give only one of them"};
     }
     return std::optional(TRY(read_spawn_plan(arguments, arguments.get("--spawn"))));
   }

@@ -1,4 +1,4 @@
-// Servers that a command starts for its load: --spawn and what belongs to it.
+// Servers that a command starts for its load: --spawn and its options.
 #pragma once
 
 #include <filesystem>
@@ -15,20 +15,21 @@
 
 namespace assay::cli {
 
-/// What to start, without its logs; empty: --spawn is not given. Error: usage, naming the option.
+/// What to start, without the log path; empty: --spawn is not given. Error: usage, naming the
+/// option.
 Result<std::optional<SpawnPlan>> read_spawn(const Arguments& arguments);
-/// The same of `command`, whatever --spawn says.
+/// The same for `command`, ignoring --spawn.
 Result<SpawnPlan> read_spawn_plan(const Arguments& arguments, const std::string& command);
 
-/// Where a run keeps what its servers write: in the folder of the store, or of temporary files
-/// where there is no store.
+/// The path of the server logs of a run: in the store's folder, or in the temporary folder if there
+/// is no store.
 std::filesystem::path server_logs(const std::string& folder, const std::string& run);
 
-/// Starts them, and shows how long they take. Ends early if an interrupt is requested. Error: as
+/// Starts the servers and shows progress. Ends early on an interrupt. Error: as from
 /// SpawnedServers::start().
 Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Terminal& terminal);
 
-/// What records say of them; values of secrets are hidden.
+/// Notes about the servers for records; values of secrets are hidden.
 std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan);
 
 }  // namespace assay::cli

@@ -20,7 +20,7 @@ bool is_here(const Url& url) {
   return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
 }
 
-/// Of all accelerators; empty if one's is not known.
+/// The energy of all accelerators; empty if that of any is unknown.
 std::optional<double> energy_of(const TelemetrySummary& summary) {
   if (summary.gpus.empty()) return std::nullopt;
   double joules = 0;
@@ -71,7 +71,7 @@ std::string telemetry_text(const Record& record) {
     }
     if (gpu.throttled_share.value_or(0) > 0) {
       parts.push_back(
-          fmt::format("held down {:.0f}% of the time", std::ceil(*gpu.throttled_share * 100)));
+          fmt::format("clock capped {:.0f}% of the time", std::ceil(*gpu.throttled_share * 100)));
     }
     if (!parts.empty()) text += fmt::format("  {}: {}\n", name, fmt::join(parts, ", "));
   }

@@ -97,7 +97,7 @@ std::string targets_text(const ServingResult& result, std::size_t width, const S
                format_seconds(target.mean_e2el)});
   }
   return table.render(width, style) +
-         fmt::format("  the busiest got {:.2f} times its share\n", result.imbalance);
+         fmt::format("  the busiest server got {:.2f} times its share\n", result.imbalance);
 }
 
 std::string server_text(const std::optional<ServerMetrics>& server, const Style& style) {
@@ -115,7 +115,7 @@ std::string server_text(const std::optional<ServerMetrics>& server, const Style&
     add("prefix cache hits", fmt::format("{:.1f}%", *server->prefix_cache_hit_rate * 100));
   }
   if (text.empty()) return {};
-  text = fmt::format("  {} itself says: {}\n", server->server, text);
+  text = fmt::format("  reported by {}: {}\n", server->server, text);
   const std::string warning = prefix_cache_warning(*server);
   if (!warning.empty()) text += "  " + style.yellow("note") + ": " + warning + "\n";
   return text;
@@ -150,7 +150,7 @@ void LoadProgress::show(const LoadState& state) {
   progress.done = state.ended;
   progress.total = state.total;
   progress.elapsed_seconds = state.seconds;
-  // What matters most comes first: a narrow terminal cuts the end off.
+  // The most important parts come first, because a narrow terminal cuts off the end.
   const std::string line = fmt::format(
       "{}  {}/{}  {} left{}  {}  {}{}  {} in flight", label_, state.ended, state.total,
       format_clock(seconds_left(progress)),

@@ -1,4 +1,4 @@
-// What `assay load` shows: how far a point is, and what it came to.
+// The output of `assay load`: the progress of a point, and its result.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace assay::cli {
 
-/// "[1/3] 16 req/s  412/1000  0:21 left  9.9 req/s  2141 tokens/s  TTFT 120 ms  32 in flight", in
-/// place, where standard error is a terminal.
+/// "[1/3] 16 req/s 412/1000 0:21 left 9.9 req/s 2141 tokens/s TTFT 120 ms 32 in flight", rewritten
+/// in place if standard error is a terminal.
 class LoadProgress {
  public:
   LoadProgress(Terminal& terminal, std::string label)
@@ -28,13 +28,13 @@ class LoadProgress {
   bool drawn_ = false;
 };
 
-/// "16 req/s", "32 in flight", "inf", of one point.
+/// "16 req/s", "32 in flight" or "inf" for one point.
 std::string text_of(const LoadPoint& point);
 
-/// One point in full: what was sent, latencies with their intervals, what the run is worth.
+/// One point in full: what was sent, latencies with their intervals, and the verdict on the run.
 std::string report_text(const LoadReport& report, std::size_t width, const Style& style);
 
-/// A row for each point.
+/// A table with a row for each point.
 std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
                        const Style& style);
 

@@ -54,7 +54,7 @@ void for_each_line(std::string_view text, Callback line) {
   }
 }
 
-/// In roff a backslash and a leading dot or quote mean something; a plain minus may become a
+/// Escapes roff: a backslash and a leading dot or quote are special, and a plain minus may become a
 /// hyphen.
 std::string roff(std::string_view text) {
   std::string escaped;
@@ -105,7 +105,7 @@ std::string help_overview(const Style& style) {
   for (const ExitCodeText& text : exit_code_texts) {
     help += fmt::format("  {:<5}{}\n", static_cast<int>(text.code), text.meaning);
   }
-  return help + "\nassay COMMAND --help says more about one command, assay man everything.\n";
+  return help + "\nassay COMMAND --help describes one command, assay man all of them.\n";
 }
 
 std::string help_of(const Command& command, const Style& style) {

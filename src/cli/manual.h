@@ -1,4 +1,4 @@
-// Everything the user can read about the commands, made from their descriptions: help, man page,
+// The documentation of the commands, generated from their descriptions: help, man page,
 // docs/cli.md. Pure functions.
 #pragma once
 
@@ -13,7 +13,7 @@ std::string help_overview(const Style& style);
 std::string help_of(const Command& command, const Style& style);
 /// roff for man(1).
 std::string man_page();
-/// docs/cli.md; a test holds the file to it.
+/// docs/cli.md; a test checks the file against it.
 std::string markdown_manual();
 
 }  // namespace assay::cli

@@ -26,7 +26,7 @@ std::vector<std::string> all_metrics(std::span<const Record* const> records) {
 
 std::string format_metric(const Metric& metric) {
   if (metric.unit == "bytes/s") {
-    // As everywhere in GB/s, so that a column compares at a glance.
+    // Always in GB/s, so that the values of a column are easy to compare.
     return fmt::format("{} GB/s", format_significant(metric.value / 1e9));
   }
   if (metric.unit == "s" && metric.value >= 0) return format_seconds(metric.value);

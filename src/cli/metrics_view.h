@@ -1,4 +1,4 @@
-// Numbers that other programs reported, as people read them. Pure functions.
+// Numbers reported by other programs, as text. Pure functions.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@ namespace assay::cli {
 /// Four significant digits with a prefix that suits the unit: "184.9 GB/s", "10.89 ms", "378".
 std::string format_metric(const Metric& metric);
 
-/// The metrics that a table of these records shows, in the order in which the program names them:
-/// those of the first record that has any, then others, at most `most`.
+/// The metrics shown in a table of these records, in the program's order: those of the first record
+/// that has any, then others, at most `most`.
 std::vector<std::string> shown_metrics(std::span<const Record* const> records, std::size_t most);
 
 /// How many different metrics the records have.
 std::size_t count_metrics(std::span<const Record* const> records);
 
-/// Of the record's metric `name`; empty if it has none.
+/// The text of the record's metric `name`; empty if it has none.
 std::string metric_text(const Record& record, std::string_view name);
 
 }  // namespace assay::cli

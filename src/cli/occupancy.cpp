@@ -18,7 +18,8 @@ namespace {
 
 using namespace occupancy;
 
-/// The number an option gives, within what is allowed; `otherwise` where it is not given.
+/// The number given by an option, checked against its limits; `otherwise` if the option is not
+/// given.
 Result<std::uint64_t> number_of(const Arguments& arguments, std::string_view option,
                                 std::uint64_t least, std::uint64_t most, std::uint64_t otherwise,
                                 Result<std::uint64_t> (*parse)(std::string_view) = &parse_integer) {
@@ -50,7 +51,7 @@ Result<ReportOptions> read_options(const Arguments& arguments) {
   return options;
 }
 
-/// Options that mean something only together with others.
+/// Rejects options that do not apply here.
 Status refuse(const Arguments& arguments, std::initializer_list<std::string_view> options,
               std::string_view reason) {
   for (const std::string_view option : options) {
@@ -65,15 +66,15 @@ Status refuse(const Arguments& arguments, std::initializer_list<std::string_view
 
 Result<std::vector<Report>> calculate(const Arguments& arguments) {
   TRY(refuse(arguments, {"--kernel", "--device", "--block"},
-             "does not go with --vgprs: that takes --waves and --arch"));
+             "cannot be combined with --vgprs, which takes --waves and --arch"));
   const std::string arch = arguments.get("--arch");
   if (!arguments.has("--arch")) {
-    return Error{ErrorKind::usage, fmt::format("--arch is missing; one of {}", known_archs())};
+    return Error{ErrorKind::usage, fmt::format("--arch is missing; allowed: {}", known_archs())};
   }
   const bool amd = find_amd(arch) != nullptr;
   if (!amd && find_nvidia(arch) == nullptr) {
     return Error{ErrorKind::usage,
-                 fmt::format("--arch \"{}\" is not known; one of {}", arch, known_archs())};
+                 fmt::format("unknown --arch \"{}\"; allowed: {}", arch, known_archs())};
   }
   if (!amd) TRY(refuse(arguments, {"--agprs", "--sgprs"}, "is for AMD's architectures only"));
   const unsigned wave = amd ? amd_wave : nvidia_warp;
@@ -81,7 +82,8 @@ Result<std::vector<Report>> calculate(const Arguments& arguments) {
   KernelUse& use = kernel.use;
   use.name = "(given)";
   use.agprs = static_cast<unsigned>(TRY(number_of(arguments, "--agprs", 0, 256, 0)));
-  // Together they are what metadata calls .vgpr_count: accumulation begins at a multiple of 4.
+  // The two together are .vgpr_count in the metadata: accumulation registers begin at a multiple of
+  // 4.
   const std::uint64_t most = !amd ? nvidia_registers_per_thread : use.agprs > 0 ? 256 : amd_vgprs;
   use.vgprs = static_cast<unsigned>(TRY(number_of(arguments, "--vgprs", 0, most, 0)));
   if (use.agprs > 0) use.vgprs = (use.vgprs + 3) / 4 * 4 + use.agprs;
@@ -101,7 +103,7 @@ Result<std::vector<Report>> calculate(const Arguments& arguments) {
 // ---- assay's own kernels ----
 
 Result<std::vector<Report>> measure(const Arguments& arguments) {
-  TRY(refuse(arguments, {"--arch"}, "is the device's own with --kernel"));
+  TRY(refuse(arguments, {"--arch"}, "cannot be set with --kernel, which uses the device's own"));
   const ReportOptions options = TRY(read_options(arguments));
   std::vector<OwnKernel> wanted = own_kernels();
   if (options.kernel != "all") wanted = {TRY(find_own_kernel(options.kernel))};
@@ -120,7 +122,7 @@ Result<std::vector<Report>> measure(const Arguments& arguments) {
     const Geometry geometry = {options.threads.value_or(256), options.dynamic_shared};
     report.kernels.push_back(TRY(measure_kernel(*device, *kernel, own.name, geometry)));
     if (!driver_agrees(report.kernels.back(), facts.arch)) {
-      report.remarks.push_back(fmt::format("the driver gives another figure for {}", own.name));
+      report.remarks.push_back(fmt::format("the driver gives a different figure for {}", own.name));
     }
   }
   return std::vector<Report>{std::move(report)};
@@ -130,7 +132,7 @@ Result<std::vector<Report>> measure(const Arguments& arguments) {
 
 Result<std::vector<Report>> read(const Arguments& arguments) {
   TRY(refuse(arguments, {"--device", "--vgprs", "--agprs", "--sgprs", "--lds", "--waves"},
-             "does not go with a file"));
+             "cannot be combined with a file"));
   const ReportOptions options = TRY(read_options(arguments));
   const std::string& path = arguments.positionals.front();
   constexpr std::size_t most_bytes = std::size_t{4} << 30;
@@ -158,9 +160,10 @@ Result<std::vector<Report>> reports_of(const Arguments& arguments) {
   for (const char* option : {"--vgprs", "--agprs", "--sgprs", "--lds", "--waves"}) {
     if (arguments.has(option)) return calculate(arguments);
   }
-  return Error{ErrorKind::usage,
-               "occupancy of what? FILE, --kernel NAME, or --vgprs N --lds BYTES --waves N --arch "
-               "ARCH; see assay occupancy --help"};
+  return Error{
+      ErrorKind::usage,
+      "nothing to analyse: give FILE, --kernel NAME, or --vgprs N --lds BYTES --waves N --arch "
+      "ARCH; see assay occupancy --help"};
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -191,9 +194,9 @@ const Command command = {
     .most_positionals = 1,
     .details =
         R"(FILE is an AMD code object or assembly text, a cubin, PTX, an offload bundle (plain or
-compressed), an NVIDIA fat binary, or a program that holds one. Without FILE, --kernel names
-one of assay's own kernels (or all), built for --device and held against the driver's answer;
---vgprs, --lds and --waves with --arch are a calculator. Formulas: docs/occupancy.md.
+compressed), an NVIDIA fat binary, or a program that contains one. Without FILE, --kernel names
+one of assay's own kernels (or all), which is built for --device and compared with the driver's
+answer; --vgprs, --lds and --waves with --arch are a calculator. Formulas: docs/occupancy.md.
 
   assay occupancy kernel.co
   assay occupancy libmodel.so --kernel attention --dynamic-lds 32KiB
@@ -210,13 +213,13 @@ one of assay's own kernels (or all), built for --device and held against the dri
             {"--block", "N",
              "threads per work-group, 1 to 1024; default: the most the kernel allows", ""},
             {"--dynamic-lds", "BYTES", "LDS or shared memory given at launch; default 0", ""},
-            {"--no-scan", "", "leave the instruction scan out", ""},
+            {"--no-scan", "", "skip the instruction scan", ""},
             {"--vgprs", "N", "calculator: VGPRs per lane, or registers per thread", ""},
             {"--agprs", "N", "calculator: accumulation VGPRs on top, AMD only", ""},
             {"--sgprs", "N", "calculator: SGPRs, AMD only", ""},
             {"--lds", "BYTES", "calculator: LDS or shared memory of a work-group", ""},
             {"--waves", "N", "calculator: waves or warps of a work-group; default 4", ""},
-            {"--arch", "ARCH", "calculator: e.g. gfx942, sm_90; for PTX: what to compile it for",
+            {"--arch", "ARCH", "calculator: e.g. gfx942, sm_90; for PTX: the target to compile for",
              "gfx90a gfx942 gfx950 sm_80 sm_90 sm_100 sm_120"},
         },
     .run = &run,

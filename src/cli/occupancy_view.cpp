@@ -12,7 +12,7 @@ namespace {
 
 using namespace occupancy;
 
-/// What AMD and NVIDIA call things.
+/// The vendors' terms.
 struct Words {
   const char *registers, *shared, *scratch, *group, *waves, *groups;
 };
@@ -32,7 +32,7 @@ std::string unless_zero(std::uint64_t value) {
   return value == 0 ? "" : std::to_string(value);
 }
 
-/// Names come from files: nothing in them may move the cursor.
+/// Names come from files, so nothing in them may move the cursor.
 std::string printable(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -198,7 +198,7 @@ std::string occupancy_text(const Report& report, std::size_t width, const Style&
   for (const KernelReport& kernel : report.kernels) table.add(row_of(kernel, report, style));
   std::string text = style.bold(printable(report.source)) + "\n";
   if (!table.empty()) text += table.render(width, style);
-  bool general_shown = false;  // what is true of every kernel is said once
+  bool general_shown = false;  // remarks about all kernels are shown once
   for (const KernelReport& kernel : report.kernels) {
     std::string about;
     if (kernel.occupancy && !kernel.occupancy->savings.empty()) {

@@ -1,4 +1,4 @@
-// Reports on occupancy as people and as programs read them. Pure functions.
+// Occupancy reports as text and as JSON. Pure functions.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace assay::occupancy {
 
 std::vector<OwnKernel> own_kernels() {
-  // The CPU backend has each of them in every instruction-set variant.
+  // A set, because the CPU backend has each kernel in every instruction-set variant.
   std::set<std::pair<std::string, std::string>> names;
   for (const cpu::KernelEntry* entry = cpu::kernel_entries; entry != nullptr; entry = entry->next) {
     const std::string file = entry->file;
@@ -28,7 +28,7 @@ Result<OwnKernel> find_own_kernel(const std::string& name) {
     if (kernel.name == name) return kernel;
     names.push_back(kernel.name);
   }
-  return Error{ErrorKind::usage, fmt::format("no kernel \"{}\"{}; all, or one of {}", name,
+  return Error{ErrorKind::usage, fmt::format("unknown kernel \"{}\"{}; allowed: all, {}", name,
                                              did_you_mean(name, names), join(names))};
 }
 
@@ -36,13 +36,14 @@ Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::s
                                     const Geometry& geometry) {
   const DeviceFacts& facts = device.facts();
   if (facts.backend == "cpu") {
-    return Error{ErrorKind::unsupported,
-                 "cpu: occupancy has no meaning there, a core runs one block at a time; choose an "
-                 "accelerator with --device"};
+    return Error{
+        ErrorKind::unsupported,
+        "cpu: occupancy has no meaning on a CPU, where a core runs one block at a time; choose "
+        "an accelerator with --device"};
   }
   if (find_amd(facts.arch) == nullptr && find_nvidia(facts.arch) == nullptr) {
     return Error{ErrorKind::unsupported,
-                 fmt::format("{}:{}: no occupancy for {}; known are {}", facts.backend,
+                 fmt::format("{}:{}: no occupancy data for {}; known: {}", facts.backend,
                              facts.ordinal, facts.arch, known_archs())};
   }
   KernelReport report;

@@ -28,7 +28,7 @@ Error unknown_command(const std::string& word) {
                            did_you_mean(word, names), join(names)));
 }
 
-/// Of the letters that every Unix command knows.
+/// The long form of the letters that every Unix command has.
 std::string long_form(const std::string& word) {
   if (word == "-h") return "--help";
   return word == "-o" ? "--output" : word;

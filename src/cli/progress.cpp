@@ -10,7 +10,7 @@
 namespace assay::cli {
 namespace {
 
-// Until the first cell is done: its warm-up and its time box at their defaults.
+// The estimate before the first cell is done: default warm-up plus time box.
 constexpr double first_guess_seconds = 3;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How far a run is. Pure functions.
+// The progress of a run. Pure functions.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Progress {
   std::string label = {};  ///< the cell being measured
 };
 
-/// What the cells done so far took on average, for those left; never more than the budget leaves.
+/// The average time per finished cell times the cells left; never more than the remaining budget.
 double seconds_left(const Progress& progress);
 
 /// "[#####-----]  12/24  0:21 left  memory op=triad size=1GiB", no longer than `width`.

@@ -1,4 +1,4 @@
-// assay report: one environment, or several compared, as a file to hand on.
+// assay report: one environment, or a comparison of several, as a file to share.
 #include "judge/report/report.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct Format {
 constexpr std::array<Format, 3> formats = {
     {{"html", &report::to_html}, {"md", &report::to_markdown}, {"csv", &report::to_csv}}};
 
-/// By name, or by the ending of the file; Markdown for standard output.
+/// The format by name, or by the extension of the file; Markdown for standard output.
 Result<const Format*> format_of(const Arguments& arguments) {
   std::string name = arguments.get("--format");
   const std::string file = arguments.get("--output");
@@ -48,14 +48,14 @@ Result<const Format*> format_of(const Arguments& arguments) {
                            name)};
 }
 
-/// Every chart and table names an environment, so its name says that it is of a model.
+/// Marks environments from a model in their name, which every chart and table shows.
 void mark_models(std::vector<report::Environment>& environments) {
   for (report::Environment& environment : environments) {
     if (environment.results.emulated()) environment.results.name += " (model)";
   }
 }
 
-/// The last parts of paths say enough where they differ: "host" for "study/host".
+/// Shortens paths to their last parts where these differ: "host" for "study/host".
 void shorten_names(std::vector<report::Environment>& environments) {
   std::vector<std::string> names;
   for (const report::Environment& environment : environments) {
@@ -89,7 +89,7 @@ Json read_study(const fs::path& campaign) {
   return json.ok() ? std::move(json).value() : Json();
 }
 
-/// Which environments a comparison is of, and what A showed when it was measured twice.
+/// The environments of a comparison, and the result of measuring A twice.
 struct Contrast {
   std::size_t a = 0, b = 0;
   std::optional<ResultSet> control;
@@ -98,7 +98,8 @@ struct Contrast {
 Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                           const VerdictRule& rule) {
   report::ReportInput input;
-  std::vector<std::string> operands;  // of the environments; a campaign names its baseline often
+  std::vector<std::string>
+      operands;  // of the environments; a campaign lists its baseline several times
   const auto place = [&](const std::string& operand, ResultSet& results,
                          std::vector<Record>& records) {
     const auto at = std::find(operands.begin(), operands.end(), operand);
@@ -112,7 +113,7 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
     Operands loaded = TRY(load_operands(a, b, true));
     Contrast contrast;
     contrast.a = place(a, loaded.a, loaded.records_a);
-    // The same results twice are two environments, as `assay compare` has them.
+    // The same results given twice count as two environments, as in `assay compare`.
     contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
     contrast.control = std::move(loaded.control);
     contrasts.push_back(std::move(contrast));
@@ -169,9 +170,9 @@ const Command command = {
     .least_positionals = 1,
     .most_positionals = 2,
     .details =
-        R"(A and B are what `assay compare` takes: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a
-file another program wrote or a folder of such files. A alone is described, A and B are
-compared, and of a CAMPAIGN the baseline with each of its other environments.
+        R"(A and B are what `assay compare` accepts: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a file that
+another program wrote or a folder of such files. A alone is described; A and B are compared; for a
+CAMPAIGN, the baseline is compared with each other environment.
 
 HTML is one file that opens offline, with charts, the data behind each, and what differs
 between the environments; docs/report.md says how to read it. Markdown has the same tables,

@@ -1,4 +1,4 @@
-// Where a command's records go: a store's folder, or standard output alone.
+// Where a command's records go: a store's folder, or only standard output.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,11 @@
 namespace assay::cli {
 
 inline constexpr const char* default_folder = "assay-results";
-inline constexpr const char* pipe = "-";  ///< as --out: no store, everything to standard output
+inline constexpr const char* pipe =
+    "-";  ///< value of --out: no store, everything to standard output
 
-/// Opens the store in `folder` and keeps the environment there, or prints it as the first line
-/// where there is no store. Returns its id. Error: of the store.
+/// Opens the store in `folder` and saves the environment there; without a store, prints it as the
+/// first line. Returns its id. Error: from the store.
 Result<std::string> keep_fingerprint(const std::string& folder, const Json& fingerprint,
                                      std::optional<Store>& store, Terminal& terminal);
 

@@ -70,7 +70,7 @@ bool varies(const Pointers& group, std::string_view axis) {
   });
 }
 
-/// "memory dtype=f64 cache=hot", continued on indented lines where it is too long.
+/// "memory dtype=f64 cache=hot", continued on indented lines if it is too long.
 std::string heading(const std::string& name, const std::vector<std::string>& constants,
                     std::size_t width, const Style& style) {
   std::string text = style.bold(name);
@@ -86,8 +86,8 @@ std::string heading(const std::string& name, const std::vector<std::string>& con
   return text + "\n";
 }
 
-/// What telemetry says of the device measured: mean clock, mean power, share of time its driver or
-/// firmware held the clock down. Empty where unknown.
+/// Telemetry of the measured device: mean clock, mean power, share of time in which its driver or
+/// firmware capped the clock. Empty where unknown.
 std::vector<std::string> telemetry_cells(const Record& record, const Style& style) {
   std::vector<std::string> cells(3);
   if (!record.telemetry || record.device.emulated) return cells;
@@ -102,8 +102,8 @@ std::vector<std::string> telemetry_cells(const Record& record, const Style& styl
   return cells;
 }
 
-/// Axes of all cells of the group, in the order of their first appearance: what another program
-/// reports need not have the same ones everywhere.
+/// Axes of all cells of the group, in the order of their first appearance: records of other
+/// programs need not all have the same axes.
 std::vector<std::string> axes_of(const Pointers& group) {
   std::vector<std::string> axes;
   for (const Record* record : group) {
@@ -114,7 +114,7 @@ std::vector<std::string> axes_of(const Pointers& group) {
   return axes;
 }
 
-/// What the samples of assay's own measurement say, in the order of add_value_columns().
+/// The columns about the samples of assay's own measurement, in the order of add_value_columns().
 std::vector<std::string> value_cells(const Record& record, const Style& style) {
   const auto& value = record.value;
   const std::size_t n = record.seconds ? record.seconds->n : 0;
@@ -197,7 +197,7 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
   return text;
 }
 
-/// What was noticed in results of other programs, which reads like a success otherwise.
+/// Flags in results of other programs that would otherwise look like successes.
 std::string flags_text(std::span<const Record> records, const Style& style) {
   std::string text;
   for (const Record& record : records) {
@@ -296,7 +296,7 @@ std::string counts_text(std::span<const Record> records) {
 }
 
 std::string device_text(const DeviceFacts& facts) {
-  // Of another program's machine at most the device's name is known.
+  // For another program's machine, at most the device's name is known.
   if (facts.backend == "other") return facts.name.empty() ? "an unknown device" : facts.name;
   std::string text = fmt::format("{}:{} {}", facts.backend, facts.ordinal, facts.name);
   if (!facts.arch.empty()) text += ", " + facts.arch;

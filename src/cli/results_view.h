@@ -1,4 +1,4 @@
-// Records as people read them: a table per benchmark, and why cells have no value. Pure functions.
+// Records as text: a table per benchmark, and why cells have no value. Pure functions.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace assay::cli {
 
-/// "812.3 GB/s"; bandwidths always in GB/s, so that a column compares at a glance.
+/// "812.3 GB/s"; bandwidths are always in GB/s, so that a column is easy to compare.
 std::string format_value(const Value& value);
-/// What stands before every value of an emulated device; empty before a measured one.
+/// The prefix of every value of an emulated device; empty for a measured one.
 std::string_view model_mark(const DeviceFacts& facts);
-/// "[811.9, 812.8]" in the value's own unit; "too few samples" where `n` of them cannot give an
-/// interval of the median that holds 95% of the time.
+/// "[811.9, 812.8]" in the value's own unit; "too few samples" if `n` samples cannot give a 95%
+/// interval of the median.
 std::string format_interval(const Value& value, std::size_t n);
-/// One line for a finished cell: value and interval, or status and reason. Of an emulated device
+/// One line for a finished cell: value and interval, or status and reason. For an emulated device,
 /// "model 812.3 GB/s".
 std::string outcome_text(const Record& record, const Style& style);
 

@@ -43,7 +43,7 @@ Status check_repeat(const Arguments& arguments, const Request& request) {
   }
   if (request.team.place) {
     return Error{ErrorKind::usage,
-                 fmt::format("--repeat starts processes of its own: repeat {} as a whole, or start "
+                 fmt::format("--repeat starts processes of its own: repeat {} itself, or start "
                              "the ranks with --ranks or --hosts",
                              request.team.place->launcher)};
   }
@@ -79,7 +79,7 @@ Result<Request> read_request(const Arguments& arguments) {
   }
   request.team = TRY(read_team_request(arguments, request.plan));
   if (arguments.has("--patience")) {
-    // A rank that waits for another is not hanging: the team's own patience ends first.
+    // A rank that waits for another does not hang, so the team's own patience must end first.
     const TeamPatience& patience = request.team.patience;
     request.options.device_patience_seconds =
         request.team.ranks > 1 || request.team.place || !request.team.hosts.empty()
@@ -114,7 +114,8 @@ int status_of(const std::vector<Record>& records, bool interrupted) {
   return any(RecordStatus::error) ? exit_cell_error : exit_ok;
 }
 
-/// Tables, findings, and where it all is: on standard output unless that carries JSON.
+/// Prints tables, conclusions and the store's location: to standard output, unless that carries
+/// JSON.
 void print_results(const Request& request, const RunView& view, const RunOutcome& outcome,
                    Terminal& terminal) {
   const Style style = request.json ? terminal.error_style() : terminal.out_style();
@@ -176,7 +177,7 @@ int measure(Request& request, Terminal& terminal) {
   print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, terminal);
   if (!outcome.ok()) {
     terminal.complain(with_failures(outcome.error().message, session->started));
-    const ErrorKind kind = outcome.error().kind;  // only the store reports these two
+    const ErrorKind kind = outcome.error().kind;  // only the store reports these two kinds
     return kind == ErrorKind::exhausted || kind == ErrorKind::usage ? exit_io : exit_nothing_ran;
   }
   return status_of(view.records(), outcome->interrupted);
@@ -207,18 +208,18 @@ sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or FIRST..
 and all means every choice. Where a suite and a benchmark share a name, the suite runs.
 
 Results go to standard output, progress to standard error. A cell has a value only if its
-result was verified. Ctrl-C ends the run in good order, a second one at once; records already
-stored survive both, and a kill too.
+result was verified. Ctrl-C ends the run cleanly, a second one at once; records already stored
+survive both, and even SIGKILL.
 
-With --out - there is no store: standard output carries the environment as its first line, as
-in fingerprints.jsonl, then the records. That is how `assay campaign` runs it elsewhere; of
-several ranks of an MPI or Slurm job only rank 0 prints then. SUITE may also be the suite
-itself, as YAML in one line that begins with {.
+With --out - there is no store: the first line of standard output is the environment, as in
+fingerprints.jsonl, and the others are the records. `assay campaign` uses this on other
+machines; in an MPI or Slurm job only rank 0 then prints. SUITE may also be the text of a
+suite, as YAML in one line that begins with {.
 
-Benchmarks between processes need ranks, one for each GPU: --ranks starts them here, --hosts
-over ssh as well; under mpirun, srun, torchrun or dstack they are there already. A rank that
-dies or is late ends the run, named, and so does a GPU that hangs; --patience says how long
-is too long.
+Benchmarks between processes need ranks, one for each GPU: --ranks starts them on this machine,
+--hosts also on others over ssh; under mpirun, srun, torchrun or dstack they already exist. If a
+rank dies or keeps the others waiting, or a GPU hangs, the run ends and names it; --patience
+sets how long to wait.
 
   assay run quick
   assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0
@@ -234,17 +235,18 @@ is too long.
             {"--device", "NAME",
              "device to measure, e.g. cuda:0, hip:1, cpu; default: the best one", "cpu cuda hip"},
             {"--out", "DIR",
-             "folder of the store, created if need be, default ./assay-results; or - for no store",
+             "folder of the store, created if missing, default ./assay-results; or - for no store",
              "folder"},
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
             {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
              ""},
             {"--telemetry", "RATE",
-             "clocks, power, heat and throttling beside the samples, RATE times a second, or off; "
+             "record clocks, power, temperature and throttling RATE times per second, or off; "
              "default 10",
              "off 1 10"},
             {"--barrier", "COUNT:DIR",
-             "start every cell together with the other processes that share the folder DIR", ""},
+             "start every cell together with COUNT - 1 other processes, through the folder DIR",
+             ""},
             {"--ranks", "N",
              "measure with N ranks on this machine, each with its own device; this process is rank "
              "0",
@@ -256,9 +258,8 @@ is too long.
             {"--repeat", "N",
              "run N times, each in processes of its own, and show the deviation over runs", ""},
             {"--patience", "TIME",
-             "how long a rank may keep the others waiting, and a GPU one step of a cell, before "
-             "the "
-             "run ends; default 2min and 10min",
+             "how long a rank may keep the others waiting, or a step of a cell may take on a GPU; "
+             "default 2min and 10min",
              ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t most_ranks_here = 4096;
 
-/// Rank 0 keeps what is measured; the others only listen to whether they should stop.
+/// Rank 0 stores the results; the other ranks only check whether to stop.
 class SilentObserver final : public RunObserver {
  public:
   void starting(std::size_t, const Cell&) override {}
@@ -39,7 +39,8 @@ const Cell* first_team_cell(const Plan& plan) {
   return nullptr;
 }
 
-/// The team has failed and this rank hangs in a call that nothing ends.
+/// Ends the process: the team has failed and this rank is stuck in a call that cannot be
+/// interrupted.
 [[noreturn]] void abandon(const Error& error, bool say_it) {
   if (say_it) std::fputs(fmt::format("\nassay: {}\n", error.message).c_str(), stderr);
   ::_exit(exit_nothing_ran);
@@ -79,12 +80,12 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
   }
   const Cell* cell = first_team_cell(plan);
   if (cell == nullptr && (request.ranks > 1 || !request.hosts.empty())) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} has no benchmark that several ranks measure together; see `assay "
-                             "list`",
-                             plan.name)};
+    return Error{ErrorKind::usage, fmt::format("{} has no benchmark for several ranks; see `assay "
+                                               "list`",
+                                               plan.name)};
   }
-  // The cells come from rank 0: what a started rank is told only has to name a benchmark of ranks.
+  // The cells come from rank 0; the arguments of a started rank only need to name a benchmark for
+  // ranks.
   if (cell != nullptr) request.arguments = {"run", cell->benchmark()};
   for (const char* option : {"--device", "--telemetry", "--patience"}) {
     if (!arguments.has(option)) continue;
@@ -111,14 +112,14 @@ int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions
   const auto plan = plan_of_rank_0(team, {});
   if (!plan.ok()) return exit_nothing_ran;
   options.seed = plan->seed;
-  options.budget_seconds.reset();  // rank 0 watches it
+  options.budget_seconds.reset();  // rank 0 enforces it
   SilentObserver observer;
   const auto outcome = run_cells(plan->cells, **device, options, observer, team);
   return outcome.ok() ? exit_ok : exit_nothing_ran;
 }
 
 std::string with_failures(const std::string& message, const StartedRanks& started) {
-  // Who is gone is known sooner than how it ended.
+  // A lost rank is noticed before its exit status is known.
   for (int i = 0; i < 100 && started.failures().empty() && !started.all_ended(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -128,7 +129,7 @@ std::string with_failures(const std::string& message, const StartedRanks& starte
 }
 
 bool is_other_rank() {
-  // The first variable that is set decides: a job within a job is its own.
+  // The first variable that is set decides, so the inner of two nested jobs counts.
   for (const char* name :
        {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) != "0";

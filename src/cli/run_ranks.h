@@ -1,4 +1,5 @@
-// The part of `assay run` that has to do with ranks: who they are, and what all but rank 0 do.
+// The part of `assay run` that deals with ranks: forming the team, and the work of ranks other than
+// 0.
 #pragma once
 
 #include <memory>
@@ -13,23 +14,23 @@
 
 namespace assay::cli {
 
-/// What --ranks, --hosts, --patience and the launcher's variables say. Error: usage.
+/// Reads --ranks, --hosts, --patience and the launcher's variables. Error: usage.
 Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan);
 
-/// Forms the team if there is one to form and a cell of the plan that needs one; otherwise `team`
-/// is null and every process measures for itself. Error: as form_team().
+/// Forms the team if there are several ranks and a cell of the plan needs them; otherwise `team` is
+/// null and every process measures on its own. Error: as from form_team().
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan);
 
-/// What a rank other than 0 does, in silence: rank 0 shows and stores what all have measured.
+/// The work of a rank other than 0, without output: rank 0 shows and stores the results of all.
 /// Returns the exit status.
 int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions options,
                        Team& team);
 
-/// `message`, and how ranks that were started here ended if not well.
+/// `message`, followed by how locally started ranks failed.
 std::string with_failures(const std::string& message, const StartedRanks& started);
 
-/// Whether this is a rank other than the first of an MPI or Slurm job, whose lines would tear those
-/// of the first one.
+/// Whether this is a rank other than 0 of an MPI or Slurm job, whose output would mix with that of
+/// rank 0.
 bool is_other_rank();
 /// From here on nothing reaches standard output.
 void close_output();

@@ -18,15 +18,15 @@
 namespace assay::cli {
 namespace {
 
-/// The values of one cell, a run each.
+/// The values of one cell, one per run.
 struct Repeated {
   std::string cell;
-  Value like;             ///< one of them, for its unit
+  Value like;             ///< one of the values, for its unit
   std::string_view mark;  ///< model_mark() of its device
   std::vector<double> values;
 };
 
-/// The words of one run: those of this command, without --repeat.
+/// The arguments of one run: those of this command without --repeat.
 Result<std::vector<std::string>> words_of(const Arguments& arguments) {
   std::vector<std::string> words = {TRY(own_binary()), "run"};
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
@@ -95,7 +95,7 @@ int repeat_run(const Arguments& arguments, std::uint64_t times, Terminal& termin
       if (const auto record = record_from_json(parsed); record.ok()) take(all, *record);
     };
     start.error_line = [&](std::string_view line) {
-      // Each run's own lines; their tables come together at the end.
+      // Pass on progress and errors of each run; the tables are combined at the end.
       if (line.starts_with("[") || line.starts_with("assay:")) {
         terminal.note(std::string(line) + "\n");
       }

@@ -1,5 +1,5 @@
-// `assay run --repeat N`: the same run N times, each in a process of its own, and how the runs
-// differ.
+// `assay run --repeat N`: the same run N times, each in its own process, and the spread over the
+// runs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// Returns the exit status: the first one of a run that was not 0, after all have run.
+/// Returns the exit status: the first nonzero status of a run, after all have run.
 int repeat_run(const Arguments& arguments, std::uint64_t times, Terminal& terminal);
 
 }  // namespace assay::cli

@@ -32,7 +32,7 @@ void RunView::draw() {
   if (!terminal_.interactive()) return;
   progress_.elapsed_seconds = elapsed_seconds();
   const auto width = static_cast<std::size_t>(terminal_.error_width());
-  // One column less than there is: some terminals wrap when the last one is written.
+  // One column less than available: some terminals wrap after writing the last column.
   terminal_.note(erase_line + progress_line(progress_, width - 1, terminal_.error_style()));
   drawn_ = Clock::now();
 }
@@ -59,7 +59,7 @@ Status RunView::finished(std::size_t index, Record record) {
     terminal_.flush();
   }
   draw();
-  // A sweep may hold thousands of cells; what the table needs of them is a few flags.
+  // A sweep may have thousands of cells, of whose samples the table needs only a few flags.
   if (record.samples) {
     for (Sample& sample : record.samples->samples) sample.clock_hz.reset();
     std::erase_if(record.samples->samples, [](const Sample& sample) { return !sample.throttled; });
@@ -73,7 +73,7 @@ bool RunView::stop_requested() {
   if (interrupt_requested()) {
     if (!announced_stop_) {
       clear();
-      terminal_.note("stopping; what was measured is stored (again to stop at once)\n");
+      terminal_.note("stopping; results so far are stored (interrupt again to stop at once)\n");
       announced_stop_ = true;
     }
     return true;
@@ -86,9 +86,9 @@ bool RunView::stop_requested() {
 void RunView::hung(std::size_t index, Record record) {
   const Status stored = finished(index, std::move(record));
   clear();
-  terminal_.complain(stored.ok() ? records_.back().reason +
-                                       "; the run ends here, what was measured is stored"
-                                 : stored.error().message);
+  terminal_.complain(stored.ok()
+                         ? records_.back().reason + "; the run ends here, results so far are stored"
+                         : stored.error().message);
   terminal_.flush();
   std::_Exit(stored.ok() ? exit_cell_error : exit_io);
 }

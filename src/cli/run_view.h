@@ -1,4 +1,4 @@
-// What `assay run` shows while it measures, and where its records go.
+// The output of `assay run` while it measures, and the storing of its records.
 #pragma once
 
 #include <chrono>
@@ -21,14 +21,14 @@ class RunView final : public RunObserver {
 
   void starting(std::size_t index, const Cell& cell) override;
   Status finished(std::size_t index, Record record) override;
-  /// SIGINT, SIGTERM, or nobody reads standard output any more.
+  /// True after SIGINT, SIGTERM, or if standard output has no reader any more.
   bool stop_requested() override;
-  /// Stores and shows the record and ends the process: the other thread cannot come back.
+  /// Stores and shows the record and ends the process, because the running thread is stuck.
   [[noreturn]] void hung(std::size_t index, Record record) override;
 
-  /// Takes the progress bar off the screen.
+  /// Removes the progress bar from the screen.
   void clear();
-  /// Without their raw samples, which only the store keeps.
+  /// The records without raw samples, which only the store keeps.
   const std::vector<Record>& records() const { return records_; }
   double elapsed_seconds() const;
 
@@ -37,7 +37,7 @@ class RunView final : public RunObserver {
 
   using Clock = std::chrono::steady_clock;
   Terminal& terminal_;
-  Store* store_;  // null: records go to standard output alone
+  Store* store_;  // null: records go only to standard output
   bool json_;
   Progress progress_;
   std::vector<Record> records_;

@@ -34,8 +34,8 @@ Result<double> real_number(std::string_view option, std::string_view text, doubl
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value, std::chars_format::fixed);
   if (read.ec == std::errc{} && read.ptr == end && value > 0 && value <= most) return value;
-  return Error{ErrorKind::usage,
-               fmt::format("{}: \"{}\" is no number above 0 and at most {}", option, text, most)};
+  return Error{ErrorKind::usage, fmt::format("{}: \"{}\" is not a number above 0 and at most {}",
+                                             option, text, most)};
 }
 
 Result<double> real_option(const Arguments& arguments, std::string_view option, double otherwise,
@@ -56,7 +56,7 @@ Result<double> bytes_option(const Arguments& arguments, std::string_view option)
   if (text == "bf16") return 2;
   if (text == "fp8") return 1;
   return Error{ErrorKind::usage,
-               fmt::format("{}: \"{}\" is not known: give bf16 or fp8", option, text)};
+               fmt::format("{}: \"{}\" is not allowed; allowed: bf16, fp8", option, text)};
 }
 
 bool is_fixed(const Arguments& arguments) {
@@ -107,7 +107,8 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
       if (!arguments.has(option)) continue;
       return Error{
           ErrorKind::usage,
-          fmt::format("{}: with --ttft or --itl times are fixed, and no GPU is modelled", option)};
+          fmt::format("{}: with --ttft or --itl the times are fixed and no GPU is modelled",
+                      option)};
     }
     sim::FixedTiming timing;
     timing.ttft = TRY(duration_option(arguments, "--ttft", timing.ttft));
@@ -118,7 +119,7 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
         TRY(whole_option(arguments, "--max-model-len", settings.max_length, 1 << 24));
   } else {
     if (arguments.has("--spread")) {
-      return Error{ErrorKind::usage, "--spread: belongs to --ttft and --itl; see --jitter"};
+      return Error{ErrorKind::usage, "--spread: needs --ttft or --itl; see --jitter"};
     }
     const sim::Deployment deployment = TRY(read_deployment(arguments, settings.servers));
     const sim::DeployedEngine deployed = TRY(sim::deploy(deployment));
@@ -147,7 +148,7 @@ std::string name_of(const sim::Deployment& deployment, int engines) {
 }
 
 constexpr std::string_view disclaimer =
-    "a model of batching on assumed shares of peak rates, not a measurement";
+    "a batching model with assumed shares of peak rates, not a measurement";
 
 std::string predictions_text(const sim::Deployment& deployment, const sim::PredictedLoad& load,
                              const std::vector<sim::Prediction>& predictions,
@@ -217,7 +218,8 @@ Status predict(const Arguments& arguments, Terminal& terminal) {
   return {};
 }
 
-/// Each connection is a descriptor, and the usual soft limit of 1024 is for programs that select().
+/// Each connection needs a descriptor; the usual soft limit of 1024 exists only for programs that
+/// use select().
 void raise_descriptor_limit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -252,12 +254,11 @@ const Command command = {
     .summary = "Simulate an LLM server: OpenAI's interface, modelled or fixed timing, faults",
     .positionals = "",
     .details =
-        R"(Speaks the interfaces of vLLM, llama.cpp and TGI over HTTP, with text of no meaning. With
---ttft or --itl every request has exactly these times, to calibrate clients against; else a
-GPU is modelled: continuous batching, chunked prefill, a cache of blocks with prefixes,
-preemption. --predict runs that model in virtual time and prints what --servers N partitions
-do against the whole GPU: a model, never a measurement. Ends with SIGINT or SIGTERM.
-What is modelled and how: docs/serve-sim.md.
+        R"(Serves the HTTP APIs of vLLM, llama.cpp and TGI with meaningless text. With --ttft or --itl
+every request has exactly these times, for calibrating clients; otherwise a GPU is modelled:
+continuous batching, chunked prefill, a paged KV cache with prefix sharing, preemption.
+--predict runs that model in virtual time and compares --servers N partitions with the whole
+GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs/serve-sim.md.
 
   assay serve-sim --ttft 50ms --itl 20ms
   assay serve-sim --gpu MI300X --servers 8 --partitions
@@ -267,34 +268,36 @@ What is modelled and how: docs/serve-sim.md.
 )",
     .options =
         {
-            {"--port", "N", "first port; 0: any that is free; default 8000", ""},
+            {"--port", "N", "first port; 0: any free port; default 8000", ""},
             {"--host", "ADDRESS", "numeric address to listen on; default 127.0.0.1", ""},
-            {"--servers", "N", "as many servers on consecutive ports; default 1", ""},
-            {"--partitions", "", "each server has 1/N of the GPU instead of one of its own", ""},
+            {"--servers", "N", "number of servers, on consecutive ports; default 1", ""},
+            {"--partitions", "", "each server gets 1/N of one GPU instead of a whole GPU", ""},
             {"--ttft", "TIME", "fixed time to the first token; default 50ms", ""},
             {"--itl", "TIME", "fixed time between tokens; default 20ms", ""},
-            {"--spread", "KIND:WIDTH", "of fixed times: uniform:W or lognormal:SIGMA", ""},
+            {"--spread", "KIND:WIDTH", "spread of fixed times: uniform:W or lognormal:SIGMA", ""},
             {"--gpu", "NAME", "GPU to model; default MI300X",
              "MI300X MI350X MI355X H100 H200 A100-80"},
             {"--model", "NAME", "model to model; default llama-3.1-8b",
              "llama-3.1-8b llama-3.3-70b qwen3-8b llama-2-7b"},
-            {"--weights", "TYPE", "of the weights: bf16 or fp8; default bf16", "bf16 fp8"},
-            {"--kv-cache", "TYPE", "of the cache: bf16 or fp8; default bf16", "bf16 fp8"},
-            {"--gpu-memory-utilization", "SHARE", "of the memory that is used; default 0.9", ""},
+            {"--weights", "TYPE", "type of the weights: bf16 or fp8; default bf16", "bf16 fp8"},
+            {"--kv-cache", "TYPE", "type of the KV cache: bf16 or fp8; default bf16", "bf16 fp8"},
+            {"--gpu-memory-utilization", "SHARE", "share of the memory to use; default 0.9", ""},
             {"--max-num-seqs", "N", "most requests in a batch; default 256", ""},
             {"--max-num-batched-tokens", "N", "most tokens in a step; default 8192", ""},
-            {"--max-model-len", "N", "most tokens of prompt and reply; default what fits", ""},
-            {"--no-prefix-cache", "", "prompts share nothing", ""},
+            {"--max-model-len", "N", "most tokens of prompt and reply together; default: what fits",
+             ""},
+            {"--no-prefix-cache", "", "do not share the cache of common prefixes", ""},
             {"--jitter", "SIGMA", "lognormal variation of each step's time", ""},
-            {"--fault", "NAME[=SHARE],...", "do this wrong, to that share of requests",
+            {"--fault", "NAME[=SHARE],...", "inject these faults into a share of the requests",
              "reset http500 http429 hang utf8 merged split nodone nousage long empty short "
              "slowclose"},
-            {"--served-model-name", "NAME", "what the server calls its model", ""},
-            {"--seed", "N", "of jitter, spread and faults; default 0", ""},
-            {"--predict", "RATE,...", "no server: predict these requests per second", ""},
-            {"--requests", "N", "predicted requests; default 500", ""},
-            {"--input-len", "N", "tokens of a predicted prompt; default 1024", ""},
-            {"--output-len", "N", "tokens of a predicted reply; default 128", ""},
+            {"--served-model-name", "NAME", "model name that the server reports", ""},
+            {"--seed", "N", "seed of jitter, spread and faults; default 0", ""},
+            {"--predict", "RATE,...",
+             "start no server: predict the results at these requests per second", ""},
+            {"--requests", "N", "with --predict: number of requests; default 500", ""},
+            {"--input-len", "N", "with --predict: tokens per prompt; default 1024", ""},
+            {"--output-len", "N", "with --predict: tokens per reply; default 128", ""},
         },
     .run = &run,
 };

@@ -29,7 +29,7 @@ Result<std::vector<Record>> select(std::vector<Record> records, Filter filter) {
   return selected;
 }
 
-/// Which run this is, where it ran, and whose it is.
+/// The run's id, where it ran, and the program it is from.
 std::string heading_of(const Record& record, const Style& style) {
   std::string text =
       fmt::format("{} on {}", style.bold("run " + record.run), device_text(record.device));
@@ -102,7 +102,7 @@ const Command command = {
     .details =
         R"(STORE is a folder that `assay run` wrote, ./assay-results if none is given, or one .jsonl
 file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are
-named on standard error and left out.
+reported on standard error and skipped.
 
   assay show --run last
   assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2
@@ -111,7 +111,7 @@ named on standard error and left out.
     .options =
         {
             {"--benchmark", "NAME", "only this benchmark", ""},
-            {"--run", "ID", "only this run; last: the one that wrote last", "last"},
+            {"--run", "ID", "only this run; last: the latest one", "last"},
         },
     .run = &run,
 };

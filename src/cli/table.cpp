@@ -20,7 +20,7 @@ std::size_t total_width(const std::vector<std::size_t>& widths, const std::vecto
   return total + (count > 0 ? (count - 1) * gap : 0);
 }
 
-/// The shown column that matters least; npos if only those that must stay are left.
+/// The least important column that is shown; npos if all that are left must stay.
 std::size_t least_important(const std::vector<Column>& columns, const std::vector<bool>& shown) {
   std::size_t least = std::string::npos;
   int importance = INT_MAX;

@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-/// Columns `text` takes on screen: UTF-8 characters, colour codes not counted.
+/// Columns `text` takes on screen: counts UTF-8 characters, not colour codes.
 std::size_t display_width(std::string_view text);
-/// At most `width` columns, the end replaced by "..." if it is longer; colours are dropped then.
+/// Shortens to at most `width` columns by replacing the end with "..."; colours are dropped then.
 std::string shorten(std::string_view text, std::size_t width);
 
 struct Column {
@@ -24,11 +24,11 @@ struct Column {
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// As many texts as there are columns.
+  /// `row` must have one text per column.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
-  /// Two spaces between columns, `indent` before them; `width` 0 means any. Columns that may go are
-  /// left out when they are empty or `width` does not hold them; then the first one is shortened.
+  /// Two spaces between columns, `indent` before them; `width` 0 means unlimited. Optional columns
+  /// are dropped if they are empty or do not fit in `width`; then the first column is shortened.
   std::string render(std::size_t width, const Style& style, std::size_t indent = 2) const;
 
  private:

@@ -64,7 +64,7 @@ void Terminal::flush() {
 }
 
 void Terminal::note(std::string_view text) {
-  flush();  // keeps the two in order where both are the same terminal
+  flush();  // keeps the order of the two if both are the same terminal
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -1,5 +1,4 @@
-// Where output goes and what it may look like: the only code that writes to standard output and
-// standard error.
+// Output and its styles: the only code that writes to standard output and standard error.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ enum class ColorChoice { automatic, always, never };
 /// Error: usage, naming what is allowed.
 Result<ColorChoice> parse_color(std::string_view text);
 
-/// Text in one of the few styles used; plain when colour is off.
+/// Text in one of a few styles; plain if colour is off.
 class Style {
  public:
   explicit Style(bool enabled) : enabled_(enabled) {}
@@ -43,17 +42,18 @@ class Terminal {
   /// Writes out what print() buffered.
   void flush();
 
-  /// Standard output could not be written; broken_pipe() if merely nobody reads it any more.
+  /// Whether standard output could not be written; broken_pipe() if it only has no reader any more.
   bool output_failed() const { return output_error_ != 0; }
   bool broken_pipe() const;
-  /// Why, in the system's words.
+  /// The system's error message.
   std::string output_problem() const;
 
   Style out_style() const { return Style(out_color_); }
   Style error_style() const { return Style(error_color_); }
-  /// Whether standard error is a terminal that understands a line being rewritten.
+  /// Whether standard error is a terminal on which a line can be rewritten.
   bool interactive() const { return interactive_; }
-  /// Columns of standard output's terminal; 0 if it is none and lines may be any length.
+  /// Columns of standard output's terminal; 0 if it is not a terminal and lines may have any
+  /// length.
   int width() const;
   /// Columns of standard error's terminal, 80 if unknown.
   int error_width() const;

@@ -1,4 +1,5 @@
-// assay tune: tries settings, and proves the best one against none on fresh runs in turns.
+// assay tune: tries settings, and tests the best one against the defaults in fresh, alternating
+// runs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -43,7 +44,7 @@ Result<Request> read_request(const Arguments& arguments) {
       request.axes.push_back(word);
     }
   }
-  TRY(make_plan(request.benchmark, axes));  // so that mistakes are told before anything runs
+  TRY(make_plan(request.benchmark, axes));  // so that mistakes are reported before anything runs
   if (variables.empty()) {
     auto backends = make_backends();
     const auto device = TRY(open_device(backends, arguments.get("--device")));
@@ -51,7 +52,7 @@ Result<Request> read_request(const Arguments& arguments) {
     variables = usual_settings(backend == "cuda" ? "nccl" : backend == "hip" ? "rccl" : "");
     if (request.benchmark != "collective" || variables.empty()) {
       return Error{ErrorKind::usage,
-                   fmt::format("nothing is known that would be worth trying for {} on {}; name "
+                   fmt::format("no settings are known for {} on {}; name "
                                "variables and their values, e.g. OMP_NUM_THREADS=1,2,4",
                                request.benchmark, backend)};
     }
@@ -111,12 +112,12 @@ Json trials_json(const std::vector<Trial>& trials, std::size_t best) {
   return json;
 }
 
-/// YAML's quoting of any text.
+/// Quotes any text for YAML.
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// A campaign of the best setting against none.
+/// A campaign of the best setting against the defaults.
 std::string plan_text(const Request& request, const Settings& best, const std::string& pairs) {
   std::string text = "name: tuning\n";
   std::string axes;
@@ -141,7 +142,7 @@ std::string plan_text(const Request& request, const Settings& best, const std::s
   return text + "}}\n";
 }
 
-/// The campaign's own output is this command's; its exit status too.
+/// The campaign's output and exit status become those of this command.
 int prove(const Request& request, const Settings& best, const std::string& binary,
           const Arguments& arguments, Terminal& terminal) {
   const fs::path folder = fs::path(request.folder) / "proof";
@@ -159,7 +160,7 @@ int prove(const Request& request, const Settings& best, const std::string& binar
   start.error_line = [&](std::string_view line) { terminal.note(std::string(line) + "\n"); };
   const auto end = run_program(start);
   if (!end.ok()) return report(terminal, end.error());
-  if (end->status == exit_differs) return exit_ok;  // better or worse: it is what was asked
+  if (end->status == exit_differs) return exit_ok;  // better or worse: the question is answered
   return end->status;
 }
 
@@ -184,7 +185,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     if (interrupt_requested()) return exit_interrupted;
     if (trials.size() > 1 || !trials[0].speeds.empty()) continue;
     terminal.complain(
-        fmt::format("without any setting nothing was measured: {}", trials[0].problem));
+        fmt::format("nothing was measured with the default settings: {}", trials[0].problem));
     return exit_nothing_ran;
   }
   const std::size_t best = best_of(trials);
@@ -193,7 +194,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                      : trials_text(trials, best, static_cast<std::size_t>(terminal.width()),
                                    terminal.out_style()));
   if (best == 0) {
-    terminal.note("nothing was better than as it is\n");
+    terminal.note("no setting was better than the defaults\n");
     return exit_ok;
   }
   terminal.note(fmt::format("proving {} on fresh runs\n", text_of(trials[best].settings)));
@@ -207,20 +208,20 @@ const Command command = {
     .least_positionals = 1,
     .most_positionals = 128,
     .details =
-        R"(Measures BENCHMARK as it is, then with each value of each VARIABLE of the environment (in
-capitals), every one in a process of its own; --combine tries all combinations. For
-collective on GPUs the algorithms, protocols and channels of NCCL or RCCL are tried if none is
-named. What was best by the geometric mean over all cells may have been luck: a campaign
-(`assay campaign`) then measures it against no setting on fresh runs in turns, and its verdict
-is the result. Folder tuning/ keeps the plan, proof.yaml, and all records, proof/.
+        R"(Measures BENCHMARK unchanged, then with each value of each environment VARIABLE (in capitals),
+each in its own process; --combine tries all combinations. For collective on GPUs, if no variable
+is named, the algorithms, protocols and channels of NCCL or RCCL are tried. The best setting by
+the geometric mean over all cells may have been luck. Therefore a campaign (`assay campaign`)
+then compares it with no setting on fresh runs in turns, and its verdict is the result. The
+folder tuning/ keeps the plan (proof.yaml) and all records (proof/).
 
-serve, instead of a benchmark, tunes a server of language models: its command, with {port} where
-the port belongs, then its parameters without dashes (a flag is its name alone) and variables,
-then, after --, one point of load as for `assay load`. Every trial starts the server anew with
-what it tries, warms it up and loads it. What counts is output throughput, or goodput if the load
-has --goodput; with --limit only among trials that keep it. So the load must be one that fills
-the server. The best is then held against as it is on fresh servers in turns. The folder keeps
-every run's record and what the servers wrote.
+serve, instead of a benchmark, tunes an LLM server. Its arguments are the server's command, with
+{port} in place of the port; its parameters without dashes (a flag is just its name) and
+environment variables; then, after --, one point of load as for `assay load`. Every trial restarts
+the server with its setting, warms it up and loads it. The score is output throughput, or goodput
+if the load has --goodput; with --limit, only trials that keep the limit count. So the load must
+saturate the server. Then the best setting is compared with the unchanged server on fresh servers
+in turns. The folder keeps every run's record and the servers' output.
 
   assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
   assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8

@@ -26,8 +26,8 @@ class ServerTuner {
         fingerprint_(std::move(fingerprint)),
         terminal_(terminal) {}
 
-  /// What goes wrong with servers or load is the trial's problem. `label`: "[2/7]". `part` of the
-  /// tuning: "trial" or "proof". Error: interrupted, or of the store.
+  /// Errors of servers or load become the trial's problem. `label`: "[2/7]". `part` of the tuning:
+  /// "trial" or "proof". Error: interrupted, or from the store.
   Result<ServerTrial> measure(const Settings& settings, const std::string& label,
                               const std::string& part) {
     ServerTrial trial;
@@ -37,7 +37,7 @@ class ServerTuner {
     LoadRequest load = request_.load;
     auto report = load_servers(settings, label, run, load);
     if (interrupt_requested() || (report.ok() && report->interrupted)) {
-      return Error{ErrorKind::interrupted, "stopped; what was measured is stored"};
+      return Error{ErrorKind::interrupted, "stopped; results so far are stored"};
     }
     if (!report.ok()) {
       trial.score.problem = report.error().message;
@@ -54,7 +54,8 @@ class ServerTuner {
     return trial;
   }
 
-  /// In turns, each first as often as the other: what drifts favours neither. Error: as measure().
+  /// Alternates the two, each first equally often, so that drift favours neither. Error: as from
+  /// measure().
   Result<std::vector<ServerPair>> measure_pairs(const Settings& best) {
     std::vector<ServerPair> pairs(request_.pairs);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -70,7 +71,7 @@ class ServerTuner {
   }
 
  private:
-  /// Fills in the load's servers. They have ended when it returns.
+  /// Starts servers, loads them and stops them before returning.
   Result<LoadReport> load_servers(const Settings& settings, const std::string& label,
                                   const std::string& run, LoadRequest& load) {
     SpawnPlan plan = request_.spawn;
@@ -96,14 +97,14 @@ class ServerTuner {
   Terminal& terminal_;
 };
 
-/// An open loop that the server keeps up with gives back the rate it was given.
+/// Warns if the server kept up with an open loop, whose throughput is then just the offered rate.
 void warn_of_thin_load(const std::vector<ServerTrial>& trials, Terminal& terminal) {
   for (const ServerTrial& trial : trials) {
     if (!trial.result || trial.result->goodput) continue;
     if (!trial.result->load.is_open_loop() || trial.result->saturation.saturated) continue;
     terminal.note(
-        "the server kept up with the rate, which then is its throughput whatever the setting; "
-        "--max-concurrency, or --request-rate inf, shows what it can do\n");
+        "the server kept up with the rate, so every setting has the same throughput; use "
+        "--max-concurrency or --request-rate inf to load it fully\n");
     return;
   }
 }
@@ -119,8 +120,9 @@ Result<int> tune_server(const TuneServeRequest& request, bool json, Terminal& te
     trials.push_back(TRY(tuner.measure(
         settings, fmt::format("[{}/{}]", trials.size() + 1, request.candidates.size()), "trial")));
     if (trials.size() > 1 || trials[0].score.value) continue;
-    return Error{ErrorKind::unavailable, fmt::format("without any setting nothing was measured: {}",
-                                                     trials[0].score.problem)};
+    return Error{
+        ErrorKind::unavailable,
+        fmt::format("nothing was measured with the default settings: {}", trials[0].score.problem)};
   }
   const auto best = best_of(trials);
   if (!json) {
@@ -140,10 +142,9 @@ Result<int> tune_server(const TuneServeRequest& request, bool json, Terminal& te
   } else if (proof) {
     terminal.print(server_proof_text(*proof, trials[*best].settings));
   }
-  terminal.note(
-      fmt::format("stored in {0}; what the servers wrote: {0}/servers\n", request.folder));
-  if (!best) terminal.note("no setting kept --limit\n");
-  if (best == 0) terminal.note("nothing was better than as it is\n");
+  terminal.note(fmt::format("stored in {0}; output of the servers: {0}/servers\n", request.folder));
+  if (!best) terminal.note("no setting met --limit\n");
+  if (best == 0) terminal.note("no setting was better than the defaults\n");
   if (!best) return exit_nothing_ran;
   return !proof || proof->proven ? exit_ok : exit_inconclusive;
 }

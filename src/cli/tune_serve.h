@@ -1,4 +1,4 @@
-// assay tune serve: the parameters of a server of language models.
+// assay tune serve: tunes the parameters of an LLM server.
 #pragma once
 
 #include "cli/command.h"

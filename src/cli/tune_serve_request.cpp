@@ -14,9 +14,9 @@ namespace assay::cli {
 namespace {
 
 constexpr std::uint64_t most_proof_pairs = 1000;
-constexpr std::size_t usual_warm_up = 16;  // requests, where the load has no cap
+constexpr std::size_t usual_warm_up = 16;  // requests, if the load has no cap
 
-/// What is before the load's options: "serve", the command, what to try.
+/// The words before the load's options: "serve", the command, the settings to try.
 std::vector<std::string> words_before_load(const Arguments& arguments) {
   const auto& words = arguments.positionals;
   const auto end = std::find_if(words.begin(), words.end(),
@@ -30,10 +30,11 @@ Result<Arguments> load_arguments(std::vector<std::string> words) {
   if (!parsed) return about("after --", parsed.error());
   for (const char* option : {"--url", "--spawn", "--out", "--save-vllm", "--json", "--help"}) {
     if (parsed->arguments.has(option)) {
-      return Error{ErrorKind::usage,
-                   fmt::format("after --: {} is not for tuning; only options that say what load "
-                               "there is, e.g. --max-concurrency 64",
-                               option)};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("after --: {} is not allowed in tuning; only options that describe the load "
+                      "are, e.g. --max-concurrency 64",
+                      option)};
     }
   }
   return parsed->arguments;
@@ -42,10 +43,9 @@ Result<Arguments> load_arguments(std::vector<std::string> words) {
 Status read_tuned_load(const Arguments& options, TuneServeRequest& request) {
   request.load = TRY(read_load_request(options));
   if (request.load.points.size() != 1) {
-    return Error{ErrorKind::usage,
-                 fmt::format("after --: {} points of load; tuning takes one, e.g. "
-                             "--max-concurrency 64",
-                             request.load.points.size())};
+    return Error{ErrorKind::usage, fmt::format("after --: {} load points; tuning takes one, e.g. "
+                                               "--max-concurrency 64",
+                                               request.load.points.size())};
   }
   LoadSettings& settings = request.load.settings;
   const LoadPoint& point = request.load.points.front();
@@ -76,13 +76,13 @@ Result<std::size_t> read_proof_pairs(const Arguments& arguments) {
 Result<TuneServeRequest> read_tune_serve(const Arguments& arguments) {
   for (const char* option : {"--device", "--ranks", "--hosts", "--budget"}) {
     if (arguments.has(option)) {
-      return Error{ErrorKind::usage, fmt::format("{} is not for serve", option)};
+      return Error{ErrorKind::usage, fmt::format("{} does not apply to serve", option)};
     }
   }
   const std::vector<std::string> words = words_before_load(arguments);
   if (words.size() < 3) {
     return Error{ErrorKind::usage,
-                 "what is to be tried? assay tune serve \"vllm serve MODEL --port {port}\" "
+                 "nothing to try; example: assay tune serve \"vllm serve MODEL --port {port}\" "
                  "max-num-seqs=128,256 -- --max-concurrency 64"};
   }
   TuneServeRequest request;
@@ -104,7 +104,7 @@ Result<TuneServeRequest> read_tune_serve(const Arguments& arguments) {
   TRY(read_tuned_load(options, request));
   request.folder = arguments.get("--out", "tuning");
   if (request.folder == pipe) {
-    return Error{ErrorKind::usage, "--out: tuning needs a folder, for what servers write"};
+    return Error{ErrorKind::usage, "--out: tuning needs a folder for the output of the servers"};
   }
   return request;
 }

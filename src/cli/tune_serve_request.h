@@ -1,4 +1,4 @@
-// What the user asked `assay tune serve` for.
+// The request that the user made to `assay tune serve`.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace assay::cli {
 
 struct TuneServeRequest {
-  SpawnPlan spawn;   ///< as it is, without logs
+  SpawnPlan spawn;   ///< with default settings, without log path
   LoadRequest load;  ///< one point, without servers
   std::vector<Settings> candidates;
   std::vector<LatencyLimit> limits;

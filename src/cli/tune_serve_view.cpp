@@ -10,7 +10,7 @@
 namespace assay::cli {
 namespace {
 
-/// Of the score against that of the first trial, which is as it is.
+/// The gain of the score over that of the first trial, which has the default settings.
 std::string score_gain(const ServerTrial& trial, const ServerTrial& first) {
   if (!trial.score.value || !first.score.value) return "-";
   return fmt::format("{:+.1f}%", (*trial.score.value / *first.score.value - 1) * 100);
@@ -82,10 +82,10 @@ std::string server_proof_text(const ServerProof& proof, const Settings& best) {
           : "";
   const std::string kept = proof.kept_best + proof.kept_as_it_is == 2 * proof.runs
                                ? ""
-                               : fmt::format("; good in {} of {} runs, as it is in {}",
+                               : fmt::format("; good in {} of {} runs, the defaults in {}",
                                              proof.kept_best, proof.runs, proof.kept_as_it_is);
-  return fmt::format("{}: {:.3f} times as it is{} in {} pairs of fresh runs{}: {}\n", text_of(best),
-                     proof.ratio, interval, proof.pairs, kept,
+  return fmt::format("{}: {:.3f} times the default{} in {} pairs of fresh runs{}: {}\n",
+                     text_of(best), proof.ratio, interval, proof.pairs, kept,
                      proof.proven ? "better, proven" : "not proven; more --pairs may tell");
 }
 

@@ -1,4 +1,4 @@
-// What `assay tune serve` shows: its trials, and whether the best one is.
+// The output of `assay tune serve`: its trials, and whether the best one is better.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace assay::cli {
 
-/// A row for each trial, and what went wrong below them; `best`: its number; empty: none counts.
+/// A row for each trial, with problems listed below; `best`: the number of the best trial; empty:
+/// none counts.
 std::string server_trials_text(const std::vector<ServerTrial>& trials,
                                std::optional<std::size_t> best, std::size_t width,
                                const Style& style);
@@ -20,7 +21,7 @@ std::string server_trials_text(const std::vector<ServerTrial>& trials,
 /// One sentence.
 std::string server_proof_text(const ServerProof& proof, const Settings& best);
 
-/// All of it as one object; `proof` empty: nothing was to be proven.
+/// Everything as one object; `proof` is empty if there was nothing to test.
 Json server_tuning_json(const std::vector<ServerTrial>& trials, std::optional<std::size_t> best,
                         const std::optional<ServerProof>& proof,
                         const std::vector<ServerPair>& pairs);

@@ -53,7 +53,7 @@ Snapshot read(const TelemetrySources& sources) {
   return snapshot;
 }
 
-/// Until `until`; a signal wakes it.
+/// Sleeps until `until`; a signal wakes it early.
 void sleep_until(Clock::time_point until) {
   while (!interrupt_requested() && Clock::now() < until) {
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now());
@@ -92,7 +92,7 @@ int watch(const Request& request, Terminal& terminal) {
     next += interval;
     if (i + 1 < request.count) sleep_until(next);
   }
-  return exit_ok;  // Ctrl-C is how one leaves
+  return exit_ok;  // Ctrl-C is the normal way to end
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -102,14 +102,14 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "watch",
-    .summary = "Show clocks, power, heat and throttling of all GPUs and the CPUs, live",
+    .summary = "Show clocks, power, temperature and throttling of all GPUs and the CPUs, live",
     .positionals = "",
     .details =
-        R"(Redraws a table in place on a terminal and prints one after the other elsewhere; with --json
-every reading is a line with all channels. What the machine or its privileges do not let one
-read is left out. Ctrl-C ends it.
+        R"(Redraws a table in place on a terminal, and prints one table after another elsewhere; with
+--json every reading is a line with all channels. Channels that cannot be read on this machine,
+or with these privileges, are left out. Ctrl-C ends it.
 
-capped: share of time in which driver or firmware held the clock down for power or heat.
+capped: share of time in which driver or firmware lowered the clock for power or temperature.
 
   assay watch
   assay watch --interval 0.1 --count 600 --json > log.jsonl
@@ -117,9 +117,8 @@ capped: share of time in which driver or firmware held the clock down for power 
 )",
     .options =
         {
-            {"--interval", "SECONDS", "time from reading to reading, e.g. 0.1 or 500ms; default 1",
-             ""},
-            {"--count", "N", "readings after which to end; default: none", ""},
+            {"--interval", "SECONDS", "time between readings, e.g. 0.1 or 500ms; default 1", ""},
+            {"--count", "N", "end after N readings; default: never", ""},
         },
     .run = &run,
 };

@@ -24,12 +24,12 @@ class DeviceReader {
 
   double value(std::string_view quantity) const { return at(now_, quantity); }
 
-  /// How fast a counter advances, per second.
+  /// The rate of a counter, per second.
   double rate(std::string_view quantity) const {
     if (before_ == nullptr || now_.second <= before_->second) return nan;
     return (at(now_, quantity) - at(*before_, quantity)) / (now_.second - before_->second);
   }
-  /// How far one counter advanced for each step of another.
+  /// The increase of one counter per increase of another.
   double share(std::string_view quantity, std::string_view of) const {
     const double whole = rate(of);
     return whole > 0 ? rate(quantity) / whole : nan;
@@ -79,7 +79,8 @@ std::string clock_text(const std::vector<double>& clocks) {
   return fmt::format("{:.3f}-{:.3f} GHz", *low / 1e9, *high / 1e9);
 }
 
-/// NVIDIA's driver says so at each moment; AMD's firmware counts, of which the most is shown.
+/// NVIDIA's driver reports the current state; AMD's firmware has counters, of which the largest is
+/// shown.
 std::string throttle_text(const DeviceReader& gpu, const Style& style) {
   double share = gpu.value("throttled");
   for (const char* reason : {"throttle.prochot", "throttle.power", "throttle.socket_thermal",
@@ -115,7 +116,7 @@ std::string host_text(const DeviceReader& cpu, const DeviceReader& cgroup) {
   if (!std::isnan(clock)) parts.push_back(format_frequency(clock));
   add("busy", percent(cpu.share("busy", "total")));
   add("stolen", percent(cpu.share("steal", "total")));
-  add("held back by the cgroup", percent(cgroup.rate("throttled")));
+  add("throttled by the cgroup", percent(cgroup.rate("throttled")));
   for (int package = 0; !std::isnan(cpu.value(fmt::format("package-{}.energy", package)));
        ++package) {
     add(fmt::format("package {}", package).c_str(),

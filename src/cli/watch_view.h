@@ -1,4 +1,4 @@
-// Telemetry as people read it: a line per accelerator and one for the host. Pure functions.
+// Telemetry as text: a line per accelerator and one for the host. Pure functions.
 #pragma once
 
 #include <string>
@@ -13,17 +13,18 @@ namespace assay::cli {
 /// One reading of every channel.
 struct Snapshot {
   std::string time;   ///< "2026-01-31T12:00:00.123Z"
-  double second = 0;  ///< on a clock that only runs forwards
+  double second = 0;  ///< on a monotonic clock
   std::vector<double> values;
 };
 
-/// A table of what accelerators and host do now. Rates come from the counters of two snapshots:
-/// without an earlier one (`before` null) there are none. No wider than `width`, 0: any.
+/// A table of the current state of accelerators and host. Rates come from the counters of two
+/// snapshots, so there are none without an earlier one (`before` null). No wider than `width`; 0:
+/// unlimited.
 std::string watch_text(const std::vector<Channel>& channels, const Snapshot& now,
                        const Snapshot* before, std::size_t width, const Style& style);
 
-/// {"time", "channels": {"gpu0.power": {"unit", "kind", "hardware", "value"}}}; what could not be
-/// read is left out.
+/// {"time", "channels": {"gpu0.power": {"unit", "kind", "hardware", "value"}}}; channels that could
+/// not be read are left out.
 Json watch_json(const std::vector<Channel>& channels, const Snapshot& now);
 
 }  // namespace assay::cli

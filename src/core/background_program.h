@@ -11,18 +11,18 @@ namespace assay {
 
 class BackgroundProgram {
  public:
-  /// Starts it. stop_requested is this class's own. Functions of `program` are called from the
-  /// waiting thread.
+  /// Starts the program. This class sets its stop_requested; the other callbacks of `program` are
+  /// called from the waiting thread.
   explicit BackgroundProgram(ProgramStart program);
   BackgroundProgram(const BackgroundProgram&) = delete;
   BackgroundProgram& operator=(const BackgroundProgram&) = delete;
   /// Stops it and waits until it has ended.
   ~BackgroundProgram();
 
-  /// Asks it to end as run_program() ends programs; returns at once.
+  /// Asks the program to end, the way run_program() ends one; returns at once.
   void stop() { stop_ = true; }
   bool ended() const { return ended_; }
-  /// How it ended, as run_program(); null while it runs.
+  /// What run_program() returned; null while the program runs.
   const Result<ProgramEnd>* end() const { return ended_ ? &*end_ : nullptr; }
 
  private:

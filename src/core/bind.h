@@ -1,6 +1,6 @@
 // Lists of functions to load. A vendor writes each list once, as a macro
 //   #define ASSAY_X_FUNCTIONS(F) F(member, symbol) ...
-// which fills a table here, and which the tests hold against the vendor's real headers.
+// The macro fills a table here, and the tests check it against the vendor's real headers.
 #pragma once
 
 #include <fmt/format.h>

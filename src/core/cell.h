@@ -10,7 +10,7 @@
 namespace assay {
 
 /// Axis values in the benchmark's axis order. Values are canonical text ("1GiB", "f64", "4096"), so
-/// two cells are the same exactly if their text is.
+/// two cells are equal if and only if their texts are.
 class Cell {
  public:
   Cell() = default;

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// A file descriptor closed with its owner.
+/// A file descriptor that is closed when its owner is destroyed.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -19,7 +19,7 @@ class Descriptor {
   ~Descriptor() { close(); }
   int number() const { return number_; }
   void close() { reset(-1); }
-  /// Leaves it open to whoever takes the number.
+  /// Gives up ownership: whoever takes the number closes it.
   int release() { return std::exchange(number_, -1); }
   void reset(int number) {
     if (number_ >= 0) ::close(number_);
@@ -30,20 +30,20 @@ class Descriptor {
   int number_;
 };
 
-/// The number under which a child finds what `ChildFiles::conversation` names. Descriptors given to
-/// a child must lie above it, so that giving it one overwrites no other.
+/// The descriptor number under which the child finds `ChildFiles::conversation`. Descriptors passed
+/// to a child must have higher numbers, so that dup2() overwrites none of them.
 constexpr int child_conversation = 3;
 
-/// This process's descriptors that the child gets; its standard input is empty.
+/// The descriptors of this process that the child inherits. Its standard input is empty.
 struct ChildFiles {
   int output = -1;        ///< becomes standard output
   int messages = -1;      ///< becomes standard error
   int conversation = -1;  ///< becomes child_conversation
 };
 
-/// Starts the program at `path`, words[0] being the name it is told. It gets default signals and a
-/// process group of its own: Ctrl-C ends the measuring in order, not the child under it. Returns
-/// its process id, or the negated error number.
+/// Starts the program at `path` with `words` as its argv. It gets default signal handling and a
+/// process group of its own, so that Ctrl-C lets the measurement shut down in order and does not
+/// kill the child. Returns the process id, or the negated errno.
 pid_t start_child(const std::string& path, std::vector<std::string> words, const ChildFiles& files);
 
 }  // namespace assay

@@ -9,9 +9,9 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace assay {
 
-/// As assay writes it: members keep their order. To find one takes as long as there are members.
+/// The kind assay writes: members keep their order. Finding one takes time linear in their number.
 using Json = nlohmann::ordered_json;
-/// Members are sorted, and found at once among however many a stranger wrote.
+/// The kind for files from elsewhere: members are sorted, so finding one is fast among very many.
 using SortedJson = nlohmann::json;
 
 }  // namespace assay

@@ -7,21 +7,21 @@ namespace assay {
 namespace {
 
 constexpr int deepest = 64;
-// Each member of a Json is compared with all before it: so many take half a second.
+// Json compares each new member with all before it: this many take half a second.
 constexpr std::size_t most_members = 20'000;
 
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
   bool too_deep = false, too_many = false;
-  std::array<std::size_t, deepest + 2> members = {};  // of the object whose members are so deep
+  std::array<std::size_t, deepest + 2> members = {};  // by depth, of the object last opened there
   const auto count = [&](int depth, Json::parse_event_t event, Json&) {
     too_deep = too_deep || depth > deepest;
     if (too_deep) return false;
     const auto level = static_cast<std::size_t>(depth);
     if (event == Json::parse_event_t::object_start) members[level + 1] = 0;
     if (event == Json::parse_event_t::key) too_many = too_many || ++members[level] > most_members;
-    return false;  // nothing is built
+    return false;  // keep no values: this pass only counts
   };
   (void)Json::parse(text, count, false);
   if (too_deep) return Error{ErrorKind::usage, "its JSON is nested more than 64 levels deep"};
@@ -29,7 +29,7 @@ Result<Json> parse_json(std::string_view text) {
     return Error{ErrorKind::usage, "one of its JSON's objects has more than 20000 members"};
   }
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return Error{ErrorKind::usage, "it is no JSON"};
+  if (json.is_discarded()) return Error{ErrorKind::usage, "it is not JSON"};
   return json;
 }
 

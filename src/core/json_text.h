@@ -1,4 +1,4 @@
-// JSON from files that nobody vouches for.
+// JSON from untrusted files.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Error: usage, if it is no JSON, nested deeper than 64 levels (copying a value walks its nesting
+/// Error: usage, if it is not JSON, nested deeper than 64 levels (copying a value walks its nesting
 /// on the stack), or has an object of more than 20,000 members (each is compared with all before
 /// it).
 Result<Json> parse_json(std::string_view text);

@@ -36,7 +36,7 @@ std::vector<std::string> python_prefixes() {
   for (std::string folder; std::getline(path, folder, ':');) {
     const std::string python = folder + "/python3";
     if (folder.empty() || ::access(python.c_str(), X_OK) != 0) continue;
-    add(fs::path(folder).parent_path());  // a virtual environment's python3 is a link out of it
+    add(fs::path(folder).parent_path());  // a virtual environment's python3 links to one outside
     std::error_code ignored;
     add(fs::canonical(python, ignored).parent_path().parent_path());
     break;
@@ -55,7 +55,7 @@ void apply_override(LibraryCandidates& candidates, const char* variable) {
   if (value.empty()) return;
   std::error_code ignored;
   if (fs::is_directory(value, ignored)) {
-    // Full paths as names: an already loaded library of the same name elsewhere is not meant.
+    // Full paths, so that a library of the same name already loaded from elsewhere does not match.
     for (std::string& name : candidates.names) name = value + "/" + name;
   } else {
     candidates.names = {value};

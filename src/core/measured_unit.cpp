@@ -12,7 +12,7 @@ struct Base {
   double factor;
 };
 
-/// Those that take a prefix.
+/// Units that take a prefix.
 constexpr std::array<Base, 22> scaled = {{
     {"B/s", "bytes/s", 1},
     {"B/sec", "bytes/s", 1},

@@ -1,4 +1,4 @@
-// Units as programs write them, and what they are in SI.
+// Units as programs write them, and their SI equivalents.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@ struct MeasuredUnit {
   double factor = 1;    ///< see to_si()
 };
 
-/// value * factor, divided instead where the factor is a fraction: 35.20 us is 3.52e-05 s then, as
-/// 1e-6 itself is no exact number.
+/// value * factor; where the factor is a fraction, divides by its reciprocal instead. So 35.20 us
+/// gives 3.52e-05 s, although 1e-6 has no exact binary representation.
 double to_si(double value, double factor);
 
 /// "GB/s" and "GBytes/sec" are 1e9 bytes/s, "GiB/s" 2^30, "Gb/s" and "Gbit/s" an eighth of 1e9:
 /// prefixes are decimal unless they are IEC's, a small b is a bit. "ms", "us", "TFLOPS", "tok/s",
-/// "req/s", "%". Empty if it is none of those.
+/// "req/s", "%". Empty for any other text.
 std::optional<MeasuredUnit> measured_unit(std::string_view text);
 
 }  // namespace assay

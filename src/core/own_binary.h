@@ -1,4 +1,4 @@
-// This program's own file, to be started again.
+// The path of this program's executable, so that it can start itself again.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Error: failed, as the system says.
+/// Error: failed, with the system's message.
 Result<std::string> own_binary();
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Regular expressions that people write and that meet text nobody vouches for: PCRE2, whose
-// matching is bounded in steps and memory.
+// User-written regular expressions for untrusted text: PCRE2, with matching bounded in steps and
+// memory.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@ namespace assay {
 
 class Pattern {
  public:
-  /// Perl's syntax. Error: usage, what is wrong and at which character; also without a group.
+  /// Perl's syntax. Error: usage, what is wrong and at which character; also if there is no group.
   static Result<Pattern> compile(std::string_view text);
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
-  /// What group 1 matched in the last line of `text` that matches; empty without a match, and for
-  /// lines that take too many steps.
+  /// What group 1 matched in the last line of `text` that matches; empty if none does. A line that
+  /// takes too many steps does not match.
   std::string_view last_group(std::string_view text) const;
 
  private:

@@ -1,4 +1,5 @@
-// Members of JSON for facts that may be missing: left out then, never 0 or empty.
+// JSON members for facts that may be missing: a missing fact is left out, never written as 0 or
+// empty.
 #pragma once
 
 #include <cstdint>

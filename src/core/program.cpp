@@ -60,7 +60,7 @@ void prepare(const ProgramStart& program, const std::string& path, Prepared& pre
   }
 }
 
-/// What failed before the program could start, as the child tells its parent.
+/// What failed before the program could start; the child sends this to its parent.
 struct Failure {
   int error = 0;
   char what = 0;
@@ -72,7 +72,7 @@ struct Failure {
   ::_exit(127);
 }
 
-/// In the child: becomes the program, or tells `report` why not.
+/// In the child: becomes the program, or writes to `report` why it cannot.
 [[noreturn]] void become(const ProgramStart& program, Prepared& prepared, int input, int output,
                          int errors, int report, pid_t parent) {
   ::setpgid(0, 0);
@@ -120,7 +120,7 @@ std::string text_of(const Failure& failure, const ProgramStart& program) {
   }
 }
 
-/// Hands out whole lines.
+/// Splits output into whole lines.
 class Lines {
  public:
   explicit Lines(const std::function<void(std::string_view)>& line) : line_(line) {}
@@ -168,12 +168,12 @@ class Watch {
   ProgramEnd run() {
     while (output_ >= 0 || errors_ >= 0) {
       pollfd files[2] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
-      ::poll(files, 2, 100);  // leaves out what is -1
+      ::poll(files, 2, 100);  // ignores descriptors that are -1
       if (files[0].revents != 0 && !read_output()) output_ = -1;
       if (files[1].revents != 0 && !read_errors()) errors_ = -1;
       decide();
       if (!exited_) exited_ = ::waitpid(child_, &status_, WNOHANG) == child_;
-      // Whatever it left behind in its group may not hold the pipes open for ever.
+      // Processes it left behind in its group must not hold the pipes open forever.
       if (exited_ && !end_) begin_end();
     }
     if (!exited_) wait();
@@ -212,13 +212,13 @@ class Watch {
       if (result_.stopped || result_.timed_out) begin_end();
     } else if (Clock::now() > *end_) {
       ::kill(-child_, SIGKILL);
-      // A process that left the group may still hold the pipes, one that hangs in a driver may not
-      // die at all: neither is waited for.
+      // Do not wait for a process that left the group and still holds the pipes, nor for one that
+      // hangs in a driver and may never die.
       abandoned_ = Clock::now() > *end_ + grace_;
       if (abandoned_) output_ = errors_ = -1;
     }
   }
-  /// It has closed both outputs; it may still work, but not for ever.
+  /// The program has closed both outputs; it may still run, but not forever.
   void wait() {
     while (::waitpid(child_, &status_, WNOHANG) == 0) {
       decide();

@@ -1,5 +1,6 @@
-// Runs another program to its end: its words as a list, never a shell's text; its output as it
-// comes; its whole process group ended when it takes too long or nobody wants it any more.
+// Runs another program to completion. Arguments are a list and never pass through a shell; output
+// is delivered line by line as it arrives; on a timeout or on request the whole process group is
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +16,38 @@
 namespace assay {
 
 struct ProgramStart {
-  std::vector<std::string> words;  ///< the first is looked for in PATH unless it holds a '/'
-  std::vector<std::pair<std::string, std::string>> variables = {};  ///< besides this process's own
-  std::string folder = {};                       ///< where it starts; empty: where this process is
-  std::string input_file = {};                   ///< its standard input; empty: nothing
-  double timeout_seconds = 0;                    ///< 0: none
-  double grace_seconds = 5;                      ///< from SIGTERM to SIGKILL
-  std::vector<int> cpus = {};                    ///< its affinity; empty: this process's
-  std::uint64_t address_space_bytes = 0;         ///< limit of its memory mappings; 0: none
+  std::vector<std::string> words;  ///< the first is looked up in PATH unless it contains '/'
+  std::vector<std::pair<std::string, std::string>> variables = {};  ///< added to this process's own
+  std::string folder = {};                ///< its working directory; empty: that of this process
+  std::string input_file = {};            ///< its standard input; empty: nothing
+  double timeout_seconds = 0;             ///< 0: none
+  double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
+  std::vector<int> cpus = {};             ///< its affinity; empty: this process's
+  std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: none
   std::vector<std::string> control_groups = {};  ///< cgroup.procs files it joins before it starts
   std::function<bool()> stop_requested = {};     ///< polled ten times a second
-  /// Gets each whole line of standard output, and the last one if it lacks its newline. A line is
-  /// cut at 64 MiB.
+  /// Gets each line of standard output, also a last one without a newline. A line is cut at 64 MiB.
   std::function<void(std::string_view line)> line = {};
-  std::function<void(std::string_view line)> error_line = {};  ///< the same of standard error
+  std::function<void(std::string_view line)> error_line = {};  ///< the same for standard error
 };
 
 struct ProgramEnd {
   int status = 0;           ///< exit status, or 128 + the signal that ended it
-  bool timed_out = false;   ///< it was ended because its time was over
-  bool stopped = false;     ///< it was ended because stop_requested() said so
+  bool timed_out = false;   ///< it was ended because it exceeded timeout_seconds
+  bool stopped = false;     ///< it was ended because stop_requested() returned true
   std::string errors_tail;  ///< the last 4 KiB of its standard error, whole lines
 };
 
-/// Returns when the program and everything that holds its output has ended. It leads a process
-/// group of its own: Ctrl-C reaches this process alone, which ends the group by SIGTERM and, after
-/// `grace_seconds`, by SIGKILL. It dies when this process does. Error: unavailable, naming the
-/// program, if it cannot be started.
+/// Returns when the program and every process that holds its output have ended. The program leads a
+/// process group of its own: Ctrl-C reaches only this process, which ends the group with SIGTERM
+/// and, after `grace_seconds`, SIGKILL. The program dies when this process does. Error:
+/// unavailable, naming the program, if it cannot be started.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
-/// Where PATH has `name`, or `name` itself if it holds a '/' and can be executed.
+/// The path of `name` in PATH, or `name` itself if it contains '/' and is executable.
 std::optional<std::string> find_program(const std::string& name);
 
-/// The last line of `text` that holds more than blanks, without what surrounds it; empty: none.
+/// The last line of `text` that is not blank, without surrounding blanks; empty if there is none.
 std::string last_line(std::string_view text);
 
 }  // namespace assay

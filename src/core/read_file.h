@@ -10,19 +10,19 @@
 
 namespace assay {
 
-/// What reading a file gave: its bytes, or the errno of what failed.
+/// The result of reading a file: its bytes, or the errno of the failure.
 struct FileBytes {
   int error = 0;
   std::string text;
 };
 
 /// Everything the file holds; EFBIG if that is more than `most` bytes, EISDIR or ENOTSUP for what
-/// is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is silent for a minute. Streams
-/// will not do for this: libstdc++ throws when a read fails, as on sysfs files that answer EINVAL
-/// or EPERM.
+/// is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is silent for a minute.
+/// iostreams cannot be used: libstdc++ throws when a read fails, as on sysfs files that return
+/// EINVAL or EPERM.
 FileBytes read_bytes(const std::filesystem::path& path, std::size_t most);
 
-/// The same for files of assay itself; empty optional if it cannot be read whole.
+/// The same for assay's own files; nullopt if the file cannot be read completely.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
 /// The same for a file the user named. Error: usage, naming the path, the cause and the limit.

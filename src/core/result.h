@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// What went wrong, in the only distinction callers act upon. The command line maps each kind to an
-/// exit status (src/cli/exit_code.h).
+/// What went wrong, as finely as callers need to distinguish it. The command line maps each kind to
+/// an exit status (src/cli/exit_code.h).
 enum class ErrorKind {
   usage,         ///< the user's input is wrong: an option, an axis, a file
   unavailable,   ///< a library, device or permission is missing on this machine
@@ -17,7 +17,7 @@ enum class ErrorKind {
   exhausted,     ///< out of memory, disk or another finite resource
   verification,  ///< a result was computed and is wrong
   interrupted,   ///< the user or the system asked to stop
-  silence,       ///< another rank was waited for in vain; its own error, if it has one, says why
+  silence,       ///< another rank did not answer; its own error, if it reported one, says why
   failed,        ///< a call that should have worked did not
 };
 

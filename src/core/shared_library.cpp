@@ -20,7 +20,7 @@ std::string real_path(const char* path) {
   return resolved ? resolved.get() : path;
 }
 
-/// What the linker said, if it says more than that there is no such file.
+/// The linker's message, if it says more than that the file does not exist.
 std::string problem_of(const std::string& file) {
   const char* text = ::dlerror();
   if (text == nullptr) return {};
@@ -53,7 +53,7 @@ Result<SharedLibrary> SharedLibrary::open(const LibraryCandidates& candidates) {
   for (const std::string& name : candidates.names) {
     if (void* handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD)) return found(handle);
   }
-  std::string unusable;  // the first file that is there and does not load
+  std::string unusable;  // the first file that exists but does not load
   const auto try_file = [&](const std::string& file) -> void* {
     ::dlerror();
     void* handle = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);

@@ -20,7 +20,7 @@ struct LibraryCandidates {
   std::string advice;                ///< what to install when none is found
 };
 
-/// One opened library. Never closed: GPU runtimes do not survive dlclose.
+/// One opened library. Never closed, because GPU runtimes do not survive dlclose().
 class SharedLibrary {
  public:
   /// Prefers a candidate already loaded in this process (two copies of a GPU runtime crash).

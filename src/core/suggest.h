@@ -9,11 +9,11 @@
 namespace assay {
 
 /// Levenshtein distance with swaps: single-character insertions, deletions, substitutions, and
-/// exchanges of neighbours, each counting one.
+/// swaps of adjacent characters, each counting one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// "; did you mean \"size\"?" for the nearest of `names` if it is near enough to be a slip of the
-/// finger, else empty.
+/// "; did you mean \"size\"?" for the nearest of `names` if it is close enough to be a typo, else
+/// empty.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 /// "a, b, c"

@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-// How often a waiting thread looks before it sleeps in the kernel: about 20 us, longer than the gap
-// between two queued kernels and shorter than anything another process would notice.
+// How many times a waiting thread polls before it sleeps in the kernel: about 20 us, longer than
+// the gap between two queued kernels and shorter than anything another process would notice.
 constexpr int spins_before_sleep = 4000;
 
 void pause() {

@@ -111,7 +111,7 @@ Scale scale_for(double value) {
   const double magnitude = std::abs(value);
   if (!(magnitude > 0) || !std::isfinite(magnitude)) return {};
   for (const Scale& scale : scales) {
-    // 0.99995: what rounds to 1000 of one prefix is shown as 1.000 of the next.
+    // 0.99995: a value that would round to 1000 with one prefix gets the next one and shows 1.000.
     if (magnitude >= scale.factor * 0.99995) return scale;
   }
   return scales.back();
@@ -136,7 +136,7 @@ std::string format_seconds(double seconds) {
 
 std::string format_in(double value, std::string_view unit) {
   if (unit == "s") return format_seconds(value);
-  // A thousandth of a share is not a milli-share.
+  // Shares take no prefix: nobody writes milli-shares.
   if (unit == "1") return format_significant(value);
   return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
 }

@@ -28,7 +28,7 @@ std::string format_seconds(double seconds);
 /// In the unit a metric is stored in: rates and counts as format_rate, "s" as format_seconds, "1"
 /// as the bare number.
 std::string format_in(double value, std::string_view unit);
-/// For clocks on screen: "0:07", "12:30", "1:02:03".
+/// For elapsed times on screen: "0:07", "12:30", "1:02:03".
 std::string format_clock(double seconds);
 /// "2.100 GHz"
 std::string format_frequency(double hertz);

@@ -5,9 +5,9 @@
 
 namespace assay {
 
-std::string_view version();   ///< "0.1.0"
-std::string_view git_hash();  ///< of the tree it was built from, "-dirty" if changed; or "unknown"
-std::string_view compiler();  ///< "GNU 12.2.0"
+std::string_view version();     ///< "0.1.0"
+std::string_view git_hash();    ///< of the source tree, with "-dirty" if modified; or "unknown"
+std::string_view compiler();    ///< "GNU 12.2.0"
 std::string_view build_type();  ///< "RelWithDebInfo", with the sanitizers if any
 
 }  // namespace assay

@@ -14,11 +14,11 @@ namespace assay {
 class Watchdog {
  public:
   /// Calls `on_silence` once, from a thread of its own, when `patience_seconds` have passed since
-  /// the construction and since the last progress().
+  /// construction and since the last progress().
   Watchdog(double patience_seconds, std::function<void()> on_silence);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  /// Ends the watch; waits for an `on_silence` that is under way.
+  /// Stops watching; waits for `on_silence` to return if it is running.
   ~Watchdog();
 
   /// Costs a clock read; from any thread.

@@ -8,11 +8,12 @@
 
 namespace assay {
 
-/// Through a temporary file beside it: a file that breaks off must not look like one. A device or a
-/// pipe is written as it is. Error: exhausted, naming the path and the cause.
+/// Writes through a temporary file beside it, so that a partly written file is never mistaken for a
+/// whole one. A device or pipe is written directly. Error: exhausted, naming the path and the
+/// cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Whether `name` is that of what a process leaves that dies while it writes the file named `of`.
+/// Whether `name` is a temporary file left by a process that died while writing the file `of`.
 bool is_unfinished(std::string_view name, std::string_view of);
 
 }  // namespace assay

@@ -17,7 +17,7 @@ Error at_line(std::string_view file, int line, std::string_view message) {
   return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
 }
 
-/// Copies yaml-cpp's nodes, which share what aliases name, into values that share nothing.
+/// Copies yaml-cpp's nodes, which aliases make shared, into values that share nothing.
 class Copier {
  public:
   explicit Copier(std::string_view file) : file_(file) {}
@@ -46,7 +46,7 @@ class Copier {
   Status add_member(YamlValue& map, const YAML::Node& key, const YAML::Node& value) {
     const int line = std::max(1, key.Mark().line + 1);
     if (!key.IsScalar()) return at_line(file_, line, "a key must be text");
-    // YAML itself would keep the first of two.
+    // yaml-cpp would silently keep the first of two.
     if (std::any_of(map.keys.begin(), map.keys.end(),
                     [&](const YamlValue::Key& known) { return known.text == key.Scalar(); })) {
       return at_line(file_, line, fmt::format("key \"{}\" is given twice", key.Scalar()));
@@ -69,7 +69,7 @@ bool is_text(const YamlValue& value) {
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {
   try {
     return Copier(file).copy(YAML::Load(std::string(text)));
-  } catch (const YAML::Exception& error) {  // yaml-cpp reports by throwing; it ends here
+  } catch (const YAML::Exception& error) {  // yaml-cpp throws its errors; they stop here
     return at_line(file, error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }
 }

@@ -1,5 +1,5 @@
-// YAML from files that nobody vouches for, as plain values that know their line, and a reader that
-// checks them: every error is "FILE:LINE: what is wrong; what is allowed".
+// YAML from untrusted files, as plain values that know their line, and a reader that checks them:
+// every error is "FILE:LINE: what is wrong; what is allowed".
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct YamlValue {
   std::vector<YamlValue> items;  ///< of a list, or the values of a map's keys
 };
 
-/// Error: usage, "FILE:LINE: ..."; also for a key that is no text or is given twice, and for
+/// Error: usage, "FILE:LINE: ..."; also for a key that is not text or is given twice, and for
 /// documents of more than 100000 values, aliases counted each time.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
 
@@ -45,7 +45,7 @@ class YamlReader {
   /// A list of texts, or one text.
   Result<std::vector<std::string>> texts(std::string_view key) const;
 
-  /// Fill `target` if the key is there, leave it as it is otherwise.
+  /// Set `target` if the key is present; otherwise leave it unchanged.
   Status optional(std::string_view key, std::string& target) const;
   Status optional(std::string_view key, std::vector<std::string>& target) const;
   /// A map of texts.

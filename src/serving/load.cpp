@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// The arrivals of an open loop; none of a closed one.
+/// The arrivals of an open loop; none for a closed one.
 Result<std::vector<double>> plan_arrivals(const LoadSettings& settings, const LoadPoint& point,
                                           const Prompts& prompts) {
   if (settings.recorded_speed) return recorded_arrivals(prompts, *settings.recorded_speed);
@@ -28,7 +28,7 @@ double offered_rate(const std::vector<double>& arrivals) {
   return static_cast<double>(arrivals.size()) / arrivals.back();
 }
 
-/// Other prompts than those that count, or a prefix cache would know these.
+/// Uses other prompts than the measured ones, which a prefix cache would otherwise hold.
 Status warm_up(const LoadSettings& settings, const LoadPoint& point,
                const std::function<bool()>& stop_requested) {
   if (settings.warm_up == 0) return {};

@@ -1,4 +1,4 @@
-// One point of load: prompts made, sent as planned, and judged.
+// One load point: makes the prompts, sends them as planned and judges the run.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,25 @@
 
 namespace assay {
 
-/// What all points of a sweep have in common. From the seed of `prompts` come the prompts and the
-/// arrivals, so that every environment gets the same.
+/// What all points of a sweep have in common. Prompts and arrivals both come from the seed of
+/// `prompts`, so that every environment gets the same.
 struct LoadSettings {
   std::vector<Endpoint> targets;
   LoadPlan plan;           ///< without arrivals and cap
   PromptSettings prompts;  ///< without their number
   double burstiness = 1;
   std::optional<RateRamp> ramp;          ///< instead of a point's rate
-  std::optional<double> recorded_speed;  ///< send when the data say, so much faster
-  std::size_t warm_up = 0;               ///< requests before those that count
+  std::optional<double> recorded_speed;  ///< send at the recorded times, this many times as fast
+  std::size_t warm_up = 0;               ///< requests before the measured ones
   AnalysisSettings analysis;             ///< without load and client
 
-  /// Of the prompts and all else that is drawn.
+  /// Sets the seed of the prompts and of everything else that is random.
   void use_seed(std::uint64_t seed) { prompts.seed = plan.seed = analysis.seed = seed; }
 };
 
-/// Of the load `number` of one command: 0 has the command's own. A server that has seen prompts
-/// takes them from its prefix cache, so no two loads share a seed, not even those of commands with
-/// neighbouring seeds.
+/// The seed of load `number` of a command; load 0 has the command's own seed. A server serves
+/// prompts it has seen from its prefix cache, so no two loads share a seed, not even those of
+/// commands with adjacent seeds.
 std::uint64_t seed_of_load(std::uint64_t seed, std::size_t number);
 
 struct LoadPoint {
@@ -45,13 +45,13 @@ struct LoadPoint {
 struct LoadReport {
   ServingResult result;
   std::vector<RequestLog> logs;
-  LoadClock::time_point begin;          ///< what their times count from; a warm-up is over by then
-  std::optional<ServerMetrics> server;  ///< empty: it tells nothing on /metrics
+  LoadClock::time_point begin;          ///< the logs' times count from here, after any warm-up
+  std::optional<ServerMetrics> server;  ///< empty: the server has no usable /metrics
   bool interrupted = false;
 };
 
 /// An infinite rate without a cap sends everything at once; with one it is a closed loop. Error:
-/// usage, if settings are out of bounds; exhausted, if the machine cannot have so many connections.
+/// usage, if settings are out of bounds; exhausted, if the machine cannot open enough connections.
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
                              const std::function<bool()>& stop_requested,
                              const std::function<void(const LoadState&)>& progress);

@@ -29,10 +29,10 @@ Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fiel
   };
   if (reply.status != status_ok) return no_models(fmt::format("HTTP {}", reply.status));
   const auto json = parse_json(reply.body);
-  if (!json || !json->is_object()) return no_models("no JSON");
+  if (!json || !json->is_object()) return no_models("not JSON");
   const auto data = json->find("data");
   if (data == json->end() || !data->is_array() || data->empty() || !data->front().is_object()) {
-    return no_models("its list is empty");
+    return no_models("the list is empty");
   }
   const auto& first = data->front();
   const auto id = first.find("id");

@@ -1,4 +1,4 @@
-// What servers say of themselves before and after a run.
+// What servers report about themselves before and after a run.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace assay {
 /// The first model of /v1/models.
 struct ServedModel {
   std::string id;
-  std::uint64_t vocabulary = 0;   ///< 0: it does not say; llama.cpp does
-  std::uint64_t most_tokens = 0;  ///< of prompt and reply together; 0: it does not say; vLLM does
+  std::uint64_t vocabulary = 0;   ///< 0: not reported; llama.cpp reports it
+  std::uint64_t most_tokens = 0;  ///< prompt and reply together; 0: not reported; vLLM reports it
 };
 
-/// `fields`: of HTTP, lines "Name: value\r\n". Error: unavailable, if the server does not answer or
-/// has no such page; nothing in its answer is trusted.
+/// `fields`: extra HTTP header lines, "Name: value\r\n". Error: unavailable, if the server does not
+/// answer or has no such page. Its response is untrusted input.
 Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fields);
 
-/// The /metrics of all targets, one after the other; empty if one of them has none.
+/// The concatenated /metrics of all targets; empty if one of them has none.
 std::optional<Scrape> scrape_all(std::span<const Endpoint> targets, std::string_view fields);
 
 }  // namespace assay

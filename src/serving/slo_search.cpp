@@ -9,19 +9,19 @@
 namespace assay {
 namespace {
 
-constexpr double start_share = 0.7;  // of the throughput of a closed loop
-constexpr double rounding = 1e-3;    // two rates of four digits are no further off than that
-/// How much of the targets is used beyond that says nothing: of an overloaded server it grows with
-/// the length of the run, and next to none may be none at all.
+constexpr double start_share = 0.7;  // of the closed loop's throughput
+constexpr double rounding = 1e-3;    // rounding to four digits changes a rate by less than this
+/// Shares of a target used outside these bounds carry no information: for an overloaded server the
+/// share grows with the length of the run, and a tiny one may be zero.
 constexpr double least_used = 1e-3, most_used_counted = 2;
 
-/// Four digits, so that rates can be read, compared and asked for again.
+/// Rounds to four digits, so that rates can be read, compared and requested again.
 double four_digits(double rate) {
   const double scale = std::pow(10, 3 - std::floor(std::log10(rate)));
   return std::round(rate * scale) / scale;
 }
 
-/// By which the rate is multiplied to leave all tried ones: ever more, to a factor of 4.
+/// The factor by which the rate leaves the range tried so far: it grows with each leap, up to 4.
 double leap(std::size_t before) {
   return std::exp2(0.5 * static_cast<double>(std::size_t{1} << std::min<std::size_t>(before, 2)));
 }
@@ -32,7 +32,7 @@ double log_used(const ProbeOutcome& outcome) {
                             : most_used_counted);
 }
 
-/// The mean over `runs`, which are not empty; void ones have no say unless there are no others.
+/// The mean over `runs`, which must not be empty; void runs count only if all are void.
 RateOutcome mean_outcome(double rate, const std::vector<ProbeOutcome>& runs) {
   RateOutcome outcome{rate, std::vector<double>(runs.front().used.size()), {}};
   const bool all_void =
@@ -115,11 +115,12 @@ std::optional<double> RateSearch::fitted_root(double low, double high) const {
 }
 
 double RateSearch::between(double low, double high) const {
-  // Just above the low end or just below the high one a probe can close the bracket.
+  // A probe just above the low end or just below the high end can close the bracket.
   const double step = 1 + settings_.precision;
   const double middle = std::sqrt(low * high);
   if (high <= low * step * step) return middle;
-  // Where the curve bends sharply the root creeps along: two probes must do what one bisection can.
+  // Where the curve bends sharply, the fitted root moves slowly. If two probes have not halved the
+  // bracket, bisect.
   const std::size_t before = log_widths_.size();
   const bool creeps = before > 1 && std::log(high / low) > log_widths_[before - 2] / 2;
   if (creeps) return middle;
@@ -146,7 +147,7 @@ std::optional<double> RateSearch::next_rate() const {
 std::optional<RateProbe> RateSearch::proposed() const {
   RateProbe probe;
   probe.number = probes_;
-  // The first requests may meet a cold server: only a second miss counts.
+  // The server may be cold at first, so only a second miss counts.
   if (singles_.empty() || (singles_.size() == 1 && !singles_.back().passes())) return probe;
   if (is_unreachable()) return std::nullopt;
   if (!full_) {

@@ -19,13 +19,13 @@
 namespace assay {
 namespace {
 
-constexpr double grace_seconds = 10;  // engines give memory back before they end
+constexpr double grace_seconds = 10;  // engines free GPU memory before they exit
 constexpr double reply_seconds = 2;
 constexpr auto between_questions = std::chrono::milliseconds(50);
 constexpr std::size_t most_shown = 200;  // characters of a line of output
 constexpr int http_ok = 200, http_not_found = 404;
 
-/// Ports that nobody had a moment ago. All are held until the last one is found, so that they
+/// Ports that were free a moment ago. All are held until the last one is found, so that they
 /// differ.
 Result<std::vector<std::uint16_t>> free_ports(int count) {
   std::vector<std::unique_ptr<Descriptor>> held;
@@ -34,7 +34,7 @@ Result<std::vector<std::uint16_t>> free_ports(int count) {
     held.push_back(std::make_unique<Descriptor>(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
     const int socket = held.back()->number();
     sockaddr_in address = {};
-    address.sin_family = AF_INET;  // of all interfaces: servers listen on any of them
+    address.sin_family = AF_INET;  // on all interfaces, because servers may listen on any of them
     socklen_t size = sizeof(address);
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     if (socket < 0 || ::bind(socket, generic, size) != 0 ||
@@ -55,7 +55,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-/// A line of another program, fit to be part of a message.
+/// A line of another program's output, made fit for a message.
 std::string shown_line(std::string_view line) {
   std::string text = last_line(line).substr(0, most_shown);
   for (char& c : text) {
@@ -66,7 +66,7 @@ std::string shown_line(std::string_view line) {
 
 }  // namespace
 
-/// One of them, with its log.
+/// One server and its log.
 class SpawnedServers::Server {
  public:
   static Result<std::unique_ptr<Server>> start(const SpawnPlan& plan, int index,
@@ -108,7 +108,7 @@ class SpawnedServers::Server {
     return last_line_;
   }
 
-  /// Error if it has ended.
+  /// Error if the server has ended.
   Status check() const {
     const auto* end = program_->end();
     if (end == nullptr) return {};
@@ -132,13 +132,13 @@ class SpawnedServers::Server {
       const auto reply = http_call(*endpoint, "GET", page, "", "", reply_seconds);
       return reply ? reply->status : 0;
     };
-    // A server that loads its model may already list it, so that its health goes first.
+    // A server may list its model while still loading it, so check /health first.
     const int health = status_of("/health");
     return health == http_ok || (health == http_not_found && status_of("/v1/models") == http_ok);
   }
 
  private:
-  /// In the thread that reads the program's output.
+  /// Called on the thread that reads the program's output.
   void take(std::string_view line) {
     (log_ << line << '\n').flush();
     std::string shown = shown_line(line);
@@ -150,9 +150,9 @@ class SpawnedServers::Server {
   Url url_;
   std::string log_path_;
   std::ofstream log_;
-  mutable std::mutex mutex_;  // of last_line_
+  mutable std::mutex mutex_;  // guards last_line_
   std::string last_line_;
-  std::unique_ptr<BackgroundProgram> program_;  // ends before what it writes to does
+  std::unique_ptr<BackgroundProgram> program_;  // last: ends before what it writes to
 };
 
 Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(

@@ -43,7 +43,8 @@ Result<TextLength> measure_text(const Endpoint& endpoint, RequestOptions options
   const double per_word = (many - few) / static_cast<double>(many_words - few_words);
   if (!(per_word > 0.1)) {
     return Error{ErrorKind::unavailable,
-                 fmt::format("{} counts {} tokens in {} words and {} in {}: no length can be made",
+                 fmt::format("{} counts {} tokens in {} words and {} in {}: assay cannot make "
+                             "prompts of a given length",
                              text_of(endpoint.url), few, few_words, many, many_words)};
   }
   TextLength length;

@@ -1,5 +1,4 @@
-// How long text is in a server's tokens, where it takes no token ids and nobody else has its
-// tokenizer.
+// How many tokens a text has for a server that takes no token ids, without its tokenizer.
 #pragma once
 
 #include "core/result.h"
@@ -10,11 +9,11 @@ namespace assay {
 
 struct TextLength {
   double words_per_token = 1;
-  double template_tokens = 0;  ///< that the server adds to every prompt
+  double template_tokens = 0;  ///< tokens that the server adds to every prompt
 };
 
-/// Asks for one token after two prompts of known numbers of words, and takes the line through what
-/// the server counts. Error: unavailable, if it does not answer or does not count.
+/// Requests one token for each of two prompts with known numbers of words, and fits a line through
+/// the server's token counts. Error: unavailable, if it does not answer or does not count.
 Result<TextLength> measure_text(const Endpoint& endpoint, RequestOptions options,
                                 std::string_view fields, std::uint64_t seed);
 

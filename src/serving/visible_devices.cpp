@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// "4,5" to its parts.
+/// Splits "4,5" into its parts.
 std::vector<std::string> listed(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {

@@ -9,15 +9,15 @@
 
 namespace assay {
 
-/// The variable that hides all others from a process, and what it may say.
+/// The variable that hides the other GPUs from a process, and its possible values.
 struct VisibleDevices {
   std::string variable;              ///< "HIP_VISIBLE_DEVICES"
   std::vector<std::string> devices;  ///< one value for each GPU this process may use
 };
 
-/// HIP_VISIBLE_DEVICES where there are AMD GPUs, partitions counted each, CUDA_VISIBLE_DEVICES
-/// where there are NVIDIA ones, nothing where there are none. If the variable is set already, its
-/// list is what may be used. ROCR_VISIBLE_DEVICES is left as it is: HIP counts what that leaves.
+/// HIP_VISIBLE_DEVICES for AMD GPUs, where each partition counts, CUDA_VISIBLE_DEVICES for NVIDIA
+/// GPUs, nothing without GPUs. If the variable is already set, only the GPUs it lists are used.
+/// ROCR_VISIBLE_DEVICES is left unchanged: HIP numbers the GPUs it leaves visible.
 std::optional<VisibleDevices> visible_devices(const Machine& machine);
 
 }  // namespace assay

@@ -27,7 +27,7 @@ Side side_of(Values values) {
   return side;
 }
 
-/// Student's t test of the values before and from `index`, equal variances assumed.
+/// Student's t test, with equal variances, of the values before `index` against those from it on.
 ChangePoint tested(Values before, Values after, std::size_t index) {
   const Side left = side_of(before), right = side_of(after);
   ChangePoint point{index, right.mean - left.mean, 1};
@@ -40,8 +40,8 @@ ChangePoint tested(Values before, Values after, std::size_t index) {
   return point;
 }
 
-/// How far the first k values are from the rest, for every k: the energy distance of Matteson &
-/// James with exponent 1, from running sums of distances. The k with the largest; 0 if none can be.
+/// The k whose first k values are farthest from the rest: the energy distance of Matteson & James
+/// with exponent 1, from running sums of distances. 0 if no distance is positive.
 std::size_t best_split(Values values) {
   const std::size_t count = values.size();
   double between = 0, left = 0, right = 0, best = 0;
@@ -70,7 +70,7 @@ std::size_t best_split(Values values) {
   return best_k;
 }
 
-/// Splits [begin, end) where that is significant, and its parts again.
+/// Splits [begin, end) if that is significant, then splits its parts.
 void divide(Values values, std::size_t begin, std::size_t end, double p,
             std::vector<std::size_t>& found) {
   const Values stretch = values.subspan(begin, end - begin);
@@ -96,7 +96,7 @@ std::vector<std::size_t> weak_places(Values values, const ChangePointRule& rule)
   return places;
 }
 
-/// The change points, each of which bounds its neighbours' stretches.
+/// The change points. Each one bounds the stretches that its neighbours' tests use.
 class Places {
  public:
   Places(Values values, const std::vector<std::size_t>& places) : values_(values) {
@@ -104,7 +104,7 @@ class Places {
     for (std::size_t i = 0; i < points_.size(); ++i) test(i);
   }
 
-  /// Removes the weakest until all hold.
+  /// Removes the weakest point until all satisfy the rule.
   void merge(const ChangePointRule& rule) {
     while (!points_.empty()) {
       auto weakest =

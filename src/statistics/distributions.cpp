@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 namespace bm = boost::math;
-// Results at the edge of the number range are that edge, never an exception.
+// Results outside the range of double are NaN or infinity, never an exception.
 using Policy = bm::policies::policy<bm::policies::domain_error<bm::policies::ignore_error>,
                                     bm::policies::pole_error<bm::policies::ignore_error>,
                                     bm::policies::overflow_error<bm::policies::ignore_error>,

@@ -1,4 +1,5 @@
-// The distributions that tests need. Boost.Math computes them; this keeps its headers in one file.
+// Distributions for statistical tests. Boost.Math computes them; only distributions.cpp includes
+// it.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ double normal_quantile(double probability);
 /// P(X <= successes) of n fair coins; 0 <= successes <= n.
 double coin_cdf(std::size_t successes, std::size_t n);
 
-/// Clopper-Pearson: the one-sided upper bound, at the given confidence, of a share of which
-/// `successes` of n > 0 were seen.
+/// One-sided Clopper-Pearson upper bound, at the given confidence, of a share that was `successes`
+/// in n > 0 trials.
 double share_upper_bound(std::size_t successes, std::size_t n, double confidence);
 
 }  // namespace assay

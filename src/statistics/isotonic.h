@@ -1,4 +1,4 @@
-// The curve that never falls and lies closest to noisy values. Pure functions.
+// The non-decreasing curve closest to noisy values. Pure functions.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@ namespace assay {
 
 /// Isotonic regression: of all sequences that never decrease, the one with the least weighted sum
 /// of squared differences from `values`, by pooling adjacent violators (Ayer et al. 1955, Ann.
-/// Math. Stat. 26). `weights` are as many, and above 0.
+/// Math. Stat. 26). `weights`: one above 0 for each value.
 std::vector<double> isotonic_fit(std::span<const double> values, std::span<const double> weights);
 
 }  // namespace assay

@@ -6,12 +6,12 @@
 
 namespace assay {
 
-/// Holm's step-down (1979): which hypotheses are rejected with the chance of any false rejection
-/// at most `alpha`. In the order of `p`.
+/// Holm's step-down (1979): which hypotheses are rejected so that the chance of any false rejection
+/// is at most `alpha`. In the order of `p`.
 std::vector<bool> holm(std::span<const double> p, double alpha);
 
-/// Benjamini and Hochberg (1995): which are rejected with an expected share of false rejections of
-/// at most `rate`. In the order of `p`.
+/// Benjamini and Hochberg (1995): which are rejected so that the expected share of false rejections
+/// is at most `rate`. In the order of `p`.
 std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate);
 
 }  // namespace assay

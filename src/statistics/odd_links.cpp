@@ -66,8 +66,9 @@ double bound_of(const std::vector<double>& rates, const OddLinkRule& rule) {
   return middle - std::max(rule.least_drop * middle, rule.deviations * deviation);
 }
 
-/// Of four endpoints one has half of the links, which no median of all can call odd. The others'
-/// links can: an endpoint is outcast if every link of it is odd among those without it.
+/// With four endpoints, each has half of the links, so the median of all links cannot show that one
+/// endpoint is slow. The other links can: an endpoint is an outcast if each of its links is odd
+/// compared with the links that do not touch it.
 std::optional<OddLinks> find_outcast(std::span<const LinkRate> links, const OddLinkRule& rule,
                                      const EndsByName& ends) {
   for (const Ends& one : ends.all()) {

@@ -1,4 +1,5 @@
-// Which links of many are clearly slower than the rest, and whose fault it is. Pure functions.
+// Finds links that are clearly slower than the rest, and the endpoint that causes it. Pure
+// functions.
 #pragma once
 
 #include <span>
@@ -7,15 +8,15 @@
 
 namespace assay {
 
-/// What went over one directed link: a rate, so that more is better.
+/// The rate measured over one directed link; more is better.
 struct LinkRate {
   std::string from, to;
   double rate = 0;
 };
 
 struct OddLinkRule {
-  double least_drop = 0.1;  ///< of the median: less than this below it is never odd
-  double deviations = 5;    ///< of 1.4826 MAD below the median
+  double least_drop = 0.1;  ///< share of the median; a link that is closer to it is never odd
+  double deviations = 5;    ///< distance below the median in units of 1.4826 MAD
 };
 
 struct OddLink {
@@ -23,7 +24,7 @@ struct OddLink {
   double ratio = 0;  ///< to the median of all links
 };
 
-/// An endpoint of which every link is odd in one direction or in both.
+/// An endpoint whose links are all odd in one direction or in both.
 struct OddEndpoint {
   std::string name;
   bool sends = false, receives = false;  ///< which of its directions are odd
@@ -37,11 +38,11 @@ struct OddLinks {
   bool none() const { return endpoints.empty() && links.empty(); }
 };
 
-/// A link is odd if it lies below the median of all by both bounds of `rule`. Fewer than half of
-/// the links can be odd, and of fewer than 4 none is: then nothing says which of them are the rule.
-/// An endpoint takes at least 2 links in a direction to be called odd. Of four endpoints, where one
-/// has half of the links, it is odd if all of them lie below the other three's by both bounds; the
-/// median is then that of the others.
+/// A link is odd if it lies below the median of all links by both bounds of `rule`. Fewer than half
+/// of the links can be odd. Of fewer than 4 links none is odd: that is too few to tell what is
+/// normal. An endpoint needs at least 2 links in a direction to be called odd. Where one endpoint
+/// has half of the links, as each of four has, it is odd if all its links lie below the median of
+/// the other links by both bounds; `median` is then that of the other links.
 OddLinks find_odd_links(std::span<const LinkRate> links, const OddLinkRule& rule = {});
 
 /// One line for people for each finding: "3 sends and receives at 52% of the median", "the link

@@ -20,7 +20,7 @@ std::vector<double> outlier_p(std::span<const double> values) {
     sum += work[i];
   }
   double scale = 1.4826 * median(work);
-  // The mean distance of normal values is 0.7979 deviations.
+  // The mean distance of normal values is 0.7979 standard deviations.
   if (!(scale > 0)) scale = 1.2533 * sum / static_cast<double>(values.size());
   if (!(scale > 0)) return p;
   const double freedom = mad_efficiency * static_cast<double>(values.size() - 1);

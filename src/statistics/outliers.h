@@ -1,4 +1,4 @@
-// Which of many values do not belong with the rest, whatever the rest looks like. Pure functions.
+// Which of many values are outliers. Pure functions.
 #pragma once
 
 #include <span>
@@ -6,12 +6,12 @@
 
 namespace assay {
 
-/// Two-sided p of each value under "it comes from where the others do": its distance from the
-/// median in units of 1.4826 MAD, held against Student's t with 0.37 (n - 1) degrees of freedom,
-/// since the MAD is 37% as efficient as the standard deviation (Hampel 1974; Rousseeuw & Croux
-/// 1993). Where more than half of the values are equal the mean distance takes the MAD's place.
-/// Every p is 1 for fewer than 4 values. Up to half of the values may be odd without hiding each
-/// other.
+/// Two-sided p of each value under the hypothesis that it comes from the distribution of the
+/// others: its distance from the median in units of 1.4826 MAD, compared with Student's t with 0.37
+/// (n - 1) degrees of freedom, since the MAD is 37% as efficient as the standard deviation (Hampel
+/// 1974; Rousseeuw & Croux 1993). If more than half of the values are equal, the mean distance
+/// replaces the MAD, which is 0. Every p is 1 for fewer than 4 values. Up to half of the values can
+/// be outliers without masking each other.
 std::vector<double> outlier_p(std::span<const double> values);
 
 }  // namespace assay

@@ -11,14 +11,16 @@ namespace assay {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Pairs this dependent on their neighbours are averaged two by two (a whole block each). For few
-/// pairs the bound is two standard errors of the autocorrelation of independent values.
+/// Above this autocorrelation, neighbouring pairs are averaged two by two (each mean covers a whole
+/// block). For few pairs the bound is two standard errors of the autocorrelation of independent
+/// values.
 constexpr double dependent = 0.4;
 
-/// What of skewness the correction leaves is met by holding the t test to two thirds of alpha.
+/// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
+/// up for the rest.
 constexpr double t_strictness = 0.64;
-/// A campaign stops at half-widths of this share of the margin: at half of it, one equal cell in
-/// twenty would be left undecided at a noise of 2%.
+/// A campaign stops when half-widths are below this share of the margin. Half the margin would
+/// leave one equal cell in twenty undecided at a noise of 2%.
 constexpr double precise_share = 0.425;
 
 struct Moments {
@@ -49,8 +51,8 @@ double skewness(std::span<const double> values, const Moments& of) {
 }
 
 /// P(true mean lies `distance` or more below the sample's), one-sided t test with Hall's (1992)
-/// correction for skewness: a slow tail that the sample has hardly met would else make a mean at
-/// the margin look safely within it, 14 times in 100 instead of 5.
+/// correction for skewness: without it, a slow tail that the sample barely contains makes a mean at
+/// the margin look safely within it 14 times in 100 instead of 5.
 double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   if (!(effect.deviation > 0)) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
   const double n = static_cast<double>(effect.n);
@@ -59,7 +61,7 @@ double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   return student_t_cdf(-std::sqrt(n) * corrected, effect.freedom);
 }
 
-/// Mean, errors and t intervals and the t test's p, given mean, error and freedom.
+/// The t intervals, the detectable effect and the t test's p, from mean, error and freedom.
 void add_t(PairedEffect& effect) {
   const auto interval = [&](double coverage) {
     if (!(effect.freedom > 0)) return Interval{-infinity, infinity};
@@ -91,7 +93,7 @@ double coin_tail(std::size_t count, std::size_t n) {
   return count == 0 ? 1 : 1 - coin_cdf(count - 1, n);
 }
 
-/// Both tests for a mean and a median within the margin, and the sign intervals.
+/// The median and its sign intervals, the sign test's part of p_different, and p_equal.
 void add_signs(PairedEffect& effect, std::span<const double> values, double skew, double margin) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
@@ -107,7 +109,7 @@ void add_signs(PairedEffect& effect, std::span<const double> values, double skew
                                     sorted.begin());
   };
   const std::size_t n = sorted.size();
-  // Ties count for neither side, which can only make the test less sure.
+  // Ties count for neither side, which can only make the test more conservative.
   const double p_sign = std::min(1.0, 2 * coin_tail(std::max(above(0), below(0)), n));
   effect.p_different = std::max(effect.p_different, p_sign);
   const double p_tost_sign = std::max(coin_tail(above(-margin), n), coin_tail(below(margin), n));
@@ -197,8 +199,8 @@ bool precise_enough(const PairedEffect& effect, double margin) {
 
 std::size_t pairs_needed(double deviation, double distance) {
   constexpr std::size_t most = 10'000;
-  // Two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs some 1.6
-  // times the pairs of the t test.
+  // Two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs about 1.6
+  // times as many pairs as the t test.
   const double normal = 2 * normal_quantile(0.95) * deviation / distance;
   const double pairs = 1.6 * normal * normal;
   return pairs < static_cast<double>(most) ? static_cast<std::size_t>(std::ceil(pairs)) : most;

@@ -7,8 +7,8 @@
 namespace assay {
 
 /// The size at which a curve of (size, rate) first reaches `share` of its plateau, the highest rate
-/// on it; between measured sizes interpolated in log2(size). The smallest size if that reaches it
-/// already; 0 for an empty curve.
+/// on it; interpolated in log2(size) between measured sizes. The smallest measured size if that
+/// already reaches it; 0 for an empty curve.
 double size_at_share(std::vector<std::pair<double, double>> curve, double share);
 
 }  // namespace assay

@@ -79,7 +79,7 @@ double autocorrelation(std::span<const double> values) {
     variance += (values[i] - center) * (values[i] - center);
     if (i > 0) covariance += (values[i] - center) * (values[i - 1] - center);
   }
-  // Equal values differ from their mean by rounding alone.
+  // Equal values differ from their mean only by rounding.
   const double rounding = std::abs(center) * std::numeric_limits<double>::epsilon();
   const double noise = static_cast<double>(values.size()) * rounding * rounding;
   return variance > 16 * noise ? covariance / variance : 0;
@@ -95,7 +95,7 @@ Interval quantile_interval(std::span<const double> sorted, double q, double cove
                            double effective) {
   const std::size_t n = sorted.size();
   const auto m = std::clamp<std::size_t>(static_cast<std::size_t>(effective), 1, n);
-  // Ranks among m independent values, carried over to the same share of the n dependent ones.
+  // Ranks among m independent values, scaled to the n dependent ones.
   const auto rank = [&](std::size_t cut) { return cut == 0 ? 0 : (cut - 1) * n / m; };
   const double tail = (1 - coverage) / 2;
   return {sorted[rank(cut_off(m, q, tail))], sorted[n - 1 - rank(cut_off(m, 1 - q, tail))]};

@@ -19,31 +19,31 @@ double mean(std::span<const double> values);
 /// Linear-interpolated quantile (Hyndman & Fan type 7) of sorted, non-empty `sorted`; 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
 
-/// The same of `values` in any order, as numpy's percentile; 0 for no values.
+/// The same for `values` in any order, like numpy's percentile; 0 for no values.
 double quantile_of(std::vector<double> values, double q);
 
-/// Of non-empty `values` in any order; the mean of the middle two of an even number.
+/// `values`: not empty, in any order. Of an even number, the mean of the middle two.
 double median(std::vector<double> values);
 
 /// Square root of the unbiased variance; 0 for fewer than 2 values.
 double sample_deviation(std::span<const double> values);
 
-/// Square root of the mean squared deviation, as numpy's std; 0 for no values.
+/// Square root of the mean squared deviation, like numpy's std; 0 for no values.
 double population_deviation(std::span<const double> values);
 
 /// Lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no variance.
 double autocorrelation(std::span<const double> values);
 
-/// n(1 - rho)/(1 + rho), with negative rho taken as 0, between 1 and n.
+/// n(1 - rho)/(1 + rho), with negative rho taken as 0, limited to 1 to n.
 double effective_count(std::size_t n, double rho);
 
 /// Distribution-free interval of the quantile `q` in (0, 1) of non-empty `sorted` with at least the
 /// given coverage (0.95), from the binomial; `effective` <= sorted.size() widens it for dependent
-/// samples. With too few samples for the coverage an end is that of the whole range.
+/// samples. With too few samples for the coverage, an end is the minimum or maximum.
 Interval quantile_interval(std::span<const double> sorted, double q, double coverage,
                            double effective);
 
-/// The same of the median.
+/// The same for the median.
 Interval median_interval(std::span<const double> sorted, double coverage, double effective);
 
 struct Summary {

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// The margin only says which pairs are outliers, which nothing here depends on.
+/// paired_effect() wants a margin, but none of its results that are used here depends on it.
 constexpr double margin = 0.02;
 
 std::string option_of(const Setting& setting) {
@@ -49,7 +49,7 @@ const Latency& latency_of_limit(const ServingResult& result, const LatencyLimit&
   return result.e2el;
 }
 
-/// Empty if it was not asked for.
+/// Empty if the result does not have this latency.
 std::optional<double> value_of(const ServingResult& result, const LatencyLimit& limit) {
   const Latency& latency = latency_of_limit(result, limit);
   if (!limit.percent) return latency.mean;
@@ -133,7 +133,7 @@ ServerScore score_of(const ServingResult& result, std::span<const LatencyLimit> 
   }
   const double value = result.goodput.value_or(result.output_throughput);
   if (!(value > 0)) {
-    score.problem = result.goodput ? "no request kept the limits of --goodput" : "no output";
+    score.problem = result.goodput ? "no request met the limits of --goodput" : "no output";
     return score;
   }
   score.value = value;

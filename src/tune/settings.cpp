@@ -86,7 +86,7 @@ std::string text_of(const Settings& settings) {
     text += (text.empty() ? "" : " ") + setting.variable;
     if (!setting.value.empty()) text += "=" + setting.value;
   }
-  return text.empty() ? "as it is" : text;
+  return text.empty() ? "unchanged" : text;
 }
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// The headline of a record as a speed; more is better.
+/// The headline value of a record as a speed; more is better.
 std::optional<double> speed_of(const Record& record) {
   if (!record.value || !(record.value->median > 0)) return std::nullopt;
   const bool is_time = record.value->quantity == Quantity::latency;
@@ -39,7 +39,7 @@ Trial try_settings(const std::vector<std::string>& words, const Settings& settin
       return;
     }
     if (record->device.emulated) {
-      trial.problem = "the device is emulated: a model's times tune nothing";
+      trial.problem = "the device is emulated: times of a model are useless for tuning";
     } else if (const auto speed = speed_of(*record)) {
       trial.speeds[record->cell.id()] = *speed;
     } else if (trial.problem.empty()) {
@@ -51,7 +51,7 @@ Trial try_settings(const std::vector<std::string>& words, const Settings& settin
     trial.problem = end.error().message;
   } else if (trial.speeds.empty() && trial.problem.empty()) {
     trial.problem =
-        fmt::format("it ended with status {}: {}", end->status, last_line(end->errors_tail));
+        fmt::format("it exited with status {}: {}", end->status, last_line(end->errors_tail));
   }
   return trial;
 }

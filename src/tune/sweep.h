@@ -12,25 +12,23 @@
 
 namespace assay {
 
-/// What one setting gave.
+/// The results of one setting.
 struct Trial {
   Settings settings;
-  std::map<std::string, double>
-      speeds;           ///< by cell: rates, or one over seconds; passed cells alone
-  std::string problem;  ///< why there are none
+  std::map<std::string, double> speeds;  ///< by cell, passed cells only: rates, or 1 / seconds
+  std::string problem;                   ///< why a cell is missing
 };
 
 /// Runs `words`, which begin with assay's own path and print records, with the settings in the
-/// environment. Never fails as a whole: what goes wrong is the trial's problem.
+/// environment. Never fails: an error becomes the trial's `problem`.
 Trial try_settings(const std::vector<std::string>& words, const Settings& settings,
                    const std::function<bool()>& stop_requested);
 
-/// How much faster than the first trial, over the cells that both have: the geometric mean of the
-/// ratios. Empty if a cell of the first one is missing: a setting with which something fails is no
-/// candidate.
+/// Speed over the first trial's: the geometric mean of the ratios over the first trial's cells.
+/// Empty if one of these cells is missing: a setting that makes something fail is not a candidate.
 std::optional<double> gain_of(const Trial& trial, const Trial& first);
 
-/// The trial with the largest gain; the first one if none has one above 1.
+/// The trial with the largest gain; the first trial if no gain is above 1.
 std::size_t best_of(const std::vector<Trial>& trials);
 
 }  // namespace assay

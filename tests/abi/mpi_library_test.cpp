@@ -183,7 +183,7 @@ void MpiRank::other_processes_than_the_teams_are_an_error() {
   ASSERT_FALSE(refused);
   EXPECT_THAT(
       refused.error().message,
-      HasSubstr(fmt::format("MPI knows {} processes and the team has {}", ranks_, ranks_ + 1)));
+      HasSubstr(fmt::format("MPI has {} processes but the team has {}", ranks_, ranks_ + 1)));
 }
 
 void MpiRank::refuses_the_library_of_another_launcher() {

@@ -225,13 +225,13 @@ TEST_F(VerbsMock, EverythingIsReleased) {
 TEST_F(VerbsMock, WhatIsNotThereIsOneClearLine) {
   set("port_state", 1);
   EXPECT_EQ(library->active_ports().error().message,
-            "no RDMA port can be used: mock0 is not active; mock1 is not active");
+            "no usable RDMA port: mock0 is not active; mock1 is not active");
   set("port_state", 4);
   set("fail_open", 2);
   EXPECT_THAT(library->active_ports().error().message,
-              HasSubstr("mock0: opening it: Permission denied"));
+              HasSubstr("mock0: opening the device: Permission denied"));
   set("devices", 0);
-  EXPECT_EQ(library->active_ports().error().message, "libibverbs finds no RDMA device");
+  EXPECT_EQ(library->active_ports().error().message, "libibverbs found no RDMA device");
   set("devices", 2);
   setenv("ASSAY_VERBS_LIBRARY", "/nowhere/libibverbs.so.1", 1);
   EXPECT_THAT(verbs::Library::open().error().message, HasSubstr("ASSAY_VERBS_LIBRARY is set to"));

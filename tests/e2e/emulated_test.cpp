@@ -40,7 +40,7 @@ TEST(Emulated, IsRefusedBesideARealDevice) {
   for (const char* command : {"compare", "report"}) {
     const Outcome outcome = assay_run({command, emulated, real});
     EXPECT_EQ(outcome.status, 2) << command;
-    EXPECT_THAT(outcome.err, HasSubstr("is of an emulated device, a model, and "));
+    EXPECT_THAT(outcome.err, HasSubstr("is from an emulated device (a model) and "));
   }
 }
 
@@ -52,7 +52,7 @@ TEST(Emulated, ACampaignOfBothEndsTheUnitsOfTheSecond) {
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err,
-              HasSubstr("model is of an emulated device, a model, and real of a real"));
+              HasSubstr("model is from an emulated device (a model) and real from a real"));
 }
 
 TEST(Emulated, NothingIsTunedOnAModel) {
@@ -62,7 +62,7 @@ TEST(Emulated, NothingIsTunedOnAModel) {
                  "--device", "fake", "--out", (folder.path() / "tuning").string()},
                 model);
   EXPECT_NE(outcome.status, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("a model's times tune nothing"));
+  EXPECT_THAT(outcome.err, HasSubstr("times of a model are useless for tuning"));
 }
 
 }  // namespace

@@ -82,16 +82,16 @@ TEST_F(OverTime, WhatABaselineCannotBe) {
   folder_.write("cut", "{\"assay_baseline\":1,\"units\":[");
   const Outcome cut = assay_run({"compare", path("cut"), path("good")});
   EXPECT_EQ(cut.status, 2);
-  EXPECT_THAT(cut.err, HasSubstr("cut is no baseline that can be used: "));
+  EXPECT_THAT(cut.err, HasSubstr("cut is not a usable baseline: "));
 }
 
 TEST_F(OverTime, AHistoryShowsWhatChangedAndSaysSoByItsStatus) {
   store("before", 0, 15, 1);
   const Outcome added = history({"add", path("before")});
   EXPECT_EQ(added.status, 0) << added.err;
-  EXPECT_EQ(added.out, path("before") + ": 30 values added, 0 were there already\n");
+  EXPECT_EQ(added.out, path("before") + ": 30 values added, 0 were already there\n");
   EXPECT_EQ(history({"add", path("before")}).out,
-            path("before") + ": 0 values added, 30 were there already\n");
+            path("before") + ": 0 values added, 30 were already there\n");
   const Outcome quiet = history({});
   EXPECT_EQ(quiet.status, 0) << quiet.err;
   EXPECT_THAT(quiet.out, HasSubstr("2 series; the latest change of 0 is for the worse"));
@@ -120,7 +120,8 @@ TEST_F(OverTime, OptionsOfHistoryAreChecked) {
   store("good", 0, 2, 1);
   ASSERT_EQ(history({"add", path("good")}).status, 0);
   for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, const char*>>{
-           {{"--since", "yesterday"}, "--since \"yesterday\" is no date; write it as 2026-01-31"},
+           {{"--since", "yesterday"},
+            "--since \"yesterday\" is not a date; write it as 2026-01-31"},
            {{"--window", "5"}, "--window \"5\" is not allowed; allowed: 10 to 1000"},
            {{"--p", "0.5"}, "--p \"0.5\" is not allowed; allowed: 1e-07% to 5%"},
            {{"--magnitude", "-1%"}, "--magnitude \"-1%\" is not allowed; allowed: 0% to 50%"},
@@ -149,7 +150,7 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
   for (const auto& words : {std::vector<std::string>{}, {"add", path("good")}}) {
     const Outcome outcome = history(words);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or no history"),
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or not a history"),
                                    testing::EndsWith("add the stores again\n")));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
   }

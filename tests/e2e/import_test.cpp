@@ -41,7 +41,7 @@ TEST_F(Import, AStoreThatShowCanRead) {
   EXPECT_EQ(stored.status, 0) << stored.err;
   EXPECT_THAT(stored.err, HasSubstr("4 results stored in " + store() + "\n"));
   const Outcome again = assay_run({"import", file, "--out", store()});
-  EXPECT_THAT(again.err, HasSubstr("0 results stored in " + store() + "; 4 were there already\n"));
+  EXPECT_THAT(again.err, HasSubstr("0 results stored in " + store() + "; 4 were already there\n"));
   const Outcome shown = assay_run({"show", store()});
   EXPECT_EQ(shown.status, 0) << shown.err;
   EXPECT_THAT(shown.out,
@@ -56,7 +56,7 @@ TEST_F(Import, AFileWithAnErrorGivesNothingOfIt) {
   const std::string bad = write("bad.json", good + "{\"completed\": 1,\n oops}\n");
   const Outcome alone = assay_run({"import", bad, "--out", store()});
   EXPECT_EQ(alone.status, 2);
-  EXPECT_EQ(alone.err, "assay: " + bad + ":3: it is no JSON\n");
+  EXPECT_EQ(alone.err, "assay: " + bad + ":3: it is not JSON\n");
   EXPECT_FALSE(std::filesystem::exists(store()));
   const Outcome both = assay_run({"import", bad, write("a.log", nccl_sample), "--out", store()});
   EXPECT_EQ(both.status, 2);

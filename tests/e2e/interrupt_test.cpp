@@ -29,7 +29,7 @@ TEST_P(Interrupt, ClosesTheStoreAndPrintsWhatWasMeasured) {
   process.signal(GetParam());
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.status, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("stopping; what was measured is stored"));
+  EXPECT_THAT(outcome.err, HasSubstr("stopping; results so far are stored"));
   EXPECT_THAT(outcome.out, HasSubstr("GB/s"));
   EXPECT_THAT(outcome.out, HasSubstr("; stopped, "));
   const std::string records = Process::read(folder.path() / "records.jsonl");

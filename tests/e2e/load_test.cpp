@@ -190,7 +190,8 @@ TEST(LoadSpawn, WhatMakesNoSenseIsSaid) {
     return outcome.err;
   };
   EXPECT_THAT(error_of({"--servers", "2"}), HasSubstr("--servers needs --spawn"));
-  EXPECT_THAT(error_of({"--spawn", "a {port}", "--url", "http://a"}), HasSubstr("one of both"));
+  EXPECT_THAT(error_of({"--spawn", "a {port}", "--url", "http://a"}),
+              HasSubstr("only one of them"));
   EXPECT_THAT(error_of({"--spawn", "vllm serve M"}), HasSubstr("has no {port}"));
   EXPECT_THAT(error_of({"--spawn", "vllm 'serve"}), HasSubstr("never closed"));
   EXPECT_THAT(error_of({"--spawn", "a {port}", "--servers", "0"}), HasSubstr("allowed: 1 to 256"));

@@ -172,7 +172,7 @@ TEST(Ranks, WhoCannotStartSaysWhy) {
                                                            {"ASSAY_TOKEN", "t"}});
   EXPECT_LT(seconds_since(begin), 15);
   EXPECT_NE(outcome.status, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks came within 2 s; missing: rank 1"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks connected within 2 s; missing: rank 1"));
 }
 
 TEST(Ranks, TheyMeetByTorchrunsVariables) {
@@ -203,9 +203,9 @@ TEST(Ranks, WhatMakesNoSenseIsRefused) {
               HasSubstr("--ranks \"0\" is not allowed; allowed: 1 to 4096"));
   EXPECT_THAT(complaint(all_reduce("4KiB", {"--hosts", "a:0"})), HasSubstr("--hosts: \"a:0\""));
   EXPECT_THAT(complaint(all_reduce("4KiB", {"--ranks", "2", "--hosts", "a,b"})),
-              HasSubstr("leave --ranks out"));
+              HasSubstr("leave out --ranks"));
   EXPECT_THAT(complaint({"run", "memory", "--ranks", "2", "--device", "fake"}),
-              HasSubstr("no benchmark that several ranks measure together"));
+              HasSubstr("no benchmark for several ranks"));
 }
 
 TEST(Ranks, OneAloneIsToldToBringOthers) {

@@ -64,7 +64,7 @@ TEST(TuneServe, WhatMissesTheLimitIsOut) {
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("max-num-seqs=4: mean_e2el"), HasSubstr("is above 1.000 ms")));
-  EXPECT_THAT(outcome.err, HasSubstr("no setting kept --limit"));
+  EXPECT_THAT(outcome.err, HasSubstr("no setting met --limit"));
 }
 
 TEST(TuneServe, WhatMakesNoSenseIsSaid) {
@@ -76,15 +76,16 @@ TEST(TuneServe, WhatMakesNoSenseIsSaid) {
     return outcome.err;
   };
   const std::string server = "s --port {port}";
-  EXPECT_THAT(error_of({server}), HasSubstr("what is to be tried?"));
+  EXPECT_THAT(error_of({server}), HasSubstr("nothing to try;"));
   EXPECT_THAT(error_of({server, "a=1"}), HasSubstr("how much load?"));
   EXPECT_THAT(error_of({server, "a=1", "--", "--max-concurrency", "1,2"}),
-              HasSubstr("2 points of load"));
+              HasSubstr("2 load points"));
   EXPECT_THAT(error_of({server, "a=1", "--", "--url", "http://a"}),
-              HasSubstr("--url is not for tuning"));
+              HasSubstr("--url is not allowed in tuning"));
   EXPECT_THAT(error_of({server, "a=1", "--limit", "e2el", "--", "--max-concurrency", "1"}),
               HasSubstr("--limit: "));
-  EXPECT_THAT(error_of({server, "a=1", "--ranks", "2"}), HasSubstr("--ranks is not for serve"));
+  EXPECT_THAT(error_of({server, "a=1", "--ranks", "2"}),
+              HasSubstr("--ranks does not apply to serve"));
 }
 
 }  // namespace

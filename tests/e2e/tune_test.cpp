@@ -19,7 +19,7 @@ TEST(Settings, EachAloneOrEveryCombination) {
   const auto alone = candidates({*a, *b}, false);
   ASSERT_TRUE(alone.ok());
   EXPECT_EQ(alone->size(), 1u + 2 + 3);
-  EXPECT_EQ(text_of(alone->at(0)), "as it is");
+  EXPECT_EQ(text_of(alone->at(0)), "unchanged");
   EXPECT_EQ(text_of(alone->at(2)), "NCCL_PROTO=LL");
   const auto all = candidates({*a, *b}, true);
   ASSERT_TRUE(all.ok());

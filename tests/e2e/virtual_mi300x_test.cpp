@@ -162,7 +162,7 @@ TEST_F(VirtualMi300x, AKernelThatHangsEndsTheRunAndTheStoreStays) {
   ASSERT_EQ(on(memory()).status, 0);
   const Outcome outcome = on(memory({"--patience", "3s"}), {{"MI300X_FAULT", "hang:copy_f64"}});
   EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("hip:0 has not finished one step of this cell within 3"));
+  EXPECT_THAT(outcome.err, HasSubstr("hip:0 has not finished a step of this cell within 3"));
   const auto records = stored();
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0]["status"], "passed");
@@ -184,7 +184,7 @@ TEST_F(VirtualMi300x, ACampaignOfModesIsOfAModel) {
       study.run({"--pairs", "2"},
                 {{"ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path()}, {"MI300X_CACHE", cache()}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("Of a model, not measured: "));
+  EXPECT_THAT(outcome.out, HasSubstr("From a model, not measured: "));
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ TEST_F(FleetTest, FewNodesAreNoFleet) {
   write_sound(0, 3);
   const auto few = judge_fleet(folder_.path(), {}, {});
   ASSERT_FALSE(few.ok());
-  EXPECT_THAT(few.error().message, HasSubstr("results of 3 nodes; 4 are the least"));
+  EXPECT_THAT(few.error().message, HasSubstr("results of 3 nodes; at least 4 are needed"));
   EXPECT_FALSE(judge_fleet(folder_.path() / "none", {}, {}).ok());
 }
 

@@ -62,7 +62,7 @@ TEST(Rdma, TcpBandwidth) {
 
 TEST(Rdma, ARankOutsideTheTeamIsAnErrorOnAll) {
   const PairOutcome outcome = run_pair({{"from", "0"}, {"to", "5"}});
-  EXPECT_THAT(outcome.error, HasSubstr("rdma from=0 to=5 needs two ranks of the 2 that run"));
+  EXPECT_THAT(outcome.error, HasSubstr("rdma from=0 to=5 needs two of the 2 ranks that run"));
 }
 
 }  // namespace

@@ -238,7 +238,7 @@ TEST(TcpConnect, WhatIsNoAddressIsRefused) {
     FalseAddress lie(end, end.rank() == 0 ? "+token 70000" : "+token 1");
     const auto links = TcpLinks::connect(lie);
     ASSERT_FALSE(links);
-    EXPECT_THAT(links.error().message, HasSubstr("rank 0 on test-host gave no usable address"));
+    EXPECT_THAT(links.error().message, HasSubstr("rank 0 on test-host sent no usable address"));
   });
 }
 

@@ -61,7 +61,7 @@ TEST_F(TcpPair, APeerThatGoesAwayIsAnError) {
   ends[1].reset();
   const auto polled = poll(0);
   ASSERT_FALSE(polled);
-  EXPECT_THAT(polled.error().message, HasSubstr("has ended before its time"));
+  EXPECT_THAT(polled.error().message, HasSubstr("ended early"));
 }
 
 TEST_F(TcpPair, NothingLandsOutsideTheWindow) {
@@ -70,7 +70,8 @@ TEST_F(TcpPair, NothingLandsOutsideTheWindow) {
   ASSERT_TRUE(ends[0]->post(0, {&outside, 1}));
   const auto polled = poll(1);
   ASSERT_FALSE(polled);
-  EXPECT_THAT(polled.error().message, HasSubstr("sent bytes for outside the window on queue 0"));
+  EXPECT_THAT(polled.error().message,
+              HasSubstr("sent data for a place outside the window on queue 0"));
 }
 
 TEST_F(TcpPair, AMessageLargerThanItsReceiveIsAnError) {
@@ -129,7 +130,7 @@ TEST(TcpConnect, NobodyThereNamesWhatWasTried) {
   const tcp::Address nobody{UINT64_MAX, 1, "another", {"127.0.0.1"}};
   const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
   ASSERT_FALSE(sockets);
-  EXPECT_EQ(sockets.error().message, "nobody answers at port 1 of 127.0.0.1: is it firewalled?");
+  EXPECT_EQ(sockets.error().message, "no answer at port 1 of 127.0.0.1: does a firewall block it?");
   EXPECT_FALSE(tcp::parse_address("rubbish"));
 }
 

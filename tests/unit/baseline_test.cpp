@@ -69,7 +69,7 @@ TEST_F(BaselineTest, SoundRunsAreAcceptedAndTheRestIsListedWithReasons) {
   EXPECT_THAT(baseline->left_out, left_out("run021", "not verified"));
   EXPECT_THAT(baseline->left_out, left_out("run022", "130% of the roofline"));
   EXPECT_THAT(baseline->left_out, left_out("run023", "throttled in 4 of 30 samples"));
-  EXPECT_THAT(baseline->left_out, left_out("run024", "an outlier against the other runs"));
+  EXPECT_THAT(baseline->left_out, left_out("run024", "an outlier among the runs"));
 }
 
 TEST_F(BaselineTest, ThrottledRunsCanBeAllowed) {
@@ -87,13 +87,13 @@ TEST_F(BaselineTest, ACellNeedsSixRuns) {
   const auto few = made();
   ASSERT_FALSE(few.ok());
   EXPECT_THAT(few.error().message,
-              StartsWith("no cell has 6 sound runs, the least for a baseline; the most are 5"));
+              StartsWith("no cell has the 6 sound runs that a baseline needs; the most is 5"));
   add_sound(0, 6, "copy");
   const auto enough = made();
   ASSERT_TRUE(enough.ok());
   ASSERT_EQ(enough->results.series.size(), 1u);
   EXPECT_EQ(enough->results.series[0].key.cell, "memory op=copy");
-  EXPECT_THAT(enough->left_out, left_out("", "5 runs left; 6 are the least"));
+  EXPECT_THAT(enough->left_out, left_out("", "5 runs left; at least 6 are needed"));
 }
 
 TEST_F(BaselineTest, OneRunFromTwoStoresCountsOnce) {
@@ -102,7 +102,7 @@ TEST_F(BaselineTest, OneRunFromTwoStoresCountsOnce) {
   const auto baseline = make_baseline({path("store"), path("again")}, {});
   ASSERT_TRUE(baseline.ok());
   EXPECT_EQ(baseline->results.series[0].points.size(), 6u);
-  EXPECT_THAT(baseline->left_out, left_out("run003", "has a run of this id"));
+  EXPECT_THAT(baseline->left_out, left_out("run003", "has a run with this id"));
 }
 
 TEST_F(BaselineTest, CompareReadsItAndNeverSaysEqual) {
@@ -164,7 +164,7 @@ TEST_F(BaselineTest, WhatIsWrongInAFileIsNamed) {
       {"/assay_baseline", "1", "must be a whole number"},
       {"/units", 3, "field units must be a list"},
       {"/units/2", 3, "field units[2] must be an object"},
-      {"/units/1/run", "run000", "field units[1].run is there twice"},
+      {"/units/1/run", "run000", "field units[1].run occurs twice"},
       {"/units/1/time", 7, "field units[1].time must be text"},
       {"/series", Json::array(), "field series must not be empty"},
       {"/series/0/metric", "", "field series[0].metric must not be empty"},
@@ -172,15 +172,15 @@ TEST_F(BaselineTest, WhatIsWrongInAFileIsNamed) {
       {"/series/0/axes/op", 1, "\"op\" must be text"},
       {"/series/0/roof/rate", -1, "field series[0].roof.rate must be above 0"},
       {"/series/0/work/0/tolerance", 2, "must be a share from 0 to 1"},
-      {"/series/0/points", Json::array(), "field series[0].points holds 0; 6 are the least"},
-      {"/series/0/points/0/unit", 6, "is none of the units"},
+      {"/series/0/points", Json::array(), "field series[0].points has 0; at least 6 are needed"},
+      {"/series/0/points/0/unit", 6, "is not the index of a unit"},
       {"/series/0/points/1/unit", 0, "is not in order"},
       {"/series/0/points/1/unit", -1, "must be a whole number"},
       {"/series/0/points/1/value", 0, "must be above 0"},
       {"/series/0/points/1/value", nullptr, "must be above 0"},
       {"/series/0/points/1/value", 2e9, "interval95 does not hold the value"},
       {"/series/0/points/1/interval95", {1}, "interval95 must be two numbers"},
-      {"/series/0/points/1/throttled", 31, "is more than the samples"},
+      {"/series/0/points/1/throttled", 31, "is greater than samples"},
       {"/fingerprints/0/fingerprint/host/name", "other", "the file was changed"},
       {"/fingerprints/0/fingerprint", 1, "must be an object"},
   };
@@ -215,7 +215,7 @@ TEST_F(BaselineTest, DamagedFilesAreErrorsAndNeverCrashes) {
   const std::string cut = folder_.write("cut", good.substr(0, 400));
   const auto loaded = load_result_set(cut);
   ASSERT_FALSE(loaded.ok());
-  EXPECT_THAT(loaded.error().message, StartsWith(cut + " is no baseline that can be used: "));
+  EXPECT_THAT(loaded.error().message, StartsWith(cut + " is not a usable baseline: "));
 }
 
 }  // namespace

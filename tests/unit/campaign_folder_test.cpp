@@ -40,7 +40,7 @@ TEST(CampaignFolder, NamesWhatIsMissing) {
   EXPECT_FALSE(is_campaign(folder.path()));
   const auto units = read_units(folder.path());
   ASSERT_FALSE(units.ok());
-  EXPECT_THAT(units.error().message, HasSubstr("is no campaign: plan.yaml and units.jsonl"));
+  EXPECT_THAT(units.error().message, HasSubstr("is not a campaign: plan.yaml and units.jsonl"));
 }
 
 TEST(CampaignFolder, AUnitLineKeepsEverything) {

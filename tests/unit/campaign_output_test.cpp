@@ -53,14 +53,14 @@ TEST(UnitOutput, HostileLinesAreNamedAndStoreNothing) {
     return output.problem();
   };
   const std::string record = to_json(passed_record()).dump();
-  EXPECT_EQ(problem({"{"}), "line 1 of its output: it is no JSON");
+  EXPECT_EQ(problem({"{"}), "line 1 of its output: it is not JSON");
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "{\"a\":";
   EXPECT_THAT(problem({deep}), HasSubstr("line 1 of its output: "));
   EXPECT_THAT(problem({"{}"}), HasSubstr("line 1 of its output: field "));
   EXPECT_THAT(problem({record}), HasSubstr("a record came without its environment"));
   EXPECT_THAT(problem({environment_line(), record.substr(0, record.size() / 2)}),
-              HasSubstr("line 2 of its output: it is no JSON"));
+              HasSubstr("line 2 of its output: it is not JSON"));
   Record other = passed_record();
   other.run = "another";
   EXPECT_THAT(problem({environment_line(), record, to_json(other).dump()}),

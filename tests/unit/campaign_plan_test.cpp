@@ -62,7 +62,7 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_EQ(problem("name: n\n" + std::string(two)),
             "p.yaml:1: a plan needs either \"suite\" or \"suites\"");
   EXPECT_THAT(problem("name: n\nsuite: lunch\n" + std::string(two)),
-              HasSubstr("p.yaml:2: there is no suite or benchmark \"lunch\""));
+              HasSubstr("p.yaml:2: no suite or benchmark \"lunch\""));
   EXPECT_THAT(problem(plan + "margin: 0\n"), HasSubstr("p.yaml:6: \"margin\" must be a share"));
   EXPECT_THAT(problem(plan + "pairs: {least: 20, most: 10}\n"), HasSubstr("p.yaml:6: \"most\""));
   EXPECT_THAT(problem(plan + "pairs: 10\n"), HasSubstr("p.yaml:6: \"pairs\" must be a map"));
@@ -91,24 +91,25 @@ TEST(CampaignPlan, MistakesInEnvironments) {
   const auto with = [](const std::string& settings) {
     return problem(std::string(head) + "environments:\n  - {name: a, " + settings + "}\n");
   };
-  EXPECT_THAT(with("kind: host, cpus: 3-1"), HasSubstr("p.yaml:4: \"3-1\" is no list of CPUs"));
-  EXPECT_THAT(with("kind: host, cpu_quota: lots"), HasSubstr("p.yaml:4: \"lots\" is no quota"));
+  EXPECT_THAT(with("kind: host, cpus: 3-1"), HasSubstr("p.yaml:4: \"3-1\" is not a list of CPUs"));
+  EXPECT_THAT(with("kind: host, cpu_quota: lots"), HasSubstr("p.yaml:4: \"lots\" is not a quota"));
   EXPECT_THAT(with("kind: host, memory: 4 gigs"), HasSubstr("p.yaml:4: "));
   EXPECT_THAT(with("kind: container, engine: dokcer"), HasSubstr("did you mean \"docker\"?"));
   EXPECT_THAT(with("kind: container, engine: docker"), HasSubstr("\"image\" is missing"));
   EXPECT_THAT(with("kind: container, engine: docker, image: x, gpus: some"),
               HasSubstr("\"gpus\" must be"));
   EXPECT_THAT(with("kind: ssh"), HasSubstr("\"target\" is missing"));
-  EXPECT_THAT(with("kind: ssh, target: -oProxyCommand=x"), HasSubstr("is no host"));
+  EXPECT_THAT(with("kind: ssh, target: -oProxyCommand=x"), HasSubstr("is not a host"));
   EXPECT_THAT(with("kind: ssh, target: h, inside: {kind: host, cpu_quota: 10%}"),
               HasSubstr("inside ssh assay cannot set CPUs"));
   EXPECT_THAT(with("kind: ssh, target: h, inside: {kind: container, engine: docker, image: i}"),
-              HasSubstr("say amd, nvidia or none"));
+              HasSubstr("use amd, nvidia or none"));
   EXPECT_THAT(with("kind: command"), HasSubstr("\"prefix\" is missing"));
   EXPECT_THAT(with("kind: partition"), HasSubstr("a partition needs device:"));
   EXPECT_THAT(with("kind: partition, visible: 0, vendor: intel"), HasSubstr("amd or nvidia"));
   EXPECT_THAT(with("kind: mpi, ranks: 0"), HasSubstr("\"ranks\" must be a number from 1"));
-  EXPECT_THAT(with("kind: dstack, task: {commands: [x]}"), HasSubstr("assay itself writes"));
+  EXPECT_THAT(with("kind: dstack, task: {commands: [x]}"),
+              HasSubstr("assay writes \"commands\" of the task itself"));
 }
 
 TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
@@ -198,7 +199,7 @@ TEST(CampaignPlan, Studies) {
   EXPECT_THAT(problem(parts + "study: {each: [p0, all]}\n"), HasSubstr("all is of kind host"));
   EXPECT_THAT(problem(parts + "study: {each: [p0]}\n"), HasSubstr("at least two partitions"));
   EXPECT_THAT(problem(parts + "study: {each: [p0], together: [p0, p1]}\n"),
-              HasSubstr("p1 must be in \"each\" once too"));
+              HasSubstr("p1 must also be in \"each\", once"));
 }
 
 TEST(CampaignPlan, WhatDiffersIsNamed) {

@@ -262,7 +262,7 @@ TEST(Campaign, UnitsThatRunTogetherFailTogether) {
   for (const UnitLine& line : kept.lines) {
     if (line.unit.complete) continue;
     EXPECT_EQ(line.reason,
-              line.unit.environment == "d" ? "it failed" : "d failed, which ran together with it");
+              line.unit.environment == "d" ? "it failed" : "d failed, which ran at the same time");
   }
 }
 

@@ -47,11 +47,11 @@ TEST(CollectiveCell, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(reason(cell_of(Operation::all_gather, DataType::f32, 64)),
               HasSubstr("64 are too few for all_gather of f32 over 8 ranks"));
   EXPECT_THAT(reason(cell_of(Operation::all_reduce, DataType::f32, 100000000)),
-              HasSubstr("that no cache holds"));
+              HasSubstr("larger than the caches"));
   cell = cell_of(Operation::all_reduce, DataType::e4m3, 1024);
   cell.ranks = 72;
   cell.reduction = Reduction::avg;
-  EXPECT_THAT(reason(cell), HasSubstr("no one right result"));
+  EXPECT_THAT(reason(cell), HasSubstr("no unique correct result"));
 }
 
 TEST(CollectiveCell, AnAxisIsReplacedAndTheOthersKept) {
@@ -99,7 +99,7 @@ TEST(MessageCell, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(reason("0", "bandwidth", "mpi", "1KiB"), HasSubstr("does not send to itself"));
   EXPECT_THAT(reason("1", "latency", "mpi", "1KiB"), HasSubstr("use direction=one"));
   EXPECT_THAT(reason("1", "bandwidth", "auto", "1KiB"), HasSubstr("for fake devices"));
-  EXPECT_THAT(reason("1", "bandwidth", "mpi", "50MiB"), HasSubstr("that no cache holds"));
+  EXPECT_THAT(reason("1", "bandwidth", "mpi", "50MiB"), HasSubstr("larger than the caches"));
 }
 
 TEST(CollectiveConclusions, LatencyPeakAndHalfOfItOfEveryCurve) {

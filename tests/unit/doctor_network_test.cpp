@@ -121,7 +121,7 @@ TEST(DoctorNetwork, GidsOfRoce) {
               Contains("FAIL nic-gid [mlx5_0]: no RoCE v2 GID"));
   machine.erase(port + "gid_attrs/types/0");
   EXPECT_THAT(lines(machine, multi_node(), {"nic-gid"}),
-              Contains("UNKNOWN nic-gid [mlx5_0]: the GID table is not to be seen from here"));
+              Contains("UNKNOWN nic-gid [mlx5_0]: the GID table is not visible here"));
   machine.set("NCCL_IB_GID_INDEX", "0");
   EXPECT_THAT(lines(machine, multi_node(), {"nic-gid"}),
               ElementsAre("FAIL nic-gid [mlx5_0]: NCCL_IB_GID_INDEX=0: no such GID",
@@ -135,7 +135,7 @@ TEST(DoctorNetwork, InterfacesOutsideTheNamespace) {
   machine.write(Slot{1, 1}.folder() + "/net/eth1/mtu", "jumbo\n");
   EXPECT_THAT(lines(machine, {}, {"nic-mtu"}),
               ElementsAre("UNKNOWN nic-mtu [mlx5_0]: /sys/class/net/eth0/mtu: does not exist",
-                          "UNKNOWN nic-mtu [mlx5_1]: no number: \"jumbo\"",
+                          "UNKNOWN nic-mtu [mlx5_1]: not a number: \"jumbo\"",
                           "PASS nic-mtu [mlx5_2-7]: 9000"));
   machine.erase("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0");
   EXPECT_THAT(
@@ -172,7 +172,7 @@ TEST(DoctorNetwork, GpusFarFromEveryNic) {
       lines(machine, multi_node(), {"gpu-nic-affinity"}),
       testing::IsSupersetOf({"FAIL gpu-nic-affinity [GPU 4-6]: no NIC on NUMA node 1",
                              "UNKNOWN gpu-nic-affinity [GPU 7 (0000:83:00.0)]: the firmware "
-                             "does not say on which NUMA node the GPU is"}));
+                             "does not report the GPU's NUMA node"}));
 }
 
 TEST(DoctorNetwork, WaysFromNicToGpuMemory) {
@@ -185,11 +185,12 @@ TEST(DoctorNetwork, WaysFromNicToGpuMemory) {
   EXPECT_THAT(
       lines(machine, multi_node(), {"gpudirect-rdma"}),
       ElementsAre(HasSubstr("UNKNOWN gpudirect-rdma [AMD]: no peer memory, and the kernel's "
-                            "options are not to be seen")));
+                            "options cannot be read")));
   machine.write("proc/sys/kernel/osrelease", "5.4.0-1-generic\n");
-  EXPECT_THAT(lines(machine, {}, {"gpudirect-rdma"}),
-              ElementsAre("WARN gpudirect-rdma [AMD]: no peer memory, and a kernel without dma-buf "
-                          "for RDMA"));
+  EXPECT_THAT(
+      lines(machine, {}, {"gpudirect-rdma"}),
+      ElementsAre("WARN gpudirect-rdma [AMD]: no peer memory, and the kernel has no dma-buf "
+                  "for RDMA"));
   machine = h200_node();
   machine.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module\n");
   EXPECT_THAT(lines(machine, multi_node(), {"gpudirect-rdma"}),

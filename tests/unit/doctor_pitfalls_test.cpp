@@ -40,7 +40,7 @@ TEST(DoctorCheck, AContainerThatGotTwoOfEightGpus) {
                           "WARN mesh-collectives: 2 of 8 GPUs", "n/a nccl-min-nchannels"));
   machine.write("sys/fs/cgroup/box/cpu.max", "400000 100000\n");
   EXPECT_THAT(lines(machine, {}, {"cpu-quota"}),
-              ElementsAre("WARN cpu-quota: quota of 4 CPUs, 192 to be seen"));
+              ElementsAre("WARN cpu-quota: quota of 4 CPUs, 192 visible"));
 }
 
 TEST(DoctorCheck, OnlyThePartsOfAPartitionModeThatAreGiven) {
@@ -170,9 +170,9 @@ TEST(DoctorCheck, ThrottlingIsJudgedByWhatHappensNow) {
     return fmt::format("{}: {}", name_of(finding.judgement), finding.found);
   };
   EXPECT_EQ(found(0),
-            "PASS: no heat or brake now; heat of the socket limited the clock 2.5% of the time "
+            "PASS: no heat or brake now; heat of the socket limited the clock for 2.5% of the time "
             "since the driver was loaded");
-  EXPECT_EQ(found(50), "WARN: heat of the socket limits the clock 50% of the time now");
+  EXPECT_EQ(found(50), "WARN: heat of the socket limits the clock for 50% of the time now");
 }
 
 TEST(DoctorCheck, ThrottlingNamesTheLargestCauseAndSmallShares) {
@@ -184,9 +184,9 @@ TEST(DoctorCheck, ThrottlingNamesTheLargestCauseAndSmallShares) {
   machine.write(amd_folder(1) + "/gpu_metrics", MetricsTable(6).throttled(1000000, 500).bytes());
   EXPECT_THAT(lines(machine, {}, {"throttling"}),
               ElementsAre("WARN throttling [GPU 0 (0000:13:00.0)]: heat of the socket limited the "
-                          "clock 2.5% of the time since the driver was loaded",
+                          "clock for 2.5% of the time since the driver was loaded",
                           "PASS throttling [GPU 1 (0000:23:00.0)]: heat of the socket limited the "
-                          "clock 0.05% of the time since the driver was loaded",
+                          "clock for 0.05% of the time since the driver was loaded",
                           "PASS throttling [GPU 2-7]: no heat or brake since the driver was "
                           "loaded"));
 }

@@ -93,7 +93,7 @@ TEST_F(EmulatedTest, IsNotComparedWithARealDevice) {
     ASSERT_FALSE(operands.ok());
     EXPECT_EQ(operands.error().kind, ErrorKind::usage);
     EXPECT_THAT(operands.error().message,
-                AllOf(HasSubstr(model + " is of an emulated device"), HasSubstr(real)));
+                AllOf(HasSubstr(model + " is from an emulated device"), HasSubstr(real)));
   }
   store("real", true, 5, 6);  // one more run, of a model
   const auto mixed = load_operands(real, real);
@@ -106,7 +106,7 @@ TEST_F(EmulatedTest, AVerdictBetweenTwoModelsSaysSo) {
   ASSERT_TRUE(operands.ok()) << operands.error().message;
   const Comparison comparison = compare(operands->a, operands->b, nullptr, {});
   EXPECT_TRUE(comparison.emulated);
-  EXPECT_THAT(cli::sentence(comparison), StartsWith("Of a model, not measured: "));
+  EXPECT_THAT(cli::sentence(comparison), StartsWith("From a model, not measured: "));
   const auto real = load_operands(store("c", false), store("d", false));
   EXPECT_THAT(cli::sentence(compare(real->a, real->b, nullptr, {})), Not(HasSubstr("model")));
 }
@@ -134,7 +134,7 @@ TEST_F(EmulatedTest, AFleetIsOfOneKind) {
   ASSERT_FALSE(mixed.ok());
   EXPECT_EQ(mixed.error().kind, ErrorKind::usage);
   EXPECT_THAT(mixed.error().message,
-              HasSubstr("node0 is of an emulated device, a model, and real of a real one"));
+              HasSubstr("node0 is from an emulated device (a model) and real from a real one"));
 }
 
 TEST_F(EmulatedTest, IsAnotherDeviceInAHistory) {

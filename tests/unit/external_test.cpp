@@ -44,9 +44,9 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
   EXPECT_EQ(problem("{command: [x], name: a}"),
             "s.yaml:4: a command needs either \"format\" (of `assay import`) or \"metrics\"");
   EXPECT_EQ(problem("{command: [x], name: 'a b', format: f}"),
-            "s.yaml:4: \"a b\" is no name; allowed: letters, digits, _ - .");
+            "s.yaml:4: \"a b\" is not a valid name; allowed: letters, digits, _ - .");
   EXPECT_EQ(problem("{command: [x], name: memory, format: f}"),
-            "s.yaml:4: the command's name \"memory\" is a benchmark's; give it another");
+            "s.yaml:4: the command's name \"memory\" is that of a benchmark; choose another");
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, regex: '(', unit: s, better: "
                       "lower}]}"),
               HasSubstr("s.yaml:4: bad regular expression \"(\""));
@@ -55,7 +55,7 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
               HasSubstr("it has no group"));
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, json: x, unit: s, better: "
                       "lower}]}"),
-              HasSubstr("\"x\" is no JSON pointer"));
+              HasSubstr("\"x\" is not a JSON pointer"));
   EXPECT_THAT(problem("{command: [x], name: a, metrics: [{name: m, json: /x, unit: q, better: "
                       "lower}]}"),
               HasSubstr("unknown unit \"q\""));
@@ -63,7 +63,7 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
                       "up}]}"),
               HasSubstr("must be higher, lower or neither"));
   EXPECT_THAT(problem("{command: [x], name: a, format: f}\n  - {command: [y], name: a, format: f}"),
-              HasSubstr("s.yaml:5: the command of line 4 is named \"a\" too"));
+              HasSubstr("s.yaml:5: the command in line 4 is also named \"a\""));
 }
 
 TEST(ExternalCommand, ASuiteSurvivesItsOneLineForm) {
@@ -124,14 +124,14 @@ TEST(FindMetric, WhatIsNotThereOrNoNumberIsAnError) {
     return metric.ok() ? std::string("fine") : metric.error().message;
   };
   EXPECT_THAT(problem(by_regex("x(.)"), "a\n"), HasSubstr("no line of its output matches"));
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: fast"), "metric m: \"fast\" is no number");
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: nan"), "metric m: \"nan\" is no number");
-  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: 1e999"), "metric m: \"1e999\" is no number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: fast"), "metric m: \"fast\" is not a number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: nan"), "metric m: \"nan\" is not a number");
+  EXPECT_EQ(problem(by_regex("bw: (\\S+)"), "bw: 1e999"), "metric m: \"1e999\" is not a number");
   EXPECT_EQ(problem(by_json("/b"), "none"), "metric m: its output holds no JSON");
   EXPECT_EQ(problem(by_json("/b"), "{}"), "metric m: its output has nothing at /b");
   EXPECT_EQ(problem(by_json("/b/99999999999999999999"), "{\"b\":[1]}"),
             "metric m: its output has nothing at /b/99999999999999999999");
-  EXPECT_EQ(problem(by_json("/b"), "{\"b\":[1]}"), "metric m: what is at /b is no number");
+  EXPECT_EQ(problem(by_json("/b"), "{\"b\":[1]}"), "metric m: the value at /b is not a number");
   EXPECT_THAT(problem(by_json("/b"), std::string(5000, '[')), HasSubstr("holds no JSON"));
   // Catastrophic backtracking over a line of any length ends.
   EXPECT_THAT(problem(by_regex("(a|b)*z(.)"), std::string(5'000'000, 'a')),

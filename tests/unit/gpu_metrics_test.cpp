@@ -182,14 +182,14 @@ TEST(GpuMetrics, DamagedAttributesGiveNothingAndSayWhere) {
   ASSERT_EQ(parse_gpu_metrics(good).power_watts, 194);
   std::string too_many = good;
   put<std::int32_t>(too_many, 4, 3);
-  EXPECT_THAT(parse_gpu_metrics(too_many).problem, HasSubstr("makes no sense at byte 28 of 28"));
+  EXPECT_THAT(parse_gpu_metrics(too_many).problem, HasSubstr("is invalid at byte 28 of 28"));
   EXPECT_FALSE(parse_gpu_metrics(too_many).power_watts);
   std::string type = good;
   type[8 + 2] = '\xf0';  // type 15
-  EXPECT_THAT(parse_gpu_metrics(type).problem, HasSubstr("makes no sense at byte 8"));
+  EXPECT_THAT(parse_gpu_metrics(type).problem, HasSubstr("is invalid at byte 8"));
   std::string values = good;
   put<std::uint16_t>(values, 18, 0x3ff);  // 1023 values in two bytes
-  EXPECT_THAT(parse_gpu_metrics(values).problem, HasSubstr("makes no sense at byte 18"));
+  EXPECT_THAT(parse_gpu_metrics(values).problem, HasSubstr("is invalid at byte 18"));
   // Whatever the bytes, reading ends and stays inside (a sanitizer build proves the second).
   for (std::size_t size = 0; size < good.size(); ++size) {
     std::string cut = good.substr(0, size);

@@ -226,7 +226,7 @@ TEST_F(HistoryTest, DamagedFilesAreErrorsAndNeverCrashes) {
   }
   const auto rubbish = History::open(folder_.write("bad.sqlite", std::string(9000, 'x')));
   ASSERT_FALSE(rubbish.ok());
-  EXPECT_THAT(rubbish.error().message, HasSubstr("is damaged or no history"));
+  EXPECT_THAT(rubbish.error().message, HasSubstr("is damaged or not a history"));
 }
 
 TEST_F(HistoryTest, WhatAKilledWriterLeftHalfDoneIsUndoneByReaders) {

@@ -32,13 +32,13 @@ TEST(ImportAssay, SaysWhichLineIsNoRecord) {
   cut.insert(cut.size() / 2, "\n");
   const Imported read = imported(line_of(passed_record("1GiB")) + cut + "in between\n");
   EXPECT_EQ(read.records.size(), 1u);
-  EXPECT_THAT(read.warnings, ElementsAre("line 2: it is no JSON"));
+  EXPECT_THAT(read.warnings, ElementsAre("line 2: it is not JSON"));
 }
 
 TEST(ImportAssay, AFingerprintAloneIsNoResult) {
   EXPECT_FALSE(import_text({fingerprint_line, "file.txt"}, "").ok());
   const auto named = import_text({fingerprint_line, "file.txt"}, "assay");
-  EXPECT_THAT(named.error().message, HasSubstr("file.txt: no record of assay in it"));
+  EXPECT_THAT(named.error().message, HasSubstr("file.txt: it contains no record of assay"));
 }
 
 }  // namespace

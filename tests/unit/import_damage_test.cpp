@@ -126,8 +126,9 @@ TEST(Import, ATextOfTwoProgramsMustBeNamed) {
   const std::string both = std::string(perftest_sample) + std::string(transferbench_sample);
   const auto result = import_text({both, "x.log"}, "");
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message,
-              HasSubstr("x.log: may be of perftest or of transferbench; say which with --format"));
+  EXPECT_THAT(
+      result.error().message,
+      HasSubstr("x.log: may be a result of perftest or of transferbench; name it with --format"));
   EXPECT_TRUE(import_text({both, "x.log"}, "perftest").ok());
 }
 
@@ -139,7 +140,7 @@ TEST(Import, NumbersThatCannotBeAreNoResults) {
   EXPECT_EQ(negative.records[0].status, RecordStatus::failed);
   EXPECT_EQ(negative.records[0].reason, "busbw is negative: -0.10");
   ASSERT_EQ(negative.warnings.size(), 1u);
-  EXPECT_THAT(negative.warnings[0], HasSubstr("line 2: its in-of-place numbers are none"));
+  EXPECT_THAT(negative.warnings[0], HasSubstr("line 2: its in-of-place values are not numbers"));
 }
 
 TEST(Import, FilesThatCannotBeReadAreErrors) {
@@ -153,11 +154,11 @@ TEST(Import, JsonErrorsNameTheirLine) {
   const auto result = import_text(
       {"{\"request_throughput\": 1,\n\"mean_ttft_ms\": oops}", "a.json"}, "vllm-serving");
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().message, HasSubstr("a.json:2: it is no JSON"));
+  EXPECT_THAT(result.error().message, HasSubstr("a.json:2: it is not JSON"));
   const auto second =
       import_text({"{\"completed\": 1}\n\n{\"completed\": \n 1,}\n", "b.json"}, "vllm-serving");
   ASSERT_FALSE(second.ok());
-  EXPECT_THAT(second.error().message, HasSubstr("b.json:4: it is no JSON"));
+  EXPECT_THAT(second.error().message, HasSubstr("b.json:4: it is not JSON"));
 }
 
 TEST(Import, TheSameContentIsTheSameRun) {

@@ -319,7 +319,7 @@ TEST_F(ImportData, Vllm16QueriesPerSecondHaveEmptyRepliesAndBothMeans) {
   EXPECT_NEAR(metric_of(record, "median_longest_stall").value, 0.3046859854998729, 1e-15);
   EXPECT_EQ(
       note_of(record, "flag"),
-      "379 of 1000 replies are empty and count as successes; mean TTFT 1.486 s as stated, 2.394 "
+      "379 of 1000 replies are empty and count as successes; mean TTFT 1.486 s as reported, 2.394 "
       "s without them");
   // Mean, standard deviation and 99th percentile of TTFT and ITL agree with the arrays.
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("379 of 1000 replies are empty")));

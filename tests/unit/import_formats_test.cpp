@@ -27,11 +27,12 @@ TEST(ImportPerftest, UnitsComeFromTheHeader) {
 TEST(ImportPerftest, RowsThatAreCutOrHaveNoUnitAreNamed) {
   const Imported result = imported(std::string(perftest_sample) + " 262144     200\n");
   EXPECT_EQ(result.records.size(), 2u);
-  EXPECT_THAT(result.warnings, ElementsAre("line 11: the row is cut, skipped"));
+  EXPECT_THAT(result.warnings, ElementsAre("line 11: the row is truncated, skipped"));
   const auto furlongs = import_text(
       {"#bytes #iterations BW peak[furlong] BW average[furlong]\n 2 5000 1.0 1.0 1.0\n", "x"}, "");
   ASSERT_FALSE(furlongs.ok());
-  EXPECT_THAT(furlongs.error().message, HasSubstr("line 1: a table without a bandwidth unit"));
+  EXPECT_THAT(furlongs.error().message,
+              HasSubstr("line 1: a table without a known bandwidth unit"));
 }
 
 TEST(ImportPerftest, JsonHasNoUnitButItsRateTellsIt) {

@@ -135,7 +135,7 @@ TEST(ImportNccl, TheErrorColumnOfVersionsBefore213) {
   EXPECT_EQ(note_of(result.records[0], "error"), "4e-07");
   EXPECT_EQ(result.records[0].status, RecordStatus::passed);
   EXPECT_EQ(result.records[2].status, RecordStatus::failed);
-  EXPECT_EQ(result.records[2].reason, "error 1e+00* is beyond its threshold");
+  EXPECT_EQ(result.records[2].reason, "error 1e+00* is above the threshold");
   EXPECT_EQ(result.records[3].status, RecordStatus::passed);
 }
 
@@ -315,7 +315,7 @@ TEST(ImportNccl, RowsThatAreCutKeepWhatIsWhole) {
       imported(settings + header + row + row.substr(0, row.find("185.26") + 3) + "\n");
   ASSERT_EQ(result.records.size(), 3u);
   ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_THAT(result.warnings[0], HasSubstr("line 5: the row is cut after 12 of 13 columns"));
+  EXPECT_THAT(result.warnings[0], HasSubstr("line 5: the row is truncated after 12 of 13 columns"));
 }
 
 TEST(ImportNccl, RowsOfDcgmHaveAColumnMore) {
@@ -330,7 +330,8 @@ TEST(ImportNccl, RowsThatDoNotFitTheirTableAreNamed) {
   const Imported result =
       imported(settings + header + row + row.substr(0, row.size() - 1) + " 1 2 3\n");
   EXPECT_EQ(result.records.size(), 2u);
-  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 5: looks like a row but has not")));
+  EXPECT_THAT(result.warnings,
+              ElementsAre(HasSubstr("line 5: looks like a row but does not have")));
 }
 
 TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {

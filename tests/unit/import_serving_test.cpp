@@ -29,9 +29,10 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_EQ(metric_of(first, "longest_stall").value, 0.4);
   EXPECT_DOUBLE_EQ(metric_of(first, "median_longest_stall").value, 0.25);
   EXPECT_EQ(first.time, "2026-03-01T10:11:12");
-  EXPECT_EQ(note_of(first, "flag"),
-            "1 of 3 replies are empty and count as successes; mean TTFT 0.200 s as stated, 0.300 s "
-            "without them");
+  EXPECT_EQ(
+      note_of(first, "flag"),
+      "1 of 3 replies are empty and count as successes; mean TTFT 0.200 s as reported, 0.300 s "
+      "without them");
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 1: 1 of 3 replies are empty")));
   const Record& second = record_of(
       result, "serving request_rate=2.5 burstiness=2 max_concurrency=none num_prompts=10");
@@ -46,13 +47,14 @@ TEST(ImportVllm, WhatItsArraysDenyIsNamed) {
   text.replace(text.find("\"completed\":3"), 13, "\"completed\":2");
   text.replace(text.find("\"num_prompts\":3"), 15, "\"num_prompts\":4");
   const Imported result = imported(text);
-  EXPECT_THAT(result.warnings,
-              ElementsAre(HasSubstr("num_prompts is 4, its arrays hold 3 requests"),
-                          HasSubstr("completed is 2, its arrays hold 3 requests without an error"),
-                          HasSubstr("mean_ttft_ms is stated as 100.0, its arrays give 200.000000"),
-                          HasSubstr("replies are empty")));
+  EXPECT_THAT(
+      result.warnings,
+      ElementsAre(HasSubstr("num_prompts is 4, its arrays contain 3 requests"),
+                  HasSubstr("completed is 2, its arrays contain 3 requests without an error"),
+                  HasSubstr("mean_ttft_ms is reported as 100.0, its arrays give 200.000000"),
+                  HasSubstr("replies are empty")));
   text.replace(text.find("[0.2,0.4,0.0]"), 13, "[0.2,0.4]");
-  EXPECT_THAT(imported(text).warnings, ElementsAre(HasSubstr("do not fit together, not used")));
+  EXPECT_THAT(imported(text).warnings, ElementsAre(HasSubstr("are inconsistent, not used")));
 }
 
 TEST(ImportVllm, MoreFailuresThanSuccessesAreNoResult) {
@@ -79,10 +81,10 @@ TEST(ImportVllm, ThroughputAndLatency) {
   EXPECT_THAT(
       imported(R"({"avg_latency": 2.5, "latencies": [1.0, 3.0], "percentiles": {"50": 2.0}})")
           .warnings,
-      ElementsAre(HasSubstr("avg_latency is stated as 2.5, its latencies give 2")));
+      ElementsAre(HasSubstr("avg_latency is reported as 2.5, its latencies give 2")));
   EXPECT_THAT(
       imported(R"({"avg_latency": 2.5, "latencies": [], "percentiles": {"50": 2.0}})").warnings,
-      ElementsAre(HasSubstr("keeps no single latencies")));
+      ElementsAre(HasSubstr("has no individual latencies")));
 }
 
 TEST(ImportSglang, BareInfinityAndNoTokenAtAll) {

@@ -45,7 +45,7 @@ TEST(NcclTypes, Bf16AndAvgCameWith210) {
 TEST(NcclTypes, Fp8OfNvidia) {
   EXPECT_EQ(why(nvidia, 22403, "sm_90", DataType::e4m3), "");
   EXPECT_EQ(why(nvidia, 22403, "sm_100", DataType::e5m2), "");
-  EXPECT_THAT(why(nvidia, 22304, "sm_90", DataType::e4m3), HasSubstr("it came with 2.24.0"));
+  EXPECT_THAT(why(nvidia, 22304, "sm_90", DataType::e4m3), HasSubstr("it was added in 2.24.0"));
   EXPECT_THAT(why(nvidia, 22403, "sm_89", DataType::e4m3), HasSubstr("sm_90"));
   EXPECT_THAT(why(nvidia, 22403, "sm_80", DataType::e4m3), HasSubstr("sm_80 has no fp8"));
   EXPECT_THAT(why(nvidia, 22403, "sm_90", DataType::e4m3_fnuz), HasSubstr("FNUZ"));

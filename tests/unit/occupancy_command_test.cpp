@@ -53,7 +53,7 @@ TEST(OccupancyCommand, BadInputIsOneLineWithTheOption) {
   EXPECT_THAT(complaint_of({"--vgprs", "300", "--agprs", "4", "--arch", "gfx942"}),
               HasSubstr("--vgprs 300 is not between 0 and 256"));
   EXPECT_THAT(complaint_of({"--vgprs", "x", "--arch", "gfx942"}), HasSubstr("--vgprs"));
-  EXPECT_THAT(complaint_of({"--vgprs", "10"}), HasSubstr("--arch is missing; one of gfx90a"));
+  EXPECT_THAT(complaint_of({"--vgprs", "10"}), HasSubstr("--arch is missing; allowed: gfx90a"));
   EXPECT_THAT(complaint_of({"--vgprs", "10", "--waves", "17", "--arch", "gfx950"}),
               HasSubstr("--waves 17 is not between 1 and 16"));
   EXPECT_THAT(complaint_of({"--vgprs", "10", "--sgprs", "8", "--arch", "sm_90"}),
@@ -62,12 +62,12 @@ TEST(OccupancyCommand, BadInputIsOneLineWithTheOption) {
   EXPECT_THAT(complaint_of({"--kernel", "triad_f65", "--device", "cpu"}),
               HasSubstr("did you mean \"triad_f64\""));
   EXPECT_THAT(complaint_of({"--kernel", "triad_f64", "--device", "cpu"}),
-              HasSubstr("occupancy has no meaning there"));
+              HasSubstr("occupancy has no meaning on a CPU"));
   EXPECT_THAT(complaint_of({"--kernel", "triad_f64", "--block", "1025", "--device", "cpu"}),
               HasSubstr("--block 1025 is not between 1 and 1024"));
   EXPECT_THAT(complaint_of({"/nonexistent/file"}), HasSubstr("cannot read /nonexistent/file"));
   EXPECT_THAT(complaint_of({"/nonexistent/file", "--waves", "2"}),
-              HasSubstr("--waves does not go with a file"));
+              HasSubstr("--waves cannot be combined with a file"));
   EXPECT_THAT(complaint_of({ASSAY_BINARY}), HasSubstr("a host program without GPU code"));
 }
 

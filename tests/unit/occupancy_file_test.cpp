@@ -325,7 +325,7 @@ TEST(OccupancyTool, WhatIsMissingNamesPlacesAndAdvice) {
   ASSERT_FALSE(tool);
   EXPECT_EQ(tool.error().kind, ErrorKind::unavailable);
   EXPECT_EQ(tool.error().message,
-            "no-such-tool is not here: looked for /opt/nowhere*/bin/no-such-tool and on PATH; "
+            "no-such-tool was not found: looked for /opt/nowhere*/bin/no-such-tool and on PATH; "
             "install it");
 }
 

@@ -86,13 +86,14 @@ TEST(RdmaCells, ContradictionsAreRefused) {
   EXPECT_EQ(why_not({{"metric", "latency"}, {"direction", "both"}}),
             "a ping-pong goes both ways: use direction=one");
   EXPECT_EQ(why_not({{"metric", "latency"}, {"qps", "4"}}),
-            "latency is one queue pair's: use qps=1");
-  EXPECT_EQ(why_not({{"batch", "32"}}), "batch=32 is more than may be outstanding: depth=16");
+            "latency is measured on one queue pair: use qps=1");
+  EXPECT_EQ(why_not({{"batch", "32"}}),
+            "batch=32 exceeds the outstanding messages allowed by depth=16");
   EXPECT_EQ(why_not({{"memory", "device"}}), "TCP moves host memory only: use memory=host");
   EXPECT_EQ(why_not({{"transport", "verbs"}, {"nic", "nearest"}, {"memory", "device"}}),
             "cpu has no memory of its own: use memory=host");
   EXPECT_EQ(why_not({{"transport", "verbs"}}),
-            "adapters are chosen, not routed to: use nic=nearest or nic=every");
+            "nic=routed is for TCP: use nic=nearest or nic=every");
   EXPECT_THAT(why_not({{"transport", "verbs"}, {"nic", "nearest"}}),
               HasSubstr("transport=tcp needs none"));
 }

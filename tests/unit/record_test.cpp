@@ -115,15 +115,15 @@ TEST(Record, NothingIsTrusted) {
   EXPECT_EQ(error_after([](Json& j) { j["status"] = "great"; }),
             "field status must be one of passed, failed, error, unsupported, interrupted");
   EXPECT_EQ(error_after([](Json& j) { j.erase("value"); }),
-            "field value must be there if status is passed; metrics if there is a source");
+            "field value is required if status is passed; with a source, metrics are required");
   EXPECT_EQ(error_after([](Json& j) { j["status"] = "failed"; }),
-            "field value must be there only if status is passed");
+            "field value is allowed only if status is passed");
   EXPECT_EQ(error_after([](Json& j) { j["value"]["interval95"] = {1}; }),
             "field value.interval95 must be two numbers");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"].push_back(1); }),
-            "field samples.clock_hz must be an array as long as seconds");
+            "field samples.clock_hz must be an array of the same length as seconds");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"][0] = "1"; }),
-            "field samples.seconds holds something not a number");
+            "field samples.seconds must contain only numbers");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["warmup_launches"] = -1; }),
             "field samples.warmup_launches must be a whole number, not negative");
   EXPECT_EQ(error_after([](Json& j) { j["work"]["math"] = "f31"; }),

@@ -51,7 +51,7 @@ TEST(ReportCharts, ACurveSaysItsKeyNumbers) {
   EXPECT_TRUE(chart->settings["x"]["log"].get<bool>());
   EXPECT_THAT(chart->summary, HasSubstr("100.0 GB/s at 64KiB"));
   EXPECT_THAT(chart->summary, HasSubstr("80.0% of the roofline"));
-  EXPECT_THAT(chart->summary, HasSubstr("at least 90% of its best from 256MiB on"));
+  EXPECT_THAT(chart->summary, HasSubstr("at least 90% of its maximum from 256MiB on"));
   ASSERT_EQ(chart->settings["saturation"].size(), 1U);
   EXPECT_EQ(chart->settings["saturation"][0]["x"], 268435456.0);
   ASSERT_EQ(chart->settings["roofs"].size(), 1U);

@@ -131,7 +131,7 @@ TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {
   input.environments[0].results.faults["memory op=triad size=1GiB"] = "above its roofline";
   const std::string html = to_html(make_document(input));
   EXPECT_THAT(html, Not(HasSubstr("class=\"badge")));
-  EXPECT_THAT(html, HasSubstr("1 cell not to be trusted"));
+  EXPECT_THAT(html, HasSubstr("1 cell that cannot be trusted"));
   EXPECT_THAT(html, HasSubstr("above its roofline"));
   EXPECT_THAT(html, HasSubstr("80.0%"));
 }

@@ -225,10 +225,10 @@ TEST(ServingAnalysis, SaturationBySlopes) {
   // 96% are achieved, but what waits grows without an end.
   EXPECT_GT(*saturation_at(9.6, 3000).achieved_share, 0.95);
   EXPECT_TRUE(saturation_at(9.6, 3000).saturated);
-  EXPECT_THAT(saturation_at(9.6, 3000).sentence, HasSubstr("more in flight"));
+  EXPECT_THAT(saturation_at(9.6, 3000).sentence, HasSubstr("requests in flight"));
   // In 10 s nothing is seen to grow, but half of the rate is not achieved.
   EXPECT_TRUE(saturation_at(5, 100).saturated);
-  EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("less than 30 s"));
+  EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("shorter than the 30 s"));
 }
 
 TEST(ServingAnalysis, TheRampDoesNotCountAsGrowth) {
@@ -283,7 +283,7 @@ TEST(ServingVerdict, EmptyAndShortRepliesVoid) {
               Contains("0 of 100 replies are empty and 1 shorter than asked"));
   logs[6].first = logs[6].last = -1;
   EXPECT_THAT(analyse(logs, {}).verdict.void_reasons,
-              ElementsAre("1 of 100 replies are empty and 1 shorter than asked, 1% are allowed"));
+              ElementsAre("1 of 100 replies are empty and 1 shorter than asked; 1% is allowed"));
   AnalysisSettings lenient;
   lenient.most_spoilt = 0.02;
   EXPECT_TRUE(analyse(logs, lenient).verdict.valid());
@@ -299,7 +299,7 @@ TEST(ServingVerdict, FailuresAndWarnings) {
   EXPECT_THAT(verdict.void_reasons, ElementsAre("3 of 5 requests failed"));
   EXPECT_THAT(verdict.warnings,
               ElementsAre("3 of 5 requests ended broken",
-                          HasSubstr("another prompt length than asked for in 1 of 5"),
+                          HasSubstr("a different prompt length than asked for in 1 of 5"),
                           HasSubstr("did not count the tokens of 1 replies"),
                           HasSubstr("p99 of 2 requests is uncertain")));
 }

@@ -142,7 +142,8 @@ class Recorded final : public Prompts {
 
 TEST(Arrivals, AsRecordedButFaster) {
   EXPECT_THAT(*recorded_arrivals(Recorded({10, 11, 11, 15}), 2), ElementsAre(0, 0.5, 0.5, 2.5));
-  EXPECT_THAT(recorded_arrivals(Recorded({1, -1}), 1).error().message, HasSubstr("do not say"));
+  EXPECT_THAT(recorded_arrivals(Recorded({1, -1}), 1).error().message,
+              HasSubstr("no arrival times"));
   EXPECT_THAT(recorded_arrivals(Recorded({1, 3, 2}), 1).error().message,
               HasSubstr("request 2 arrived at 2 s, before"));
   EXPECT_THAT(recorded_arrivals(Recorded({1}), 0).error().message, HasSubstr("speed 0"));

@@ -286,33 +286,32 @@ TEST(PromptFiles, WhatIsWrongIsSaidWithItsLine) {
     return name == std::string::npos ? message : message.substr(name + file.path().size());
   };
   using enum Dataset;
-  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n{\"prompt\":3}\n"), ":2: prompt is no text");
-  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n\n{\"prompt\"\n}\n"), ":3: it is no JSON");
-  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\nb"), ":2: here an object must begin");
+  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n{\"prompt\":3}\n"), ":2: prompt is not text");
+  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n\n{\"prompt\"\n}\n"), ":3: it is not JSON");
+  EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\nb"), ":2: expected the start of an object here");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n{\"prompt\": \"\\\"}\n"),
             ":2: the file ends within an object");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\",\"output_tokens\":-1}"),
             ":1: output_tokens -1 is not between 0 and 10000000");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\",\"output_tokens\":1.5}"),
-            ":1: output_tokens 1.5 is no whole number");
-  EXPECT_EQ(error(jsonl, "{\"prompt\":\"\xc3\"}"), ":1: it is no JSON");
-  EXPECT_EQ(error(jsonl, ""), ": none of its 0 entries is a prompt to send");
+            ":1: output_tokens 1.5 is not a whole number");
+  EXPECT_EQ(error(jsonl, "{\"prompt\":\"\xc3\"}"), ":1: it is not JSON");
+  EXPECT_EQ(error(jsonl, ""), ": none of its 0 entries is a usable prompt");
   EXPECT_EQ(error(jsonl, "{\"prompt\":" + std::string(100, '[')),
             ":1: its JSON is nested more than 64 levels deep");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"" + std::string(17 << 20, 'x')),
             ":1: an object is larger than 16 MiB");
-  EXPECT_EQ(error(sharegpt, "[{\"id\":1}]"), ":1: conversations is no array");
-  EXPECT_EQ(error(sharegpt, "[{\"conversations\":[1,2]}]"), ":1: value is no text");
+  EXPECT_EQ(error(sharegpt, "[{\"id\":1}]"), ":1: conversations is not an array");
+  EXPECT_EQ(error(sharegpt, "[{\"conversations\":[1,2]}]"), ":1: value is not text");
   EXPECT_EQ(error(sharegpt, "[{\"conversations\":[]}]"),
-            ": none of its 1 entries is a prompt to send");
+            ": none of its 1 entries is a usable prompt");
   const std::string row = "{\"timestamp\":1,\"input_length\":8,\"output_length\":1";
   EXPECT_EQ(error(trace, row + ",\"hash_ids\":[1,2]}"),
             ":1: 2 hash_ids of 512 tokens each are more than its 8 tokens");
-  EXPECT_EQ(error(trace, row + ",\"hash_ids\":[-1]}"),
-            ":1: hash_ids holds something else than whole numbers");
+  EXPECT_EQ(error(trace, row + ",\"hash_ids\":[-1]}"), ":1: hash_ids must hold only whole numbers");
   EXPECT_EQ(error(trace, "{\"timestamp\":1,\"input_length\":1e99,\"output_length\":1}"),
             ":1: input_length 1e+99 is not between 0 and 10000000");
-  EXPECT_EQ(error(trace, "[]"), ": it holds no request");
+  EXPECT_EQ(error(trace, "[]"), ": it has no requests");
   PromptSettings settings;
   settings.dataset = jsonl;
   settings.file = "/nonexistent/prompts";

@@ -46,7 +46,7 @@ TEST(Prometheus, RefusesWhatIsNot) {
                                       "{x=\"1\"} 1", "9a 1", "<html>", "a 0x", "a 1,5", "\xff 1"}) {
     const auto read = Scrape::parse(text);
     ASSERT_FALSE(read.ok()) << text;
-    EXPECT_EQ(read.error().message, "line 1: is no metric of the Prometheus text format");
+    EXPECT_EQ(read.error().message, "line 1: is not a metric in the Prometheus text format");
   }
   EXPECT_THAT(Scrape::parse("a 1\n\nb").error().message, HasSubstr("line 3"));
 }

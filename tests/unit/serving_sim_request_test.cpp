@@ -80,8 +80,8 @@ TEST(SimRequest, LimitsOfTheOtherDialects) {
 }
 
 TEST(SimRequest, ErrorsNameTheField) {
-  EXPECT_THAT(problem_of(""), HasSubstr("no JSON"));
-  EXPECT_THAT(problem_of(R"({"prompt":[1,2)"), HasSubstr("no JSON"));
+  EXPECT_THAT(problem_of(""), HasSubstr("not JSON"));
+  EXPECT_THAT(problem_of(R"({"prompt":[1,2)"), HasSubstr("not JSON"));
   EXPECT_THAT(problem_of("[1]"), HasSubstr("JSON object"));
   EXPECT_THAT(problem_of("3"), HasSubstr("JSON object"));
   EXPECT_THAT(problem_of("{}"), HasSubstr("\"prompt\" is missing"));

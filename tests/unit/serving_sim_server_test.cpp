@@ -139,7 +139,7 @@ TEST(SimServer, ARequestInSmallPiecesIsARequest) {
 TEST(SimServer, WrongRequestsGetTheirErrors) {
   const RunningServer server(fixed_settings());
   EXPECT_THAT(ask(server, post("/v1/completions", "{")),
-              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("no JSON")));
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("not JSON")));
   EXPECT_THAT(ask(server, post("/v1/completions", R"({"prompt":[1],"model":"other"})")),
               AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("does not exist")));
   EXPECT_THAT(ask(server, post("/v1/completions", R"({"prompt":[128256]})")),

@@ -109,7 +109,7 @@ TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
     const auto given = team.exchange("second", "");
     ASSERT_FALSE(given.ok());
     EXPECT_THAT(given.error().message,
-                AllOf(HasSubstr("rank 2 on "), HasSubstr("did not come to \"second\"")));
+                AllOf(HasSubstr("rank 2 on "), HasSubstr("did not reach \"second\"")));
     EXPECT_FALSE(team.still_whole().ok());
   });
   EXPECT_LT(seconds_since(begin), 6);
@@ -172,7 +172,7 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
   EXPECT_THAT(
       learned_of(patience,
                  [](const Gathering&) { std::this_thread::sleep_for(std::chrono::seconds(4)); }),
-      AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard of")));
+      AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard from")));
 }
 
 TEST(Team, RanksThatPartAreToldWhere) {
@@ -222,7 +222,7 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   const auto gathering = receive_ranks(**listener, 3, token, 1, [] { return false; });
   ASSERT_FALSE(gathering.ok());
   EXPECT_THAT(gathering.error().message,
-              HasSubstr("2 of 3 ranks came within 1 s; missing: rank 1"));
+              HasSubstr("2 of 3 ranks connected within 1 s; missing: rank 1"));
   ranks.join();
 }
 

@@ -68,9 +68,10 @@ TEST(TelemetryJson, NothingIsTrusted) {
   EXPECT_EQ(error_after([](Json& j) { j["seconds"] = "now"; }),
             "field telemetry.seconds must be an array");
   EXPECT_EQ(error_after([](Json& j) { j["seconds"].push_back(true); }),
-            "field telemetry.seconds holds something neither a number nor null");
-  EXPECT_EQ(error_after([](Json& j) { j["channels"]["cpu.steal"]["values"].push_back(1); }),
-            "field telemetry.channels.cpu.steal.values must be as long as telemetry.seconds");
+            "field telemetry.seconds must contain only numbers and null");
+  EXPECT_EQ(
+      error_after([](Json& j) { j["channels"]["cpu.steal"]["values"].push_back(1); }),
+      "field telemetry.channels.cpu.steal.values must have the same length as telemetry.seconds");
   EXPECT_EQ(error_after([](Json& j) { j["channels"]["cpu.steal"]["kind"] = "dial"; }),
             "field telemetry.channels.cpu.steal.kind must be gauge or counter");
   EXPECT_EQ(error_after([](Json& j) { j["channels"]["steal"] = j["channels"]["cpu.steal"]; }),

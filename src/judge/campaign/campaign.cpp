@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr int most_attempts = 2;          // a failed unit is tried once more
+constexpr int most_attempts = 2;          // a failed unit is retried once
 constexpr std::size_t most_failures = 3;  // of an arm in a row
 
 class Campaign {
@@ -53,7 +53,7 @@ class Campaign {
   }
 
  private:
-  /// Looked at between blocks only, so that every block is whole.
+  /// Asked only between blocks, so that every block is whole.
   std::optional<CampaignStop> reason_to_stop(std::size_t block) {
     if (block > 0) look();
     if (nothing_to_compare()) return CampaignStop::failed;
@@ -72,7 +72,7 @@ class Campaign {
     return std::nullopt;
   }
 
-  /// Whether a block has units from before: it is then finished whatever the budget says.
+  /// Whether an earlier call has begun the block: then it is finished even if the budget is spent.
   bool is_begun(std::size_t block) const {
     const std::size_t first = block * pairs_per_block * design_.schedule.arms.size();
     return last_position_ && *last_position_ >= first;
@@ -116,7 +116,7 @@ class Campaign {
                                         *log_time(same->second.value, same->second.better));
         }
       }
-      if (differences.empty()) ++outcome_.contrasts;  // nothing yet: not precise
+      if (differences.empty()) ++outcome_.contrasts;  // no values yet: not precise
       for (const auto& [series, values] : differences) {
         ++outcome_.contrasts;
         if (precise_enough(paired_effect(values, margin), margin)) ++outcome_.precise;
@@ -137,8 +137,8 @@ class Campaign {
     return true;
   }
 
-  /// 1, 2, or more if the turn is settled. A turn before the last one known is: made up for later,
-  /// its units would be no neighbours of their pair's others.
+  /// 1, 2, or more if the turn is settled. Every turn before the last known one is settled: if it
+  /// were repeated now, its units would not be adjacent in time to the others of their pair.
   int next_attempt(const Turn& turn) const {
     if (!last_position_ || turn.position > *last_position_) return 1;
     if (turn.position < *last_position_) return most_attempts + 1;
@@ -154,7 +154,7 @@ class Campaign {
       if (line.unit.complete) complete.insert(line.unit.environment);
     }
     if (complete.size() == arm.size()) return most_attempts + 1;
-    // A kill between the lines of units that ran together: they run together again.
+    // assay was killed while it wrote the lines of units that ran together: repeat them together.
     return lines_of_try < arm.size() ? tried : tried + 1;
   }
 
@@ -183,7 +183,7 @@ class Campaign {
     return true;
   }
 
-  /// Whether all are complete: of units that ran together none counts alone.
+  /// Writes the lines. True if all units are complete: units that ran together count only together.
   Result<bool> keep(const std::vector<UnitRequest>& requests, std::vector<UnitResult>& results) {
     const auto failed = std::find_if(results.begin(), results.end(),
                                      [](const UnitResult& result) { return !result.complete; });
@@ -193,7 +193,7 @@ class Campaign {
       if (!complete && result.complete) {
         const auto at = static_cast<std::size_t>(failed - results.begin());
         result.reason =
-            fmt::format("{} failed, which ran together with it", requests[at].member.environment);
+            fmt::format("{} failed, which ran at the same time", requests[at].member.environment);
       }
       UnitLine line;
       line.unit = {requests[i].member.environment, result.run, requests[i].pair, complete};

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* lock_name = "lock";
-/// What the plan's suites came to: a suite's file may change while the plan does not.
+/// The words that measure the plan's suites: a suite file may change although the plan does not.
 constexpr const char* measure_name = "measure.json";
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
   if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno == EWOULDBLOCK) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} is in use by another assay campaign; wait for it or end it",
+                 fmt::format("{} is in use by another assay campaign; wait for it or stop it",
                              folder.string())};
   }
   return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::usage,
@@ -44,7 +44,7 @@ std::string measure_text(const CampaignPlan& plan) {
 
 Status check_same(const fs::path& folder, const CampaignPlan& plan) {
   const std::string before = TRY(read_operand(folder / campaign_plan_name, most_file_bytes));
-  const std::string advice = "put the plan back, or give another folder with --out";
+  const std::string advice = "restore the plan, or give another folder with --out";
   if (const std::string difference = plan_difference(before, plan.text); !difference.empty()) {
     return Error{ErrorKind::usage, fmt::format("{} was begun with another plan: {}; {}",
                                                folder.string(), difference, advice)};
@@ -67,10 +67,10 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (is_own(entry.path().filename().string())) continue;
     return Error{ErrorKind::usage,
-                 fmt::format("{} holds {} and is no campaign; give an empty or new folder",
+                 fmt::format("{} holds {} and is not a campaign; give an empty or new folder",
                              folder.string(), entry.path().filename().string())};
   }
-  // The plan last: where it is, the rest is too.
+  // The plan is written last: if it exists, so does everything else.
   TRY(write_file(folder / measure_name, measure_text(plan)));
   return write_file(folder / campaign_plan_name, plan.text);
 }
@@ -102,7 +102,7 @@ Result<CampaignHistory> CampaignFolder::history() const {
     if (line.unit.complete) pairs[line.unit.environment].emplace(line.unit.run, line.unit.pair);
   }
   for (const auto& [environment, runs] : pairs) {
-    // A name from the file is no path that leads elsewhere.
+    // A name from the file must not be a path that leads out of the folder.
     if (environment.find('/') != std::string::npos) continue;
     const StoredRecords stored = TRY(read_records(path_ / environment));
     for (const Record& record : stored.records) {

@@ -1,5 +1,5 @@
-// A campaign's folder, written (campaign/folder.h reads it): made by the first call, continued by
-// later ones, used by one process at a time.
+// Writes a campaign's folder (campaign/folder.h reads it): the first call makes it, later calls
+// continue it, one process uses it at a time.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace assay {
 
 class CampaignFolder {
  public:
-  /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if another
-  /// plan or suite began it (naming the first line that differs), if it holds something else, or if
-  /// another process uses it; exhausted on a full disk.
+  /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if it was
+  /// begun with another plan (naming the first line that differs) or suite, if it holds something
+  /// else, or if another process uses it; exhausted on a full disk.
   static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
 
   /// Absolute.
@@ -32,7 +32,7 @@ class CampaignFolder {
       : path_(std::move(path)), lock_(std::move(lock)), units_(std::move(units)) {}
 
   std::filesystem::path path_;
-  std::unique_ptr<Descriptor> lock_;  // held as long as this lives
+  std::unique_ptr<Descriptor> lock_;  // held for this object's lifetime
   LineFile units_;
 };
 

@@ -19,7 +19,7 @@ const YamlValue* member(const YamlValue& map, std::string_view key) {
   return nullptr;
 }
 
-/// Of a list of texts, or of one text.
+/// From a list of texts or one text.
 std::vector<std::string> texts_of(const YamlValue* value) {
   if (value == nullptr) return {};
   if (value->kind == YamlValue::Kind::text) return {value->text};
@@ -33,7 +33,7 @@ std::vector<std::string> texts_of(const YamlValue* value) {
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder) {
   if (!is_campaign(folder)) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} is no campaign: {} and {} must lie in it", folder.string(),
+                 fmt::format("{} is not a campaign: {} and {} must be in it", folder.string(),
                              campaign_plan_name, campaign_units_name)};
   }
   std::vector<CampaignUnit> units;

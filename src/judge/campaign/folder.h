@@ -1,6 +1,6 @@
-// A campaign's folder, read: which run measured which environment, and which runs are pairs.
+// Reads a campaign's folder: which run measured which environment, and which runs are pairs.
 //   DIR/plan.yaml       the plan as it was given
-//   DIR/units.jsonl     a line for every unit that ended, well or not (docs/campaigns.md)
+//   DIR/units.jsonl     a line for every unit that ended, complete or not (docs/campaigns.md)
 //   DIR/ENVIRONMENT/    a store of all its units' records
 #pragma once
 
@@ -21,19 +21,19 @@ constexpr const char* campaign_units_name = "units.jsonl";
 /// One ended attempt at measuring an environment: one process.
 struct CampaignUnit {
   std::string environment;  ///< the folder that holds its records
-  std::string run;          ///< id of the run; empty if the process never said one
-  std::size_t pair = 0;     ///< units of one pair number were measured in one half of a block
-  bool complete = false;    ///< it measured everything; only such a unit counts
+  std::string run;          ///< id of the run; empty if the process never reported one
+  std::size_t pair = 0;   ///< units with the same number were measured in the same half of a block
+  bool complete = false;  ///< it measured everything; only such a unit counts
 };
 
-/// In the order in which they ended. At most one unit of an environment and pair is complete. Lines
-/// that are torn or no unit are left out: nothing in the file is trusted. Error: usage if `folder`
-/// is no campaign or cannot be read.
+/// In the order in which they ended. At most one unit of an environment and pair is complete. Torn
+/// lines and lines that are not units are left out: nothing in the file is trusted. Error: usage if
+/// `folder` is not a campaign or cannot be read.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
 /// What the campaign's plan compares, as names of stores, the baseline first: the first environment
-/// with each other one, or with its own control if it is alone; of a study each partition alone
-/// with itself beside the others. Error: usage if the plan cannot be read.
+/// with each other one, or with its own control if it is the only one; in a study, each partition
+/// alone with the same partition while the others run too. Error: usage if the plan cannot be read.
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder);
 

@@ -69,7 +69,7 @@ class PlanReader {
     return {};
   }
 
-  /// A suite file lies beside the plan; names of suites and benchmarks stay as they are.
+  /// A suite file's path is relative to the plan; names of suites and benchmarks are not changed.
   std::string target_of(const std::string& suite) const {
     const bool is_file =
         suite.find('/') != std::string::npos || suite.ends_with(".yaml") || suite.ends_with(".yml");
@@ -97,7 +97,7 @@ class PlanReader {
     }
     if (list == nullptr) return add_suite(root_);
     if (root_.find("axes") != nullptr) {
-      return root_.wrong("axes", "\"axes\" belongs to a suite of \"suites\" here");
+      return root_.wrong("axes", "with \"suites\", put \"axes\" into its entries");
     }
     if (list->kind != YamlValue::Kind::list || list->items.empty()) {
       return root_.wrong("suites", "\"suites\" must be a list of {suite, axes}");
@@ -120,14 +120,15 @@ class PlanReader {
       return map.wrong("suite", known.error().message);
     }
     plan_.cells += cells->cells.size();
-    const double each = 30;  // a cell takes some seconds; what hangs takes for ever
+    const double each = 30;  // a cell takes some seconds; one that hangs never ends
     double longest = static_cast<double>(cells->cells.size()) * each;
     for (const ExternalCommand& command : cells->commands) longest += command.timeout_seconds;
     seconds_ += std::max(longest, 3 * cells->budget_seconds.value_or(0));
     return add_target(map, target, axes);
   }
 
-  /// What is known everywhere goes by its name, what only this machine has as a suite in one line.
+  /// A suite or benchmark that every assay knows is passed by name; one that only this machine has
+  /// is passed as a suite on one line.
   Status add_target(const YamlReader& map, const std::string& target,
                     const std::vector<AxisSetting>& axes) {
     Suite suite;
@@ -152,11 +153,11 @@ class PlanReader {
     all_.name = plan_.name;
     all_.description = plan_.name;
     all_.entries.insert(all_.entries.end(), merged.entries.begin(), merged.entries.end());
-    constexpr std::size_t most_bytes = 120'000;  // Linux takes 128 KiB as one argument
+    constexpr std::size_t most_bytes = 120'000;  // Linux allows 128 KiB for one argument
     const std::string text = inline_text(all_, {});
     if (text.size() > most_bytes) {
       return map.wrong("suite",
-                       "the suites are too long to be handed to another machine; use fewer "
+                       "the suites are too long to be passed to another machine; use fewer "
                        "cells, or sweeps (1MiB..8GiB*2) in place of lists");
     }
     if (const auto cells = cells_of(all_, {}); !cells.ok()) {
@@ -208,7 +209,7 @@ class PlanReader {
     return {};
   }
 
-  /// Names are folders, and some are taken.
+  /// Names become folders, and some are reserved.
   Status check_name(const YamlReader& map, const std::string& name) const {
     const bool plain = name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -219,10 +220,10 @@ class PlanReader {
                                          "measure.json",     "study.json"};
     if (!plain || name.front() == '.' || name.front() == '-' || taken.count(name) > 0 ||
         name.ends_with("-control") || name.ends_with("-together")) {
-      return map.wrong("name", fmt::format("\"{}\" cannot be a name; allowed: letters, digits, - _ "
-                                           ". and not what the campaign uses itself "
-                                           "(...-control, ...-together, lock)",
-                                           name));
+      return map.wrong(
+          "name", fmt::format("\"{}\" cannot be a name; allowed: letters, digits, - _ . except "
+                              "names that the campaign uses (...-control, ...-together, lock)",
+                              name));
     }
     return {};
   }
@@ -242,7 +243,7 @@ class PlanReader {
     for (const std::string& name : study.together) {
       TRY(check_part(map, "together", name));
       if (std::count(study.each.begin(), study.each.end(), name) != 1) {
-        return map.wrong("together", fmt::format("{} must be in \"each\" once too", name));
+        return map.wrong("together", fmt::format("{} must also be in \"each\", once", name));
       }
     }
     if (study.together.size() < 2) {
@@ -269,7 +270,7 @@ class PlanReader {
       return map.wrong(key, fmt::format("there is no environment {}", name));
     }
     if (environment->kind != "partition") {
-      return map.wrong(key, fmt::format("{} is of kind {}; a study is of kind partition", name,
+      return map.wrong(key, fmt::format("{} is of kind {}; a study needs kind partition", name,
                                         environment->kind));
     }
     return {};
@@ -278,7 +279,7 @@ class PlanReader {
   YamlReader root_;
   CampaignPlan& plan_;
   Suite all_;
-  double seconds_ = 0;  // what the suites may take at most
+  double seconds_ = 0;  // the most that the suites may take
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct PlannedEnvironment {
   std::shared_ptr<const Environment> where;
 };
 
-/// A study of partitions: each alone, all together, and the undivided device.
+/// A study of partitions: each measured alone, all together, and the undivided device.
 struct StudyPlan {
   std::vector<std::string> each, together;
   std::string whole;  ///< empty: not measured
@@ -40,7 +40,7 @@ struct CampaignPlan {
   std::size_t least_pairs = 10, most_pairs = 40;
   bool control = true;
   std::optional<double> budget_seconds;  ///< of the whole campaign
-  /// assay's words that measure: {"run", "memory", "op=copy,triad"} or {"run", "{...}"}, a suite in
+  /// assay's words that measure: {"run", "memory", "op=copy,triad"} or {"run", "{...}"}, a suite on
   /// one line.
   std::vector<std::string> measure;
   std::size_t cells = 0;
@@ -48,20 +48,20 @@ struct CampaignPlan {
   double unit_timeout_seconds = 0;
   std::string device, telemetry;
   std::uint64_t ranks =
-      0;              ///< for `assay run --ranks`; 0: one process, or as the environment has it
-  std::string hosts;  ///< for `assay run --hosts`
+      0;  ///< for `assay run --ranks`; 0: one process, or as many as the environment starts
+  std::string hosts;                             ///< for `assay run --hosts`
   std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
   std::optional<StudyPlan> study;
 };
 
-/// Error: usage, "FILE:LINE: what is wrong; what is allowed". Suite files are looked for beside the
-/// plan.
+/// Error: usage, "FILE:LINE: what is wrong; what is allowed". Relative paths of suite files start
+/// at the plan's folder.
 Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file);
-/// Error: usage if the file cannot be read, or parse_campaign_plan's.
+/// Error: usage if the file cannot be read, or as parse_campaign_plan().
 Result<CampaignPlan> load_campaign_plan(const std::string& path);
 
 /// Why a folder begun with plan `before` cannot be continued with `now`: "plan.yaml:4: was
-/// \"margin: 2%\", is \"margin: 1%\""; empty: they are the same but for blanks at line ends.
+/// \"margin: 2%\", is \"margin: 1%\""; empty: they differ at most in blanks at line ends.
 std::string plan_difference(std::string_view before, std::string_view now);
 
 }  // namespace assay

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Exit statuses with which `assay run` ends in good order although cells went wrong: an error in a
+/// Exit statuses of an `assay run` that ran to its end although cells went wrong: an error in a
 /// cell, a failed verification (src/cli/exit_code.h).
 constexpr int cell_error = 1, wrong_result = 3;
 
@@ -32,7 +32,7 @@ void clean_up(const std::vector<std::string>& words) {
   ProgramStart start;
   start.words = words;
   start.timeout_seconds = 60;
-  const auto ignored = run_program(start);  // there is nothing to clean up, most of the time
+  const auto ignored = run_program(start);  // usually there is nothing to clean up
   static_cast<void>(ignored);
 }
 
@@ -47,21 +47,21 @@ Status write_files(const Launch& launch) {
   return {};
 }
 
-/// How a process that ended counts.
+/// Whether the unit of a process that ended counts.
 Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan& plan,
              const UnitRequest& request, UnitResult& result) {
   const std::string told = last_line(end.errors_tail);
   const std::string because = told.empty() ? "" : ": " + told;
   if (end.timed_out) {
     return failed(
-        fmt::format("it was ended after {:.0f} s, the unit's timeout", plan.unit_timeout_seconds));
+        fmt::format("it was killed after {:.0f} s, the unit's timeout", plan.unit_timeout_seconds));
   }
   if (!output.problem().empty()) return failed(output.problem());
   const bool in_order = end.status == 0 || end.status == cell_error || end.status == wrong_result;
-  if (!in_order) return failed(fmt::format("it ended with status {}{}", end.status, because));
+  if (!in_order) return failed(fmt::format("it exited with status {}{}", end.status, because));
   if (output.cells() == 0) {
     return failed(
-        fmt::format("it ended with status {} and printed no record{}", end.status, because));
+        fmt::format("it exited with status {} and printed no record{}", end.status, because));
   }
   if (output.cells() < plan.cells) {
     return failed(
@@ -69,7 +69,7 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   }
   if (end.status == 0) return {};
   result.reason = end.status == wrong_result ? "a result was wrong" : "a cell ended in an error";
-  // What fails twice is no accident: the unit's other cells count.
+  // A cell that fails twice fails reproducibly: the unit's other cells count.
   if (request.attempt == 1 || output.passed() == 0) return failed(result.reason);
   return {};
 }
@@ -147,12 +147,13 @@ Status ProcessRunner::prepare(const Member& member, const LaunchContext& context
   const std::lock_guard guard(mutex_);
   if (prepared_.count(member.environment) > 0) return {};
   TRY(plan_.environments[member.index].where->prepare(context));
-  clean_up(cleanup);  // a call that was killed may have left something behind
+  clean_up(cleanup);  // an earlier call that was killed may have left something behind
   prepared_.insert(member.environment);
   return {};
 }
 
-/// A campaign compares its environments, which nobody may do with a model's results and real ones.
+/// A campaign compares its environments, and results of a model must not be compared with real
+/// ones.
 Status ProcessRunner::refuse_other_kind(const Member& member, const UnitOutput& output) {
   const std::lock_guard guard(mutex_);
   std::string& known = output.emulated() ? emulated_ : real_;

@@ -16,19 +16,19 @@
 
 namespace assay {
 
-/// The words that measure one unit of `environment`, as assay understands them. `barrier`: empty,
-/// or what `assay run --barrier` takes.
+/// assay's arguments that measure one unit of `environment`. `barrier`: empty, or the value of
+/// `assay run --barrier`.
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment,
                                         const std::string& barrier);
 
-/// `member` names the store and the environment of the plan; `folder` is the campaign's.
+/// `member`: the store and the plan's environment. `folder`: the campaign's.
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 
 class ProcessRunner final : public UnitRunner {
  public:
-  /// `folder`: the campaign's, absolute. `stop_requested` is asked from several threads.
+  /// `folder`: the campaign's, absolute. `stop_requested` is called from several threads.
   ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
                 std::function<bool()> stop_requested);
 
@@ -44,9 +44,9 @@ class ProcessRunner final : public UnitRunner {
   const CampaignPlan& plan_;
   const std::filesystem::path folder_;
   const std::function<bool()> stop_requested_;
-  std::mutex mutex_;                // guards what follows: units may run together
-  std::set<std::string> prepared_;  // stores whose environment is
-  std::string emulated_, real_;     // an environment whose device is one; empty: none yet
+  std::mutex mutex_;                // guards the members below: units may run together
+  std::set<std::string> prepared_;  // stores whose environment is prepared
+  std::string emulated_, real_;     // the first environment with such a device; empty: none yet
 };
 
 }  // namespace assay

@@ -45,7 +45,7 @@ Schedule schedule_of(const CampaignPlan& plan) {
 }
 
 std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms) {
-  // A stream of its own for each block: a campaign that is continued draws the same orders.
+  // Each block has its own random stream, so that a continued campaign draws the same orders.
   Random random(seed ^ (0x9E3779B97F4A7C15ull * (block + 1)));
   std::vector<std::size_t> order(arms);
   std::iota(order.begin(), order.end(), std::size_t{0});

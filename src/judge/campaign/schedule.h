@@ -1,4 +1,4 @@
-// The order in which a campaign measures. Pure functions of the plan and its seed.
+// The order of a campaign's measurements. Pure functions of the plan and its seed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// One process: a unit of an environment. `environment` names its store.
+/// One process that measures a unit of an environment; `environment` names its store.
 struct Member {
   std::string environment;
   std::size_t index = 0;  ///< of the environment in the plan
@@ -20,7 +20,7 @@ struct Member {
 /// What is measured at one moment: one process, or several that run together.
 using Arm = std::vector<Member>;
 
-/// Two environments whose units of one pair are compared, by the names of their stores.
+/// Two environments whose units are compared pair by pair, by the names of their stores.
 struct Contrast {
   std::string baseline, other;
 };
@@ -30,8 +30,8 @@ struct Schedule {
   std::vector<Contrast> contrasts;  ///< whose precision ends the campaign
 };
 
-/// The baseline, every other environment and the control; of a study each partition, all together,
-/// and the whole.
+/// The baseline, every other environment and the control; in a study, each partition, all together,
+/// and the whole device.
 Schedule schedule_of(const CampaignPlan& plan);
 
 /// One arm's turn.
@@ -46,7 +46,7 @@ constexpr std::size_t pairs_per_block = 2;
 
 /// The turns of block `block`: every arm once in an order drawn from the seed, then once more in
 /// the reverse order, so that over the block all arms have the same mean position and a linear
-/// drift cancels. Each half is a pair: its units lie as close together as they can.
+/// drift cancels. Each half is a pair: its units are as close together in time as they can be.
 std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms);
 
 }  // namespace assay

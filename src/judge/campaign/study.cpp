@@ -21,7 +21,7 @@ double median_of(const ByPair& values) {
   return median(std::move(all));
 }
 
-/// Of the pairs that both have.
+/// Over the pairs that both have.
 StudyRatio ratio_of(const ByPair& top, const ByPair& bottom) {
   std::vector<double> logs;
   for (const auto& [pair, value] : top) {
@@ -93,7 +93,7 @@ class Study {
     return cell;
   }
 
-  /// Of the pairs that every partition has.
+  /// Over the pairs that every partition has.
   static ByPair sums_of(const std::vector<ByPair>& parts) {
     ByPair sums;
     for (const auto& [pair, first] : parts.front()) {

@@ -1,5 +1,5 @@
-// Conclusions of a partition study: what the partitions deliver together, the worst of them, and
-// what running side by side costs each. Pure functions.
+// Conclusions of a partition study: what the partitions deliver together, the slowest of them, and
+// what running together costs each. Pure functions.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// A ratio over pairs: the geometric mean and the 95% t interval of its logarithm, put back.
+/// A ratio over pairs: the geometric mean with its 95% interval (Student's t on logarithms).
 struct StudyRatio {
   double ratio = 1;
   Interval interval95;
@@ -25,7 +25,7 @@ struct StudyRatio {
 struct StudyPart {
   std::string environment;
   double each = 0, together = 0;  ///< medians over units, in the metric's unit
-  StudyRatio interference;        ///< together over each: below 1 is slower for a rate
+  StudyRatio interference;        ///< together over each: for a rate, below 1 means slower
 };
 
 /// One metric of one cell, measured in all partitions.
@@ -33,15 +33,15 @@ struct StudyCell {
   std::string cell, metric, unit;
   Better better = Better::higher;
   std::vector<StudyPart> parts;
-  /// Of rates alone: latencies do not add up. Medians over pairs.
+  /// Only of rates: latencies do not add up. Medians over pairs.
   std::optional<double> sum;
   std::optional<double> whole;  ///< the undivided device's
   std::optional<StudyRatio> sum_to_whole;
-  std::string worst;  ///< the partition that is slowest together
+  std::string worst;  ///< the slowest partition when all run together
 };
 
-/// `values`: by environment (a store's name) and pair. Cells without a pair in every partition are
-/// left out.
+/// `values`: by environment (the store's name) and pair. Cells without a pair in every partition
+/// are left out.
 std::vector<StudyCell> conclude_study(
     const StudyPlan& study,
     const std::map<std::pair<std::string, std::size_t>, UnitValues>& values);

@@ -1,4 +1,4 @@
-// One line of units.jsonl: what is known of a unit when its process has ended.
+// One line of units.jsonl: what is known about a unit when its process has ended.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ struct UnitLine {
   int attempt = 1;           ///< 2: the retry of one that failed
   std::string begin, end;    ///< UTC
   double seconds = 0;        ///< wall-clock time between them
-  int exit_status = 0;       ///< as a shell tells it: 128 + the signal that ended it
+  int exit_status = 0;       ///< as a shell reports it: 128 + the signal that killed it
   std::string reason;        ///< why it is not complete; empty if it is
   std::string stderr_tail;   ///< the last lines of its standard error; empty if it is complete
 };
 
 /// Without a newline.
 std::string to_line(const UnitLine& line);
-/// Empty if `text` is no such line.
+/// Empty if `text` is not such a line.
 std::optional<UnitLine> parse_unit_line(std::string_view text);
 
 /// Every whole line of a campaign's units.jsonl; read_units() gives their units. Error: usage.

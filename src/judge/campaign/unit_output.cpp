@@ -33,7 +33,7 @@ Status UnitOutput::take_record(Record record) {
   if (record.run != run_ || run_.empty()) {
     return Error{
         ErrorKind::usage,
-        fmt::format("it is of run \"{}\", those before of run \"{}\"; a unit is one process",
+        fmt::format("its run is \"{}\", that of earlier records \"{}\"; a unit is one process",
                     record.run, run_)};
   }
   const auto known = fingerprints_.find(record.fingerprint);

@@ -1,4 +1,4 @@
-// What a unit prints, line by line: its environment, then its records; all else is left alone.
+// What a unit prints, line by line: its environment, then its records; other lines are ignored.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@
 
 namespace assay {
 
-/// Nothing in the lines is trusted. Lines that do not begin with '{' are a banner or a log.
+/// Nothing in the lines is trusted. Lines that do not begin with '{', such as a banner or a log,
+/// are ignored.
 class UnitOutput {
  public:
   explicit UnitOutput(Store& store) : store_(store) {}
@@ -26,7 +27,7 @@ class UnitOutput {
   std::size_t passed() const { return passed_; }
   const UnitValues& values() const { return values_; }
   bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
-  /// Why the output cannot be used; empty: it can.
+  /// Why the output cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -35,7 +36,7 @@ class UnitOutput {
 
   Store& store_;
   std::string run_, problem_;
-  std::map<std::string, std::string> fingerprints_;  // its id for what it sent, and ours
+  std::map<std::string, std::string> fingerprints_;  // the unit's id of each, and the store's
   std::set<std::string> cells_;
   std::size_t passed_ = 0, lines_ = 0;
   UnitValues values_;

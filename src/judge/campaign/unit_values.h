@@ -1,4 +1,4 @@
-// What a unit measured, as the campaign's stopping rule and its studies need it.
+// A unit's values, for the campaign's stopping rule and for studies.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace assay {
 /// Figures above 0, by cell and metric.
 using UnitValues = std::map<std::pair<std::string, std::string>, Figure>;
 
-/// Adds those of a record; what has no logarithm is left out.
+/// Adds the figures of a record, without those that have no logarithm.
 void add_values(const Record& record, UnitValues& values);
 
 }  // namespace assay

@@ -57,7 +57,7 @@ class Selection {
           return fmt::format("a value of {} cannot be compared", point.value);
         }
         if (!(point.low <= point.value && point.value <= point.high)) {
-          return "its interval does not hold its value";
+          return "its interval does not contain its value";
         }
         const auto throttled = static_cast<double>(point.throttled);
         if (!rule_.allow_throttled &&
@@ -85,8 +85,7 @@ class Selection {
     for (Series& series : baseline_.results.series) {
       drop(series, [&](const Point&) {
         const std::size_t i = at++;
-        return odd[i] ? fmt::format("an outlier against the other runs: p = {:.2g}", p[i])
-                      : std::string();
+        return odd[i] ? fmt::format("an outlier among the runs: p = {:.2g}", p[i]) : std::string();
       });
     }
   }
@@ -100,7 +99,7 @@ class Selection {
         kept.push_back(std::move(series));
       } else {
         baseline_.left_out.push_back({"", series.key.cell, series.key.metric,
-                                      fmt::format("{} run{} left; {} are the least", count,
+                                      fmt::format("{} run{} left; at least {} are needed", count,
                                                   count == 1 ? "" : "s", least_baseline_units)});
       }
     }
@@ -139,7 +138,7 @@ void name_mixture(Baseline& baseline) {
   for (const Unit& unit : baseline.results.units) devices.insert(unit.device);
   if (devices.size() < 2) return;
   baseline.problems.push_back(
-      fmt::format("the runs are of {} kinds of device: {}", devices.size(),
+      fmt::format("the runs are from {} kinds of device: {}", devices.size(),
                   fmt::join(std::vector<std::string>(devices.begin(), devices.end()), ", ")));
 }
 
@@ -158,7 +157,7 @@ Result<Baseline> make_baseline(const std::vector<std::string>& operands, const B
         records.push_back(std::move(record));
       } else {
         baseline.left_out.push_back({record.run, record.cell.id(), "",
-                                     fmt::format("{} has a run of this id", operands[first])});
+                                     fmt::format("{} has a run with this id", operands[first])});
       }
     }
     baseline.fingerprints.merge(evidence.fingerprints);
@@ -175,11 +174,10 @@ Result<Baseline> make_baseline(const std::vector<std::string>& operands, const B
   Selection selection(baseline, rule);
   selection.run();
   if (baseline.results.series.empty()) {
-    return Error{
-        ErrorKind::usage,
-        fmt::format("no cell has {} sound runs, the least for a baseline; the most are "
-                    "{}, {} results were left out",
-                    least_baseline_units, selection.most_units(), baseline.left_out.size())};
+    return Error{ErrorKind::usage, fmt::format("no cell has the {} sound runs that a baseline "
+                                               "needs; the most is {}; {} results were left out",
+                                               least_baseline_units, selection.most_units(),
+                                               baseline.left_out.size())};
   }
   name_mixture(baseline);
   return baseline;

@@ -1,4 +1,4 @@
-// A baseline: accepted runs in one file, which `assay compare` takes for either side.
+// A baseline: accepted runs in one file, which `assay compare` accepts as either side.
 // docs/schema.md describes the file, docs/method.md the rule.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace assay {
 
 struct BaselineRule {
   double alpha = 0.05;  ///< chance that any sound run is left out as an outlier
-  /// A run of which more samples than this share were throttled is left out: they shift its median.
+  /// A run is left out if more than this share of its samples was throttled: they shift its median.
   double most_throttled = 0.1;
   bool allow_throttled = false;
 };
-/// As many as a verdict needs.
+/// The same number that a verdict needs.
 constexpr std::size_t least_baseline_units = 6;
 
 struct Baseline {
@@ -30,17 +30,17 @@ struct Baseline {
   std::vector<std::string> problems;
 };
 
-/// Of all `operands` together, each as load_evidence() reads it. Error: usage, if no series has
+/// Made of all `operands` together, each read by load_evidence(). Error: usage, if no series has
 /// enough runs.
 Result<Baseline> make_baseline(const std::vector<std::string>& operands, const BaselineRule& rule);
 
 /// The file's text.
 std::string baseline_text(const Baseline& baseline);
-/// Whether a file claims to be one: it begins as baseline_text() does.
+/// Whether a file claims to be a baseline: it begins like baseline_text().
 bool is_baseline(const std::filesystem::path& path);
-/// Never trusts the text. Error: usage, naming the field.
+/// Checks everything in the text. Error: usage, naming the field.
 Result<ResultSet> parse_baseline(std::string_view text, std::string name);
-/// The same of a file. Error: usage, naming the path as well.
+/// The same for a file. Error: usage, naming the path as well.
 Result<ResultSet> read_baseline(const std::filesystem::path& path, std::string name);
 
 }  // namespace assay

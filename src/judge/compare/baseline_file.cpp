@@ -45,7 +45,7 @@ Json json_of(const Series& series) {
   return json;
 }
 
-/// The objects of the array `key`. Error: usage, naming what is no object.
+/// The objects of the array `key`. Error: usage, naming the element that is not an object.
 Result<std::vector<JsonReader>> objects(const JsonReader& json, const char* key,
                                         const std::string& path) {
   const Json* array = json.find(key);
@@ -92,7 +92,7 @@ class Reader {
                            [](const Series& a, const Series& b) { return a.key == b.key; });
     if (twice != set_.series.end()) {
       return json.wrong("series",
-                        fmt::format("has {} {} twice", twice->key.cell, twice->key.metric));
+                        fmt::format("contains {} {} twice", twice->key.cell, twice->key.metric));
     }
     return std::move(set_);
   }
@@ -105,7 +105,7 @@ class Reader {
       return json.wrong("fingerprint", "must be an object");
     }
     if (fingerprint_id(*fingerprint) != id) {
-      return json.wrong("id", "is not that of the fingerprint: the file was changed");
+      return json.wrong("id", "does not match the fingerprint: the file was changed");
     }
     if (ids_.insert(std::move(id)).second) set_.fingerprints.push_back(*fingerprint);
     return {};
@@ -118,7 +118,7 @@ class Reader {
     unit.fingerprint = TRY(json.text("fingerprint"));
     unit.device = TRY(json.text("device"));
     if (json.has("emulated")) unit.emulated = TRY(json.flag("emulated"));
-    if (!runs_.insert(unit.run).second) return json.wrong("run", "is there twice");
+    if (!runs_.insert(unit.run).second) return json.wrong("run", "occurs twice");
     set_.units.push_back(std::move(unit));
     return {};
   }
@@ -146,8 +146,8 @@ class Reader {
       series.points.push_back(point);
     }
     if (series.points.size() < least_baseline_units) {
-      return json.wrong("points", fmt::format("holds {}; {} are the least", series.points.size(),
-                                              least_baseline_units));
+      return json.wrong("points", fmt::format("has {}; at least {} are needed",
+                                              series.points.size(), least_baseline_units));
     }
     return series;
   }
@@ -167,7 +167,7 @@ class Reader {
   Result<Point> read_point(const JsonReader& json) {
     Point point;
     point.unit = TRY(json.count("unit"));
-    if (point.unit >= set_.units.size()) return json.wrong("unit", "is none of the units");
+    if (point.unit >= set_.units.size()) return json.wrong("unit", "is not the index of a unit");
     point.value = TRY(positive(json, "value"));
     const Json* interval = json.find("interval95");
     const bool two = interval != nullptr && interval->is_array() && interval->size() == 2 &&
@@ -180,7 +180,7 @@ class Reader {
     }
     point.samples = TRY(json.count("samples"));
     point.throttled = TRY(json.count("throttled"));
-    if (point.throttled > point.samples) return json.wrong("throttled", "is more than the samples");
+    if (point.throttled > point.samples) return json.wrong("throttled", "is greater than samples");
     return point;
   }
 
@@ -230,8 +230,8 @@ Result<ResultSet> parse_baseline(std::string_view text, std::string name) {
 Result<ResultSet> read_baseline(const std::filesystem::path& path, std::string name) {
   auto set = parse_baseline(TRY(read_operand(path, most_bytes)), std::move(name));
   if (set.ok()) return set;
-  return Error{set.error().kind, fmt::format("{} is no baseline that can be used: {}",
-                                             path.string(), set.error().message)};
+  return Error{set.error().kind,
+               fmt::format("{} is not a usable baseline: {}", path.string(), set.error().message)};
 }
 
 }  // namespace assay

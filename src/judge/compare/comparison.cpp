@@ -57,7 +57,7 @@ Pairs pairs_of(const ResultSet& set_a, const Series& a, const ResultSet& set_b, 
   return pairs;
 }
 
-/// One logarithm a value, or the value that has none.
+/// The logarithm of each value's time. Error: naming a value that has none.
 Result<std::vector<double>> log_times(const std::vector<double>& values, Better better) {
   std::vector<double> logs;
   for (const double value : values) {
@@ -76,7 +76,7 @@ std::vector<double> differences(const std::vector<double>& a, const std::vector<
   return result;
 }
 
-/// Compares one series and remembers each pair's difference for the whole.
+/// Compares one series at a time and keeps each pair's differences for the summary.
 class Comparer {
  public:
   Comparer(const ResultSet& a, const ResultSet& b, const ResultSet* control,
@@ -109,7 +109,7 @@ class Comparer {
     return cell;
   }
 
-  /// Each pair's mean log ratio over the cells, for pairs that have all cells judged.
+  /// Each pair's mean log ratio over the cells, for pairs with a value in every judged cell.
   std::vector<double> means_over_cells() const {
     std::vector<double> means;
     for (const auto& [pair, logs] : by_pair_) {
@@ -218,7 +218,7 @@ void correct_for_many(Comparison& comparison) {
 }
 
 /// The claim "B equals A on every cell" is an intersection-union test: each cell at alpha, no
-/// correction. That cells differ is claimed with Holm's correction only.
+/// correction. The claim that cells differ needs Holm's correction.
 Ruling judge_all(const Comparison& comparison) {
   const auto count = [&](Verdict verdict) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];

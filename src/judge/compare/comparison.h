@@ -19,22 +19,22 @@ struct CellComparison {
   std::string unit;
   Better better = Better::higher;
   std::optional<Roof> roof;
-  std::vector<double> a, b;  ///< the units' values; if paired, a[i] and b[i] are of one pair
+  std::vector<double> a, b;  ///< the units' values; if paired, a[i] and b[i] form a pair
   double median_a = 0, median_b = 0;
   double ratio = 1;                     ///< geometric mean of B over A, in the metric itself
   Interval ratio95;                     ///< of `ratio`, from the t interval
-  PairedEffect effect;                  ///< of logarithms of times: positive is slower
+  PairedEffect effect;                  ///< of logarithms of times: positive means slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
   Ruling judgement;
   bool differs_corrected = false;  ///< different with Holm's correction over all cells
-  bool equal_corrected = false;    ///< equal likewise
+  bool equal_corrected = false;    ///< equal, with the same correction
 };
 
 /// Over all cells.
 struct Summation {
   Ruling judgement;  ///< of the claim "B equals A on every cell"
-  double ratio = 1;  ///< geometric mean over cells of B's time over A's: above 1 is slower
+  double ratio = 1;  ///< geometric mean over cells of B's time over A's: above 1 means slower
   std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };
@@ -42,7 +42,7 @@ struct Summation {
 struct Comparison {
   std::string name_a, name_b;
   bool paired = false;
-  bool emulated = false;  ///< of emulated devices: the verdict is on a model
+  bool emulated = false;  ///< the devices are emulated: the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
   std::vector<CellComparison> cells;  ///< in the order of their keys
@@ -51,8 +51,8 @@ struct Comparison {
   std::vector<std::string> problems;
 };
 
-/// `control` is A measured a second time, null if that was not planned. A cell that only one side
-/// has is INVALID.
+/// `control` is A measured a second time; null if it was not. A cell that only one side has is
+/// INVALID.
 Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* control,
                    const VerdictRule& rule);
 

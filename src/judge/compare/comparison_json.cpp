@@ -13,7 +13,7 @@ Json to_json(const Interval& interval) {
   return Json::array({end(interval.low), end(interval.high)});
 }
 
-/// Effects are logarithms of ratios of times; given as such, for whoever computes on.
+/// Effects stay logarithms of time ratios, for further computation.
 Json to_json(const PairedEffect& effect) {
   Json json;
   json["pairs"] = effect.pairs;

@@ -5,10 +5,11 @@
 namespace assay {
 
 Error mixture(const std::string& emulated, const std::string& real) {
-  return {ErrorKind::usage,
-          fmt::format("{} is of an emulated device, a model, and {} of a real one: they are not "
-                      "compared",
-                      emulated, real)};
+  return {
+      ErrorKind::usage,
+      fmt::format(
+          "{} is from an emulated device (a model) and {} from a real one; they cannot be compared",
+          emulated, real)};
 }
 
 Status refuse_mixture(std::initializer_list<const ResultSet*> sets) {
@@ -19,10 +20,11 @@ Status refuse_mixture(std::initializer_list<const ResultSet*> sets) {
   }
   if (emulated == nullptr || real == nullptr) return {};
   if (emulated != real) return mixture(emulated->name, real->name);
-  return Error{ErrorKind::usage,
-               fmt::format("{} holds results of emulated devices, a model's, beside real ones; "
-                           "name one run, STORE:RUN",
-                           emulated->name)};
+  return Error{
+      ErrorKind::usage,
+      fmt::format(
+          "{} mixes results of emulated devices (a model) with real ones; name one run, STORE:RUN",
+          emulated->name)};
 }
 
 }  // namespace assay

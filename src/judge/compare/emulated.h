@@ -1,4 +1,4 @@
-// Results of emulated devices are a model's: they may be compared with each other alone.
+// Results of emulated devices come from a model and may be compared only with each other.
 #pragma once
 
 #include <initializer_list>
@@ -10,12 +10,12 @@
 namespace assay {
 
 /// How a sentence about emulated devices begins.
-constexpr std::string_view of_a_model = "Of a model, not measured: ";
+constexpr std::string_view of_a_model = "From a model, not measured: ";
 
-/// What refuses to compare `emulated` with `real`, whose names they are.
+/// The error for comparing the result sets of these names.
 Error mixture(const std::string& emulated, const std::string& real);
 
-/// Error: usage, if some units of the sets are of emulated devices and others of real ones.
+/// Error: usage, if the sets mix units of emulated and of real devices.
 Status refuse_mixture(std::initializer_list<const ResultSet*> sets);
 
 }  // namespace assay

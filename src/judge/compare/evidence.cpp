@@ -12,8 +12,8 @@
 namespace assay {
 namespace {
 
-/// Why nothing may rest on the record. What another program reported was verified, if at all, by
-/// that program.
+/// Why the record may not be used. A result of another program needs no verification: only that
+/// program could have verified it.
 std::optional<std::string> refusal_of(const Record& record) {
   if (const auto fault = fault_of(record)) return *fault;
   if (record.status != RecordStatus::passed) {
@@ -38,7 +38,7 @@ Result<Evidence> load_evidence(const std::string& operand) {
     for (const Point& point : series.points) complete.insert(set.units[point.unit].run);
   }
   Evidence evidence;
-  // Of the set's problems the first are of records, whose reasons go into `left_out`.
+  // The set's first problems come from records, whose reasons go into `left_out`.
   const std::size_t of_records = result_set_of(records, "").problems.size();
   for (std::size_t i = of_records; i < set.problems.size(); ++i) {
     evidence.problems.push_back(set.problems[i]);
@@ -47,7 +47,7 @@ Result<Evidence> load_evidence(const std::string& operand) {
   for (Record& record : records) {
     auto refusal = refusal_of(record);
     if (!refusal && set.paired && !complete.contains(record.run)) {
-      refusal = "its unit of the campaign is not complete";
+      refusal = "its campaign unit is not complete";
     }
     if (refusal) {
       evidence.left_out.push_back({record.run, record.cell.id(), "", std::move(*refusal)});

@@ -1,4 +1,4 @@
-// What results hold that a baseline or a history may rest on, and what they hold that it may not.
+// Splits results into those that a baseline or a history may use and those that it may not.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-/// Something measured that does not count.
+/// A result that does not count.
 struct LeftOut {
   std::string run;
   std::string cell;    ///< Cell::id()
-  std::string metric;  ///< empty: all of the cell's
+  std::string metric;  ///< empty: all metrics of the cell
   std::string reason;
 };
 
@@ -25,7 +25,7 @@ struct Evidence {
   std::vector<std::string> problems;         ///< lines that could not be read
 };
 
-/// `operand` as load_result_set() reads it. Of a campaign only complete units count. Error: usage.
+/// `operand` is read by load_result_set(). Of a campaign, only complete units count. Error: usage.
 Result<Evidence> load_evidence(const std::string& operand);
 
 }  // namespace assay

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t least_nodes = 4;
-/// What more sound nodes share than this share explains nothing.
+/// A difference that more than this share of the sound nodes has explains nothing.
 constexpr double common = 0.25;
 
 /// One series over the fleet.
@@ -79,7 +79,7 @@ std::map<std::size_t, std::vector<OddCell>> odd_cells(const FleetNodes& fleet,
   return odd;
 }
 
-/// Cells that more than half of the nodes have.
+/// Cells that more than half of the nodes have but this node lacks.
 std::vector<std::string> missing_cells(std::size_t node, const FleetNodes& fleet,
                                        const std::vector<Column>& columns) {
   std::vector<std::string> missing;
@@ -93,8 +93,8 @@ std::vector<std::string> missing_cells(std::size_t node, const FleetNodes& fleet
   return missing;
 }
 
-/// The node nearest to the medians on the whole, of those that are not odd; the number of nodes if
-/// there is none.
+/// The sound node nearest to the medians, summed over all series; the number of nodes if there is
+/// none.
 std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& columns,
                          const std::vector<bool>& sound) {
   std::vector<double> distance(fleet.nodes.size(), 0);
@@ -111,12 +111,12 @@ std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& col
   return best;
 }
 
-/// A difference as text that is equal for equal differences from the typical node.
+/// A difference from the typical node as text: equal differences give equal texts.
 std::string key_of(const Difference& difference) {
   return difference.path + "\n" + difference.b.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Keeps of each odd node's differences from the typical node those that few sound nodes have.
+/// Keeps those of each odd node's differences from the typical node that few sound nodes share.
 void explain(const FleetNodes& fleet, const std::vector<bool>& sound, std::size_t typical,
              const std::map<std::size_t, OddNode*>& odd) {
   const Json& usual = fleet.nodes[typical].fingerprint;
@@ -160,9 +160,10 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
                           const std::function<void(std::size_t, std::size_t)>& progress) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) {
-    return Error{ErrorKind::usage, fmt::format("{} is no folder; give one that holds a folder of "
-                                               "results for each node",
-                                               folder.string())};
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is not a folder; give one that holds a folder of "
+                             "results for each node",
+                             folder.string())};
   }
   const FleetNodes read = read_fleet(folder, progress);
   Fleet fleet;
@@ -173,11 +174,11 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
     if (!node.problem.empty()) fleet.problems.push_back(node.name + ": " + node.problem);
   }
   if (fleet.nodes < least_nodes) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} holds results of {} nodes; {} are the least that can say what is "
-                             "usual{}",
-                             folder.string(), fleet.nodes, least_nodes,
-                             fleet.problems.empty() ? "" : " (" + fleet.problems.front() + ")")};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} holds results of {} nodes; at least {} are needed to tell what is normal{}",
+                    folder.string(), fleet.nodes, least_nodes,
+                    fleet.problems.empty() ? "" : " (" + fleet.problems.front() + ")")};
   }
   fleet.emulated = TRY(all_emulated(read.nodes));
   const std::vector<Column> columns = columns_of(read, fleet.problems);

@@ -14,7 +14,7 @@
 namespace assay {
 
 struct FleetRule {
-  double margin = 0.02;  ///< a node nearer to the fleet's median than this is never odd
+  double margin = 0.02;  ///< a node closer to the fleet's median than this is never odd
   double alpha = 0.05;   ///< chance that any node of a sound fleet is called odd
 };
 
@@ -24,21 +24,21 @@ struct OddCell {
   std::string unit;
   double value = 0;   ///< of the node: the median of its runs
   double median = 0;  ///< of the fleet
-  double slower = 1;  ///< the node's time over the median's: above 1 is slower
-  double p = 1;       ///< of one test; the decision is Holm's over all nodes and cells
+  double slower = 1;  ///< the node's time over the median's: above 1 means slower
+  double p = 1;       ///< of this test alone; Holm's correction over all nodes and cells decides
 };
 
 struct OddNode {
   std::string name;
   std::vector<OddCell> cells;        ///< the slowest first
   std::vector<std::string> faults;   ///< cells it failed: "memory op=triad: failed: ..."
-  std::vector<std::string> missing;  ///< cells that most nodes have and it has not
-  /// From the most typical node, those that at most a quarter of the sound nodes share.
+  std::vector<std::string> missing;  ///< cells that most nodes have but this one lacks
+  /// Differences from the most typical node that at most a quarter of the sound nodes share.
   std::vector<Difference> differences;
 };
 
 struct Fleet {
-  bool emulated = false;  ///< all nodes' devices are: it is a model's fleet
+  bool emulated = false;  ///< every device is: the fleet is a model
   FleetRule rule;
   std::size_t nodes = 0;
   std::size_t series = 0;
@@ -47,9 +47,9 @@ struct Fleet {
   std::vector<std::string> problems;
 };
 
-/// `folder` holds a store or a folder of imported files per node. `progress` hears how many nodes
-/// are read, from any thread; an empty one is not called. Error: usage: no folder, or fewer than 4
-/// nodes, the least that can say what is usual.
+/// `folder` holds, for each node, a store or a folder of imported files. `progress`, if not empty,
+/// is called from any thread with the number of nodes read. Error: usage, if there is no folder or
+/// fewer than 4 nodes, too few to tell what is normal.
 Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
                           const std::function<void(std::size_t read, std::size_t of)>& progress);
 

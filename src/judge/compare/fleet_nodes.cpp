@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Numbers of series, the same for all nodes, whichever thread meets one first.
+/// Numbers the series: the same for all nodes, whichever thread meets a series first.
 class SeriesIndex {
  public:
   std::size_t number_of(const Series& series) {

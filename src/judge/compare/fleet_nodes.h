@@ -1,4 +1,4 @@
-// A fleet's nodes as they are read: one value per node and series.
+// A fleet's nodes, read: one value per node and series.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ struct FleetNode {
   std::vector<std::pair<std::size_t, double>> values;  ///< series and its value, by series
   std::vector<std::string> faults;
   Json fingerprint;       ///< null if there is none
-  bool emulated = false;  ///< its values are a model's
-  std::string problem;    ///< why it could not be read; empty: it was
+  bool emulated = false;  ///< its values come from a model
+  std::string problem;    ///< why it could not be read; empty if it was
 };
 
 struct FleetSeries {

@@ -1,4 +1,4 @@
-// load_result_set(): from what a user names to results.
+// load_result_set(): loads what a user names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +23,12 @@ constexpr const char* records_name = "records.jsonl";
 Error not_found(const std::string& operand) {
   return {
       ErrorKind::usage,
-      fmt::format("{} is no store, no environment of a campaign and no file; give a folder that "
+      fmt::format("{} is not a store, an environment of a campaign or a file; give a folder that "
                   "assay wrote, FOLDER:RUN, CAMPAIGN/ENVIRONMENT or another program's output",
                   operand)};
 }
 
-/// Whether a file is a store's: its lines begin with the schema's number.
+/// Whether a file is from a store: its lines begin with the schema number.
 bool holds_records(const fs::path& path) {
   std::ifstream file(path);
   std::string start(10, '\0');

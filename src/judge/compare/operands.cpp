@@ -29,7 +29,7 @@ Result<Operands> load_operands(const std::string& a, const std::string& b, bool 
   const fs::path folder = folder_of(a).parent_path();
   const fs::path again = folder / control_of(folder_of(a).filename().string());
   const bool same_campaign = folder_of(b).parent_path() == folder && is_campaign(folder);
-  // Pair numbers of two campaigns have nothing to do with each other.
+  // Pair numbers of two campaigns are unrelated.
   if (!same_campaign) operands.a.paired = operands.b.paired = false;
   if (same_campaign && fs::exists(again)) {
     operands.control = TRY(load_result_set(again.string()));

@@ -1,4 +1,4 @@
-// What `assay compare` is asked to compare.
+// The operands of `assay compare`.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,17 @@ namespace assay {
 
 struct Operands {
   ResultSet a, b;
-  std::vector<Record> records_a, records_b;  ///< what they were made from, if asked for
-  std::optional<ResultSet> control;  ///< A measured again, if both are of one campaign that did so
+  std::vector<Record> records_a, records_b;  ///< what `a` and `b` were made from, if asked for
+  std::optional<ResultSet>
+      control;  ///< A measured again, if both are of one campaign with a control
 };
 
-/// Both as load_result_set() reads them. Error: usage.
+/// Reads both with load_result_set(). Error: usage.
 Result<Operands> load_operands(const std::string& a, const std::string& b,
                                bool with_records = false);
 
-/// A campaign's environments as operands for load_operands(), the baseline with each other one.
-/// Error: usage if `folder` is no campaign or has only one environment.
+/// What a campaign compares, as operands for load_operands(): see read_contrasts(). Error: usage if
+/// `folder` has no plan that can be read.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
     const std::string& folder);
 

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// Collects records, whose cells and runs come in any order.
+/// Collects records; their cells and runs may come in any order.
 class Collector {
  public:
   explicit Collector(std::string name) { set_.name = std::move(name); }
@@ -36,7 +36,7 @@ class Collector {
       Series& series = series_of(record, {cell, figure.metric});
       series.unit = figure.unit;
       series.better = figure.better;
-      // A roof is a rate: what has none is a latency or another program's number.
+      // A roof is a rate, so a latency has none; nor has another program's number.
       if (!series.roof && record.value && record.value->quantity != Quantity::latency) {
         series.roof = record.value->roof;
       }
@@ -75,7 +75,7 @@ class Collector {
     return set_.series[at->second];
   }
 
-  /// Runs may have been appended to the store side by side.
+  /// Several runs may have been appending to the store at the same time.
   void order_units() {
     std::vector<std::size_t> order(set_.units.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -101,7 +101,7 @@ class Collector {
     std::vector<Point> points;
     for (const Point& point : series.points) {
       if (!points.empty() && points.back().unit == point.unit) {
-        set_.problems.push_back(fmt::format("run {}: {} {} is there twice; the last one counts",
+        set_.problems.push_back(fmt::format("run {}: {} {} occurs twice; the last one counts",
                                             set_.units[point.unit].run, series.key.cell,
                                             series.key.metric));
         points.back() = point;

@@ -1,4 +1,4 @@
-// Results as comparing needs them: units (runs), each with a value for every cell and metric. Made
+// Results arranged for comparison: units (runs), each with a value for every cell and metric. Made
 // from a store, a campaign's environment, or files of other programs.
 #pragma once
 
@@ -24,7 +24,7 @@ struct SeriesKey {
 /// One unit's result for one series.
 struct Point {
   std::size_t unit = 0;      ///< index into ResultSet::units
-  double value = 0;          ///< the median of the unit's samples, or what the program reports
+  double value = 0;          ///< the median of the unit's samples, or what another program reports
   double low = 0, high = 0;  ///< 95% interval within the unit; both `value` if unknown
   std::size_t samples = 0;   ///< 0: unknown
   std::size_t throttled = 0;
@@ -47,14 +47,14 @@ struct Unit {
   std::string fingerprint;  ///< id; empty if unknown
   std::string device;
   std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
-  bool emulated = false;            ///< of an emulated device: its values are a model's
+  bool emulated = false;            ///< of an emulated device: its values come from a model
 };
 
 struct ResultSet {
-  std::string name;            ///< of the environment, or the path as given
-  bool paired = false;         ///< units have pairs
-  std::vector<Unit> units;     ///< in time order
-  std::vector<Series> series;  ///< sorted by key; those of Better::neither are left out
+  std::string name;                           ///< of the environment, or the path as given
+  bool paired = false;                        ///< units have pairs
+  std::vector<Unit> units;                    ///< in time order
+  std::vector<Series> series;                 ///< sorted by key; without those of Better::neither
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::vector<Json> fingerprints;             ///< of the units, each once
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines
@@ -68,7 +68,8 @@ ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
 /// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
 /// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
-/// null, receives what it was made from, nothing for a baseline. Error: usage, naming the path.
+/// null, receives the records that the set was made from; none for a baseline. Error: usage, naming
+/// the path.
 Result<ResultSet> load_result_set(const std::string& operand,
                                   std::vector<Record>* records = nullptr);
 

@@ -9,10 +9,11 @@
 namespace assay {
 namespace {
 
-/// Rates this far above a roof are measuring errors, not good machines: peaks are of boost clocks
-/// and clocks are read to a percent.
+/// A higher share of a roof is a measurement error, not a good machine: roofs assume boost clocks,
+/// and clocks are read to within a percent.
 constexpr double most_share = 1.02;
-/// Servers that stop by themselves write a little more or less each time.
+/// Servers that decide themselves when to stop generate slightly different numbers of tokens each
+/// time.
 constexpr double token_tolerance = 0.05;
 
 const Metric* metric(const Record& record, std::string_view name) {
@@ -21,7 +22,7 @@ const Metric* metric(const Record& record, std::string_view name) {
   return at == record.metrics.end() ? nullptr : &*at;
 }
 
-/// Small operands may be served by caches, whose rates the memory's roof does not bound.
+/// Small operands may come from caches, whose rates the memory roof does not bound.
 bool roof_applies(const Record& record) {
   if (record.value->quantity != Quantity::bandwidth || !record.work) return true;
   const double operand_bytes = record.work->bytes / std::max(1.0, record.work->repetitions);

@@ -11,7 +11,7 @@
 namespace assay {
 
 /// Why no verdict may rest on this record: it failed, its rate lies above its roofline, requests
-/// failed or were answered with nothing. Empty: none of that. One sentence without the cell.
+/// failed or got empty replies. Empty if there is no fault. One sentence, without the cell's name.
 std::optional<std::string> fault_of(const Record& record);
 
 /// How much work a record stands for: equal cells must have done equal amounts.
@@ -22,7 +22,7 @@ struct Amount {
 };
 std::vector<Amount> amounts_of(const Record& record);
 
-/// "B did 1.3 times the total_output_tokens of A"; empty: the amounts agree.
+/// "unequal work: 100 of A against 130 of B in total_output_tokens"; empty: the amounts agree.
 std::optional<std::string> unequal_work(const std::vector<Amount>& a, const std::vector<Amount>& b);
 
 }  // namespace assay

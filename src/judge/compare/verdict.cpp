@@ -27,7 +27,7 @@ std::string direction(double log_ratio) {
 
 Ruling unstable(const PairedEffect& effect) {
   return {Verdict::unstable, "outlier_units",
-          fmt::format("{} of {} pairs are outliers: most are alike, some are not",
+          fmt::format("{} of {} pairs are outliers: most pairs agree, some do not",
                       effect.outliers.size(), effect.pairs)};
 }
 
@@ -35,15 +35,15 @@ Ruling unstable(const PairedEffect& effect) {
 Ruling undecided(const PairedEffect& effect, bool paired, const VerdictRule& rule) {
   if (!paired) {
     return {Verdict::inconclusive, "unpaired",
-            "the two sides were not measured in turns: a drift between them would look like this, "
-            "so nothing but a clear difference can be proven"};
+            "the two sides were not measured in turns: drift between them could look the same, so "
+            "only a clear difference can be proven"};
   }
   if (effect.outliers.size() >= 2) return unstable(effect);
   const double room = rule.log_margin() - std::abs(effect.mean);
   const std::size_t needed = room > 0 ? pairs_needed(effect.deviation, room) : std::size_t{0};
   if (needed > effect.pairs && needed < 10'000) {
     return {Verdict::inconclusive, "not_precise",
-            fmt::format("not enough pairs: some {} more would decide at this noise",
+            fmt::format("not enough pairs: at this noise about {} more are needed",
                         needed - effect.pairs)};
   }
   return {Verdict::inconclusive, "near_margin",
@@ -105,7 +105,7 @@ Ruling judge(const PairedEffect& effect, bool paired, Control control, const Ver
   }
   if (effect.n < least_units) {
     return {Verdict::inconclusive, "too_few_units",
-            fmt::format("{} {}, {} are the least to judge by", effect.n,
+            fmt::format("{} {}; a verdict needs at least {}", effect.n,
                         paired ? "independent pairs" : "runs a side", least_units)};
   }
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
@@ -120,7 +120,8 @@ Ruling judge(const PairedEffect& effect, bool paired, Control control, const Ver
     if (effect.outliers.size() >= 2) return unstable(effect);
     if (control == Control::too_short) {
       return {Verdict::inconclusive, "control_too_short",
-              "A was not measured twice often enough to trust that nothing else moved"};
+              "the control (A measured twice) has too few pairs to rule out that something else "
+              "changed"};
     }
     const bool tiny = excludes_zero(effect.t95) && excludes_zero(effect.sign95);
     return {Verdict::equal, "within_margin",

@@ -29,10 +29,10 @@ struct VerdictRule {
   double log_margin() const;
 };
 
-/// What is known of A against A', two measurements of the same thing in the same blocks.
+/// The result of the control: A against A', the same thing measured twice in the same blocks.
 enum class Control {
   off,        ///< not part of the plan
-  too_short,  ///< fewer than the least units
+  too_short,  ///< fewer pairs than least_units
   quiet,
   moved,  ///< the order or time of measuring alone makes a difference
 };
@@ -40,7 +40,8 @@ enum class Control {
 std::string_view name_of(Control control);
 
 /// Moved: the 99% interval lies beyond a quarter of the margin. (A test of difference at 5% would
-/// void one sound campaign in twenty; this one, next to none, and it sees a bias of the margin.)
+/// void one sound campaign in twenty; this one voids almost none and still detects a bias as large
+/// as the margin.)
 Control judge_control(const PairedEffect& control, const VerdictRule& rule);
 
 struct Ruling {
@@ -49,7 +50,7 @@ struct Ruling {
   std::string reason;  ///< one sentence for people
 };
 
-/// `effect` is of logarithms of times: positive is slower.
+/// `effect` is of logarithms of times: positive means slower.
 Ruling judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule);
 
 }  // namespace assay

@@ -72,7 +72,8 @@ Result<Database> Database::open(const fs::path& path, Access access) {
                                                      path.parent_path().string(), error.message())};
     }
   }
-  // Readers undo what a killed writer left half done; without the right to, SQLite opens to read.
+  // Readers roll back what a killed writer left half done; without write permission SQLite opens
+  // the file read-only.
   const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
@@ -80,7 +81,7 @@ Result<Database> Database::open(const fs::path& path, Access access) {
   if (code != SQLITE_OK) return database.failure();
   constexpr int patience_ms = 30'000;
   sqlite3_busy_timeout(handle, patience_ms);
-  // Views and triggers that someone put into the file must not call functions, nor change pages.
+  // Views and triggers that someone put into the file must neither call functions nor change pages.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -112,15 +113,16 @@ Error Database::failure() const {
   switch (code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR:  // a table or column that should be there is not
+    case SQLITE_ERROR:  // a table or column is missing
     case SQLITE_SCHEMA:
-      return {ErrorKind::usage,
-              fmt::format("{} is damaged or no history ({}); move it away and add the stores again",
-                          path_.string(), words)};
+      return {
+          ErrorKind::usage,
+          fmt::format("{} is damaged or not a history ({}); move it away and add the stores again",
+                      path_.string(), words)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorKind::exhausted,
-              fmt::format("{} was in use by another process all the time", path_.string())};
+              fmt::format("{} stayed locked by another process", path_.string())};
     case SQLITE_FULL:
     case SQLITE_IOERR:
     case SQLITE_NOMEM:
@@ -138,7 +140,7 @@ Result<Transaction> Transaction::begin(const Database& database, Database::Acces
 }
 
 Transaction::~Transaction() {
-  // Where the failure undid it already, this fails too, and nothing is lost by that.
+  // If the failure has already rolled it back, this fails, which does no harm.
   if (database_ != nullptr) (void)database_->execute("ROLLBACK");
 }
 

@@ -1,5 +1,5 @@
-// An SQLite file: opened with care, statements, transactions. Errors are one line that names the
-// file; no SQLite type leaves this folder.
+// An SQLite file: safe opening, statements, transactions. Errors are one line that names the file;
+// no SQLite type leaves this folder.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class Statement {
 
   /// The next row: true if there is one. Error: of the file.
   Result<bool> step();
-  /// To its end, then ready to be bound again.
+  /// Runs it to its end; then it can be bound again.
   Status run();
   void reset();
 
-  /// Of the current row; whatever the column holds is converted, so nothing here fails.
+  /// Values of the current row. SQLite converts whatever the column holds, so these never fail.
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
@@ -60,10 +60,10 @@ class Database {
   Result<Statement> prepare(std::string_view sql) const;
   /// Statements without results.
   Status execute(const char* sql) const;
-  /// A whole number that a pragma or a count tells.
+  /// The integer that a pragma or a count returns.
   Result<std::int64_t> integer(std::string_view sql) const;
 
-  /// The last failure in SQLite's words with the file's name.
+  /// The last failure: SQLite's message with the file's name.
   Error failure() const;
   const std::filesystem::path& path() const { return path_; }
 
@@ -77,8 +77,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// What is read inside is of one moment. For writing it takes the write lock at once, so that what
-/// is read stays true; undone unless commit() was called, also if the process dies.
+/// All reads inside see the same state. For writing, it takes the write lock at once, so that
+/// nobody changes what was read. Undone unless commit() was called, also if the process dies.
 class Transaction {
  public:
   static Result<Transaction> begin(const Database& database, Database::Access access);

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int version = 1;
-constexpr int application = 0x61737379;  // "assy": tells our files from other programs'
+constexpr int application = 0x61737379;  // "assy": distinguishes assay's files from other programs'
 
 constexpr const char* tables =
     "CREATE TABLE fingerprint(id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;"
@@ -35,8 +35,8 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Whether the file is one of ours that this assay can read. Of a new file: false. In a
-/// transaction: another process may be making it.
+/// Whether the file is a history that this assay can read; false for a new file. Call it in a
+/// transaction: another process may be creating the tables.
 Result<bool> check_history(const Database& database) {
   const std::int64_t found = TRY(database.integer("PRAGMA user_version"));
   const std::int64_t owner = TRY(database.integer("PRAGMA application_id"));
@@ -60,7 +60,7 @@ Result<bool> has_history(const Database& database) {
   return check_history(database);
 }
 
-/// Another process may be creating them at the same moment.
+/// Another process may be creating them at the same time.
 Status create_tables(const Database& database) {
   Transaction transaction = TRY(Transaction::begin(database, Database::Access::write));
   if (TRY(check_history(database))) return {};
@@ -77,7 +77,7 @@ std::string text_at(const Json& json, const char* section, const char* key) {
   return value != at->end() && value->is_string() ? value->get<std::string>() : std::string();
 }
 
-/// Finds or makes rows of `series`.
+/// Finds or inserts rows of `series`.
 class SeriesIds {
  public:
   static Result<SeriesIds> of(const Database& database) {
@@ -117,7 +117,7 @@ class SeriesIds {
   std::unordered_map<std::string, std::int64_t> known_;
 };
 
-/// The row's key; none if no assay wrote it.
+/// The row's key; empty if assay cannot have written the row.
 std::optional<HistoryKey> key_of(const Statement& row) {
   const auto axes = parse_json(row.text(3));
   if (!axes.ok() || !axes->is_object()) return std::nullopt;
@@ -187,7 +187,7 @@ Result<History> History::open(const fs::path& path) {
 }
 
 Result<History::Added> History::add(const Evidence& evidence) {
-  // The facts of a run's first record stand for the run: a run measures one device.
+  // The facts in a run's first record hold for the whole run: a run measures one device.
   std::unordered_map<std::string, const DeviceFacts*> devices;
   for (const Record& record : evidence.records) devices.emplace(record.run, &record.device);
   const ResultSet set = result_set_of(evidence.records, "");
@@ -207,7 +207,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
       if (!usable || unit.time.empty()) {
         added.left_out.push_back(
             {unit.run, series.key.cell, series.key.metric,
-             usable ? "it is not known when it was measured"
+             usable ? "its time of measurement is unknown"
                     : fmt::format("a value of {} cannot be compared", point.value)});
         continue;
       }
@@ -219,7 +219,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
       insert.bind(5, point.low).bind(6, point.high);
       insert.bind(7, static_cast<std::int64_t>(point.samples));
       insert.bind(8, static_cast<std::int64_t>(point.throttled)).bind(9, unit.fingerprint);
-      const bool fresh = TRY(insert.step());  // whole at its first step, whatever it returns
+      const bool fresh = TRY(insert.step());  // the insert is complete after its first step
       insert.reset();
       (fresh ? added.points : added.known) += 1;
     }

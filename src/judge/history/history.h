@@ -1,5 +1,5 @@
-// What was measured over time, kept in one SQLite file: a row for each run and series, and the
-// environments they were taken in. docs/schema.md has the tables.
+// Results over time in one SQLite file: a row for each run and series, and the environments of the
+// runs. docs/schema.md has the tables.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What a series is of. Runs are of one series only if all of it is equal.
+/// What identifies a series: runs belong to the same series only if all of it is equal.
 struct HistoryKey {
   std::string machine;  ///< machine_of()
   std::string device;   ///< device_of()
@@ -39,12 +39,12 @@ struct HistorySeries {
   std::vector<HistoryPoint> points;  ///< by time, then run
 };
 
-/// The host's name, with its hypervisor and kind of container, since either makes other numbers:
+/// The host's name, with its hypervisor and kind of container, since both change the numbers:
 /// "node7", "node7, docker", "vm3, kvm". "unknown" without a fingerprint.
 std::string machine_of(const Json& fingerprint);
-/// Backend, name, partition and what tells this device from its like: the UUID, else the PCI
-/// address, else the ordinal. "cuda NVIDIA H200 GPU-...". An emulated device is another than a real
-/// one of its name.
+/// Backend, name, partition and what identifies the device among equal ones: the UUID, else the PCI
+/// address, else the ordinal. "cuda NVIDIA H200 GPU-...". An emulated device differs from a real
+/// one of the same name.
 std::string device_of(const DeviceFacts& facts);
 
 /// $XDG_DATA_HOME/assay/history.sqlite or ~/.local/share/assay/history.sqlite; empty without
@@ -56,21 +56,22 @@ class History {
   /// Creates it if need be. Error: usage (another program's file, a newer assay's, damaged) or
   /// exhausted.
   static Result<History> open_or_create(const std::filesystem::path& path);
-  /// To read only. Error: the same, and usage if there is none.
+  /// Opens it read-only. Error: the same, and usage if the file does not exist.
   static Result<History> open(const std::filesystem::path& path);
 
   struct Added {
-    std::size_t points = 0, known = 0;  ///< rows that are new; that were there already
+    std::size_t points = 0, known = 0;  ///< rows that are new; rows that existed already
     std::vector<LeftOut> left_out;
   };
-  /// All of it or, with an Error, nothing.
+  /// Adds all of it or, with an Error, nothing.
   Result<Added> add(const Evidence& evidence);
 
   /// The series for whose key `wanted` is true, in the order of machine, device, cell and metric.
-  /// Rows that no assay wrote are left out. Error: of the file, or what `wanted` returns.
+  /// Rows that assay cannot have written are left out. Error: of the file, or what `wanted`
+  /// returns.
   Result<std::vector<HistorySeries>> read(
       const std::function<Result<bool>(const HistoryKey&)>& wanted) const;
-  /// Null if it is not there.
+  /// Null if there is none.
   Result<Json> fingerprint(std::string_view id) const;
 
   const std::filesystem::path& path() const { return database_.path(); }

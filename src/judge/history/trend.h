@@ -1,4 +1,4 @@
-// How a series went over time: where it changed, by how much, and what changed with it.
+// How a series developed over time: where it changed, by how much, and what else changed then.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 namespace assay {
 
 struct TrendChange {
-  std::string time, run;     ///< of the first run after it
-  std::string previous_run;  ///< the last before it
-  double time_ratio = 1;     ///< geometric means of times, after over before: above 1 is slower
-  double p = 1;              ///< of one test
-  bool sure = false;         ///< also with Holm's correction over all series looked at
-  bool environment_known = false;       ///< both runs' fingerprints are there
+  std::string time, run;     ///< of the first run after the change
+  std::string previous_run;  ///< the last run before it
+  double time_ratio = 1;     ///< geometric means of times, after over before: above 1 means slower
+  double p = 1;              ///< of this test alone
+  bool sure = false;         ///< significant also with Holm's correction over all series shown
+  bool environment_known = false;       ///< both runs' fingerprints are known
   std::vector<Difference> differences;  ///< of the two runs' environments, likeliest first
 
   bool worse() const { return time_ratio > 1; }
@@ -25,14 +25,15 @@ struct TrendChange {
 
 struct Trend {
   HistorySeries series;
-  std::vector<TrendChange> changes;  ///< in the order of time
+  std::vector<TrendChange> changes;  ///< in time order
 
-  /// The latest change is for the worse, and sure.
+  /// Whether the latest change is for the worse and sure.
   bool got_worse() const;
 };
 
-/// Of every series of `all`. Changes are looked for in all points; those of runs before `since` (a
-/// date; empty: none) are then left out. `rule.magnitude` is of logarithms. Error: of the file.
+/// The trend of every series of `all`. Changes are searched in all points; then those before
+/// `since` (a date; empty: no limit) are left out. `rule.magnitude` is in logarithms. Error: of the
+/// file.
 Result<std::vector<Trend>> trends_of(const History& history, std::vector<HistorySeries> all,
                                      const ChangePointRule& rule, std::string_view since);
 

@@ -57,7 +57,7 @@ std::optional<Centre> centre_of(const Series& series) {
     }
     return centre;
   }
-  // With fewer than 6 values median_interval() is the whole range.
+  // With fewer than 6 values, median_interval() gives the whole range.
   const Interval interval = median_interval(values, 0.95, static_cast<double>(values.size()));
   centre.low = interval.low;
   centre.high = interval.high;

@@ -1,5 +1,5 @@
-// What charts and tables need of one cell: its axes as numbers, its place among others, its value
-// over several runs. Pure functions.
+// What charts and tables need to know about one cell: its axes as numbers, its order among others,
+// its value over several runs. Pure functions.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,12 @@
 namespace assay::report {
 
 /// A value of an axis as a number: "4KiB" 4096, "2.5" 2.5, "4096x4096x4096" 4096. Empty for words,
-/// and for products that are no cubes.
+/// and for products whose edges differ.
 std::optional<double> axis_number(std::string_view text);
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
-/// Order of cells for people: axis by axis, numbers by their value, so that 64KiB comes before
-/// 1MiB.
+/// Order of cells for readers: axis by axis, numbers by value, so that 64KiB comes before 1MiB.
 bool comes_before(const Axes& a, const Axes& b);
 
 /// What several runs say about one cell: the median of their values and an interval around it.
@@ -28,8 +27,8 @@ struct Centre {
   double low = 0, high = 0;
   std::size_t runs = 0;
 };
-/// The interval: with 6 runs or more that of the median over runs (95%, order statistics), with 2
-/// to 5 their range, with one its own. Empty without a point.
+/// The interval: of the median over runs (95%, order statistics) with 6 runs or more; the range of
+/// 2 to 5 runs; the run's own interval if there is one run. Empty without a point.
 std::optional<Centre> centre_of(const Series& series);
 
 }  // namespace assay::report

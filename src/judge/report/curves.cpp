@@ -10,7 +10,7 @@ namespace assay::report {
 namespace {
 
 constexpr double saturated = 0.9;
-constexpr double spread_for_log = 30;  // an axis that spans more is logarithmic
+constexpr double spread_for_log = 30;  // an axis that spans a larger factor is logarithmic
 
 struct Line {
   std::size_t environment;
@@ -29,7 +29,7 @@ std::vector<Line> lines_of(const Panel& panel) {
   return lines;
 }
 
-/// Of those that a logarithmic axis can show at all; programs print 0.00 for small rates.
+/// Of values above 0, which a logarithmic axis can show; programs print 0.00 for small rates.
 bool spans_decades(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !(value > 0); });
   if (values.size() < 3) return false;
@@ -64,13 +64,13 @@ std::string line_summary(const Line& line, const Panel& panel,
     if (const auto point = saturation_of(line.marks)) {
       const auto at = std::find_if(line.marks.begin(), line.marks.end(),
                                    [&](const Mark& mark) { return mark.x == point->x; });
-      text += fmt::format(", at least 90% of its best from {} on", at->label);
+      text += fmt::format(", at least 90% of its maximum from {} on", at->label);
     }
   }
   return text + ".";
 }
 
-/// Each different roof once, with the environments it is of if they differ.
+/// Each different roof once.
 Json roofs_of(const std::vector<Line>& lines) {
   Json roofs = Json::array();
   for (const Line& line : lines) {

@@ -32,7 +32,7 @@ Display display_for(std::string_view unit, double largest) {
   const double magnitude = std::abs(largest);
   const Scale scale = scale_for(magnitude);
   if (unit == "bytes/s") {
-    // Always GB/s where that is legible, so that charts compare at a glance.
+    // GB/s wherever that is legible, so that charts can be compared at a glance.
     if (magnitude >= 1e7 || magnitude == 0) return {1e9, "GB/s"};
     return {scale.factor, fmt::format("{}B/s", scale.prefix)};
   }
@@ -50,7 +50,7 @@ Display display_for(std::string_view unit, double largest) {
 }
 
 void scale_columns(Table& table) {
-  std::map<std::string, double> largest;  // columns of one unit are read beside each other
+  std::map<std::string, double> largest;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].kind != ColumnKind::number) continue;
     double& most = largest[table.columns[i].unit];

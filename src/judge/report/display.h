@@ -1,4 +1,4 @@
-// Numbers of a report as people read them. page/data.js does the same for what the browser draws.
+// Numbers of a report as text for readers. page/data.js does the same for what the browser draws.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ struct Display {
   double factor = 1;
   std::string unit;
 };
-/// For numbers in `unit` of which `largest` is the largest: (812e9, "bytes/s") gives 1e9, "GB/s".
+/// For numbers in `unit` up to `largest`: ("bytes/s", 812e9) gives 1e9, "GB/s".
 Display display_for(std::string_view unit, double largest);
 
-/// Sets factor and shown_unit of every number column from the largest value of all columns of its
-/// unit, since they are read beside each other.
+/// Sets factor and shown_unit of every number column from the largest value in all columns of the
+/// same unit, since readers compare these columns.
 void scale_columns(Table& table);
 
 /// "812.3", "1GiB", "+1.80%", "812.3 GB/s"; empty for nothing. `row` is one of the table's.
 std::string text_of(const Table& table, const std::vector<Field>& row, std::size_t column);
-/// Whether its fields are numbers, to be aligned on the right.
+/// Whether its fields are numbers and aligned on the right.
 bool is_numeric(ColumnKind kind);
 /// "812.3 GB/s"
 std::string quantity_text(double value, std::string_view unit);
 /// "bandwidth (GB/s)"; sizes and changes carry their unit in every field.
 std::string heading_of(const Column& column);
-/// Without a loss: the shortest text that reads back as the same number.
+/// Lossless: text that reads back as the same number.
 std::string exact_text(const Field& field);
 
 /// "4 cells", "1 cell"

@@ -1,5 +1,5 @@
-// A report as a document: chapters of tables and charts, from which HTML, Markdown and CSV are
-// written. A chart carries its data as a table, so that the table behind it cannot differ from it.
+// A report as a document: chapters of tables and charts, written as HTML, Markdown and CSV. A chart
+// carries its data as a table, so chart and table cannot differ.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace assay::report {
 enum class ColumnKind {
   text,
   verdict,   ///< name_of(Verdict)
-  number,    ///< in `unit`, read in multiples of `factor` called `shown_unit`
+  number,    ///< in `unit`; shown divided by `factor`, in `shown_unit`
   measured,  ///< in the unit that the row's field of kind `unit` names
-  unit,      ///< for programs: people read it with the number
+  unit,      ///< for programs; readers see it beside the number
   count,
-  size,    ///< bytes, read as 4KiB, 1GiB
-  change,  ///< a relative change: 0.018 is read as +1.80%
-  share,   ///< 0.943 is read as 94.3%
+  size,    ///< bytes, shown as 4KiB, 1GiB
+  change,  ///< a relative change: 0.018 is shown as +1.80%
+  share,   ///< 0.943 is shown as 94.3%
 };
 
 struct Column {
@@ -42,25 +42,25 @@ struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<std::vector<Field>> rows;  ///< each as long as `columns`
-  bool raw = false;  ///< a data dump: folded away in HTML, counted only in Markdown
+  bool raw = false;  ///< a data dump: collapsed in HTML, only counted in Markdown
 };
 
 enum class ChartKind {
   curve,     ///< value over a numeric axis
   bars,      ///< value by category
   ratio,     ///< B over A by cell, with the margin
-  latency,   ///< latency over throughput, one point a load
+  latency,   ///< latency over throughput, one point per load
   timeline,  ///< readings over time
   heat,      ///< value by source and destination
 };
-/// "curve", "bars", ...: what page/charts.js knows them by.
+/// "curve", "bars", ...: the names that page/page.js uses.
 std::string_view name_of(ChartKind kind);
 
 struct Chart {
   ChartKind kind = ChartKind::curve;
   std::string title;
-  std::string summary;  ///< the key numbers in words, for those who do not see the chart
-  Json settings;        ///< axes, rooflines, marks: see page/charts.js
+  std::string summary;  ///< the key numbers in words, for readers who cannot see the chart
+  Json settings;        ///< axes, rooflines, marks: see page/lines.js and page/rows.js
   Table table;
 };
 

@@ -45,7 +45,7 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
-/// What the records of one environment say about how they were measured.
+/// How the records of one environment were measured.
 struct Methods {
   std::map<std::string, std::size_t> status, stops, clocks, caches, checks;
   std::set<std::string> tools;
@@ -151,11 +151,11 @@ Table method_table(const std::vector<Environment>& environments) {
     if (environments[i].records.empty()) continue;
     put("records", i, counts_text(methods.status));
     if (methods.samples == 0) continue;
-    put("samples a cell", i,
+    put("samples per cell", i,
         methods.least == methods.most ? fmt::format("{}", methods.least)
                                       : fmt::format("{} to {}", methods.least, methods.most));
     put("sampling ended by", i, counts_text(methods.stops));
-    put("time taken by", i, counts_text(methods.clocks));
+    put("timed by", i, counts_text(methods.clocks));
     put("caches", i, counts_text(methods.caches));
     put("throttled samples, kept", i, fmt::format("{} of {}", methods.throttled, methods.samples));
     put("results verified by", i, counts_text(methods.checks));

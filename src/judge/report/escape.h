@@ -1,4 +1,4 @@
-// Text from results made harmless in each format. Nothing in a result is trusted, its names least.
+// Makes text from results harmless in each format. Nothing in a result is trusted, names included.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace assay::report {
 
-/// Valid UTF-8: broken bytes become U+FFFD, control characters spaces, and so do the characters
-/// that turn the direction of writing.
+/// Valid UTF-8: invalid bytes become U+FFFD; control characters and those that change the direction
+/// of writing become spaces.
 std::string clean_text(std::string_view text);
 /// For HTML text and quoted attributes.
 std::string escape_html(std::string_view text);
@@ -15,7 +15,7 @@ std::string escape_html(std::string_view text);
 std::string escape_markdown(std::string_view text);
 /// One CSV field (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe.
 std::string escape_csv(std::string_view text);
-/// JSON text for inside a <script> element: no "<", ">", "&", U+2028 or U+2029 is left.
+/// JSON text for use inside a <script> element: contains no "<", ">", "&", U+2028 or U+2029.
 std::string escape_script(std::string_view json);
 
 }  // namespace assay::report

@@ -1,5 +1,5 @@
-// The report as one HTML page. What needs no script, the summary and the tables of cells, is in the
-// markup; charts and long tables are drawn by page/*.js from the data in one JSON element.
+// The report as one HTML page. The summary and the tables of cells are markup and need no script;
+// page/*.js draws charts and long tables from the data in one JSON element.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace assay::report {
 namespace {
 
-/// Nothing may be fetched, whatever the data make of the page: scripts are those in it alone.
+/// The page may fetch nothing, whatever the data contain; only scripts inside it run.
 constexpr std::string_view policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'";
@@ -45,7 +45,7 @@ std::string_view kind_name(ColumnKind kind) {
   return "share";
 }
 
-/// Nothing for what JSON has no number for; whole numbers without ".0", of which there are many.
+/// Null for what JSON has no number for; whole numbers without ".0", since there are many.
 Json number_json(double value) {
   if (!std::isfinite(value)) return {};
   constexpr double most = 9007199254740992;  // 2^53, up to which doubles hold every integer
@@ -54,7 +54,7 @@ Json number_json(double value) {
   return value;
 }
 
-/// Column by column; texts, which repeat, as indices into a list of the different ones.
+/// Column by column; texts repeat, so they are indices into a list of the distinct ones.
 Json json_of(const Table& table) {
   Json columns = Json::array();
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -107,7 +107,7 @@ std::string badge(std::string_view verdict) {
                      escape_html(verdict));
 }
 
-/// A number's text with the exact number beside it, from which the CSV is made.
+/// A number's text together with the exact number, which goes into the CSV.
 std::string field_html(const Table& table, const std::vector<Field>& row, std::size_t i) {
   const std::string text = text_of(table, row, i);
   if (std::holds_alternative<double>(row[i])) {
@@ -137,7 +137,7 @@ std::string button(std::string_view form, const Table& table, std::string_view a
                       : "PNG");
 }
 
-/// How each column is set: numbers to the right, sentences with room, units not at all.
+/// The class of each column: numbers are aligned right, long texts get room, units are hidden.
 std::vector<std::string> column_classes(const Table& table) {
   constexpr std::size_t sentence = 48;  // characters
   std::vector<std::string> classes;
@@ -224,7 +224,7 @@ std::string summary_html(const Document& document) {
                         escape_html(tile.label));
   }
   if (!document.tiles.empty()) html += "</ul>\n";
-  if (!document.warnings.empty()) html += "<div class=\"warnings\"><h3>To be noted</h3><ul>\n";
+  if (!document.warnings.empty()) html += "<div class=\"warnings\"><h3>Notes</h3><ul>\n";
   for (const std::string& warning : document.warnings) {
     html += fmt::format("<li>{}</li>\n", escape_html(warning));
   }
@@ -264,7 +264,7 @@ std::string header_html(const Document& document) {
   std::string html = fmt::format("<header><p class=\"brand\">assay report</p>\n<h1>{}</h1>\n",
                                  escape_html(document.title));
   constexpr std::size_t colours = 6;
-  const bool letters = document.environments.size() == 2;  // else each table says who is A
+  const bool letters = document.environments.size() == 2;  // else each table says which one is A
   if (document.environments.size() > 1) {
     html += "<ul class=\"environments\">";
     for (std::size_t i = 0; i < document.environments.size(); ++i) {
@@ -277,7 +277,7 @@ std::string header_html(const Document& document) {
   return html + "</header>\n";
 }
 
-/// Files whose name ends in `ending`, in the order of their names.
+/// The text of all files whose names end in `ending`, in the order of their names.
 std::string text_of_page(std::string_view ending) {
   std::string text;
   for (const EmbeddedFile& file : embedded_page()) {
@@ -286,7 +286,7 @@ std::string text_of_page(std::string_view ending) {
   return text;
 }
 
-/// Cannot end the comment it stands in.
+/// The text changed so that it cannot end the comment around it.
 std::string comment_text(std::string_view text) {
   std::string harmless;
   for (const char c : text) {
@@ -296,7 +296,7 @@ std::string comment_text(std::string_view text) {
   return harmless;
 }
 
-/// The parts of Vega as CommonJS modules, behind the notices of their licences.
+/// The parts of Vega as CommonJS modules, after their licence notices.
 std::string vega_script() {
   std::string notices, parts;
   for (const EmbeddedFile& file : embedded_vega()) {
@@ -307,7 +307,7 @@ std::string vega_script() {
     }
     parts +=
         fmt::format("\"{}\": function (exports, module, require) {{\n", file.name.substr(0, name));
-    // Without the reference to a source map, which a browser's tools would try to load.
+    // Without the reference to a source map, which browser tools would try to load.
     parts += file.text.substr(0, file.text.find("//# sourceMappingURL"));
     parts += "\n},\n";
   }

@@ -1,4 +1,4 @@
-// What a report is made of.
+// The input of a report.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace assay::report {
 
-/// One environment: its results, and the records behind them where they are assay's own. Telemetry
-/// and how it was measured come from the records; without them those chapters say so.
+/// One environment: its results and, if they are assay's own, the records behind them. Telemetry
+/// and method come from the records.
 struct Environment {
   ResultSet results;
   std::vector<Record> records;
@@ -26,7 +26,8 @@ struct ReportInput {
   std::string time;                       ///< when the report is made, UTC
 };
 
-/// Of more no chart can tell the lines apart: six colours, each with several dashes and marks.
+/// With more, lines in a chart could not be told apart: six colours, each with several dashes and
+/// marks.
 constexpr std::size_t most_environments = 16;
 
 }  // namespace assay::report

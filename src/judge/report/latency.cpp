@@ -17,16 +17,16 @@ constexpr std::array<std::string_view, 4> throughputs = {
 constexpr std::array<std::string_view, 6> latencies = {"mean_ttft", "p99_ttft",  "mean_tpot",
                                                        "p99_tpot",  "mean_e2el", "p99_e2el"};
 
-/// One load of one environment: what it reports of throughput and latency.
+/// The throughput and latency of one environment under one load.
 struct LoadPoint {
   std::size_t environment = 0;
   std::string load_axis, load;
-  double order = 0;   ///< the load as a number, to connect points by
-  std::string other;  ///< the other axes: a chart of its own for each
+  double order = 0;   ///< the load as a number: the order in which points are connected
+  std::string other;  ///< the other axes; each combination has its own chart
   std::map<std::string, std::pair<Centre, std::string>, std::less<>> metrics;  ///< and units
 };
 
-/// Loads of one benchmark. A request rate of "inf" is a load like others, the highest.
+/// Loads of one benchmark. A request rate of "inf" counts as the highest load.
 std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
                                  const std::string& benchmark) {
   std::vector<LoadPoint> points;
@@ -47,7 +47,7 @@ std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
       if (fresh) {
         for (const std::string_view load : loads) {
           for (const auto& [axis, value] : series.axes) {
-            // Without a cap, or without a rate, the other one is the load.
+            // A numeric concurrency or rate takes precedence over "inf" or none.
             const bool first = point.load_axis.empty() || !axis_number(point.load);
             if (axis != load || !first || (!point.load_axis.empty() && !axis_number(value)))
               continue;

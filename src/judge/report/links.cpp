@@ -13,7 +13,7 @@ namespace assay::report {
 namespace {
 
 struct Link {
-  std::string from, to, other;  ///< and the other axes
+  std::string from, to, other;  ///< `other`: the remaining axes
   double size = 0;
   std::string size_text;
   double value = 0;
@@ -21,7 +21,7 @@ struct Link {
 
 using GroupKey = std::tuple<std::string, std::string, std::string>;  // benchmark, metric, unit
 
-/// Rows and columns that programs add to their matrices: sums of links are no links.
+/// Sums that programs add to their matrices as rows and columns are not links.
 bool is_total(std::string_view end) {
   constexpr std::array<std::string_view, 6> names = {"all",    "actual", "total",
                                                      "stotal", "rtotal", "sum"};
@@ -56,7 +56,7 @@ std::map<GroupKey, std::vector<Link>> links_of(const ResultSet& set) {
 
 /// Marks the rows of links that are clearly slower than the rest, and says so in the summary.
 void mark_odd(Chart& chart, const std::vector<Link>& links, const std::string& unit) {
-  if (!unit.ends_with("/s")) return;  // of times, less is better
+  if (!unit.ends_with("/s")) return;  // of a time, less is better
   std::vector<LinkRate> rates;
   for (const Link& link : links) rates.push_back({link.from, link.to, link.value});
   const OddLinks odd = find_odd_links(rates);
@@ -100,7 +100,7 @@ Chart chart_of(const std::string& title, const std::vector<Link>& links, const s
 
 std::vector<Chart> heat_charts(const std::vector<Environment>& environments) {
   std::vector<Chart> charts;
-  // One scale of colours for what is looked at side by side.
+  // Charts that readers compare share one colour scale.
   using Kind = std::pair<GroupKey, std::string>;
   std::map<Kind, std::pair<double, double>> ranges;
   std::vector<Kind> drawn;  // by chart

@@ -6,9 +6,9 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_metrics = 4;  // of one benchmark, without a choice
+constexpr std::size_t most_metrics = 4;  // of one benchmark; of more, a choice is drawn
 
-/// Metrics that stand for a benchmark that reports dozens.
+/// The metrics drawn for a benchmark that reports dozens.
 constexpr std::array<std::string_view, 14> headline_metrics = {"busbw",
                                                                "bandwidth",
                                                                "bandwidth_average",

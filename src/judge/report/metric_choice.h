@@ -7,7 +7,8 @@
 
 namespace assay::report {
 
-/// Of a benchmark that reports `all`: every one of a few, and of dozens those a reader looks for.
+/// Whether `metric` of a benchmark that reports `all` is drawn: all of a few, and the usual ones of
+/// many.
 bool is_shown(std::string_view metric, const std::set<std::string>& all);
 
 }  // namespace assay::report

@@ -14,11 +14,11 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t least_on_axis = 3;  // fewer make no curve
+constexpr std::size_t least_on_axis = 3;  // fewer points are not a curve
 constexpr std::size_t most_lines = 6;     // colours that can be told apart
 constexpr std::size_t most_categories = 30;
 
-/// Axes a reader expects along the bottom, the most usual first.
+/// Axes that readers expect along the bottom, the commonest first.
 constexpr std::array<std::string_view, 10> main_axes = {
     "size",  "bytes", "max_concurrency", "concurrency", "request_rate",
     "shape", "batch", "batch_size",      "n",           "launches"};
@@ -37,7 +37,7 @@ std::string_view value_of(const Axes& axes, std::string_view name) {
 
 struct AxisValues {
   std::string name;
-  std::vector<std::string> values;  ///< the different ones
+  std::vector<std::string> values;  ///< distinct
   bool varies() const { return values.size() > 1; }
 };
 
@@ -57,7 +57,7 @@ std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
   return axes;
 }
 
-/// "inf", a request rate without limit, has no place on an axis and does not spoil it.
+/// "inf", a request rate without limit, has no place on an axis, but the axis stays numeric.
 bool is_numeric(const AxisValues& axis) {
   std::size_t numbers = 0;
   for (const std::string& value : axis.values) {
@@ -120,7 +120,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
   }
   layout.x = main_axis(free);
   std::erase(free, layout.x);
-  // How many requests make a point of load usually follows from the load: no axis of its own.
+  // The number of requests of a load usually follows from the load, so it gets no axis of its own.
   if (layout.x != nullptr) {
     std::erase_if(free, [](const AxisValues* axis) { return axis->name == run_length_axis; });
   }
@@ -135,7 +135,8 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
     if (lines != nullptr) layout.line_axes = {lines->name};
     std::erase(free, lines);
   } else if (layout.x == nullptr) {
-    // All that varies is a category; of too many, the first axis splits them into panels.
+    // Every combination of varying axes is a category; if there are too many, the first axis splits
+    // them into panels.
     std::size_t categories = 1;
     for (const AxisValues* axis : free) categories *= axis->values.size();
     const bool split = categories > most_categories && free.size() > 1;
@@ -148,7 +149,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
   return layout;
 }
 
-/// Series without a place on the main axis are left to the tables.
+/// Empty if the series has no place on the main axis; then only the tables show it.
 std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   const Series& series = *entry.series;
   const auto centre = centre_of(series);
@@ -174,7 +175,7 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   return mark;
 }
 
-/// Categories are told apart by the axes that vary among them; what does not is said once.
+/// Names categories by the axes that vary among them; constant axes are named once for the panel.
 void name_categories(Panel& panel, const Layout& layout) {
   std::vector<std::string> varying;
   for (const std::string& name : layout.line_axes) {
@@ -189,7 +190,7 @@ void name_categories(Panel& panel, const Layout& layout) {
     }
   }
   if (varying.empty() || panel.lines_are_links) return;
-  // A word speaks for itself, a number needs its axis.
+  // A word is clear by itself, a number needs its axis.
   const bool bare =
       varying.size() == 1 && !axis_number(value_of(panel.marks.front().axes, varying.front()));
   for (Mark& mark : panel.marks) {

@@ -1,5 +1,5 @@
-// Which results belong on one chart: those of one metric of one benchmark, along its main numeric
-// axis, over all environments. Pure functions.
+// Decides which results share a chart: one metric of one benchmark along its main numeric axis, for
+// all environments. Pure functions.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace assay::report {
 
-/// How long a run of load is: neither the load itself nor what is asked.
+/// The number of requests of a load run, which is neither a load nor a result.
 inline constexpr std::string_view run_length_axis = "num_prompts";
 
 /// One mark of a chart.
 struct Mark {
   std::size_t environment = 0;
-  std::string line;   ///< values of the axes that make lines of one chart
+  std::string line;   ///< values of the axes that separate the lines of one chart
   std::string label;  ///< value of the main axis as written, or of all that vary
   double x = 0;       ///< the main axis; 0 without one
   Centre centre;
@@ -29,7 +29,8 @@ struct Mark {
 struct Panel {
   std::string benchmark, metric, unit;
   Better better = Better::higher;
-  std::string facet;  ///< what all its marks share and other panels do not: "op=triad dtype=f64"
+  std::string facet;  ///< axis values of its marks that set it apart from other panels: "op=triad
+                      ///< dtype=f64"
   std::string constants;  ///< axes that have one value in all panels of this metric
   std::string x_axis;     ///< empty: there is no numeric axis
   bool x_is_size = false;
@@ -40,8 +41,8 @@ struct Panel {
 /// Axes that name the two ends of a link, if the benchmark has them: {"from", "to"}.
 std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes);
 
-/// In the order of benchmarks and metrics. Of a benchmark with many metrics only the usual headline
-/// ones; the tables have them all.
+/// In the order of benchmarks and metrics. Of a benchmark with many metrics only the headline ones;
+/// the tables have all.
 std::vector<Panel> panels_of(const std::vector<Environment>& environments);
 
 }  // namespace assay::report

@@ -94,7 +94,7 @@ Table table_of(const std::vector<StudyCell>& cells) {
   return table;
 }
 
-/// The axes of a cell, as the results behind the study have them.
+/// A series of the cell, for its axes. Null if no result has the cell.
 const Series* series_of(const std::string& cell, const std::vector<Environment>& environments) {
   for (const Environment& environment : environments) {
     for (const Series& series : environment.results.series) {
@@ -104,7 +104,7 @@ const Series* series_of(const std::string& cell, const std::vector<Environment>&
   return nullptr;
 }
 
-/// The sum over partitions and the whole device as two environments, drawn like any others.
+/// Charts of the sum over partitions and of the whole device, drawn as two environments.
 std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportInput& input) {
   std::vector<Environment> sides(2);
   const std::vector<std::string> names = {"sum of the partitions", "whole device"};
@@ -146,10 +146,9 @@ std::optional<Chapter> partitions_chapter(const ReportInput& input) {
   if (cells.empty()) return std::nullopt;
   Chapter chapter{"partitions", "Partitions side by side", "Partitions"};
   chapter.paragraphs = {
-      "Each partition was measured alone and with all others at once. Together over alone is the "
-      "interference: below 1 a rate suffers from its neighbours. Rates add up to the sum; "
-      "latencies "
-      "do not."};
+      "Each partition was measured alone and together with all others. Together over alone is the "
+      "interference: for a rate, below 1 means that it suffers from its neighbours. The sum is of "
+      "rates only; latencies do not add up."};
   for (Chart& chart : sum_charts(cells, input)) chapter.blocks.emplace_back(std::move(chart));
   chapter.blocks.emplace_back(table_of(cells));
   return chapter;

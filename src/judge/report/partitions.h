@@ -1,4 +1,4 @@
-// The conclusions of a partition study in a report: what partitions deliver together.
+// A report's chapter on a partition study: what partitions deliver together.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace assay::report {
 
 /// From input.study, which is not trusted: cells that cannot be read are left out. Empty if there
-/// is none, or nothing in it.
+/// is no study or no cell is left.
 std::optional<Chapter> partitions_chapter(const ReportInput& input);
 
 }  // namespace assay::report

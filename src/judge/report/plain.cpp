@@ -10,9 +10,9 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_markdown_rows = 400;  // a ticket holds no more
+constexpr std::size_t most_markdown_rows = 400;  // more does not fit into a ticket
 
-/// Columns that people read: not the units that stand beside their numbers anyway.
+/// Whether readers see the column: not units, which stand beside their numbers anyway.
 bool is_shown(const Column& column) {
   return column.kind != ColumnKind::unit;
 }
@@ -62,7 +62,7 @@ std::string csv_table(const Table& table) {
   for (const auto& row : table.rows) {
     comma = "";
     for (const Field& field : row) {
-      // Numbers are no formulas, whatever sign they begin with.
+      // A number is never a formula, whatever sign it begins with.
       const bool number = std::holds_alternative<double>(field);
       text += comma + (number ? exact_text(field) : escape_csv(exact_text(field)));
       comma = ",";
@@ -83,7 +83,7 @@ std::string to_markdown(const Document& document) {
     text += fmt::format("- {} {}\n", escape_markdown(tile.figure), escape_markdown(tile.label));
   }
   if (!document.tiles.empty()) text += "\n";
-  if (!document.warnings.empty()) text += "## To be noted\n\n";
+  if (!document.warnings.empty()) text += "## Notes\n\n";
   for (const std::string& warning : document.warnings) {
     text += fmt::format("- {}\n", escape_markdown(warning));
   }

@@ -12,11 +12,11 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  // that one chart shows legibly
+constexpr std::size_t most_rows = 40;  // that one chart can show legibly
 
 using Cells = std::vector<const CellComparison*>;
 
-/// A cell by the axes in which these cells differ, all of them if there is only one cell.
+/// Names a cell by the axes in which these cells differ; by all axes if it is the only cell.
 std::string label_of(const CellComparison& cell, const Cells& all) {
   std::string text;
   for (const auto& axis : cell.axes) {
@@ -50,7 +50,7 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                     all.begin() + static_cast<std::ptrdiff_t>(first + count));
   Chart chart;
   chart.kind = ChartKind::ratio;
-  // Names of files would fill the title; the page's head says who A and B are.
+  // File names would fill the title; the page's header says which is A and which is B.
   constexpr std::size_t short_name = 20;
   const bool by_name =
       comparison.name_a.size() <= short_name && comparison.name_b.size() <= short_name;

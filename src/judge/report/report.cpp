@@ -29,9 +29,9 @@ std::string percent(double share) {
   return fmt::format("{:.2g}%", 100 * std::abs(share));
 }
 
-/// "1.8% [1.2%, 2.3%] longer": what B's time is to A's, over all cells.
+/// "1.8% more time ... (95% interval +1.20% to +2.30%)": B's time against A's over all cells.
 std::string effect_text(const Summation& all) {
-  std::string text = fmt::format("{} {} time on the geometric mean over cells",
+  std::string text = fmt::format("{} {} time in the geometric mean over cells",
                                  percent(all.ratio - 1), all.ratio >= 1 ? "more" : "less");
   if (all.ratio95) {
     text += fmt::format(" (95% interval {:+.2f}% to {:+.2f}%)", 100 * (all.ratio95->low - 1),
@@ -57,7 +57,8 @@ std::string ruling_of(const Comparison& comparison) {
     case Verdict::invalid:
       return fmt::format("No verdict on {} against {}: {}.", b, a, all.judgement.reason);
     default:
-      return fmt::format("Whether {} is as fast as {} stays open: {}.", b, a, all.judgement.reason);
+      return fmt::format("It remains open whether {} is as fast as {}: {}.", b, a,
+                         all.judgement.reason);
   }
 }
 
@@ -71,7 +72,7 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   const auto count = [&](Verdict verdict) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];
   };
-  // Where cells are INVALID no mean over all of them stands for anything.
+  // If a cell is INVALID, a mean over all cells means nothing.
   const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
   if (judged) {
     document.reason = fmt::format("{} takes {}.", comparison.name_b, effect_text(comparison.all));
@@ -105,13 +106,14 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
     for (const Series& one : environment.results.series) benchmarks.insert(one.benchmark);
   }
   const ResultSet& first = environments.front().results;
-  document.headline = fmt::format("{}: {} of {}, {}.", first.name, counted(series, "result"),
-                                  counted(benchmarks.size(), "benchmark"),
-                                  faults == 0 ? std::string("none of them doubtful")
-                                              : counted(faults, "cell") + " not to be trusted");
+  document.headline =
+      fmt::format("{}: {} of {}, {}.", first.name, counted(series, "result"),
+                  counted(benchmarks.size(), "benchmark"),
+                  faults == 0 ? std::string("none of them doubtful")
+                              : counted(faults, "cell") + " that cannot be trusted");
   document.tiles = {{fmt::format("{}", series), "results"},
                     {fmt::format("{}", first.units.size()), "runs"},
-                    {fmt::format("{}", faults), "cells not to be trusted"}};
+                    {fmt::format("{}", faults), "cells that cannot be trusted"}};
 }
 
 std::string suffix(std::size_t index, std::size_t count) {
@@ -121,18 +123,18 @@ std::string suffix(std::size_t index, std::size_t count) {
 void add_comparisons(const ReportInput& input, Document& document) {
   Chapter cells{"cells", "Verdict for every cell", "Verdicts"};
   cells.paragraphs = {
-      "B against A is the change of the metric itself; its interval holds with 95% confidence. "
-      "Detectable is the smallest change of time that this many runs would find four times in "
-      "five; pairs that depend on their neighbours count by half. After correction says which "
-      "verdicts stand when all cells are judged at once."};
+      "\"B against A\" is the change of the metric itself, with its 95% interval. \"Detectable\" "
+      "is the smallest change in time that this many runs would find four times in five; pairs "
+      "that depend on their neighbours count half. \"After correction\" says which verdicts hold "
+      "when all cells are judged together."};
   Chapter ratios{"ratios", "How far apart", "Ratios"};
   ratios.paragraphs = {
       "Each dot is B over A with its 95% interval; the shaded band is the margin within which a "
       "difference does not matter."};
   Chapter causes{"environment", "What differs between the environments", "Environments"};
   causes.paragraphs = {
-      "From the fingerprints taken with the results, the likeliest cause first. \"identity\" only "
-      "tells machines apart."};
+      "From the fingerprints stored with the results, the likeliest cause first. \"identity\" "
+      "marks what only tells machines apart."};
   for (std::size_t i = 0; i < input.comparisons.size(); ++i) {
     const Comparison& comparison = input.comparisons[i];
     Table table = verdict_table(comparison);
@@ -156,16 +158,17 @@ void add_curves(const ReportInput& input, Document& document) {
   const std::vector<std::string> names = names_of(input.environments);
   Chapter chapter{"curves", "Results by benchmark", "Benchmarks"};
   chapter.paragraphs = {
-      "Bands and whiskers: with 6 runs or more the 95% interval of the median over runs, with 2 to "
-      "5 their range, with one the interval within the run. A ring marks the point from which a "
-      "curve stays at 90% of its best or above; the dashed line is the roofline."};
+      "Bands and whiskers show the 95% interval of the median over runs (6 runs or more), the "
+      "range of the runs (2 to 5), or the interval within the run (1). A ring marks the point from "
+      "which a curve stays at or above 90% of its maximum; the dashed line is the roofline."};
   for (const Panel& panel : panels_of(input.environments)) {
     if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
   }
   std::vector<Chart> latency = latency_charts(input.environments);
   if (!latency.empty()) {
     Chapter serving{"serving", "Latency against throughput", "Serving"};
-    serving.paragraphs = {"Each point is one load, each line one environment as its load grows."};
+    serving.paragraphs = {
+        "Each point is one load; each line is one environment as its load grows."};
     for (Chart& chart : latency) serving.blocks.emplace_back(std::move(chart));
     document.chapters.push_back(std::move(serving));
   }
@@ -180,7 +183,7 @@ void add_curves(const ReportInput& input, Document& document) {
 
 void add_telemetry(const ReportInput& input, Document& document) {
   Chapter chapter{"telemetry", "Clocks, power and heat while measuring", "Telemetry"};
-  chapter.paragraphs = {"Of each environment's last run, its cells one after the other."};
+  chapter.paragraphs = {"Readings of each environment's last run, cell after cell."};
   for (const Environment& environment : input.environments) {
     for (Chart& chart : telemetry_charts(environment)) {
       chapter.blocks.emplace_back(std::move(chart));
@@ -192,14 +195,14 @@ void add_telemetry(const ReportInput& input, Document& document) {
 void add_method(const ReportInput& input, Document& document) {
   Chapter chapter{"method", "How it was measured", "Method"};
   chapter.paragraphs = {
-      "A run is one process; its value for a cell is the median of its samples, and runs, not "
-      "samples, are what environments are compared by. No sample is dropped: throttled ones are "
+      "A run is one process; its value for a cell is the median of its samples. Environments are "
+      "compared by their runs, not by samples. No sample is dropped: throttled ones are "
       "counted and kept. A cell has a value only if its result was verified in the same run."};
   for (const Comparison& comparison : input.comparisons) {
     chapter.paragraphs.push_back(fmt::format(
         "{} against {}: {} of logarithms of times, margin {:.2g}%, {:.2g}% chance of a false "
-        "verdict a cell, at least {} independent values. EQUAL needs mean and median both proven "
-        "inside the margin; differences over all cells are corrected after Holm.",
+        "verdict per cell, at least {} independent values. EQUAL needs both mean and median proven "
+        "to lie within the margin; differences over all cells have Holm's correction.",
         comparison.name_b, comparison.name_a,
         comparison.paired ? "paired differences" : "unpaired differences (Welch)",
         100 * comparison.rule.margin, 100 * comparison.rule.alpha, least_units));
@@ -229,15 +232,15 @@ void add_warnings(const ReportInput& input, Document& document) {
   for (const Environment& environment : input.environments) {
     if (!environment.results.emulated()) continue;
     add(
-        fmt::format("{} is of an emulated device: every time and rate of it is a model's, nothing "
+        fmt::format("{} is from an emulated device: its times and rates come from a model; nothing "
                     "was measured.",
                     environment.results.name));
   }
   for (const Comparison& comparison : input.comparisons) {
     if (!comparison.paired) {
       add(
-          fmt::format("{} and {} were not measured in turns: a drift between them cannot be told "
-                      "from a difference, and nothing can be EQUAL.",
+          fmt::format("{} and {} were not measured in turns: drift between them cannot be told "
+                      "from a difference, so nothing can be EQUAL.",
                       comparison.name_a, comparison.name_b));
     }
     for (const std::string& problem : comparison.problems) add(problem);
@@ -247,7 +250,7 @@ void add_warnings(const ReportInput& input, Document& document) {
     for (const auto& [cell, fault] : set.faults) {
       add(fmt::format("{}: {}: {}", set.name, cell, fault));
     }
-    if (!input.comparisons.empty()) continue;  // they list these already
+    if (!input.comparisons.empty()) continue;  // comparisons list these already
     for (const std::string& problem : set.problems) {
       add(fmt::format("{}: {}", set.name, problem));
     }
@@ -260,7 +263,7 @@ void add_warnings(const ReportInput& input, Document& document) {
   }
 }
 
-/// Charts and their tables get ids to be referred to by.
+/// Gives charts and their tables ids, so that they can be referred to.
 void number_charts(Document& document) {
   std::size_t number = 0;
   for (Chapter& chapter : document.chapters) {
@@ -306,7 +309,7 @@ Document make_document(const ReportInput& input) {
     add_curves(input, document);
   }
   if (auto partitions = partitions_chapter(input)) {
-    // Right behind the cells: it is what the study was made for.
+    // Right after the cells: it is the purpose of the study.
     document.chapters.insert(document.chapters.begin() + 1, std::move(*partitions));
   }
   add_telemetry(input, document);

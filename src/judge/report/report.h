@@ -1,4 +1,4 @@
-// A report on one environment, or on several compared with the first (docs/report.md).
+// A report on one environment, or on several that are compared (docs/report.md).
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace assay::report {
 
-/// Chapters in the order in which a reader asks: the verdict, the cells, why, the curves,
+/// Chapters in the order of a reader's questions: the verdict, the cells, why, the curves,
 /// telemetry, method, every value. `input` has at least one environment.
 Document make_document(const ReportInput& input);
 
-/// One file that opens offline: a page with its charts' program and all data in it.
+/// One file that opens offline: a page that contains its scripts and all data.
 std::string to_html(const Document& document);
 /// For terminals and tickets: summary and tables.
 std::string to_markdown(const Document& document);
-/// The table of cells alone, numbers exact and in SI units.
+/// Only the table of cells, with exact numbers in SI units.
 std::string to_csv(const Document& document);
 
 }  // namespace assay::report

@@ -11,12 +11,12 @@
 namespace assay::report {
 namespace {
 
-/// Nothing for what is unknown or has no bound.
+/// Empty for what is unknown or has no bound.
 Field finite(double value) {
   return std::isfinite(value) ? Field(value) : Field();
 }
 
-/// "quiet, +0.1%": what A measured twice shows.
+/// "quiet, +0.10%": the result of measuring A twice.
 std::string control_text(const CellComparison& cell) {
   std::string text(name_of(cell.control_state));
   if (cell.control && cell.control->n > 0) {
@@ -30,7 +30,7 @@ std::string corrected_text(const CellComparison& cell) {
   return cell.equal_corrected ? "equal" : "";
 }
 
-/// What a reader must act upon comes first.
+/// Cells that need action come first.
 int urgency(Verdict verdict) {
   switch (verdict) {
     case Verdict::invalid:
@@ -128,7 +128,7 @@ Table results_table(const std::vector<Environment>& environments) {
       {"runs", "runs", ColumnKind::count},
       {"share", "share of roofline", ColumnKind::share, "1"},
       {"roofline", "roofline"},
-      {"fault", "not to be trusted, because"},
+      {"fault", "cannot be trusted because"},
   };
   for (const Environment& environment : environments) {
     const ResultSet& set = environment.results;
@@ -137,7 +137,7 @@ Table results_table(const std::vector<Environment>& environments) {
       const auto centre = centre_of(series);
       const auto fault = set.faults.find(series.key.cell);
       const bool roofed = centre && series.roof && series.roof->rate > 0;
-      // One run of a program that reports no interval has none.
+      // A single run of a program that reports no interval has none.
       const bool spread = centre && (centre->runs > 1 || centre->low != centre->high);
       const double share = roofed ? centre->median / series.roof->rate : 0;
       table.rows.push_back(

@@ -1,4 +1,4 @@
-// Tables of a report that no chart draws. Pure functions.
+// Tables of a report that belong to no chart. Pure functions.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ Table verdict_table(const Comparison& comparison);
 /// or why there is no value.
 Table results_table(const std::vector<Environment>& environments);
 
-/// The value of every run, nothing left out.
+/// The value of every run; nothing is left out.
 Table runs_table(const std::vector<Environment>& environments);
 
-/// What differs between the two, the likeliest explanation first.
+/// What differs between the two environments, the likeliest explanation first.
 Table difference_table(const Comparison& comparison);
 
 /// Every fact of an environment's first fingerprint.

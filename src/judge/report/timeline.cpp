@@ -13,18 +13,18 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_points = 600;  // of one line: more than a chart has pixels for
+constexpr std::size_t most_points = 600;  // per line: a chart has no pixels for more
 
-/// What is drawn, of all that is recorded, in the order a reader asks for it.
+/// The recorded quantities that are drawn, the most important first.
 struct Subject {
-  std::string_view quantity;  ///< channels of this name, or of this name and a part of the chip
+  std::string_view quantity;  ///< of channels: this name, alone or followed by a part of the chip
   std::string_view title;
 };
 constexpr std::array<Subject, 6> subjects = {{{"clock", "clock"},
                                               {"clock_mean", "mean clock of the CPUs"},
                                               {"power", "power"},
                                               {"temperature", "temperature"},
-                                              {"throttled", "share of time held back"},
+                                              {"throttled", "share of time throttled"},
                                               {"utilisation", "utilisation"}}};
 
 /// Seconds since 1970 of "2026-01-31T12:00:01.500Z"; empty for any other text.
@@ -52,12 +52,12 @@ bool shows(const Subject& subject, const Channel& channel) {
          channel.quantity.rfind(fmt::format("{}.", subject.quantity), 0) == 0;
 }
 
-/// All cells of a run one after the other; a gap (NaN) between the traces of two cells.
+/// All cells of a run in sequence, with a gap (NaN) between the traces of two cells.
 Lines lines_of(const std::vector<const Record*>& records, const Subject& subject, double begin) {
   Lines lines;
   for (const Record* record : records) {
     const TelemetryTrace& trace = record->telemetry->trace;
-    // A record is stamped when its sampling ends, and that is where the window ends.
+    // A record's time is the end of its sampling, which is also the end of the window.
     const double start = *seconds_of(record->time) - trace.window - begin;
     for (std::size_t i = 0; i < trace.channels.size() && i < trace.values.size(); ++i) {
       const Channel& channel = trace.channels[i];
@@ -81,7 +81,8 @@ Lines lines_of(const std::vector<const Record*>& records, const Subject& subject
   return lines;
 }
 
-/// Means of neighbours, so that no more than `most_points` remain; gaps stay.
+/// Averages neighbouring readings so that at most `most_points` remain. Keeps gaps unless there are
+/// too many.
 std::vector<Reading> thinned(const std::vector<Reading>& line) {
   const std::size_t every = (line.size() + most_points - 1) / most_points;
   if (every <= 1) return line;
@@ -98,7 +99,7 @@ std::vector<Reading> thinned(const std::vector<Reading>& line) {
   for (const Reading& reading : line) {
     if (std::isnan(reading.value)) {
       flush();
-      // Many short cells would leave more gaps than readings.
+      // With many short cells there would be more gaps than readings.
       if (every <= 4) result.push_back(reading);
       continue;
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view white = " \t\r\n";
 
-/// What was found comes from the machine, and goes to a terminal.
+/// What was found comes from the machine and is shown on a terminal, so it is made printable.
 Finding finding(Judgement judgement, const Advice& advice, const std::string& found,
                 const std::string& subject) {
   return {.judgement = judgement,
@@ -77,7 +77,7 @@ Reading read_setting(const Machine& machine, const std::filesystem::path& path) 
   FileText file = machine.read(path);
   if (file.state == FileState::found && !is_text(file.text)) {
     return {std::nullopt, FileState::failed,
-            fmt::format("/{}: no text but {}", path.string(), in_quotes(file.text))};
+            fmt::format("/{}: not text: {}", path.string(), in_quotes(file.text))};
   }
   if (file.state == FileState::found) {
     const std::size_t first = file.text.find_first_not_of(white);

@@ -1,4 +1,4 @@
-// What checks have in common: the part of a finding that never changes, and files read with the
+// What checks share: the constant part of a finding, and files that are read together with the
 // reason why they could not be.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What a check wants, why, who says so, and what mends it; findings add what was found.
+/// What a check wants, why, the source, and what fixes it; a finding adds what was found.
 struct Advice {
   std::string_view wanted, why, source, mend;
 };
@@ -19,13 +19,13 @@ struct Advice {
 Finding passed(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding warned(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding failed(const Advice& advice, const std::string& found, const std::string& subject = {});
-/// `reason` says why it cannot be told.
+/// `reason` says why the check cannot judge.
 Finding unknown(const Advice& advice, const std::string& reason, const std::string& subject = {});
 /// FAIL if `certain`, else WARN.
 Finding bad(bool certain, const Advice& advice, const std::string& found,
             const std::string& subject = {});
 
-/// `text` fit to be shown: bytes that are no printable ASCII as "?".
+/// `text` with every byte that is not printable ASCII replaced by "?".
 std::string printable(std::string_view text);
 
 /// A file's text without surrounding white space, or why there is none: "/proc/x: needs root".
@@ -36,17 +36,17 @@ struct Reading {
 };
 Reading read_setting(const Machine& machine, const std::filesystem::path& path);
 
-/// The binary rubbish a broken driver or disk leaves is no text.
+/// False for the binary garbage that a broken driver or disk returns.
 bool is_text(std::string_view bytes);
 
-/// All of `text` as a decimal number.
+/// All of `text` as a decimal number; nullopt if it is not one.
 std::optional<long long> whole_number(std::string_view text);
 /// `text` in quotes, printable and shortened.
 std::string in_quotes(std::string_view text);
-/// How many CPUs a kernel list such as "0-47,96-143" names; none if it is none.
+/// The number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is invalid.
 std::optional<int> count_cpus(std::string_view list);
 
-/// The words of `text` between white space.
+/// The words of `text`, split at white space.
 std::vector<std::string_view> words(std::string_view text);
 
 }  // namespace assay

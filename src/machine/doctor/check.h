@@ -1,5 +1,5 @@
-// A check: one file in src/machine/doctor/checks/ that looks at one thing which makes machines
-// slow. It adds itself with
+// A check: one file in src/machine/doctor/checks/ that examines one thing that makes machines slow.
+// It registers itself with
 //   const CheckRegistry::Add registered{{"numa-balancing", "NUMA balancing", Topic::host, &run}};
 // and neither changes the machine nor prints.
 #pragma once
@@ -21,7 +21,7 @@ enum class Judgement {
   pass,
   warn,     ///< may cost performance, or is wrong for some uses
   fail,     ///< costs performance or correctness
-  unknown,  ///< cannot be told here; `found` says why: "needs root: ..."
+  unknown,  ///< cannot be determined here; `found` says why: "needs root: ..."
 };
 
 /// What a check says about one subject.
@@ -31,11 +31,11 @@ struct Finding {
   std::string found;    ///< "1", "x8 of x16"
   std::string wanted;   ///< "0"
   std::string why;      ///< what it costs; one sentence
-  std::string source;   ///< who says so: the title of a document, its section
-  std::string mend;  ///< the exact command, or where it is set; empty when passed or nothing helps
+  std::string source;   ///< the source: the title of a document and its section
+  std::string mend;     ///< the exact command, or where to set it; empty if passed or nothing helps
 };
 
-/// What the user means to do with the machine; what is empty is judged by what is usual.
+/// How the user means to use the machine; an empty field is judged by common practice.
 struct Intent {
   std::string partition;    ///< "SPX/NPS1": fail if the GPUs are in another mode
   int gpus = 0;             ///< how many a job uses; 0: all
@@ -47,10 +47,11 @@ struct CheckContext {
   const std::vector<Gpu>& gpus;
   const Intent& intent;
   const Virtualization& virtualization;
-  std::optional<Version> rocm;  ///< none: no ROCm installed where it is looked for
-  /// Nobody recorded the variables of a copied folder: not set and not known look the same there.
+  std::optional<Version> rocm;  ///< none: no ROCm found in the usual places
+  /// False for a copied folder without recorded variables: there, "not set" and "unknown" look
+  /// alike.
   bool variables_known = true;
-  bool live = false;  ///< the machine runs: a second reading may differ from the first
+  bool live = false;  ///< the machine is running: a second reading may differ from the first
 
   bool has(std::string_view vendor) const {
     for (const Gpu& gpu : gpus) {
@@ -61,14 +62,14 @@ struct CheckContext {
   bool virtual_machine() const { return !virtualization.hypervisor.empty(); }
 };
 
-/// What is read about; results are shown in this order.
+/// The subject of a check; results are shown in this order.
 enum class Topic { host, limits, gpu, link, runtime, network };
 
 struct Check {
   std::string_view id;     ///< "numa-balancing"
   std::string_view title;  ///< "NUMA balancing"
   Topic topic;
-  /// No finding: it does not apply here.
+  /// Returns no findings if the check does not apply.
   std::vector<Finding> (*run)(const CheckContext& context);
 };
 using CheckRegistry = Registry<Check>;

@@ -1,5 +1,4 @@
-// Runs the checks. Pure as far as the machine goes: everything is read through Machine, so a
-// capture is diagnosed like this machine.
+// Runs the checks. Everything is read through Machine, so a capture is diagnosed like this machine.
 #pragma once
 
 #include <span>
@@ -13,7 +12,7 @@ namespace assay {
 
 struct CheckResult {
   const Check* check = nullptr;
-  std::vector<Finding> findings;  ///< none: the check does not apply
+  std::vector<Finding> findings;  ///< empty: the check does not apply
 };
 
 struct Diagnosis {
@@ -23,10 +22,10 @@ struct Diagnosis {
   std::vector<CheckResult> results;
 };
 
-/// Findings of one check that differ in nothing but their subject: eight GPUs, one finding.
+/// Findings of one check that differ only in their subject: eight GPUs, one finding.
 struct FoldedFinding {
   const Check* check = nullptr;
-  Finding finding;                    ///< the first of them
+  Finding finding;                    ///< the first of the folded findings
   std::vector<std::string> subjects;  ///< empty: the machine
 };
 std::vector<FoldedFinding> fold(const Diagnosis& diagnosis);
@@ -34,8 +33,8 @@ std::ptrdiff_t count(const std::vector<FoldedFinding>& findings, Judgement judge
 
 /// Every check, by topic and then by id.
 std::vector<const Check*> all_checks();
-/// Those named, in the order of all_checks(); all if `ids` is empty. Error: usage, naming the
-/// nearest id.
+/// The checks with these ids, in the order of all_checks(); all if `ids` is empty. Error: usage,
+/// naming the nearest id.
 Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
 
 /// `live`: checks may read again a moment later and judge what happened in between.

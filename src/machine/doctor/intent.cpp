@@ -49,7 +49,7 @@ Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus) {
   if (intent.partition == nvidia_mode && has("amd") && !has("nvidia")) {
     return no_such_mode(intent.partition, "the GPUs are AMD's");
   }
-  // How many slices MIG makes is not known; without any GPU there are graver things to say.
+  // The number of MIG slices is unknown; a machine without any GPU is reported elsewhere.
   const bool countable = std::none_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) {
     return gpu.compute_partition == nvidia_mode;
   });

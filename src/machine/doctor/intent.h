@@ -1,4 +1,4 @@
-// What the user says the machine is for, held against what there can be and what there is.
+// The intended use of the machine, checked against what is possible and what the machine has.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace assay {
 
-/// Error: usage, naming the modes there are, if `partition` (upper case) is none: "SPX", "NPS1",
-/// "SPX/NPS1", "MIG".
+/// `partition` is in upper case: "SPX", "NPS1", "SPX/NPS1", "MIG". Error: usage, naming the valid
+/// modes, if it is none of them.
 Status check_partition(std::string_view partition);
 
-/// Error: usage, if these GPUs cannot be in that mode, or are fewer than one node's job needs.
+/// Error: usage, if these GPUs cannot be in that mode, or are fewer than the job needs on one node.
 Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus);
 
 }  // namespace assay

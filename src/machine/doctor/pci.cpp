@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 // linux/pci_regs.h
-constexpr std::size_t header_bytes = 64;  // all that a user may read without privileges
+constexpr std::size_t header_bytes = 64;  // all that can be read without privileges
 constexpr std::size_t extended_start = 0x100;
 constexpr std::uint32_t acs_capability = 0x000d;
 constexpr std::size_t acs_control_offset = 6;
@@ -34,7 +34,7 @@ AcsControl acs_control(std::string_view configuration) {
   if (configuration.size() == header_bytes) return {AcsState::needs_root, 0};
   // 256 bytes: conventional PCI, which has no extended capabilities.
   std::size_t at = extended_start;
-  // Each capability takes 8 bytes or more, so a longer walk goes in circles.
+  // Each capability takes at least 8 bytes, so a longer walk is a cycle.
   for (std::size_t step = 0; step < configuration.size() / 8; ++step) {
     if (at < extended_start || at + 8 > configuration.size()) break;
     const std::uint32_t header = word_at(configuration, at, 4);

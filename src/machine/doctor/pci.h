@@ -1,4 +1,4 @@
-// What the doctor asks of PCI devices: why a file cannot be read, and what bridges do with
+// What the doctor reads of PCI devices: why a file is unreadable, and what bridges do with
 // peer-to-peer traffic.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Why a file of the device cannot be read, without the device's own folder, so that the reasons of
-/// several GPUs are one: "gpu_metrics: does not exist".
+/// Why a file of the device is unreadable. Leaves out the device's folder, so that equal reasons of
+/// several GPUs are merged: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
 
 enum class AcsState { absent, known, needs_root, unreadable };

@@ -9,14 +9,14 @@
 
 namespace assay {
 
-/// What the variable is set to; none if it is not set.
+/// The variable's value; nullopt if it is not set.
 std::optional<std::string> variable(const CheckContext& context, std::string_view name);
 
-/// UNKNOWN where nobody recorded the variables.
+/// UNKNOWN if the variables were not recorded.
 std::optional<Finding> variables_not_known(const CheckContext& context, const Advice& advice);
 
-/// PASS if `name` is set to `value`, else WARN; the mending command exports it. For variables that
-/// help where `context` says so: the caller decides.
+/// PASS if `name` is set to `value`, else WARN with a command that exports it. For variables that
+/// help only on some machines: the caller decides from `context`.
 Finding judge_variable(const CheckContext& context, std::string_view name, std::string_view value,
                        const Advice& advice);
 

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// The file every ROCm package has had since 3.x; ROCm 7 also installs below core-X.Y.
+/// The version file that ROCm packages have had since 3.x; ROCm 7 also installs below core-X.Y.
 std::optional<Version> version_in(const Machine& machine, const std::filesystem::path& folder) {
   const auto text = read_fact(machine, folder / ".info/version");
   return text ? parse_version(*text) : std::nullopt;

@@ -1,4 +1,4 @@
-// Versions of drivers and libraries, as far as they decide whether advice applies.
+// Versions of drivers and libraries that decide whether advice applies.
 #pragma once
 
 #include <compare>
@@ -12,18 +12,17 @@ namespace assay {
 
 struct Version {
   int major = 0, minor = 0, patch = 0;
-  // clang-tidy takes the generated comparison with 0 for a pointer's.
+  // clang-tidy mistakes the 0 in the generated comparison for a null pointer.
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// The first numbers in "6.2.4-120", "rocm-7.0.1" or "5.15.0-generic"; what follows them is
-/// ignored.
+/// The leading numbers in "6.2.4-120", "rocm-7.0.1" or "5.15.0-generic"; the rest is ignored.
 std::optional<Version> parse_version(std::string_view text);
 std::string to_string(const Version& version);  ///< "6.2.4"
 
-/// Of the installation in /opt/rocm, else of the newest /opt/rocm-*.
+/// The version of the installation in /opt/rocm, else of the newest /opt/rocm-*.
 std::optional<Version> read_rocm_version(const Machine& machine);
-/// Of the running kernel.
+/// The version of the running kernel.
 std::optional<Version> read_kernel_version(const Machine& machine);
 
 }  // namespace assay

@@ -16,7 +16,7 @@ Result<std::uint64_t> number(const SortedJson& kernel, const char* key, bool req
     return malformed(fmt::format("the metadata of a kernel has no {}", key));
   }
   if (!at->is_number_integer() || *at < 0) {
-    return malformed(fmt::format("{} of a kernel's metadata is not a number from 0 on", key));
+    return malformed(fmt::format("{} of a kernel's metadata is not a non-negative number", key));
   }
   return at->get<std::uint64_t>();
 }
@@ -28,7 +28,7 @@ Result<unsigned> small_number(const SortedJson& kernel, const char* key, bool re
   return static_cast<unsigned>(value);
 }
 
-/// The processor by the ELF header's flags, for objects older than metadata with a target.
+/// The processor according to the ELF header's flags, for old objects whose metadata has no target.
 std::string_view arch_of_flags(std::uint32_t flags) {
   switch (flags & 0xff) {
     case 0x30:
@@ -53,7 +53,7 @@ std::string arch_of_target(std::string_view target) {
 }
 
 Result<KernelUse> kernel_of_metadata(const SortedJson& kernel) {
-  if (!kernel.is_object()) return malformed("the metadata has a kernel that is no map");
+  if (!kernel.is_object()) return malformed("the metadata has a kernel that is not a map");
   KernelUse use;
   const auto name = kernel.find(".name");
   if (name == kernel.end() || !name->is_string()) {
@@ -81,7 +81,7 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf) {
   for (const ElfNote& note : elf.notes) {
     if (note.owner != "AMDGPU" || note.type != note_of_metadata) continue;
     const SortedJson metadata = TRY(read_msgpack(note.data));
-    if (!metadata.is_object()) return malformed("the metadata is no map");
+    if (!metadata.is_object()) return malformed("the metadata is not a map");
     const auto target = metadata.find("amdhsa.target");
     if (target != metadata.end() && target->is_string()) {
       image.target = target->get<std::string>();
@@ -93,7 +93,7 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf) {
       image.kernels.push_back(TRY(kernel_of_metadata(kernel)));
     return image;
   }
-  return malformed("an AMD code object without metadata of kernels (note AMDGPU 32)");
+  return malformed("an AMD code object without kernel metadata (note AMDGPU 32)");
 }
 
 }  // namespace assay::occupancy

@@ -1,4 +1,4 @@
-// AMD code objects: ELF files whose note describes their kernels.
+// AMD code objects: ELF files with a note that describes their kernels.
 #pragma once
 
 #include "core/json.h"
@@ -11,11 +11,11 @@ namespace assay::occupancy {
 /// `file` is the whole object. Error: usage.
 Result<CodeImage> read_amd_object(Bytes file, const Elf& elf);
 
-/// One kernel of the metadata, whether a note or assembly text holds it. Error: usage, naming the
-/// field that is missing or no number.
+/// Reads one kernel's metadata, from a note or from assembly text. Error: usage, naming the field
+/// that is missing or not a number.
 Result<KernelUse> kernel_of_metadata(const SortedJson& kernel);
 
-/// "amdgcn-amd-amdhsa--gfx942:xnack-" gives "gfx942".
+/// "gfx942" of "amdgcn-amd-amdhsa--gfx942:xnack-".
 std::string arch_of_target(std::string_view target);
 
 }  // namespace assay::occupancy

@@ -15,7 +15,7 @@ constexpr std::string_view metadata_begin = ".amdgpu_metadata",
                            metadata_end = ".end_amdgpu_metadata",
                            target_directive = ".amdgcn_target";
 
-/// The scalars of a kernel's map, as the binary form has them; its arguments are of no interest.
+/// The scalar fields of a kernel's map, as in the binary form; its arguments are not needed.
 SortedJson scalars_of(const YAML::Node& kernel) {
   SortedJson object = SortedJson::object();
   for (const auto& field : kernel) {
@@ -34,16 +34,16 @@ SortedJson scalars_of(const YAML::Node& kernel) {
 }
 
 Status read_metadata(std::string_view yaml, CodeImage& image) {
-  try {  // yaml-cpp reports by exceptions only
+  try {  // yaml-cpp reports errors only by exceptions
     const YAML::Node root = YAML::Load(std::string(yaml));
-    if (!root.IsMap()) return malformed("the metadata is no map");
+    if (!root.IsMap()) return malformed("the metadata is not a map");
     if (const YAML::Node target = root["amdhsa.target"]; target && target.IsScalar()) {
       image.target = target.Scalar();
     }
     const YAML::Node kernels = root["amdhsa.kernels"];
     if (!kernels || !kernels.IsSequence()) return malformed("the metadata has no kernels");
     for (const YAML::Node& kernel : kernels) {
-      if (!kernel.IsMap()) return malformed("the metadata has a kernel that is no map");
+      if (!kernel.IsMap()) return malformed("the metadata has a kernel that is not a map");
       image.kernels.push_back(TRY(kernel_of_metadata(scalars_of(kernel))));
     }
   } catch (const YAML::Exception& problem) {
@@ -52,7 +52,7 @@ Status read_metadata(std::string_view yaml, CodeImage& image) {
   return {};
 }
 
-/// "; Occupancy: 4" stands after the code of the function it is about.
+/// "; Occupancy: 4" follows the code of the function it describes.
 void read_comments(std::string_view text, CodeImage& image) {
   std::map<std::string_view, KernelUse*> kernels;
   for (KernelUse& kernel : image.kernels) kernels.emplace(kernel.name, &kernel);

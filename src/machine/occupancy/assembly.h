@@ -1,4 +1,4 @@
-// AMD assembly text with the metadata that compilers append.
+// AMD assembly text, including the metadata that compilers append.
 #pragma once
 
 #include "core/result.h"

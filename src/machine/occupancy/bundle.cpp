@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view plain_magic = "__CLANG_OFFLOAD_BUNDLE__", compressed_magic = "CCOB";
 
-/// Magic, number of entries; for each: offset, size, length of the target's name, the name.
+/// Magic, number of entries; for each entry: offset, size, length of the target's name, the name.
 Result<Bundle> read_plain(Bytes file) {
   Bundle bundle;
   const auto count = TRY(file.read<std::uint64_t>(plain_magic.size(), "the bundle's header"));
@@ -25,7 +25,7 @@ Result<Bundle> read_plain(Bytes file) {
     const Bytes name = TRY(file.part(at + 24, name_bytes, "a bundle's target name"));
     const Bytes code = TRY(file.part(offset, bytes, "a bundle's code"));
     at += 24 + name_bytes;
-    total += bytes;  // a small file must not claim the same bytes again and again
+    total += bytes;  // limits a small file that lists the same bytes many times
     if (total > file.size()) return malformed("damaged: entries of a bundle overlap");
     bundle.bytes = std::max({bundle.bytes, at, offset + bytes});
     if (bytes > 0) bundle.entries.push_back({std::string(name.text()), std::string(code.text())});
@@ -38,8 +38,8 @@ struct CompressedHeader {
   std::uint16_t method = 0;
 };
 
-/// Magic, version, method, [total size], size once decompressed, 8 bytes of a hash; sizes have 4
-/// bytes up to version 2 and 8 in version 3, and version 1 does not say the total.
+/// Magic, version, method, [total size], decompressed size, 8 bytes of a hash. Sizes have 4 bytes
+/// up to version 2 and 8 in version 3; version 1 has no total size.
 Result<CompressedHeader> read_header(Bytes file) {
   CompressedHeader header;
   const auto version = TRY(file.read<std::uint16_t>(4, "the compressed bundle's header"));
@@ -63,7 +63,7 @@ Result<CompressedHeader> read_header(Bytes file) {
       return header;
     default:
       return malformed(
-          fmt::format("a compressed bundle of version {}; versions 1, 2 and 3 are known", version));
+          fmt::format("a compressed bundle of version {}; supported are 1, 2 and 3", version));
   }
 }
 
@@ -77,13 +77,13 @@ Result<Bundle> read_compressed(Bytes file) {
   constexpr std::uint16_t zlib = 0, zstd = 1;
   if (header.method != zlib && header.method != zstd) {
     return malformed(fmt::format(
-        "a bundle compressed by method {}; 0 (zlib) and 1 (zstd) are known", header.method));
+        "a bundle compressed by method {}; supported are 0 (zlib) and 1 (zstd)", header.method));
   }
   const std::string plain =
       TRY(header.method == zlib ? decompress_zlib(payload, header.plain_bytes)
                                 : decompress_zstd(payload, header.plain_bytes));
   if (!plain.starts_with(plain_magic)) {
-    return malformed("what a compressed bundle holds is no bundle");
+    return malformed("the content of a compressed bundle is not a bundle");
   }
   Bundle bundle = TRY(read_plain(Bytes(plain)));
   bundle.bytes = header.total_bytes;

@@ -14,12 +14,12 @@ struct BundleEntry {
 };
 
 struct Bundle {
-  std::vector<BundleEntry> entries;  ///< without empty ones, as the host's usually is
-  std::uint64_t bytes = 0;           ///< of the file that it took
+  std::vector<BundleEntry> entries;  ///< without empty entries; the host's usually is empty
+  std::uint64_t bytes = 0;           ///< size of the bundle in the file
 };
 
 bool is_bundle(Bytes file);
-/// At the beginning of `file`. Error: usage.
+/// `file` begins with the bundle. Error: usage.
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

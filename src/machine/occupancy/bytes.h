@@ -1,4 +1,4 @@
-// A window on the bytes of a file that nobody vouches for: every access is checked.
+// A view of the bytes of an untrusted file: every access is checked.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Bytes {
   std::uint64_t size() const { return text_.size(); }
   std::string_view text() const { return text_; }
 
-  /// Error: usage, naming `what` and where it would end.
+  /// Error: usage, naming `what` and the range it needs.
   Result<Bytes> part(std::uint64_t offset, std::uint64_t bytes, std::string_view what) const;
   /// From `offset` to the end.
   Result<Bytes> from(std::uint64_t offset, std::string_view what) const;
@@ -31,14 +31,14 @@ class Bytes {
     std::memcpy(&value, bytes.text_.data(), sizeof(T));
     return value;
   }
-  /// Up to the next zero byte, which must be there.
+  /// Up to the next zero byte, which must exist.
   Result<std::string_view> c_string(std::uint64_t offset, std::string_view what) const;
 
  private:
   std::string_view text_;
 };
 
-/// Error: usage. What every reader of this folder says of a file that breaks its format's rules.
+/// Error: usage. For files that break the rules of their format.
 Error malformed(std::string message);
 
 }  // namespace assay::occupancy

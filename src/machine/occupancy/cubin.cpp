@@ -21,7 +21,8 @@ enum Attribute : std::uint8_t {
   barrier_count = 0x4c,
 };
 
-/// A format byte (4: a size and so many bytes follow; else two bytes of value), the attribute.
+/// Attributes begin with a format byte (4: a size and that many bytes follow; else a 2-byte value)
+/// and the attribute's number.
 using Visit = std::function<Status(std::uint8_t attribute, std::uint16_t small, Bytes value)>;
 Status each_attribute(Bytes section, const Visit& visit) {
   constexpr std::uint8_t sized = 4;
@@ -42,11 +43,11 @@ Status each_attribute(Bytes section, const Visit& visit) {
 }
 
 unsigned arch_of(const Elf& elf) {
-  // ABI version 8, from CUDA 13 on, has the number one byte further up.
+  // ABI version 8, used since CUDA 13, stores the number one byte higher.
   return elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff;
 }
 
-/// Registers and frames of all functions: pairs of a symbol's index and a number.
+/// Registers and frame sizes of all functions: pairs of a symbol's index and a number.
 Status read_global_info(const Elf& elf, std::vector<KernelUse>& kernels) {
   const ElfSection* info = elf.find(".nv.info");
   if (info == nullptr) return {};
@@ -59,7 +60,7 @@ Status read_global_info(const Elf& elf, std::vector<KernelUse>& kernels) {
         const auto symbol = TRY(value.read<std::uint32_t>(0, "a symbol's index"));
         const auto number = TRY(value.read<std::uint32_t>(4, "a number of registers or bytes"));
         if (symbol >= symbols.size())
-          return malformed("damaged: .nv.info names a symbol that is not there");
+          return malformed("damaged: .nv.info names a symbol that does not exist");
         const auto kernel = by_name.find(symbols[symbol]);
         if (kernel == by_name.end()) return {};  // a function
         if (attribute == register_count) kernel->second->vgprs = number;
@@ -93,7 +94,7 @@ Result<CodeImage> read_cubin(Bytes file, const Elf& elf) {
   image.arch = fmt::format("sm_{}", arch_of(elf));
   image.target = image.arch;
   image.code = file.text();
-  // A section of attributes makes a function a kernel.
+  // A function with an attribute section is a kernel.
   for (const ElfSection& section : elf.sections) {
     if (!section.name.starts_with(info_prefix)) continue;
     KernelUse kernel;
@@ -103,7 +104,8 @@ Result<CodeImage> read_cubin(Bytes file, const Elf& elf) {
     image.kernels.push_back(std::move(kernel));
   }
   TRY(read_global_info(elf, image.kernels));
-  // From sm_90 on the section holds what the system reserves too, and a section says so.
+  // Since sm_90 this section's size includes what the system reserves; .nv.shared.reserved.0 then
+  // exists.
   const NvidiaLimits* limits = find_nvidia(image.arch);
   const bool reserved = elf.find(".nv.shared.reserved.0") != nullptr && limits != nullptr;
   for (KernelUse& kernel : image.kernels) {

@@ -1,4 +1,4 @@
-// Cubins: NVIDIA's ELF files of machine code.
+// Cubins: ELF files with NVIDIA machine code.
 #pragma once
 
 #include "core/result.h"

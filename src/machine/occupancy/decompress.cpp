@@ -17,15 +17,15 @@ Error damaged(std::string_view method) {
   return malformed(fmt::format("damaged or cut off: a part compressed by {}", method));
 }
 
-// Of the file being read; null outside of any. Handing it through every reader would burden all
-// the formats that decompress nothing.
+// Bytes claimed by the file being read; nullopt if there is no budget. As a parameter, it would
+// have to pass through every reader, even of formats without compression.
 thread_local std::optional<std::uint64_t> claimed;
 
 Status check_size(std::uint64_t size) {
   const std::uint64_t before = claimed.value_or(0);
   if (size > most_decompressed - before) {
     return malformed(fmt::format(
-        "the compressed parts claim {} bytes and more in total; at most {} are read: extract the "
+        "the compressed parts claim at least {} bytes in total; at most {} are read: extract the "
         "code object of interest",
         size > UINT64_MAX - before ? size : before + size, most_decompressed));
   }
@@ -91,7 +91,7 @@ Result<std::string> decompress_lz4(Bytes data, std::uint64_t size) {
   const auto byte = [&]() -> Result<unsigned> {
     return unsigned{TRY(data.read<std::uint8_t>(at++, "a part compressed by LZ4"))};
   };
-  // 15 in four bits means that more bytes follow, the last of which is not 255.
+  // 15 in four bits means that more bytes follow, up to and including the first that is not 255.
   const auto length = [&](unsigned bits) -> Result<std::uint64_t> {
     std::uint64_t total = bits;
     for (unsigned more = bits == 15 ? 255 : 0; more == 255; total += more) more = TRY(byte());
@@ -103,14 +103,14 @@ Result<std::string> decompress_lz4(Bytes data, std::uint64_t size) {
     out += TRY(data.part(at, literals, "a part compressed by LZ4")).text();
     at += literals;
     if (out.size() > size) return damaged("LZ4");
-    if (at >= data.size()) break;  // the last sequence has literals only
+    if (at >= data.size()) break;  // the last sequence has only literals
     const unsigned low = TRY(byte());
     const std::uint64_t distance = low | TRY(byte()) << 8;
     const std::uint64_t matched = TRY(length(token & 15u)) + 4;
     if (distance == 0 || distance > out.size() || matched > size - out.size()) {
       return damaged("LZ4");
     }
-    // Byte by byte: a match may overlap what it produces.
+    // Byte by byte: a match may overlap its own output.
     for (std::uint64_t i = 0; i < matched; ++i) out += out[out.size() - distance];
   }
   if (out.size() != size) return damaged("LZ4");

@@ -1,5 +1,5 @@
-// The compressions that fat binaries use. The claimed size bounds what is produced, and memory
-// grows with what really comes out, so that a damaged claim costs nothing.
+// The compression methods of fat binaries. The claimed size limits the output, and memory grows
+// only with the actual output, so a wrong claim is harmless.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace assay::occupancy {
 
-/// Bytes of all parts of one file together.
+/// The limit for all parts of one file together.
 constexpr std::uint64_t most_decompressed = std::uint64_t{256} << 20;
 
-/// Counts what the parts of one file, read by this thread, claim to hold, from its making on. Where
-/// there is none, each part is counted alone.
+/// Adds up the sizes claimed by the parts of one file that this thread reads during its lifetime.
+/// Without one, each part is limited separately.
 class DecompressionBudget {
  public:
   DecompressionBudget();
@@ -22,10 +22,10 @@ class DecompressionBudget {
   DecompressionBudget& operator=(const DecompressionBudget&) = delete;
 };
 
-/// Each gives exactly `size` bytes. Error: usage.
+/// Each returns exactly `size` bytes. Error: usage.
 Result<std::string> decompress_zlib(Bytes data, std::uint64_t size);
 Result<std::string> decompress_zstd(Bytes data, std::uint64_t size);
-/// One LZ4 block, which has no header of its own.
+/// One LZ4 block, without a frame header.
 Result<std::string> decompress_lz4(Bytes data, std::uint64_t size);
 
 }  // namespace assay::occupancy

@@ -14,8 +14,8 @@ Result<std::string> disassemble(const CodeImage& image) {
     if (output.ok()) return std::move(output->text);
     problem = std::move(output).error();
   }
-  problem.message = fmt::format("no llvm-objdump here disassembles {}: {}; {}", image.arch,
-                                problem.message, objdump_places().advice);
+  problem.message = fmt::format("no llvm-objdump on this machine can disassemble {}: {}; {}",
+                                image.arch, problem.message, objdump_places().advice);
   return problem;
 }
 

@@ -1,4 +1,4 @@
-// The instructions of an AMD code object, by a disassembler found on this machine.
+// Disassembles an AMD code object with a tool found on this machine.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace assay::occupancy {
 
-/// Tries every llvm-objdump there is, since an old one does not know a new processor. Error:
-/// unavailable if there is none, naming the places; failed with the last one's message.
+/// Tries every llvm-objdump found, since an old one does not support new processors. Error:
+/// unavailable if there is none, naming the places searched; failed with the last one's message.
 Result<std::string> disassemble(const CodeImage& image);
 
 }  // namespace assay::occupancy

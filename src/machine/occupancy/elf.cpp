@@ -52,7 +52,7 @@ Status read_sections(Bytes file, const Table& table, std::uint16_t names_index, 
     elf.sections.push_back(TRY(read_section(file, header, elf.machine)));
     names.push_back(TRY(header.read<std::uint32_t>(0, "section name")));
   }
-  if (names_index >= elf.sections.size()) return {};  // none has a name
+  if (names_index >= elf.sections.size()) return {};  // no section has a name
   for (std::size_t i = 0; i < names.size(); ++i) {
     elf.sections[i].name =
         TRY(elf.sections[names_index].data.c_string(names[i], "the name of a section"));

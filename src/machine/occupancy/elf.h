@@ -1,4 +1,4 @@
-// As much of ELF as code objects, cubins and host programs need: 64 bits, little endian.
+// The subset of ELF that code objects, cubins and host programs need: 64 bits, little endian.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct ElfSection {
   std::uint32_t type = 0;
   std::uint32_t info = 0;
   std::uint64_t size = 0;
-  Bytes data;  ///< empty for a section without bytes in the file
+  Bytes data;  ///< empty if the section has no bytes in the file
 };
 
 struct ElfNote {
@@ -28,8 +28,8 @@ struct Elf {
   std::uint16_t machine = 0;
   std::uint32_t flags = 0;
   std::vector<ElfSection> sections;
-  std::map<std::string_view, std::size_t> section_by_name;  ///< the first of each name
-  std::vector<ElfNote> notes;                               ///< of the segments
+  std::map<std::string_view, std::size_t> section_by_name;  ///< the first section of each name
+  std::vector<ElfNote> notes;                               ///< from the segments
 
   const ElfSection* find(std::string_view name) const;
 };
@@ -37,10 +37,10 @@ struct Elf {
 constexpr std::uint16_t elf_machine_amdgpu = 224, elf_machine_cuda = 190;
 
 bool is_elf(Bytes file);
-/// All sections and segments lie within the file, or the file is refused: one that was cut off
-/// would not load. The result points into `file`.
+/// Rejects the file unless all sections and segments lie within it: a truncated file would not
+/// load. The result points into `file`.
 Result<Elf> read_elf(Bytes file);
-/// Names of the symbols by index; for sections that refer to them.
+/// Names of the symbols by index, for sections that refer to them.
 Result<std::vector<std::string_view>> symbol_names(const Elf& elf);
 
 }  // namespace assay::occupancy

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t guide_lds = 65536;
 
-/// "Occupancy related to VGPR usage": the most VGPRs for so many waves per SIMD.
+/// Table "Occupancy related to VGPR usage": the most VGPRs for each number of waves per SIMD.
 unsigned table_waves(unsigned vgprs) {
   constexpr std::array<std::pair<unsigned, unsigned>, 8> table = {
       {{64, 8}, {72, 7}, {80, 6}, {96, 5}, {128, 4}, {168, 3}, {256, 2}, {512, 1}}};
@@ -21,7 +21,7 @@ unsigned table_waves(unsigned vgprs) {
   return 0;
 }
 
-/// What the guide's text says of allocation "in blocks of 16".
+/// The same according to the guide's text, which allocates "in blocks of 16".
 unsigned text_waves(unsigned vgprs) {
   const unsigned allocated = (std::max(vgprs, 1u) + 15) / 16 * 16;
   return std::min(amd_waves_per_simd, amd_vgprs / allocated);
@@ -49,7 +49,8 @@ GuideFigure guide_figure(const AmdLimits& limits, const KernelUse& use, const Ge
   if (bytes == 0) differ(divides_by_no_lds);
   if (by_lds != groups_of(exact, "LDS")) {
     if (limits.lds_bytes != guide_lds) {
-      differ(fmt::format("it takes 65536 bytes of LDS; {} has {}", limits.arch, limits.lds_bytes));
+      differ(
+          fmt::format("it assumes 65536 bytes of LDS; {} has {}", limits.arch, limits.lds_bytes));
     }
     if (bytes % limits.lds_granule != 0) {
       const std::uint64_t allocated = (bytes / limits.lds_granule + 1) * limits.lds_granule;
@@ -58,7 +59,7 @@ GuideFigure guide_figure(const AmdLimits& limits, const KernelUse& use, const Ge
     }
   }
   if (groups_of(exact, "SGPRs") == exact.groups && exact.waves_per_simd() < figure.waves_per_simd) {
-    differ(fmt::format("it does not look at the {} SGPRs", use.sgprs));
+    differ(fmt::format("it ignores the {} SGPRs", use.sgprs));
   }
   if (text_waves(use.vgprs) != table_waves(use.vgprs)) {
     differ(

@@ -1,4 +1,5 @@
-// The occupancy formula of AMD's workload optimization guide, and where it is not the exact one.
+// The occupancy formula of AMD's workload optimization guide, and where it differs from the exact
+// one.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@
 
 namespace assay::occupancy {
 
-/// The difference of every kernel without LDS.
+/// This difference applies to every kernel without LDS.
 constexpr const char* divides_by_no_lds = "it divides by L, which is 0 here: taken as no limit";
 
 struct GuideFigure {
   double waves_per_simd = 0;
-  /// Why it, or a step of it, differs from the exact figure; empty if nothing does.
+  /// Why it, or a step of it, differs from the exact figure; empty if it does not.
   std::vector<std::string> differences;
 };
 

@@ -28,7 +28,7 @@ Result<Images> images_of(const Bundle& bundle) {
   Images images;
   for (const BundleEntry& entry : bundle.entries) {
     const Bytes code(entry.code);
-    if (!is_elf(code)) continue;  // e.g. SPIR-V or bitcode, which have no registers
+    if (!is_elf(code)) continue;  // e.g. SPIR-V or bitcode, which has no registers
     const Elf elf = TRY(read_elf(code));
     if (!is_device(elf)) continue;
     images.push_back(TRY(read_device_elf(code, elf)));
@@ -42,9 +42,9 @@ Result<Images> images_of(const Fatbin& fatbin) {
   for (const FatbinEntry& entry : fatbin.entries) {
     const Bytes code(entry.code);
     if (entry.ptx) {
-      if (!is_ptx(entry.code)) return malformed("damaged: PTX of a fat binary is none");
+      if (!is_ptx(entry.code)) return malformed("damaged: an entry of a fat binary is not PTX");
       if (auto image = read_ptx(entry.code)) images.push_back(std::move(*image));
-      continue;  // PTX of functions only is nothing to report
+      continue;  // PTX without a kernel is skipped
     }
     const Elf elf = TRY(read_elf(code));
     images.push_back(TRY(read_cubin(code, elf)));
@@ -52,7 +52,7 @@ Result<Images> images_of(const Fatbin& fatbin) {
   return images;
 }
 
-/// Bundles and fat binaries one after another, zeros between them, as linkers lay sections out.
+/// Reads consecutive bundles or fat binaries with zeros between them, as linkers lay out sections.
 template <typename Container>
 Status read_all(Bytes section, bool (*is)(Bytes), Result<Container> (*read)(Bytes),
                 Images& images) {
@@ -61,8 +61,7 @@ Status read_all(Bytes section, bool (*is)(Bytes), Result<Container> (*read)(Byte
     at = section.text().find_first_not_of('\0', at);
     if (at == std::string_view::npos) return {};
     const Bytes rest = TRY(section.from(at, "a section of GPU code"));
-    if (!is(rest))
-      return malformed(fmt::format("no GPU code at {} of a section that holds it", at));
+    if (!is(rest)) return malformed(fmt::format("no GPU code at {} of a section for GPU code", at));
     const Container container = TRY(read(rest));
     for (CodeImage& image : TRY(images_of(container))) images.push_back(std::move(image));
     at += std::max<std::uint64_t>(container.bytes, 1);
@@ -118,7 +117,7 @@ Result<Images> read_images(std::string_view text) {
   } else {
     return malformed(
         "not GPU code of a known kind: AMD code object or assembly, cubin, PTX, offload bundle, "
-        "NVIDIA fat binary, or a host program that holds one");
+        "NVIDIA fat binary, or a host program with one");
   }
   if (images.empty()) return malformed("it holds no code for an AMD or NVIDIA GPU");
   return images;

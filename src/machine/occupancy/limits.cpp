@@ -17,7 +17,7 @@ constexpr std::array<AmdLimits, 5> amd = {{
 }};
 
 // Table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
-// Barriers limit from 9.0 on (CUDA's cuda_occupancy.h).
+// Barriers are a limit since 9.0 (CUDA's cuda_occupancy.h).
 constexpr std::array<NvidiaLimits, 13> nvidia_limits = {{
     {"sm_70", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
     {"sm_72", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
@@ -50,7 +50,7 @@ const NvidiaLimits* find_nvidia(std::string_view arch) {
   if (arch.starts_with(virtual_prefix)) {
     name = "sm_" + std::string(arch.substr(virtual_prefix.size()));
   }
-  // sm_90a, sm_100f: more instructions, the same resources.
+  // sm_90a, sm_100f: more instructions, but the same resources.
   if (name.ends_with('a') || name.ends_with('f')) name.pop_back();
   for (const NvidiaLimits& limits : nvidia_limits) {
     if (limits.arch == name) return &limits;

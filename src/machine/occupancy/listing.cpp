@@ -18,7 +18,7 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   return number;
 }
 
-/// One function on its way: where its labels and addresses are.
+/// A function being built, with the positions of its labels and addresses.
 struct Builder {
   Function function;
   std::map<std::string_view, std::size_t> labels;
@@ -39,7 +39,8 @@ struct Builder {
     return hexadecimal(instruction.comment.substr(0, instruction.comment.find(':')));
   }
 
-  /// A label in a compiler's text; in a disassembler's, words of 4 bytes from the next instruction.
+  /// The target is a label in a compiler's text, and in a disassembler's the number of 4-byte words
+  /// from the next instruction.
   std::optional<std::size_t> target_of(const Instruction& branch) const {
     const auto label = labels.find(branch.operands);
     if (label != labels.end()) return label->second;
@@ -53,7 +54,7 @@ struct Builder {
     return at->second;
   }
 
-  /// What lies between a branch and an earlier target is a loop.
+  /// The code from an earlier target to a branch is a loop.
   void mark_loops() {
     std::vector<int> depth_change(function.code.size() + 1, 0);
     std::set<std::size_t> targets;
@@ -77,7 +78,7 @@ struct Builder {
   }
 };
 
-/// "0000000000001c00 <plain>:" gives "plain".
+/// "plain" of "0000000000001c00 <plain>:".
 std::optional<std::string_view> disassembled_name(std::string_view line) {
   const std::size_t open = line.find(" <");
   if (open == std::string_view::npos || !line.ends_with(">:")) return std::nullopt;
@@ -106,7 +107,7 @@ std::vector<Function> read_listing(std::string_view text) {
   Builder current;
   const auto finish = [&] {
     std::vector<Instruction>& code = current.function.code;
-    // What fills the space up to the next function.
+    // Removes the padding before the next function.
     while (!code.empty() && (code.back().name == "s_nop" || code.back().name == "s_code_end")) {
       code.pop_back();
     }

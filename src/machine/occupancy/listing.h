@@ -1,5 +1,4 @@
-// AMD assembly as a list of instructions per function, whether a compiler or a disassembler wrote
-// it.
+// AMD assembly, from a compiler or a disassembler, as a list of instructions per function.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +11,18 @@ namespace assay::occupancy {
 struct Instruction {
   std::string_view name;      ///< "global_load_dwordx4"
   std::string_view operands;  ///< "v[0:3], v4, s[2:3]"
-  std::string_view comment;   ///< what follows ";" or "//"
-  bool in_loop = false;       ///< between a branch backwards and its target
+  std::string_view comment;   ///< the text after ";" or "//"
+  bool in_loop = false;       ///< between a backward branch and its target
 };
 
 struct Function {
   std::string_view name;
   std::vector<Instruction> code;
-  unsigned loops = 0;  ///< different targets of branches backwards
+  unsigned loops = 0;  ///< distinct targets of backward branches
 };
 
-/// Functions without an instruction are left out, and what stands before the first name. The result
-/// points into `text`.
+/// Skips functions without instructions, and text before the first name. The result points into
+/// `text`.
 std::vector<Function> read_listing(std::string_view text);
 
 }  // namespace assay::occupancy

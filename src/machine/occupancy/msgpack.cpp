@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::size_t deepest = 32;
 
-/// What follows a value's first byte: a length field, then so many bytes or values.
+/// What follows a value's first byte: a length field, then that many bytes or values.
 struct Shape {
-  unsigned length_bytes = 0;       ///< of a big-endian length after the first byte
-  std::uint64_t bytes = 0;         ///< fixed payload
+  unsigned length_bytes = 0;       ///< size of the big-endian length after the first byte
+  std::uint64_t bytes = 0;         ///< fixed payload size
   std::uint64_t values = 0;        ///< fixed number of values inside
-  unsigned bytes_per_length = 0;   ///< the length counts bytes
-  unsigned values_per_length = 0;  ///< the length counts entries of so many values
+  unsigned bytes_per_length = 0;   ///< payload bytes per unit of length
+  unsigned values_per_length = 0;  ///< values per unit of length
 };
 
 Shape shape_of(unsigned first) {
@@ -58,9 +58,9 @@ Shape shape_of(unsigned first) {
   return rest[first - 0xc0];
 }
 
-/// Walks over one value without recursion.
+/// Walks through one value without recursion and checks how deeply it is nested.
 Status check_depth(Bytes bytes) {
-  std::vector<std::uint64_t> open = {1};  // values still to come, innermost last
+  std::vector<std::uint64_t> open = {1};  // values still to read, innermost last
   std::uint64_t at = 0;
   while (!open.empty()) {
     if (open.back() == 0) {

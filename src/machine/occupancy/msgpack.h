@@ -1,4 +1,4 @@
-// MessagePack of files that nobody vouches for.
+// MessagePack from untrusted files.
 #pragma once
 
 #include "core/json.h"
@@ -7,8 +7,8 @@
 
 namespace assay::occupancy {
 
-/// Decodes one value. The decoder recurses, so what is nested deeper than any metadata is refused
-/// first. Error: usage.
+/// Decodes one value. The decoder recurses, so values nested deeper than any real metadata are
+/// rejected first. Error: usage.
 Result<SortedJson> read_msgpack(Bytes bytes);
 
 }  // namespace assay::occupancy

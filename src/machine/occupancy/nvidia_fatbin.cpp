@@ -7,7 +7,7 @@
 namespace assay::occupancy {
 namespace {
 
-// NVIDIA does not document the format; this much was read off files of nvcc 13.0 and agrees with
+// NVIDIA does not document the format; this was derived from files of nvcc 13.0 and agrees with
 // what others found (docs/occupancy.md).
 constexpr std::string_view magic = "\x50\xed\x55\xba";
 constexpr std::uint16_t kind_ptx = 1, kind_cubin = 2;

@@ -9,18 +9,18 @@
 namespace assay::occupancy {
 
 struct FatbinEntry {
-  bool ptx = false;   ///< else a cubin
+  bool ptx = false;   ///< false: a cubin
   unsigned arch = 0;  ///< 90 for sm_90
   std::string code;
 };
 
 struct Fatbin {
   std::vector<FatbinEntry> entries;
-  std::uint64_t bytes = 0;  ///< of the file that it took
+  std::uint64_t bytes = 0;  ///< size of the fat binary in the file
 };
 
 bool is_nvidia_fatbin(Bytes file);
-/// At the beginning of `file`. Error: usage.
+/// `file` begins with the fat binary. Error: usage.
 Result<Fatbin> read_nvidia_fatbin(Bytes file);
 
 }  // namespace assay::occupancy

@@ -10,7 +10,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t granule) {
   return (value + granule - 1) / granule * granule;
 }
 
-/// `groups` never rises with the amount, so that the step to one more group can be searched.
+/// `groups` never increases with the amount, so a binary search finds where one more group fits.
 struct Resource {
   std::string name;
   std::uint64_t used = 0;
@@ -22,7 +22,8 @@ Resource fixed(std::string name, unsigned groups) {
   return {std::move(name), 0, false, [groups](std::uint64_t) { return groups; }};
 }
 
-/// The least saving that leaves room for `target` groups; empty optional if even 0 does not.
+/// The smallest saving that makes room for `target` groups; nullopt if even an amount of 0 does
+/// not.
 std::optional<std::uint64_t> saving_for(const Resource& resource, unsigned target) {
   if (!resource.can_save || resource.groups(0) < target) return std::nullopt;
   std::uint64_t fits = 0, too_much = resource.used;
@@ -33,7 +34,7 @@ std::optional<std::uint64_t> saving_for(const Resource& resource, unsigned targe
   return resource.used - fits;
 }
 
-/// What is fixed comes first: where it limits too, saving something else is of no use.
+/// Fixed limits come first: where one of them applies, saving another resource does not help.
 std::string limiter_of(const std::vector<Resource>& resources, const std::vector<Limit>& limits,
                        unsigned groups) {
   std::string names;
@@ -81,8 +82,8 @@ Occupancy combine(const std::vector<Resource>& resources, unsigned waves_per_gro
 
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry) {
   const unsigned waves = (geometry.threads + amd_wave - 1) / amd_wave;
-  // The waves of a group are dealt out to the SIMDs one by one, each group going on where the last
-  // one ended: a compute unit holds 4 x (waves per SIMD) of them, whatever the group's size.
+  // Waves are assigned to the SIMDs in turn, each group continuing where the last one ended: a
+  // compute unit holds 4 x (waves per SIMD) waves, whatever the group's size.
   const auto by_registers = [waves](unsigned file, unsigned granule) {
     return [=](std::uint64_t amount) {
       const std::uint64_t allocated = round_up(std::max<std::uint64_t>(amount, 1), granule);
@@ -115,8 +116,8 @@ Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const G
     if (amount == 0) return unlimited;
     if (amount > nvidia_registers_per_thread) return 0;
     const std::uint64_t per_warp = round_up(amount * nvidia_warp, nvidia_register_granule);
-    // Each sub-partition has its share. The launch check of the hardware, which takes a block's
-    // warps as if they filled all sub-partitions, refuses nothing beyond this.
+    // Each sub-partition has its share. The hardware's launch check, which treats a block's warps
+    // as if they filled all sub-partitions, rejects nothing that passes here.
     return static_cast<unsigned>(nvidia_registers / simds / per_warp * simds / warps);
   };
   const std::uint64_t bytes = use.shared_bytes + geometry.dynamic_shared;

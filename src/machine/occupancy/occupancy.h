@@ -1,5 +1,5 @@
-// How many work-groups of a kernel are resident on one compute unit, what limits them, and what to
-// save for one more. Pure functions.
+// How many work-groups of a kernel are resident on one compute unit, what limits them, and how much
+// to save to fit one more. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace assay::occupancy {
 
 struct Geometry {
-  unsigned threads = 256;            ///< of a work-group, 1 to most_threads
+  unsigned threads = 256;            ///< per work-group, 1 to most_threads
   std::uint64_t dynamic_shared = 0;  ///< bytes beyond KernelUse::shared_bytes
 };
 
 constexpr unsigned unlimited = std::numeric_limits<unsigned>::max();
 
-/// How many work-groups one resource would allow if it were the only one.
+/// How many work-groups one resource would allow if it were the only limit.
 struct Limit {
   std::string resource;  ///< "VGPRs"
   unsigned groups = 0;   ///< or `unlimited`
@@ -36,9 +36,9 @@ struct Occupancy {
   unsigned wave_slots = 0;  ///< per compute unit
   std::string limiter;      ///< "VGPRs", "VGPRs and LDS", "wave slots"
   std::vector<Limit> limits;
-  /// The least that makes room for more groups, all of it together; empty: no saving helps.
+  /// The smallest savings that, all together, make room for more groups; empty: no saving helps.
   std::vector<Saving> savings;
-  unsigned next_groups = 0;  ///< how many fit then
+  unsigned next_groups = 0;  ///< the number of groups that then fit
 
   unsigned waves() const { return groups * waves_per_group; }
   double waves_per_simd() const { return waves_per_simd(groups); }
@@ -50,7 +50,7 @@ struct Occupancy {
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
 Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
 
-/// What a block keeps for the system on top of its own shared memory.
+/// Shared memory that the system reserves in a block, on top of the block's own.
 std::uint64_t reserved_shared(const NvidiaLimits& limits);
 
 }  // namespace assay::occupancy

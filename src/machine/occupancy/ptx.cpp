@@ -11,7 +11,7 @@
 namespace assay::occupancy {
 namespace {
 
-/// ".maxntid 256, 1, 1": the product, at most most_threads.
+/// The product of ".maxntid 256, 1, 1", at most most_threads.
 unsigned threads_of(std::string_view line) {
   std::uint64_t threads = 1;
   while (!line.empty()) {
@@ -23,8 +23,8 @@ unsigned threads_of(std::string_view line) {
   return static_cast<unsigned>(std::min<std::uint64_t>(threads, most_threads));
 }
 
-/// ".shared .align 4 .b8 name[4000];" gives 4000, ".shared .f32 x;" 4, and an array without a size,
-/// which is dynamic, 0.
+/// 4000 of ".shared .align 4 .b8 name[4000];", 4 of ".shared .f32 x;", and 0 of an array without a
+/// size: that one is dynamic.
 std::uint64_t shared_bytes(std::string_view line) {
   const std::size_t type = line.find_last_of('.', line.find_first_of("[;"));
   if (type == std::string_view::npos) return 0;
@@ -50,7 +50,7 @@ bool is_ptx(std::string_view text) {
 Result<CodeImage> read_ptx(std::string_view text) {
   CodeImage image;
   image.kind = ImageKind::ptx;
-  image.code = text.substr(0, text.find('\0'));  // fat binaries end it with one
+  image.code = text.substr(0, text.find('\0'));  // in fat binaries it ends with a zero byte
   std::uint64_t module_shared = 0;
   bool in_kernel = false;
   std::string_view rest = image.code;
@@ -72,8 +72,7 @@ Result<CodeImage> read_ptx(std::string_view text) {
                line.find(" .func ") != std::string_view::npos) {
       in_kernel = false;
     } else if (line.find(".shared ") < line.find_first_of("[;")) {
-      // A variable of the whole file is counted for every kernel: which ones use it ptxas finds
-      // out.
+      // A module variable is counted for every kernel: only ptxas finds out which kernels use it.
       if (line.starts_with(".shared") && in_kernel) {
         image.kernels.back().shared_bytes += shared_bytes(line);
       } else if (line.starts_with('.') && !line.starts_with(".extern")) {

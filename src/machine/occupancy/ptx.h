@@ -1,4 +1,4 @@
-// PTX: what it declares of its kernels. Registers are known only once ptxas has allocated them.
+// PTX: what it declares for its kernels. Registers are known only once ptxas has allocated them.
 #pragma once
 
 #include "core/result.h"
@@ -10,11 +10,12 @@ bool is_ptx(std::string_view text);
 /// Error: usage.
 Result<CodeImage> read_ptx(std::string_view text);
 
-/// Fills in what `ptxas -v` reports of the kernels; `image` must be PTX. `arch` "" means the PTX's
-/// own. Error: unavailable without ptxas, saying where it was looked for; failed with its message.
+/// Fills in what `ptxas -v` reports for the kernels; `image` must be PTX. An empty `arch` means the
+/// PTX's own. Error: unavailable without ptxas, naming the places searched; failed with its
+/// message.
 Status complete_by_ptxas(CodeImage& image, std::string_view arch);
 
-/// The report of `ptxas -v` for all kernels it names.
+/// Applies the report of `ptxas -v` to all kernels that it names.
 Status apply_ptxas_report(std::string_view report, CodeImage& image);
 
 }  // namespace assay::occupancy

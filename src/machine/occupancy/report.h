@@ -1,4 +1,4 @@
-// Everything there is to say of the kernels of a file, of a device or of given numbers.
+// All that is known about the kernels of a file, of a device, or of given numbers.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace assay::occupancy {
 struct KernelReport {
   KernelUse use;
   Geometry geometry;
-  std::optional<Occupancy> occupancy;  ///< empty where registers or architecture are not known
+  std::optional<Occupancy> occupancy;  ///< empty if registers or architecture are unknown
   std::optional<GuideFigure> guide;    ///< AMD
   std::optional<Scan> scan;            ///< AMD
-  std::optional<int> driver_groups;    ///< what the driver's own query answers
+  std::optional<int> driver_groups;    ///< the answer of the driver's own query
 };
 
 struct Report {
@@ -33,15 +33,15 @@ struct ReportOptions {
   std::optional<unsigned> threads;  ///< of a work-group; empty: the most the kernel allows
   std::uint64_t dynamic_shared = 0;
   bool scan = true;
-  std::string arch;  ///< to compile PTX for; empty: its own
+  std::string arch;  ///< target architecture for compiling PTX; empty: its own
 };
 
 bool is_amd(std::string_view arch);
 
-/// Fills occupancy and guide, for a known architecture and known registers.
+/// Fills in occupancy and guide, if the architecture and the registers are known.
 void compute(KernelReport& kernel, std::string_view arch);
 
-/// Never fails: what cannot be known is a remark.
+/// Never fails: unknown facts become remarks.
 Report report_of(CodeImage image, const ReportOptions& options);
 
 }  // namespace assay::occupancy

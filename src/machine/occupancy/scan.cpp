@@ -15,7 +15,7 @@ constexpr const char* tiles_section =
 constexpr const char* memory_section =
     "AMD Instinct MI300X workload optimization, \"Memory usage optimization\"";
 
-/// The n-th part of a name as underscores separate it; empty beyond the last.
+/// The n-th part of a name split at underscores; empty beyond the last.
 std::string_view part(std::string_view name, unsigned n) {
   for (; n > 0; --n) {
     const std::size_t end = name.find('_');
@@ -41,8 +41,8 @@ bool begins(std::string_view name, std::initializer_list<std::string_view> prefi
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// On gfx90a scratch is reached through the buffer descriptor that the driver leaves in s[0:3];
-/// later ones have instructions of its own.
+/// gfx90a accesses scratch through the buffer descriptor that the driver puts in s[0:3]; later
+/// processors have scratch instructions.
 bool is_scratch(const Instruction& instruction, const KernelUse& use, std::string_view arch) {
   if (begins(instruction.name, {"scratch_load", "scratch_store"})) return true;
   return arch == "gfx90a" && use.scratch_bytes > 0 &&
@@ -50,7 +50,7 @@ bool is_scratch(const Instruction& instruction, const KernelUse& use, std::strin
          instruction.operands.find("s[0:3]") != std::string_view::npos;
 }
 
-/// "v_mfma_f32_16x16x16_f16" is "f32_16x16x16_f16".
+/// "f32_16x16x16_f16" of "v_mfma_f32_16x16x16_f16".
 std::string_view mfma_shape(std::string_view name) {
   for (const std::string_view prefix : {"v_mfma_", "v_smfmac_"}) {
     if (name.starts_with(prefix)) return name.substr(prefix.size());
@@ -112,11 +112,11 @@ void advise(Finding& finding, bool has_loops) {
     finding.source = source;
   };
   if (finding.topic == "global load" && finding.bytes < 16 && matters) {
-    say("load 16 bytes per lane with global_load_dwordx4: neighbouring elements to one lane, "
+    say("load 16 bytes per lane with global_load_dwordx4: consecutive elements for each lane, "
         "pointers aligned to 16",
         isa_section);
   } else if (finding.topic == "LDS" && finding.bytes < 16 && matters) {
-    say("use the _b128 forms: lay LDS out so that a lane takes 16 bytes aligned to 16",
+    say("use the _b128 forms: lay out LDS so that each lane accesses 16 bytes aligned to 16",
         isa_section);
   } else if (finding.topic == "MFMA" && finding.what.find("32x32") != std::string::npos) {
     say("on MI300X mfma_16x16 is typically faster than mfma_32x32, even for large tiles "
@@ -124,14 +124,14 @@ void advise(Finding& finding, bool has_loops) {
         tiles_section);
   } else if (finding.topic == "wait" && finding.in_loops > 0) {
     say(finding.what == "vmcnt(0)"
-            ? "every turn waits for all its loads: load the next tile before computing on this "
-              "one, so that vmcnt(n > 0) is enough"
-            : "every turn waits for all LDS and scalar accesses: read ahead, so that "
+            ? "every iteration waits for all its loads: load the next tile before computing on "
+              "this one, so that vmcnt(n > 0) is enough"
+            : "every iteration waits for all LDS and scalar accesses: read ahead, so that "
               "lgkmcnt(n > 0) is enough",
         isa_section);
   } else if (finding.topic == "scratch") {
-    say("registers spilled, or arrays indexed at run time: both go to memory; make tiles smaller, "
-        "unroll less, or let fewer waves share the registers",
+    say("registers are spilled, or arrays are indexed at run time: both go to memory; make tiles "
+        "smaller, unroll less, or let fewer waves share the registers",
         memory_section);
   }
 }

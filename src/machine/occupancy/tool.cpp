@@ -31,7 +31,7 @@ bool write_all(int file, std::string_view bytes) {
 void add_matches(const std::string& pattern, std::vector<std::string>& files) {
   glob_t found{};
   if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    // Sorted: the highest version comes last.
+    // Sorted: the highest version is last.
     for (std::size_t i = found.gl_pathc; i > 0; --i) {
       if (::access(found.gl_pathv[i - 1], X_OK) == 0) files.emplace_back(found.gl_pathv[i - 1]);
     }
@@ -68,7 +68,7 @@ Result<std::vector<std::string>> find_tools(const ToolPlaces& places) {
   if (auto file = find_program(places.name)) files.push_back(std::move(*file));
   if (!files.empty()) return files;
   return Error{ErrorKind::unavailable,
-               fmt::format("{} is not here: looked for {} and on PATH; {}", places.name,
+               fmt::format("{} was not found: looked for {} and on PATH; {}", places.name,
                            join(places.patterns), places.advice)};
 }
 
@@ -97,11 +97,11 @@ Result<ToolOutput> run_tool(const std::string& path, const std::vector<std::stri
   const ProgramEnd end = TRY(run_program(program));
   if (end.status == 0 && !end.stopped && !end.timed_out) return output;
   const std::string message = last_line(output.messages);
-  const std::string ending = end.timed_out ? fmt::format("did not end within {} s", timeout_seconds)
-                             : end.stopped ? fmt::format("wrote more than {} bytes", most_output)
-                             : end.status > 128
-                                 ? fmt::format("crashed with signal {}", end.status - 128)
-                                 : fmt::format("ended with status {}", end.status);
+  const std::string ending =
+      end.timed_out      ? fmt::format("did not finish within {} s", timeout_seconds)
+      : end.stopped      ? fmt::format("wrote more than {} bytes", most_output)
+      : end.status > 128 ? fmt::format("crashed with signal {}", end.status - 128)
+                         : fmt::format("ended with status {}", end.status);
   return Error{ErrorKind::failed,
                fmt::format("{} {}{}{}", path, ending, message.empty() ? "" : ": ", message)};
 }

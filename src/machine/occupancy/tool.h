@@ -1,4 +1,4 @@
-// Compilers' tools run as child processes, without a shell and with a time limit.
+// Compiler tools, run as child processes without a shell and with a time limit.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace assay::occupancy {
 
 struct ToolPlaces {
   std::string name;                   ///< "ptxas", looked for on PATH
-  std::vector<std::string> patterns;  ///< glob patterns of files, tried before PATH, best last
-  std::string advice;                 ///< what to install when there is none
-  std::string variable;               ///< names the one file to use, if it is set
+  std::vector<std::string> patterns;  ///< glob patterns, tried before PATH, the best last
+  std::string advice;                 ///< what to install if there is none
+  std::string variable;               ///< environment variable that names the only file to use
 };
 ToolPlaces ptxas_places();
 /// A disassembler of AMD code.
 ToolPlaces objdump_places();
 
-/// All that exist and may be run, the best first. Error: unavailable, naming the places and the
+/// All that exist and can be run, the best first. Error: unavailable, naming the places and the
 /// advice.
 Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
 Result<std::string> find_tool(const ToolPlaces& places);
@@ -29,11 +29,11 @@ struct ToolOutput {
   std::string messages;  ///< standard error, likewise
 };
 
-/// The name under which a tool finds `input`.
+/// The path at which a tool finds `input`.
 constexpr const char* tool_input = "/dev/stdin";
 
-/// Runs `path` with `arguments` and `input` as a readable file. Error: unavailable if it cannot be
-/// started; failed with its last words if it ends with another status than 0 or takes too long.
+/// Runs `path` with `arguments` and with `input` as a readable file. Error: unavailable if it
+/// cannot be started; failed with its last output if its exit status is not 0 or it takes too long.
 Result<ToolOutput> run_tool(const std::string& path, const std::vector<std::string>& arguments,
                             std::string_view input, double timeout_seconds = 60);
 

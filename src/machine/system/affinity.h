@@ -6,10 +6,10 @@
 
 namespace assay {
 
-/// CPUs of this process's affinity mask, ascending; empty if the kernel does not say.
+/// CPUs in this process's affinity mask, ascending; empty if the kernel does not report them.
 std::vector<int> affinity_cpus();
 
-/// "0-3,8" of ascending numbers, as the kernel writes lists.
+/// Ascending numbers as a kernel CPU list: "0-3,8".
 std::string cpu_list(const std::vector<int>& cpus);
 
 }  // namespace assay

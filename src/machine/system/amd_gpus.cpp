@@ -48,7 +48,7 @@ std::optional<double> highest_clock(const Machine& machine, const fs::path& path
   return highest;
 }
 
-/// "ue: 0\nce: 3" of every block, added up; nothing if no block can be read.
+/// Adds up the counts of every block ("ue: 0\nce: 3"); leaves `state` as it is if none is readable.
 void read_errors(const Machine& machine, const fs::path& device, GpuState& state) {
   for (const std::string& file : machine.list(device / "ras")) {
     if (!file.ends_with("_err_count")) continue;
@@ -135,7 +135,7 @@ Gpu read_device(const Machine& machine, const fs::path& device, const std::strin
   gpu.virtual_function =
       machine.exists(device / "physfn") ||
       std::find(virtual_ids.begin(), virtual_ids.end(), gpu.device_id) != virtual_ids.end();
-  // The block that corrects memory errors is there when they are corrected.
+  // The file with the memory controllers' error counts exists only while ECC is on.
   if (machine.exists(device / "ras")) {
     gpu.ecc = machine.exists(device / "ras/umc_err_count");
   }
@@ -172,12 +172,13 @@ void add_kfd(const Machine& machine, std::vector<Gpu>& gpus) {
         gpu.links.push_back(std::move(found));
       }
     }
-    // A withheld node does not say whose it is. Without one, KFD may just not know the GPU.
+    // KFD does not say which GPU a withheld node belongs to. If it withholds none, it may simply
+    // not know this GPU.
     if (!gpu.visible && topology.withheld > 0) gpu.visible = false;
   }
 }
 
-/// The PCI address in the real folder of a DRM card: ".../0000:c1:00.0/drm/card1".
+/// The PCI address in the resolved folder of a DRM card: ".../0000:c1:00.0/drm/card1".
 std::string pci_of_card(const Machine& machine, const fs::path& card) {
   const std::string address = machine.resolve(card / "device").filename().string();
   const bool shaped = address.size() >= 12 && address[4] == ':' && address[7] == ':';
@@ -221,7 +222,7 @@ std::vector<Gpu> read_amd_gpus(const Machine& machine) {
     if (pci.empty() || !seen.insert(pci).second) continue;
     gpus.push_back(read_device(machine, fs::path("sys/bus/pci/devices") / pci, pci));
   }
-  // Cards are numbered as they appeared; HIP counts by PCI address.
+  // DRM numbers cards in the order they appeared; HIP orders them by PCI address.
   std::sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.pci < b.pci; });
   for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].index = static_cast<int>(i);
   add_kfd(machine, gpus);

@@ -7,11 +7,11 @@
 
 namespace assay {
 
-/// One entry per socket, in the order of DRM cards: partitions are part of their GPU, not GPUs of
-/// their own. Works without KFD (then without links) and without hwmon.
+/// One entry per socket, sorted by PCI address: a partition is part of its GPU, not a GPU of its
+/// own. Works without KFD (then without links) and without hwmon.
 std::vector<Gpu> read_amd_gpus(const Machine& machine);
 
-/// The marketing name of a PCI device id ("74a1"), for drivers that give none; empty if unknown.
+/// The marketing name of a PCI device id ("74a1"), for drivers that report none; empty if unknown.
 std::string amd_name(std::string_view device_id);
 
 }  // namespace assay

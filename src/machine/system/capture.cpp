@@ -30,7 +30,7 @@ Json file_json(const FileText& file) {
   return file.text;
 }
 
-/// Masks everything in the capture; paths too, which hold container ids.
+/// Masks everything in the capture, including paths: they contain container ids.
 Json masked(const Json& capture) {
   Masking masking;
   Json json = Json::object();
@@ -119,7 +119,7 @@ Json RecordingMachine::capture(bool with_serials) const {
 }
 
 Status write_capture(const Json& capture, const fs::path& path) {
-  // Text from files may be any bytes; what is no UTF-8 was written in hexadecimal.
+  // Files may hold any bytes; text that is not valid UTF-8 was already written in hexadecimal.
   const std::string text = capture.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;

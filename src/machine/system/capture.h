@@ -1,5 +1,5 @@
-// A capture: everything that was read of a machine, in one JSON file that can be looked through
-// before it is handed on, and opened elsewhere as that machine.
+// A capture: everything that was read from a machine, in one JSON file. It can be reviewed before
+// it is shared, and opened elsewhere in place of that machine.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Passes everything on to `machine`, which must outlive it, and remembers it.
+/// Forwards every call to `machine`, which must outlive it, and records the answers.
 class RecordingMachine final : public Machine {
  public:
   explicit RecordingMachine(const Machine& machine) : machine_(machine) {}
@@ -23,7 +23,7 @@ class RecordingMachine final : public Machine {
   Json ask(std::string_view probe) const override;
 
   /// What was read so far, for machine_from_capture(). Serial numbers, UUIDs, hardware addresses
-  /// and the host's name are masked (masking.h) unless `with_serials`; secrets always are.
+  /// and the host name are masked (masking.h) unless `with_serials`; secrets always are.
   Json capture(bool with_serials) const;
 
  private:
@@ -36,10 +36,10 @@ class RecordingMachine final : public Machine {
   mutable std::map<std::string, Json, std::less<>> answers_;
 };
 
-/// Error: usage, if `json` is no capture, naming the field. Its contents are not trusted.
+/// Error: usage, naming the field, if `json` is not a capture. Its contents are not trusted.
 Result<std::unique_ptr<Machine>> machine_from_capture(const Json& json);
 
-/// The machine that the file (a capture) or folder (a copy of its files) at `path` describes.
+/// Opens the machine described by `path`: a file (a capture) or a folder (a copy of its files).
 /// Error: usage, naming the path and what is wrong with it.
 Result<std::unique_ptr<Machine>> open_machine(const std::filesystem::path& path);
 

@@ -39,7 +39,6 @@ std::string to_hex(std::string_view bytes) {
   return text;
 }
 
-/// Stops at the first pair that is no byte.
 std::string from_hex(std::string_view text) {
   const auto digit = [](char letter) {
     if (letter >= '0' && letter <= '9') return letter - '0';

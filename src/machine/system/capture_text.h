@@ -1,4 +1,4 @@
-// How a capture writes what JSON has no words for: the state of a file, and bytes that are no text.
+// How a capture writes what JSON cannot express: the state of a file, and bytes that are not text.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ constexpr std::string_view capture_format = "assay-capture";
 constexpr int capture_version = 1;
 
 std::string_view name_of(FileState state);
-/// not_captured for a text that is no state's name.
+/// not_captured if `text` is not the name of a state.
 FileState file_state_from(std::string_view text);
 
 std::string to_hex(std::string_view bytes);
-/// Stops at the first pair that is no byte.
+/// Stops at the first pair that is not two hexadecimal digits.
 std::string from_hex(std::string_view text);
 
 }  // namespace assay

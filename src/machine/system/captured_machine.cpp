@@ -1,4 +1,4 @@
-// The machine that a capture describes.
+// The machine described by a capture.
 #include <fmt/format.h>
 
 #include "core/json.h"
@@ -36,7 +36,7 @@ class CapturedMachine final : public Machine {
     return known == answers_.end() ? Json() : known->second;
   }
 
-  /// Error: usage, naming what has the wrong type.
+  /// Error: usage, naming the field of the wrong type.
   Status load(const Json& json) {
     TRY(each(json, "files", [&](const std::string& path, const Json& value) {
       if (value.is_string()) files_[path] = {FileState::found, value.get<std::string>()};
@@ -82,13 +82,13 @@ class CapturedMachine final : public Machine {
     const auto object = json.find(field);
     if (object == json.end()) return {};
     if (!object->is_object()) {
-      return Error{ErrorKind::usage, fmt::format("\"{}\" of the capture is no object", field)};
+      return Error{ErrorKind::usage, fmt::format("\"{}\" of the capture is not an object", field)};
     }
     for (const auto& [key, value] : object->items()) {
       if (!take(key, value)) {
         return Error{
             ErrorKind::usage,
-            fmt::format("\"{}\" of the capture holds no such value as that of \"{}\"", field, key)};
+            fmt::format("\"{}\" of the capture has an invalid value for \"{}\"", field, key)};
       }
     }
     return {};
@@ -107,13 +107,14 @@ class CapturedMachine final : public Machine {
 Result<std::unique_ptr<Machine>> machine_from_capture(const Json& json) {
   const auto format = json.is_object() ? json.find("format") : json.end();
   if (!json.is_object() || format == json.end() || *format != capture_format) {
-    return Error{ErrorKind::usage, "this is no capture; `assay doctor --capture FILE` writes one"};
+    return Error{ErrorKind::usage,
+                 "this is not a capture; `assay doctor --capture FILE` writes one"};
   }
   const auto version = json.find("version");
   if (version == json.end() || *version != capture_version) {
     return Error{ErrorKind::usage,
-                 fmt::format("the capture has another version than {}; open it with the assay that "
-                             "wrote it, or a later one",
+                 fmt::format("the capture's version is not {}; open it with the assay that wrote "
+                             "it, or a later one",
                              capture_version)};
   }
   auto machine = std::make_unique<CapturedMachine>();

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* mount = "sys/fs/cgroup";
 
-/// Every ancestor of a group is looked at: what is deeper than any real group is not believed.
+/// Every ancestor of a group is read, so a path deeper or longer than any real one is rejected.
 bool is_sane(std::string_view group) {
   constexpr std::size_t most_bytes = 4096;  // PATH_MAX
   constexpr std::ptrdiff_t most_components = 64;
@@ -43,8 +43,8 @@ std::optional<fs::path> group_of(std::string_view groups, std::string_view contr
   return std::nullopt;
 }
 
-/// The smallest of what `limit` gives for the group and all its ancestors; inside a container the
-/// path may name a group that is not visible, and only the mount's root counts.
+/// The smallest value that `limit` returns for the group and its ancestors. Inside a container the
+/// path may name a group that is not visible; then only the root of the mount counts.
 template <typename Limit>
 std::optional<double> tightest(const Machine& machine, const fs::path& hierarchy, fs::path group,
                                Limit limit) {
@@ -88,11 +88,11 @@ std::optional<double> bytes_v2(const Machine& machine, const fs::path& group) {
 
 std::optional<double> bytes_v1(const Machine& machine, const fs::path& group) {
   const auto bytes = read_number(machine, group / "memory.limit_in_bytes");
-  if (!bytes || *bytes >= (1ll << 62)) return std::nullopt;  // the kernel's way to say none
+  if (!bytes || *bytes >= (1ll << 62)) return std::nullopt;  // how the kernel writes "no limit"
   return static_cast<double>(*bytes);
 }
 
-/// `hierarchy`/`group` if it is visible here, else the mount's root, which is then this group.
+/// `hierarchy`/`group` if it is visible here, else the root of the mount, which then is this group.
 fs::path visible(const Machine& machine, const fs::path& hierarchy, const fs::path& group) {
   return machine.exists(hierarchy / group) ? hierarchy / group : hierarchy;
 }

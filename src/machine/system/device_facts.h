@@ -1,5 +1,4 @@
-// What a device is: everything a benchmark or a reader needs to know to choose sizes and judge
-// rates.
+// What a device is: everything that a benchmark or a reader needs to choose sizes and judge rates.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +9,12 @@
 
 namespace assay {
 
-/// Filled by the backend when the device is opened; an unknown fact stays empty and is shown as
-/// such.
+/// Filled by the backend when it opens the device; an unknown fact stays empty and is shown as
+/// unknown.
 struct DeviceFacts {
   std::string backend;  ///< "cpu", "cuda", "hip", "fake"
   int ordinal = 0;
-  std::string name;  ///< marketing name as the driver gives it
+  std::string name;  ///< marketing name as the driver reports it
   std::string arch;  ///< "sm_90", "gfx942:sramecc+:xnack-", "x86-64-v4"
   std::string pci;   ///< "0000:3b:00.0", lower case
   std::string uuid;
@@ -26,21 +25,21 @@ struct DeviceFacts {
   int wave_size = 1;
   int max_threads_per_block = 1;
   int max_threads_per_multiprocessor = 1;
-  std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may ask for, opt-in included
-  double clock_hz = 0;                       ///< highest engine clock the driver names; 0 unknown
-  double tick_hz = 1e9;                      ///< rate of wall_ticks() in kernels
-  bool cycle_counter = false;                ///< kernels can read the engine's cycle counter
+  std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may request, opt-in included
+  double clock_hz = 0;         ///< highest engine clock the driver reports; 0: unknown
+  double tick_hz = 1e9;        ///< rate of wall_ticks() in kernels
+  bool cycle_counter = false;  ///< kernels can read the engine's cycle counter
   std::optional<double> memory_clock_hz;
   std::optional<int> memory_bus_bits;
   bool ecc = false;
-  bool emulated = false;  ///< no chip: what it computes is real, its times are a model's
+  bool emulated = false;  ///< no chip: the results are real, the times come from a model
 };
 
 /// The "device" object of records and fingerprints (docs/record.schema.json); unknown facts are
 /// left out.
 Json to_json(const DeviceFacts& facts);
 
-/// What the device reports of itself at one moment; a sensor that is absent stays empty.
+/// What the device reports about itself at one moment; an absent sensor stays empty.
 struct SensorReading {
   std::optional<double> clock_hz;
   std::optional<double> memory_clock_hz;

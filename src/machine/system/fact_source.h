@@ -1,5 +1,5 @@
-// A source of fingerprint facts: one file in this folder that reads one place of the system. It
-// adds itself with
+// A source of fingerprint facts: one file in facts/ that reads one part of the system. It registers
+// itself with
 //   const FactRegistry::Add registered{{"cpu", &read_cpu}};
 #pragma once
 
@@ -16,16 +16,15 @@
 namespace assay {
 
 /// Reads what explains differences between two environments and stays the same from run to run: no
-/// loads, no free memory, no process ids, no secrets. Never fails: what cannot be read without
-/// privileges is left out.
+/// loads, no free memory, no process ids, no secrets. Never fails: what needs privileges to read is
+/// left out.
 struct FactSource {
   std::string_view section;
   Json (*read)(const Machine& machine);
 };
 using FactRegistry = Registry<FactSource>;
 
-/// The file's text without surrounding white space; empty optional if it cannot be read or is
-/// empty.
+/// The file's text without surrounding white space; nullopt if the file is unreadable or empty.
 std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path);
 /// The same as a whole number, decimal or with "0x".
 std::optional<long long> read_number(const Machine& machine, const std::filesystem::path& path);

@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-/// The first rule whose pattern fits the path decides. "*" stands for one step of it; what follows
-/// the pattern is free.
+/// The first rule whose pattern matches the path applies. "*" matches one step; steps after the end
+/// of the pattern may be anything.
 struct Rule {
   std::string_view pattern;
   Likelihood likelihood;
@@ -27,7 +27,7 @@ constexpr Likelihood high = Likelihood::high, medium = Likelihood::medium, low =
 constexpr std::array<Rule, 70> rules = {{
     {"accelerators.*.uuid", identity, "another piece of hardware"},
     {"accelerators.*.serial", identity, "another piece of hardware"},
-    {"accelerators.*.index", identity, "counted differently"},
+    {"accelerators.*.index", identity, "numbered differently"},
     {"accelerators.*.pci", identity, "another slot"},
     {"accelerators.*.device_files", identity, "other device files"},
     {"accelerators.*.name", high, "another accelerator"},
@@ -45,18 +45,18 @@ constexpr std::array<Rule, 70> rules = {{
     {"accelerators.*.ecc", high, "error correction costs memory bandwidth on some parts"},
     {"accelerators.*.pcie", high, "the host link bounds every copy"},
     {"accelerators.*.links", high, "links between accelerators bound collectives"},
-    {"accelerators.*.virtual_function", high, "a share of an accelerator, scheduled by the host"},
-    {"accelerators.*.passthrough", medium, "an accelerator handed to a virtual machine"},
+    {"accelerators.*.virtual_function", high, "part of an accelerator, scheduled by the host"},
+    {"accelerators.*.passthrough", medium, "an accelerator passed through to a virtual machine"},
     {"accelerators.*.numa_node", medium, "which memory and cores are near the accelerator"},
     {"accelerators.*.local_cpus", medium, "which cores are near the accelerator"},
     {"accelerators.*.driver", medium, "driver version"},
     {"accelerators.*.vbios", medium, "clocks, power and memory timings"},
     {"accelerators.*.firmware", medium, "power management and copy engines"},
-    {"accelerators", high, "an accelerator more or less"},
+    {"accelerators", high, "the number of accelerators"},
     {"cgroup.cpu_limit", high, "CPU time this process may use"},
     {"cgroup.cpu_set", high, "CPUs this process may use"},
     {"cgroup.memory_limit_bytes", medium, "memory this process may use"},
-    {"cgroup.version", low, "how limits are kept"},
+    {"cgroup.version", low, "how limits are set"},
     {"cpu.affinity", high, "CPUs this process may use"},
     {"cpu.model", high, "another processor"},
     {"cpu.part", high, "another processor"},
@@ -86,13 +86,13 @@ constexpr std::array<Rule, 70> rules = {{
     {"environment.SLURM_JOB_ID", identity, "the job"},
     {"environment", medium, "a setting of a runtime or library"},
     {"virtualization.hypervisor", high,
-     "a virtual machine: memory translation, stolen time, interrupts"},
+     "a virtual machine: memory translation, steal time, interrupts"},
     {"virtualization.container", low, "a container by itself costs little; look at its limits"},
-    {"virtualization.namespaces", low, "what of the machine this process sees"},
+    {"virtualization.namespaces", low, "which parts of the machine this process sees"},
     {"virtualization", low, "isolation"},
     {"host.kernel", medium, "another kernel: scheduler, drivers, mitigations"},
     {"host.command_line", medium, "kernel settings: IOMMU, mitigations, isolation"},
-    {"host.clock_source", medium, "the cost and grain of reading the time"},
+    {"host.clock_source", medium, "the cost and resolution of reading the time"},
     {"host.name", identity, "another host"},
     {"host", low, "system software or board"},
     {"assay", identity, "measured by another build of assay"},
@@ -109,7 +109,7 @@ bool fits(std::string_view pattern, std::string_view path) {
   while (!pattern.empty()) {
     if (path.empty()) return false;
     const std::string_view wanted = next_step(pattern), step = next_step(path);
-    // The last step of a pattern may be the beginning of a name: "power_cap" of "power_cap_watts".
+    // The last step of a pattern may be a prefix: "power_cap" matches "power_cap_watts".
     const bool same =
         wanted == "*" || (pattern.empty() ? step.starts_with(wanted) : step == wanted);
     if (!same) return false;
@@ -124,7 +124,7 @@ Rule rule_for(std::string_view path) {
   return {"", low, "not known to matter"};
 }
 
-/// Leaves by dotted path. Bounded, because nothing says that the input is a sane fingerprint.
+/// Leaves by dotted path. Depth is limited because the input may not be a valid fingerprint.
 void flatten(const Json& json, const std::string& path, int depth,
              std::map<std::string, Json>& leaves) {
   constexpr int deepest = 12;
@@ -143,7 +143,7 @@ void flatten(const Json& json, const std::string& path, int depth,
   for (const auto& [key, value] : json.items()) flatten(value, prefix + key, depth + 1, leaves);
 }
 
-/// What a capture hides (masking.h) is not known, and no difference.
+/// A value hidden by a capture (masking.h) is unknown, so it does not count as a difference.
 bool is_masked(const Json& value) {
   return value.is_string() && value.get<std::string>().find("hidden") != std::string::npos;
 }

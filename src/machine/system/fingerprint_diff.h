@@ -1,5 +1,5 @@
-// What differs between two fingerprints, ranked by how likely each difference explains a gap in
-// performance.
+// What differs between two fingerprints, ranked by how likely each difference explains a
+// performance gap.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace assay {
 enum class Likelihood {
   high,      ///< bounds a rate directly: the device, its partition, its power, its links, the CPUs
              ///< allowed
-  medium,    ///< software and settings that often move results
-  low,       ///< may, seldom does
+  medium,    ///< software and settings that often change results
+  low,       ///< may change results, but seldom does
   identity,  ///< which machine it is: names, serial numbers, assay's own build
 };
 
 struct Difference {
-  std::string path;  ///< "accelerators.0-7.power_cap_watts": equal changes of several are one
-  Json a, b;         ///< null: absent there
+  std::string path;  ///< "accelerators.0-7.power_cap_watts": equal changes are merged
+  Json a, b;         ///< null: absent on that side
   Likelihood likelihood = Likelihood::low;
-  std::string why;  ///< what it acts on; one sentence
+  std::string why;  ///< what it affects; one sentence
 };
 
-/// Most likely first, then by path. Fingerprints are not trusted: any JSON will do.
+/// Most likely first, then by path. Fingerprints are not trusted: any JSON is accepted.
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
 
 std::string_view name_of(Likelihood likelihood);

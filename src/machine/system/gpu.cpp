@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-/// Every field with its name in JSON, for writing and reading alike.
+/// Every field with its JSON name, used for both writing and reading.
 template <typename Visitor, typename Link>
 void visit_link(const Visitor& field, Link& link) {
   field("type", link.type);
@@ -101,7 +101,7 @@ class FieldWriter {
   Json& json_;
 };
 
-/// Reads them back; a field of the wrong type is left as it is.
+/// Reads the fields back; leaves a field unchanged if the JSON has the wrong type.
 class FieldReader {
  public:
   explicit FieldReader(const Json& json) : json_(json) {}
@@ -113,7 +113,7 @@ class FieldReader {
   }
 
  private:
-  // Each says whether the JSON had the right type.
+  // Each returns whether the JSON had the right type.
   static bool take(const Json& json, std::string& target) {
     if (json.is_string()) target = json.get<std::string>();
     return json.is_string();

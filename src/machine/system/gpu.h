@@ -1,6 +1,6 @@
 // An accelerator as its driver's files or management library describe it, whether or not a runtime
-// can open it: identity, partition, limits, links, health. The AMD ones are read from sysfs and KFD
-// (amd_gpus.h); the NVIDIA ones are the answer of the probe "nvidia".
+// can open it: identity, partition, limits, links, health. AMD GPUs are read from sysfs and KFD
+// (amd_gpus.h); NVIDIA GPUs come from the probe "nvidia".
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 namespace assay {
 
 struct PcieLink {
-  /// Gigatransfers/s per lane: 32 is generation 5. Idle GPUs may lower the present speed.
+  /// Gigatransfers/s per lane: 32 is generation 5. Idle GPUs may lower their current speed.
   std::optional<double> speed_gts, speed_max_gts;
   std::optional<int> width, width_max;  ///< lanes
 };
 
-/// A link to another accelerator, or to a switch that reaches them all.
+/// A link to another accelerator, or to a switch that connects them all.
 struct PeerLink {
   std::string type;  ///< "xgmi" or "nvlink"
   std::string peer;  ///< PCI address of the other GPU; "switch"; empty: unknown
   bool up = true;
-  std::optional<double> bytes_per_second;  ///< one direction, as the driver states it
+  std::optional<double> bytes_per_second;  ///< one direction, as reported by the driver
 };
 
-/// What changes from one moment to the next: never part of a fingerprint.
+/// What changes from moment to moment: never part of a fingerprint.
 struct GpuState {
   std::vector<double> engine_clocks_hz;  ///< one per XCD, one on NVIDIA
   std::optional<double> power_watts, temperature_celsius;
@@ -42,12 +42,12 @@ struct GpuState {
 
 struct Gpu {
   std::string vendor;        ///< "amd", "nvidia"
-  int index = 0;             ///< in the order of the driver
+  int index = 0;             ///< in the driver's order
   std::string name;          ///< "AMD Instinct MI300X"
   std::string arch;          ///< "gfx942", "sm_90"
   std::string pci;           ///< "0000:3b:00.0", lower case
   std::string device_id;     ///< PCI device id, "74a1"
-  std::string uuid, serial;  ///< identify one piece of hardware: left out of captures
+  std::string uuid, serial;  ///< identify one piece of hardware: masked in captures
   std::string vbios, driver;
   std::map<std::string, std::string> firmware;  ///< by block, "sdma": "24"
   std::optional<int> compute_units;             ///< CUs or SMs of the whole socket
@@ -55,17 +55,17 @@ struct Gpu {
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> visible_memory_bytes;  ///< reachable by the CPU through the BAR
   std::string compute_partition, memory_partition;    ///< "SPX", "NPS1"; "MIG" or ""
-  std::string compute_partitions, memory_partitions;  ///< those it could have: "SPX, DPX, CPX"
+  std::string compute_partitions, memory_partitions;  ///< the modes it supports: "SPX, DPX, CPX"
   std::optional<bool> ecc;
   std::optional<double> power_cap_watts, power_cap_default_watts, power_cap_max_watts;
   std::optional<double> clock_max_hz;
   std::string performance_level;  ///< power_dpm_force_performance_level, "auto"
   PcieLink pcie;
-  std::optional<int> numa_node;  ///< -1: the firmware does not say
+  std::optional<int> numa_node;  ///< -1: the firmware does not specify it
   std::string local_cpus;        ///< "0-47,96-143"
   bool virtual_function = false;
-  /// Whether the compute driver lets this process use it; sysfs shows a container all of its
-  /// host's GPUs. Empty: unknown.
+  /// Whether the compute driver lets this process use it; in a container, sysfs shows all GPUs of
+  /// the host. Empty: unknown.
   std::optional<bool> visible;
   std::vector<std::string> device_files;  ///< "dev/dri/renderD128"
   std::vector<PeerLink> links;
@@ -78,9 +78,9 @@ std::vector<Gpu> read_gpus(const Machine& machine);
 /// "GPU 3 (0000:3b:00.0)".
 std::string label(const Gpu& gpu);
 
-/// All of it; `with_state` adds the "state" object. Empty facts are left out.
+/// All facts; `with_state` adds the "state" object. Empty facts are left out.
 Json to_json(const Gpu& gpu, bool with_state);
-/// Never trusts its input: fields of the wrong type are left out.
+/// Does not trust its input: fields of the wrong type are left out.
 Gpu gpu_from_json(const Json& json);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::span<const std::optional<std::uint64_t>>;
 
-/// The sum of those that are there, in SI units; empty if none is.
+/// The sum of the values present, in SI units; empty if there are none.
 std::optional<double> sum(Values values, double unit) {
   std::optional<double> total;
   for (const auto& value : values) {
@@ -23,7 +23,7 @@ std::optional<double> sum(Values values, double unit) {
   return total;
 }
 
-/// The clocks above zero, which stands for an XCD that is not there.
+/// The clocks above zero; zero stands for an absent XCD.
 std::vector<double> clocks(Values values) {
   std::vector<double> hertz;
   for (const auto& value : values) {
@@ -49,15 +49,15 @@ void store_clocks(GpuMetrics& metrics, Values values) {
 
 constexpr double joules_per_step = 1.0 / 65536;  // the driver's "15.259 uJ"
 constexpr unsigned pcie_speed_id = 17, engine_clock_id = 33;
-constexpr unsigned throttle_reasons_id = 0x400;  // no attribute of 1.9: its ids have ten bits
+constexpr unsigned throttle_reasons_id = 0x400;  // not an attribute of 1.9: its ids have ten bits
 
-/// The fields assay reads, whatever version they come in. Not pcie_bandwidth_acc: the kernel's
-/// comment on it said Mbps, then GB/sec, of a sum over firmware's loops, whose length it does not
-/// say; so no number of bytes follows from it.
+/// The fields assay reads, in any version. pcie_bandwidth_acc is left out: the kernel's comment
+/// gave its unit first as Mbps, then as GB/sec, and it is a sum over iterations of the firmware's
+/// loop, whose period is not stated. It cannot be converted to bytes.
 struct MetricField {
   unsigned id;        // AMDGPU_METRICS_ATTR_ID_... of version 1.9
-  std::size_t bytes;  // of one value before 1.9
-  std::size_t count;  // values before 1.9
+  std::size_t bytes;  // per value, before 1.9
+  std::size_t count;  // number of values, before 1.9
   void (*store)(GpuMetrics& metrics, Values values);
 };
 // clang-format off
@@ -85,7 +85,7 @@ constexpr MetricField fields[] = {
     {throttle_reasons_id, 8, 1, [](GpuMetrics& m, Values v) { m.throttle_reasons = v[0]; }},
 };
 
-/// Where one version keeps them, in bytes from the start; 0: it does not.
+/// Where one version stores the fields, in bytes from the start; 0: it lacks the field.
 struct Layout {
   int content;
   std::array<std::uint16_t, std::size(fields)> offsets;
@@ -101,7 +101,7 @@ constexpr Layout layouts[] = {
 };
 // clang-format on
 
-/// A little-endian number; empty if it lies outside or is all ones, which means "not supported".
+/// A little-endian number; empty if out of range or all ones, which means "not supported".
 std::optional<std::uint64_t> number_at(std::string_view bytes, std::size_t offset,
                                        std::size_t width) {
   if (offset > bytes.size() || width > bytes.size() - offset) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<std::uint64_t> number_at(std::string_view bytes, std::size_t offse
 
 void take(GpuMetrics& metrics, const MetricField& field, std::string_view bytes, std::size_t offset,
           std::size_t width, std::size_t count) {
-  constexpr std::size_t most = 64;  // XCDs and links there may be one day
+  constexpr std::size_t most = 64;  // more XCDs or links than any chip has
   std::array<std::optional<std::uint64_t>, most> values;
   const std::size_t used = std::min(count, most);
   for (std::size_t i = 0; i < used; ++i) values[i] = number_at(bytes, offset + i * width, width);
@@ -131,7 +131,7 @@ void read_by_offset(GpuMetrics& metrics, const Layout& layout, std::string_view 
 }
 
 /// Version 1.9: a count, then for each attribute a 64-bit code and its values, packed:
-/// unit << 24 | type << 20 | id << 10 | number of values. Returns what is wrong with it, or "".
+/// unit << 24 | type << 20 | id << 10 | number of values. Returns what is wrong, or "".
 std::string read_attributes(GpuMetrics& metrics, std::string_view bytes) {
   constexpr std::size_t width_of_type[] = {1, 1, 2, 2, 4, 4, 8, 8};
   constexpr unsigned tenths_of_gts = 7;  // AMDGPU_METRICS_UNIT_SPEED_2
@@ -144,7 +144,7 @@ std::string read_attributes(GpuMetrics& metrics, std::string_view bytes) {
     const std::size_t count = code ? *code & 0x3ff : 0;
     if (type >= std::size(width_of_type) || count == 0 ||
         count * width_of_type[type] > bytes.size() - offset - code_bytes) {
-      return fmt::format("gpu_metrics 1.9 makes no sense at byte {} of {}", offset, bytes.size());
+      return fmt::format("gpu_metrics 1.9 is invalid at byte {} of {}", offset, bytes.size());
     }
     offset += code_bytes;
     const unsigned id = *code >> 10 & 0x3ff, unit = *code >> 24 & 0xff;

@@ -1,6 +1,6 @@
-// The amdgpu driver's binary sensor table, /sys/.../gpu_metrics, as numbers in SI units. A pure
-// function from bytes: layouts are those of the kernel's kgd_pp_interface.h, versions 1.3 to 1.8 by
-// offset, 1.9 by walking its self-describing attributes. Nothing in the bytes is trusted.
+// Parses /sys/.../gpu_metrics, the amdgpu driver's binary sensor table, into SI units. A pure
+// function of bytes: layouts are those of the kernel's kgd_pp_interface.h, versions 1.3 to 1.8 by
+// offset, 1.9 by walking its self-describing attributes. No byte is trusted.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace assay {
 
-/// How long firmware limited the clock, in cycles of its own loop, since the driver was loaded.
-/// Only differences mean anything: advance of one of them / advance of `cycles` is the share of
-/// time.
+/// How long the firmware limited the clock since the driver was loaded, in cycles of its control
+/// loop. Only differences are meaningful: the increase of one counter / the increase of `cycles` is
+/// the share of time.
 struct ThrottleResidency {
-  std::optional<std::uint64_t> cycles;  ///< what the others are counted in
+  std::optional<std::uint64_t> cycles;  ///< total cycles of the loop
   std::optional<std::uint64_t> prochot, power, socket_thermal, regulator_thermal, memory_thermal;
 };
 
-/// A field that the version lacks or the chip does not support (all ones) is empty.
+/// A field is empty if the version lacks it or the chip does not support it (all ones).
 struct GpuMetrics {
-  int format = 0, content = 0;           ///< the version: 1, 4
-  std::string problem;                   ///< why everything else is empty; empty if it is not
+  int format = 0, content = 0;  ///< the version: 1, 4
+  std::string problem;          ///< why everything else is empty; empty if the table was read
   std::vector<double> engine_clocks_hz;  ///< of each XCD that reports one
-  /// The same where each XCD has its place: NaN for one that sleeps or says nothing. As long as
-  /// the table says anything, a zero included.
+  /// The same, indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the last
+  /// XCD that has an entry, zero included.
   std::vector<double> xcd_clocks_hz;
   std::optional<double> memory_clock_hz;
   std::optional<double> temperature_celsius;  ///< the hottest spot of the chip
   std::optional<double> memory_temperature_celsius;
   std::optional<double> power_watts;  ///< of the whole socket
-  /// Since the driver was loaded. Empty before 1.4, where the unit depends on the chip.
+  /// Since the driver was loaded. Empty before 1.4: there the unit depends on the chip.
   std::optional<double> energy_joules;
   std::optional<double> engine_activity, memory_activity;  ///< share of time busy, 0 to 1
   ThrottleResidency throttle;
-  /// Why the clock is held down now, one bit per reason, the same for all chips. Only in 1.3: later
+  /// Why the clock is limited now, one bit per reason, the same for all chips. Only in 1.3: later
   /// versions have `throttle`.
   std::optional<std::uint64_t> throttle_reasons;
   std::optional<double> pcie_speed_gts;

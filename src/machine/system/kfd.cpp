@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* nodes_folder = "sys/class/kfd/kfd/topology/nodes";
 
-/// "key value" lines; values that are no whole numbers are left out.
+/// "key value" lines; values that are not whole numbers are left out.
 std::map<std::string, long long> parse_properties(const std::string& text) {
   std::map<std::string, long long> properties;
   std::istringstream lines(text);
@@ -42,7 +42,7 @@ std::vector<int> numbered(const Machine& machine, const fs::path& folder) {
   return numbers;
 }
 
-/// location_id is bus<<8 | device<<3 | function, and partitions count in the function.
+/// location_id is bus<<8 | device<<3 | function; partitions differ in the function.
 std::string pci_address(long long domain, long long location) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", domain & 0xffff, (location >> 8) & 0xff,
                      (location >> 3) & 0x1f);
@@ -50,7 +50,7 @@ std::string pci_address(long long domain, long long location) {
 
 std::vector<KfdLink> read_links(const Machine& machine, const fs::path& node) {
   std::vector<KfdLink> links;
-  // Newer kernels keep the links between GPUs apart from those to CPUs.
+  // Newer kernels list links between GPUs separately from those to CPUs.
   for (const char* folder : {"io_links", "p2p_links"}) {
     for (const int number : numbered(machine, node / folder)) {
       auto properties = parse_properties(
@@ -78,9 +78,9 @@ KfdTopology read_kfd_topology(const Machine& machine) {
   for (const int number : numbered(machine, folder)) {
     const fs::path node = folder / std::to_string(number);
     const std::string text = machine.read(node / "properties").text;
-    if (text.empty()) ++topology.withheld;  // EPERM, or what a copied folder makes of it
+    if (text.empty()) ++topology.withheld;  // EPERM; in a copied folder the file is empty
     auto properties = parse_properties(text);
-    if (properties["simd_count"] <= 0) continue;  // a CPU, or not ours to see
+    if (properties["simd_count"] <= 0) continue;  // a CPU, or a GPU this process may not see
     KfdNode found;
     found.node = number;
     found.arch = arch_of_gfx_target(properties["gfx_target_version"]);

@@ -1,4 +1,4 @@
-// The GPU nodes of amdkfd's topology in /sys/class/kfd: what the compute driver knows of each
+// The GPU nodes of amdkfd's topology in /sys/class/kfd: what the compute driver knows about each
 // device that HIP will see, partitions included.
 #pragma once
 
@@ -24,12 +24,12 @@ struct KfdNode {
   int render_minor = -1;
   int compute_units = 0;
   int dies = 0;      ///< XCDs
-  std::string hive;  ///< those with the same one reach each other over xGMI; "0": none
+  std::string hive;  ///< GPUs of one hive reach each other over xGMI; "0": none
   std::vector<KfdLink> links;
 };
 
-/// "gfx942" for 90402: major*10000 + minor*100 + stepping, the stepping in hexadecimal (90010 is
-/// gfx90a). Empty for 0.
+/// "gfx942" for 90402: major*10000 + minor*100 + stepping, with the stepping in hexadecimal (90010
+/// is gfx90a). Empty for 0.
 std::string arch_of_gfx_target(long long version);
 
 struct KfdTopology {
@@ -40,7 +40,7 @@ struct KfdTopology {
 
 KfdTopology read_kfd_topology(const Machine& machine);
 
-/// Its nodes.
+/// Only the nodes of read_kfd_topology().
 std::vector<KfdNode> read_kfd_nodes(const Machine& machine);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// Which runtimes, BLAS, collective and network libraries lie within reach of this process, by file
-// name: nothing is loaded. Two HIP runtimes in reach are a fault waiting to happen, and which NCCL
-// a framework finds explains many a difference.
+// Which runtimes, BLAS, collective and network libraries this process can find, by file name: none
+// is loaded. Two HIP runtimes on the search path will sooner or later fail, and which NCCL a
+// framework finds explains many differences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ constexpr std::array<Role, 17> roles = {{{"hip", "libamdhip64"},
                                          {"mpi", "libmpi"},
                                          {"ucx", "libucp"}}};
 
-/// Folders named in /etc/ld.so.conf and the files it includes, as patterns.
+/// Adds the folders named in /etc/ld.so.conf and /etc/ld.so.conf.d, as patterns.
 void add_linker_folders(std::vector<std::string>& folders) {
   std::vector<std::string> files = {"/etc/ld.so.conf"};
   std::error_code ignored;
@@ -61,7 +61,7 @@ void add_linker_folders(std::vector<std::string>& folders) {
   }
 }
 
-/// In the order in which the dynamic linker and then the vendors' habits would find them.
+/// In search order: the dynamic linker's first, then the vendors' usual folders.
 std::vector<std::string> folders_in_reach() {
   std::vector<std::string> patterns;
   if (const char* path = std::getenv("LD_LIBRARY_PATH")) {
@@ -87,7 +87,7 @@ std::vector<std::string> folders_in_reach() {
   return patterns;
 }
 
-/// "2.27.7" of "libnccl.so.2.27.7"; empty without numbers.
+/// "2.27.7" of "libnccl.so.2.27.7"; empty if the name has no number.
 std::string version_of(const std::string& file, std::size_t stem_length) {
   constexpr std::string_view marker = ".so.";
   return file.compare(stem_length, marker.size(), marker) == 0
@@ -95,7 +95,7 @@ std::string version_of(const std::string& file, std::size_t stem_length) {
              : std::string();
 }
 
-/// The version in the file's name, or where that is a major number at most, the package's.
+/// The version in the file's name; if that is at most a major number, the package's version.
 std::string best_version(const fs::path& real, const Role& role) {
   const std::string version =
       version_of(real.filename().string(), std::string_view(role.stem).size());
@@ -111,8 +111,8 @@ std::string best_version(const fs::path& real, const Role& role) {
   return package.empty() ? version : package;
 }
 
-/// {"nccl": [{"path": "/usr/lib/.../libnccl.so.2.28.9", "version": "2.28.9"}]}; what has the same
-/// real file is one.
+/// {"nccl": [{"path": "/usr/lib/.../libnccl.so.2.28.9", "version": "2.28.9"}]}; links to the same
+/// file are listed once.
 Json ask_libraries() {
   Json found = Json::object();
   std::set<std::string> seen;

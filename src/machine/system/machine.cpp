@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// No file that describes a machine comes near it.
+/// Far longer than any file that describes a machine.
 constexpr std::size_t longest_file = 4 << 20;
 
 FileState state_of(int error) {
@@ -30,7 +30,7 @@ FileText read_whole(const fs::path& path) {
   return {FileState::found, std::move(bytes.text)};
 }
 
-/// FolderMachine on "/", and what only a running system has.
+/// FolderMachine on "/", plus what only a running system has.
 class ThisMachine final : public FolderMachine {
  public:
   ThisMachine() : FolderMachine("/"), variables_(performance_variables()) {}
@@ -86,7 +86,7 @@ fs::path FolderMachine::resolve(const fs::path& path) const {
   if (error) return {};
   const fs::path top = fs::canonical(root_, error);
   const fs::path inside = real.lexically_relative(top);
-  // A link out of a copied folder leads to this machine, which is another one.
+  // A link that leads out of a copied folder points into this machine, not the copied one.
   if (inside.empty() || *inside.begin() == "..") return {};
   return inside;
 }

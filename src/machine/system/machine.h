@@ -1,10 +1,10 @@
 // One machine as assay reads it: its files (sysfs, procfs, /etc), its environment variables, and
-// the few facts that only calls give. Everything that describes or judges a machine reads it
-// through this interface, so that it works the same on this machine, on a folder holding a copy of
-// another one's files, and on a capture (capture.h).
+// the few facts that need calls. Everything that describes or judges a machine reads it through
+// this interface, so it works the same on this machine, on a folder with a copy of another
+// machine's files, and on a capture (capture.h).
 //
-// Paths are written without the leading slash, "sys/class/drm". Nothing here fails loudly: a
-// machine that withholds a file is normal, and the state says why.
+// Paths are written without the leading slash, "sys/class/drm". Nothing here returns an error: it
+// is normal for a machine to withhold a file, and the state says why.
 #pragma once
 
 #include <filesystem>
@@ -21,14 +21,14 @@ namespace assay {
 enum class FileState {
   found,
   missing,
-  denied,  ///< exists, and this user may not read it
-  failed,  ///< opening or reading gives another error: drivers answer EINVAL for "not supported"
-  not_captured,  ///< the capture does not say: nothing asked for it when it was taken
+  denied,  ///< exists, but this user may not read it
+  failed,  ///< opening or reading gives another error: drivers return EINVAL for "not supported"
+  not_captured,  ///< not in the capture: nothing read it when the capture was taken
 };
 
 struct FileText {
   FileState state = FileState::missing;
-  std::string text;  ///< every byte of it; empty unless found
+  std::string text;  ///< all bytes of the file; empty unless found
 };
 
 using Variables = std::map<std::string, std::string, std::less<>>;
@@ -40,15 +40,14 @@ class Machine {
   virtual FileText read(const std::filesystem::path& path) const = 0;
   /// Names in a folder, sorted; empty if it cannot be listed.
   virtual std::vector<std::string> list(const std::filesystem::path& folder) const = 0;
-  /// Where `path` really lies once every link in it is followed; empty if it does not exist.
+  /// The real path once every link in `path` is followed; empty if it does not exist.
   virtual std::filesystem::path resolve(const std::filesystem::path& path) const = 0;
-  /// Whether this user may read and write it, for device files: found, missing or denied.
+  /// Whether this user may read and write a device file: found, missing or denied.
   virtual FileState access(const std::filesystem::path& path) const = 0;
 
-  /// The environment variables that bear on performance (variables.h); values of secrets are
-  /// hidden.
+  /// The environment variables that affect performance (variables.h); secret values are hidden.
   virtual const Variables& variables() const = 0;
-  /// What only calls can tell, by the name of a Probe (probe.h); null where nobody can say.
+  /// The answer of the Probe (probe.h) of that name; null if there is none.
   virtual Json ask(std::string_view probe) const = 0;
 
   bool exists(const std::filesystem::path& path) const { return !resolve(path).empty(); }
@@ -57,9 +56,9 @@ class Machine {
   }
 };
 
-/// A folder that holds a copy of a machine's files, as a support archive does. No variables, no
-/// answers, no device files; links that lead out of it lead nowhere. `root` may be "/" to read this
-/// machine's files alone.
+/// A folder that holds a copy of a machine's files, such as a support archive. It has no variables,
+/// no answers and no device files; links that lead out of it do not resolve. `root` may be "/" to
+/// read only this machine's files.
 class FolderMachine : public Machine {
  public:
   explicit FolderMachine(std::filesystem::path root) : root_(std::move(root)) {}
@@ -71,7 +70,7 @@ class FolderMachine : public Machine {
   Json ask(std::string_view probe) const override;
 
  private:
-  /// The file's real place; empty if that is outside the root: it is then no file of that machine.
+  /// The file's real path; empty if it is outside the root and so not a file of that machine.
   std::optional<std::filesystem::path> place(const std::filesystem::path& path) const;
 
   std::filesystem::path root_;

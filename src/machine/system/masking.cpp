@@ -36,7 +36,7 @@ std::string without_device_serial(std::string config) {
     }
     return value;
   };
-  // The list may be made to run in a circle; there is room for no more than this many.
+  // The list may contain a cycle; it cannot have more entries than this.
   std::size_t at = first;
   for (int steps = 0; steps < 960 && at >= first && at + 4 <= config.size(); ++steps) {
     const unsigned header = word(at);
@@ -104,14 +104,14 @@ std::string Masking::text(std::string_view text) {
 
 std::string Masking::file(std::string_view path, std::string_view content) {
   if (is_serial_file(path)) {
-    // What every machine of one cloud has says nothing of this one, and much of the cloud.
+    // This asset tag is the same on every Azure machine: it identifies the cloud, not the machine.
     constexpr std::string_view azure = "7783-7084-3265-9085-8269-3286-77";
     return content.starts_with(azure) ? std::string(content) : std::string(hidden);
   }
   if (path.ends_with("/config")) return without_device_serial(std::string(content));
   if (path == "proc/cmdline") return text(without_address_words(content));
   if (!path.ends_with("/properties")) return text(content);
-  // KFD's "key value" lines: numbers in decimal.
+  // KFD's "key value" lines: the numbers are decimal, so text() would not find them.
   std::istringstream lines{std::string(content)};
   std::string kept;
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// Keeps out of a capture what identifies one piece of hardware, one installation or its owner.
+// Removes from a capture what identifies one piece of hardware, one installation or its owner.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@
 
 namespace assay {
 
-/// Replaces numbers of 32 hexadecimal digits and more (UUIDs, container ids, GUIDs) by "hidden1",
-/// "hidden2": the same one by the same text wherever it stands, so that what was equal stays equal.
+/// Replaces strings of 32 or more hexadecimal digits (UUIDs, container ids, GUIDs) by "hidden1",
+/// "hidden2", ... Equal strings get equal replacements, so equal values stay equal.
 class Masking {
  public:
   std::string text(std::string_view text);
-  /// A file's content: of files that hold nothing but a serial number or an address the whole, of
-  /// PCI configuration space the device serial number, of others what text() hides.
+  /// A file's content, masked: all of it if the file holds only a serial number or an address, the
+  /// device serial number in PCI configuration space, in other files what text() hides.
   std::string file(std::string_view path, std::string_view content);
-  /// Values at any depth; those of the keys "uuid" and "serial" whole.
+  /// Strings at any depth; those under the keys "uuid" and "serial" are replaced entirely.
   void json(Json& json);
 
  private:

@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* nics_folder = "sys/class/infiniband";
 
-/// "4: ACTIVE" to "ACTIVE".
+/// "ACTIVE" of "4: ACTIVE".
 std::string state_name(const std::string& text) {
   const std::size_t colon = text.find(": ");
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-/// "400 Gb/sec (4X NDR)" to 400.
+/// 400 of "400 Gb/sec (4X NDR)".
 std::optional<double> leading_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -43,7 +43,7 @@ Nic read_port(const Machine& machine, const std::string& name, int port) {
   nic.state = state_name(read_fact(machine, folder / "state").value_or(""));
   nic.link_layer = read_fact(machine, folder / "link_layer").value_or("");
   nic.gigabits_per_second = leading_number(read_fact(machine, folder / "rate").value_or(""));
-  // Bonded and virtual ports have their interface only in the GID table.
+  // Bonded and virtual ports list their interface only in the GID table.
   nic.interface = read_fact(machine, folder / "gid_attrs/ndevs/0").value_or("");
   if (nic.interface.empty()) {
     const std::vector<std::string> interfaces = machine.list(device / "net");

@@ -1,4 +1,4 @@
-// Ports of RDMA network adapters as the kernel lists them in /sys/class/infiniband.
+// Ports of RDMA network adapters, from /sys/class/infiniband.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Nic {
   std::filesystem::path port_folder() const;
 };
 
-/// In the order of their names.
+/// Sorted by name.
 std::vector<Nic> read_nics(const Machine& machine);
 
 /// "mlx5_0", "mlx5_0 port 2".

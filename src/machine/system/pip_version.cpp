@@ -6,14 +6,14 @@
 namespace assay {
 namespace {
 
-/// The package that brings the library, without the suffix for a CUDA release.
+/// The pip package that contains the library, without the suffix for a CUDA release.
 std::string package_of(std::string_view inside, std::string_view role) {
   constexpr std::string_view vendor = "nvidia/";
   if (!inside.starts_with(vendor)) return std::string(inside.substr(0, inside.find('/')));
   inside.remove_prefix(vendor.size());
   const std::string_view part = inside.substr(0, inside.find('/'));
   if (!part.starts_with("cu1")) return "nvidia_" + std::string(part);
-  // From CUDA 13 on one folder, cu13, holds the libraries of many packages.
+  // Since CUDA 13 one folder, cu13, holds the libraries of many packages.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> packages = {
       {{"cublas", "nvidia_cublas"},
        {"cublaslt", "nvidia_cublas"},

@@ -1,5 +1,5 @@
-// The version of a library that pip installed: its file carries a major number at most, and the
-// package's metadata the whole.
+// The version of a library installed by pip: its file name has at most a major number; the
+// package's metadata has the full version.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace assay {
 
-/// Where the package of the library at `path` has its neighbours, ".../site-packages"; empty if pip
-/// did not install it.
+/// The folder that holds the package of the library at `path` and the other packages,
+/// ".../site-packages"; empty if pip did not install it.
 std::string packages_folder(std::string_view path);
 
-/// "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2" and the role "nccl", if `names`, those in the
-/// packages folder, hold "nvidia_nccl_cu13-2.28.9.dist-info"; empty if they hold nothing that fits.
+/// "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2" and the role "nccl", if `names`, the entries of
+/// the packages folder, contain "nvidia_nccl_cu13-2.28.9.dist-info"; empty if none matches.
 std::string pip_version(std::string_view path, std::string_view role,
                         const std::vector<std::string>& names);
 

@@ -1,7 +1,7 @@
-// A question that files cannot answer, asked of this machine by calls: uname, the affinity mask,
+// A question about this machine that only calls can answer, not files: uname, the affinity mask,
 // NVIDIA's management library. A file adds one with
 //   const ProbeRegistry::Add registered{{"uname", &ask_uname}};
-// and whoever needs the answer asks a Machine for it by name, which makes it part of a capture.
+// Code that needs the answer asks a Machine for it by name, which makes it part of a capture.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace assay {
 
 struct Probe {
   std::string_view name;
-  /// Never fails; null where nothing can be said. Asked at most once in a process.
+  /// Never fails; null if there is no answer. Called at most once per process.
   Json (*ask)();
 };
 using ProbeRegistry = Registry<Probe>;

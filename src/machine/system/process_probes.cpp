@@ -1,5 +1,5 @@
-// What the kernel tells a process about itself only when it calls: the system's name, the CPUs it
-// may run on, who it runs as; and which assay this is.
+// What a process learns about itself only by system calls: the system's name, the CPUs it may run
+// on, its user; and the build of assay.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ Json ask_uname() {
           {"machine", system.machine}};
 }
 
-/// "0-3,8"; null where the kernel does not say.
+/// "0-3,8"; null if the kernel does not report it.
 Json ask_affinity() {
   const std::string list = cpu_list(affinity_cpus());
   return list.empty() ? Json() : Json(list);

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 12> whole_names = {"LD_PRELOAD",
                                                           "SLURM_JOB_ID",
                                                           "SLURM_CPU_BIND",
                                                           "WSL_DISTRO_NAME"};
-/// Anywhere in a name, and as a whole word of one: "iommu.passthrough" is no pass.
+/// Marks match anywhere in a name, words only as whole words: "iommu.passthrough" is not a "PASS".
 constexpr std::array<std::string_view, 6> secret_marks = {"TOKEN",  "SECRET", "PASSWORD",
                                                           "PASSWD", "APIKEY", "CREDENTIAL"};
 constexpr std::array<std::string_view, 7> secret_words = {"PASS", "PWD",    "PW",    "AUTH",

@@ -11,13 +11,14 @@
 namespace assay {
 namespace {
 
-/// What /proc/self/mountinfo says, in lines like "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw".
+/// From /proc/self/mountinfo, whose lines look like "27 1 254:0 / / rw,relatime - ext4 /dev/vda
+/// rw".
 struct Mounts {
   bool known = false;
   bool root = false;        ///< "/" is a mount point
-  bool hosts_file = false;  ///< so is /etc/hosts, which container engines make for each container
-  std::string root_folder;  ///< what of its file system is mounted on "/"
-  std::string root_rest;    ///< type, device and options, where overlays name their layers
+  bool hosts_file = false;  ///< so is /etc/hosts, which container engines mount for each container
+  std::string root_folder;  ///< which folder of its file system is mounted on "/"
+  std::string root_rest;    ///< type, device and options; overlays list their layers there
 };
 
 Mounts read_mounts(const Machine& machine) {
@@ -31,21 +32,21 @@ Mounts read_mounts(const Machine& machine) {
     if (target == "/etc/hosts") mounts.hosts_file = true;
     if (target != "/") continue;
     const std::size_t dash = line.find(" - ");
-    mounts.root = true;  // if there are several, the last one lies on top
+    mounts.root = true;  // the last of several mounts is on top
     mounts.root_folder = source;
     mounts.root_rest = dash == std::string::npos ? std::string() : line.substr(dash + 3);
   }
   return mounts;
 }
 
-/// A namespace made at boot: its number is fixed below 0xF0000000 (include/linux/proc_ns.h), or for
-/// mnt and net on older kernels among the first that are given out.
+/// A namespace created at boot: its number is fixed below 0xF0000000 (include/linux/proc_ns.h); for
+/// mnt and net on older kernels it is among the first numbers assigned.
 bool is_first_namespace(std::uint64_t number) {
   return number < 0xF0000000u + 16;
 }
 
-/// Every container has mounts of its own: who sees the machine's first ones is in none, whatever
-/// files an image or variables a parent left behind.
+/// Every container has a mount namespace of its own. A process in the machine's first one is in no
+/// container, even if an image left marker files or a parent left variables.
 bool has_first_mounts(const Machine& machine) {
   const Json numbers = machine.ask("namespaces");
   const auto mounts = numbers.is_object() ? numbers.find("mnt") : numbers.end();
@@ -69,8 +70,8 @@ struct Evidence {
   std::string name, evidence;
 };
 
-/// What a container's maker left on purpose. `mounts` tell a container from a machine whose disk
-/// was once an image: such a disk keeps the file and not the mounts.
+/// Marks that container engines leave deliberately. `mounts` distinguishes a container from a
+/// machine whose disk was made from a container image: the disk has the file but not the mounts.
 Evidence signed_container(const Machine& machine, const Mounts& mounts) {
   const auto variable = [&](const char* name) { return machine.has_variable(name); };
   if (variable("KUBERNETES_SERVICE_HOST")) return {"kubernetes", "KUBERNETES_SERVICE_HOST is set"};
@@ -96,7 +97,7 @@ Evidence signed_container(const Machine& machine, const Mounts& mounts) {
   return {};
 }
 
-/// What containers cannot help showing: names in the control group of process 1, the layers of an
+/// Signs that a container cannot hide: names in the control group of process 1, the layers of an
 /// overlay, bubblewrap's new root.
 Evidence unsigned_container(const Machine& machine, const Mounts& mounts) {
   struct Mark {
@@ -123,7 +124,7 @@ Evidence unsigned_container(const Machine& machine, const Mounts& mounts) {
   return {};
 }
 
-/// bubblewrap that shares the machine's processes is seen among this process's ancestors only.
+/// If bubblewrap shares the machine's process namespace, it is visible only among the ancestors.
 bool started_by_bubblewrap(const Machine& machine) {
   constexpr int most_steps = 32;
   std::string status = machine.read("proc/self/status").text;
@@ -149,7 +150,7 @@ Evidence hypervisor(const Machine& machine) {
                                                {"XenVMMXenVMM", "xen"},
                                                {"TCGTCGTCGTCG", "qemu"},
                                                {"bhyve bhyve", "bhyve"}}};
-  // Firecracker has KVM's signature and no tables of its own; its guests are started with this.
+  // Firecracker has KVM's signature and no DMI tables; its guests are booted with this option.
   const std::string started = read_fact(machine, "proc/cmdline").value_or("");
   if (started.find("firecracker") != std::string::npos ||
       (started.find("virtio_mmio.device=") != std::string::npos &&
@@ -186,7 +187,7 @@ std::string cloud(const Machine& machine) {
   for (const char* name : {"Amazon EC2", "Google", "OpenStack", "DigitalOcean", "Hetzner"}) {
     if (vendor.find(name) != std::string::npos) return name;
   }
-  // The asset tag that every machine of Azure carries.
+  // Every Azure machine has this asset tag.
   if (read_fact(machine, "sys/class/dmi/id/chassis_asset_tag") ==
       "7783-7084-3265-9085-8269-3286-77") {
     return "Microsoft Azure";
@@ -200,8 +201,8 @@ Virtualization read_virtualization(const Machine& machine) {
   Virtualization result;
   const Mounts mounts = read_mounts(machine);
   Evidence container;
-  // First, since it usually shows the rest of the machine's files, other containers' marks
-  // included.
+  // Checked first: bubblewrap usually shows the machine's files, including marks of other
+  // containers.
   if (read_fact(machine, "proc/1/comm") == "bwrap")
     container = {"bubblewrap", "process 1 is bwrap"};
   if (container.name.empty()) container = signed_container(machine, mounts);
@@ -217,7 +218,8 @@ Virtualization read_virtualization(const Machine& machine) {
   if (container.name.empty() && own("mnt") && started_by_bubblewrap(machine)) {
     container = {"bubblewrap", "an ancestor is bwrap"};
   }
-  // A network or mount namespace alone is common on hosts (PrivateTmp of a service); these are not.
+  // A network or mount namespace alone is common on hosts (PrivateTmp of a service); a pid or user
+  // namespace is not.
   if (container.name.empty() && (own("pid") || own("user"))) {
     container = {"unnamed", "namespaces of its own"};
   }

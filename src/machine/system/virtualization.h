@@ -1,5 +1,5 @@
-// Whether a machine is a container, a virtual machine, or both, from what an unprivileged process
-// can see.
+// Whether a machine is a container, a virtual machine, or both, as far as an unprivileged process
+// can tell.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ namespace assay {
 
 struct Virtualization {
   /// "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
-  /// "bubblewrap", "flatpak", "wsl", "chroot"; "unnamed" for namespaces nobody signed; empty: none.
+  /// "bubblewrap", "flatpak", "wsl", "chroot"; "unnamed" for own namespaces without other signs;
+  /// empty: none.
   std::string container;
-  /// What made that out: "/.dockerenv".
+  /// How that was detected: "/.dockerenv".
   std::string container_evidence;
   /// Namespaces that are not the machine's first ones: {"mnt", "pid"}.
   std::vector<std::string> namespaces;

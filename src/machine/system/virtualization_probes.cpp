@@ -1,5 +1,5 @@
-// What tells containers and virtual machines apart and is no file's text: the numbers of this
-// process's namespaces, and the hypervisor's signature in the CPUID leaves set aside for it.
+// What distinguishes containers and virtual machines but is not in a file: the numbers of this
+// process's namespaces, and the hypervisor's signature in the CPUID leaves reserved for it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,8 +29,8 @@ Json ask_namespaces() {
   return json;
 }
 
-/// "KVMKVMKVM", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM": leaf 0x40000000, where leaf 1 says
-/// in bit 31 of ECX that there is a hypervisor (kernel: Documentation/virt/kvm/x86/cpuid.rst).
+/// "KVMKVMKVM", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM": leaf 0x40000000, if bit 31 of ECX
+/// of leaf 1 says that there is a hypervisor (kernel: Documentation/virt/kvm/x86/cpuid.rst).
 Json ask_hypervisor() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

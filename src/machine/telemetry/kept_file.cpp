@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t first_bytes = 1 << 13;  // sysfs files end at one page, gpu_metrics soon after
+constexpr std::size_t first_bytes = 1 << 13;  // most sysfs files fit in a page, gpu_metrics in two
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* blanks = " \t\n:";
 
@@ -36,7 +36,7 @@ KeptFile& KeptFile::operator=(KeptFile&& other) noexcept {
 
 std::string_view KeptFile::read_start() {
   if (file_ < 0) return {};
-  // A second read, to see the end, would make a driver ask its firmware again.
+  // A second read to find the end would make a driver query its firmware again.
   const ssize_t got = ::pread(file_, buffer_.data(), buffer_.size(), 0);
   return got > 0 ? std::string_view(buffer_.data(), static_cast<std::size_t>(got))
                  : std::string_view();

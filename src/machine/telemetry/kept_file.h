@@ -1,4 +1,4 @@
-// A small kernel file that is read over and over: opened once, each reading one or a few system
+// A small kernel file that is read repeatedly: opened once; a reading takes one or a few system
 // calls and no allocation.
 #pragma once
 
@@ -16,12 +16,12 @@ class KeptFile {
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
 
-  /// One read from the start: all of a sysfs file, the beginning of others. Empty if that fails.
+  /// One read from the start: all of a sysfs file, the beginning of longer files. Empty on failure.
   /// Valid until the next reading.
   std::string_view read_start();
-  /// Every byte, for procfs files of any length.
+  /// All bytes, for procfs files of any length.
   std::string_view read_all();
-  /// The number that the file begins with, times `unit`; NaN if there is none.
+  /// The number at the start of the file, times `unit`; NaN if there is none.
   double read_number(double unit = 1);
 
  private:
@@ -29,7 +29,7 @@ class KeptFile {
   std::string buffer_;
 };
 
-/// The number `text` begins with, white space before it skipped; NaN if it does not.
+/// The number at the start of `text`, after white space; NaN if there is none.
 double leading_number(std::string_view text);
 /// The number after `key` and white space or ":" at the start of a line; NaN if there is no such
 /// line.

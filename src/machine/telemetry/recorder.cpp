@@ -16,8 +16,8 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t slow_every = 10;   // ticks from one reading of slow channels to the next
-constexpr std::size_t most_rows = 36'000;  // an hour at 10 Hz; older ones are forgotten
+constexpr std::uint64_t slow_every = 10;   // ticks between two readings of the slow channels
+constexpr std::size_t most_rows = 36'000;  // an hour at 10 Hz; older rows are dropped
 // A driver that hangs must not hang the measurement.
 constexpr std::chrono::seconds patience{2};
 
@@ -32,7 +32,7 @@ double thread_cpu_seconds() {
 struct TelemetryRecorder::State {
   struct Row {
     Clock::time_point time;
-    bool all = false;  ///< with the slow channels
+    bool all = false;  ///< includes the slow channels
     std::vector<double> values;
   };
 
@@ -45,10 +45,10 @@ struct TelemetryRecorder::State {
   const TelemetrySources sources;
   const std::vector<Channel> channels;
   const std::chrono::duration<double> interval;
-  std::mutex mutex;  // guards what follows; never held while a source is read
+  std::mutex mutex;  // guards the members below; never held while a source is read
   std::condition_variable wake, done;
   bool stop = false, ended = false;
-  std::uint64_t wanted = 0, served = 0;  // ticks asked for by slice()
+  std::uint64_t wanted = 0, served = 0;  // ticks requested by slice()
   std::deque<Row> rows;
   RecorderCost cost;
 };
@@ -75,7 +75,7 @@ TelemetryRecorder::~TelemetryRecorder() {
 
 void TelemetryRecorder::State::run() {
   pthread_setname_np(pthread_self(), "assay-telemetry");
-  // Where CPUs are scarce the measurement comes first; a late tick costs nothing but itself.
+  // If CPUs are scarce, the measurement takes precedence; a late tick does no harm.
   constexpr int yielding = 5;
   setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), yielding);
   const auto step = std::chrono::duration_cast<Clock::duration>(interval);
@@ -92,7 +92,7 @@ void TelemetryRecorder::State::run() {
     ++scheduled;
     next += step;
     const Clock::time_point now = Clock::now();
-    if (next < now) {  // absolute schedule: what is late is skipped, not caught up
+    if (next < now) {  // absolute schedule: missed ticks are skipped, not caught up
       const auto skipped = (now - next) / step + 1;
       cost.missed += static_cast<std::uint64_t>(skipped);
       next += skipped * step;

@@ -1,4 +1,4 @@
-// Samples telemetry in a thread of its own beside a measurement.
+// Samples telemetry in a separate thread during a measurement.
 #pragma once
 
 #include <chrono>
@@ -16,19 +16,19 @@ class TelemetryRecorder {
 
   /// Reads the sources every `interval` seconds, more than 0, from now until it is destroyed.
   TelemetryRecorder(TelemetrySources sources, double interval);
-  /// Leaves a source that hangs behind, with its thread, after two seconds.
+  /// If a source hangs for two seconds, abandons it together with the thread.
   ~TelemetryRecorder();
   TelemetryRecorder(const TelemetryRecorder&) = delete;
   TelemetryRecorder& operator=(const TelemetryRecorder&) = delete;
 
-  /// The ticks within [begin, end] with those around it that integrals need. Asks for a tick now
-  /// and waits for it, so call it outside whatever is being timed.
+  /// The ticks within [begin, end] and those around it that integrals need. Requests a tick now and
+  /// waits for it, so call it outside the timed part.
   TelemetryTrace slice(Clock::time_point begin, Clock::time_point end);
 
  private:
   struct State;
 
-  // The thread owns it too: if a source hangs, it outlives the recorder.
+  // The thread shares ownership: if a source hangs, the state outlives the recorder.
   const std::shared_ptr<State> state_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// Where telemetry comes from: a source is one file that reads one place of the machine again and
-// again, cheaply, as numbers on named channels. It adds itself with
+// Where telemetry comes from: a source is one file that reads one part of the machine repeatedly
+// and cheaply, as numbers on named channels. It registers itself with
 //   const TelemetrySourceRegistry::Add registered{{"rapl", &open_rapl}};
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// A gauge is what it is at the moment; of a counter only the difference of two readings counts.
+/// A gauge holds its current value; of a counter only the difference of two readings is meaningful.
 enum class ChannelKind { gauge, counter };
 
 struct Channel {
@@ -28,9 +28,9 @@ struct Channel {
 };
 
 struct TelemetryRequest {
-  /// Or a copy of another machine's files, of which sources that read none know nothing.
+  /// Another root is a copy of another machine's files; sources that read no files ignore it.
   std::filesystem::path root = "/";
-  /// Only this accelerator: its PCI address, or "cpu:0" for a device without one. Empty: all.
+  /// Only this accelerator: its PCI address, or "cpu:0" for a device that has none. Empty: all.
   std::string hardware = {};
   std::vector<int> cpus = {};  ///< those this process uses
   int first_gpu = 0;           ///< number of the first accelerator the source finds
@@ -39,28 +39,28 @@ struct TelemetryRequest {
 class TelemetrySource {
  public:
   virtual ~TelemetrySource() = default;
-  /// Never changes.
+  /// The same for the lifetime of the source.
   virtual const std::vector<Channel>& channels() const = 0;
-  /// Fills values[i] for channels()[i]; NaN what cannot be read. Unless `all`, what is slow to read
-  /// is left out. Always called from one thread.
+  /// Fills values[i] for channels()[i], with NaN if unreadable. Unless `all`, slow channels are
+  /// left out. Always called from one thread.
   virtual void read(std::span<double> values, bool all) = 0;
 };
 
 struct TelemetrySourceFactory {
   std::string_view name;
-  /// Null where there is nothing to read.
+  /// Null if there is nothing to read.
   std::unique_ptr<TelemetrySource> (*open)(const TelemetryRequest& request);
 };
 using TelemetrySourceRegistry = Registry<TelemetrySourceFactory>;
 
 using TelemetrySources = std::vector<std::unique_ptr<TelemetrySource>>;
-/// Every source that has something to say here; accelerators are numbered through.
+/// Every source that finds something to read here; accelerators are numbered across sources.
 TelemetrySources open_telemetry_sources(TelemetryRequest request);
-/// Their channels one after the other.
+/// The channels of all sources, in order.
 std::vector<Channel> channels_of(const TelemetrySources& sources);
 /// A value for each of those channels, see TelemetrySource::read.
 std::vector<double> read_sources(const TelemetrySources& sources, bool all);
-/// Whether the request can mean an accelerator on the PCI bus at all.
+/// Whether the request can match an accelerator on the PCI bus.
 bool wants_pci_devices(const TelemetryRequest& request);
 
 }  // namespace assay

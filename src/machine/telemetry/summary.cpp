@@ -6,9 +6,9 @@
 namespace assay {
 namespace {
 
-// Drivers renew their energy counters some ten times a second, and where asking is slow they are
-// read once a second: over less than this, or than two such intervals, the error would exceed that
-// of integrating power.
+// Drivers update their energy counters about ten times a second, and counters that are slow to read
+// are read once a second. Over less than this, or than two such intervals, a counter's error would
+// exceed that of integrating power.
 constexpr double least_counted_window = 1;
 
 struct Point {
@@ -34,7 +34,7 @@ double value_at(const std::vector<Point>& points, double second) {
   return before.value + share * (after->value - before.value);
 }
 
-/// Values of the ticks within the window; of the two around it if none lies inside.
+/// Values of the ticks within the window, or of the two ticks around it if none lies inside.
 std::vector<double> values_within(const TelemetryTrace& trace, const std::vector<double>& values) {
   std::vector<double> inside;
   std::optional<double> before, after;
@@ -83,7 +83,7 @@ class DeviceChannels {
     }
     return nullptr;
   }
-  /// The channel "clock", or those of every XCD.
+  /// The channel "clock", or the clock channels of all XCDs.
   std::vector<const std::vector<double>*> clocks() const {
     std::vector<const std::vector<double>*> found;
     for (std::size_t i = 0; i < trace_.channels.size(); ++i) {
@@ -103,7 +103,7 @@ class DeviceChannels {
     if (values == nullptr) return std::nullopt;
     return counter_advance(trace_.seconds, *values, trace_.window);
   }
-  /// Seconds from one reading to the next; 0 without readings.
+  /// The longest time between two readings, in seconds; 0 with fewer than two.
   double longest_gap_of(std::string_view quantity) const {
     double longest = 0;
     const auto* values = find(quantity);
@@ -136,9 +136,9 @@ void summarize_clocks(const TelemetryTrace& trace, const DeviceChannels& channel
   if (means.size() > 1) gpu.xcd_spread = 1 - *smallest(means) / *largest(means);
 }
 
-/// AMD's firmware counts the cycles of its control loop and those in which it held the clock down,
-/// by reason; reasons overlap, so the largest of them is the least there can have been. NVIDIA's
-/// driver says at each tick whether it holds the clock down.
+/// AMD's firmware counts the cycles of its control loop, and per reason those in which it limited
+/// the clock; reasons overlap, so the largest count is a lower bound. NVIDIA's driver says at each
+/// tick whether it limits the clock.
 std::optional<double> throttled_share(const DeviceChannels& channels) {
   const auto cycles = channels.advance_of("throttle.cycles");
   if (!cycles) return mean(channels.within("throttled"));

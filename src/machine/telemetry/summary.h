@@ -1,5 +1,5 @@
-// What a stretch of telemetry says about the measurement beside it. Pure functions: no clocks, no
-// I/O.
+// What a stretch of telemetry says about the measurement taken during it. Pure functions: no
+// clocks, no I/O.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace assay {
 
-/// Mean over [0, window] of a gauge, linear between ticks and constant beyond them; ticks that are
-/// NaN are left out. Empty without a single value.
+/// Mean of a gauge over [0, window], linear between ticks and constant beyond them; NaN ticks are
+/// skipped. Empty if there is no value.
 std::optional<double> gauge_mean(std::span<const double> seconds, std::span<const double> values,
                                  double window);
 /// How far a counter advanced in [0, window], linear between its readings; empty with fewer than
-/// two of them or if it ran backwards.
+/// two readings or if it ran backwards.
 std::optional<double> counter_advance(std::span<const double> seconds,
                                       std::span<const double> values, double window);
 
-/// An empty field was not known. Of one accelerator.
+/// Telemetry of one accelerator. An empty field is unknown.
 struct GpuTelemetry {
-  std::optional<double> clock_mean_hz;  ///< over time, and over the XCDs where there are several
-  std::optional<double> clock_min_hz;   ///< the lowest at any tick of any XCD
+  std::optional<double> clock_mean_hz;  ///< over time, and over all XCDs
+  std::optional<double> clock_min_hz;   ///< the lowest at any tick on any XCD
   std::optional<double> xcd_spread;     ///< 1 - slowest XCD's mean clock / fastest one's
   std::optional<double> power_mean_watts, power_max_watts;
   std::optional<double> temperature_max_celsius;
-  /// Share of time in which the driver or firmware held the clock down for power or heat.
+  /// Share of time in which the driver or firmware limited the clock for power or heat.
   std::optional<double> throttled_share;
   std::optional<double> energy_joules;
   std::string energy_source;  ///< "counter" of the driver, or "power" integrated; empty: no energy
@@ -41,22 +41,23 @@ struct HostTelemetry {
   std::optional<double> cgroup_throttled_seconds;
 };
 
-/// What the measurement did meanwhile.
+/// The work done during the telemetry.
 struct WorkDone {
-  double bytes = 0, flops = 0;  ///< of all samples together
+  double bytes = 0, flops = 0;  ///< of all samples
   double seconds = 0;           ///< sum of the samples
-  bool on_cpu = false;          ///< by the CPUs, not by an accelerator
+  bool on_cpu = false;          ///< done by the CPUs, not by an accelerator
 };
 
 struct TelemetrySummary {
   std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< by device, "gpu0"
   HostTelemetry host;
-  /// Energy of what was measured, pauses between samples included, over the work of the samples.
+  /// Energy of the whole measurement, pauses between samples included, over the work of the
+  /// samples.
   std::optional<double> joules_per_byte, joules_per_flop;
   std::optional<double> busy_share;  ///< of the window covered by samples; the rest is pauses
 };
 
-/// As a record holds it.
+/// As stored in a record.
 struct Telemetry {
   TelemetryTrace trace;
   TelemetrySummary summary;

@@ -1,4 +1,4 @@
-// Telemetry of one stretch of time, by channel, and what recording it cost.
+// Telemetry of one stretch of time, by channel, and the cost of recording it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace assay {
 
-/// Of the recorder since it was started.
+/// The recorder's cost since it was started.
 struct RecorderCost {
   std::uint64_t ticks = 0;
-  std::uint64_t missed = 0;  ///< ticks left out because the one before took too long
+  std::uint64_t missed = 0;  ///< ticks skipped because the one before took too long
   double cpu_seconds = 0;    ///< of its thread
   double longest_read_seconds = 0;
 };
@@ -19,7 +19,7 @@ struct RecorderCost {
 struct TelemetryTrace {
   double interval = 0;          ///< seconds from tick to tick
   double window = 0;            ///< seconds; the stretch is [0, window]
-  std::vector<double> seconds;  ///< of every tick; some before 0 and one after the window
+  std::vector<double> seconds;  ///< time of every tick; some before 0 and one after the window
   std::vector<Channel> channels;
   std::vector<std::vector<double>> values;  ///< values[channel][tick]; NaN where not read
   RecorderCost cost;

@@ -11,11 +11,10 @@
 
 namespace assay {
 
-/// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps
-/// (1MiB..8GiB*2), "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one
-/// number or a sweep of numbers means cubes, "choice" axes one of `choices`, "member" axes
-/// integers, sweeps, or "all", which stays so until the device and the team are known
-/// (Benchmark::expand).
+/// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps (1MiB..8GiB*2),
+/// "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one number or a sweep of
+/// numbers means cubes, "choice" axes one of `choices`, "member" axes integers, sweeps, or "all",
+/// which is expanded once the device and the team are known (Benchmark::expand).
 struct Axis {
   enum class Kind { size, integer, shape, choice, member };
 
@@ -28,11 +27,12 @@ struct Axis {
   std::uint64_t most = UINT64_MAX;    ///< largest
 };
 
-/// What an axis takes, for messages and lists: "copy, triad", "1MiB..8GiB or a sweep like ...".
+/// The values an axis accepts, for messages and lists: "copy, triad", "1MiB..8GiB or a sweep like
+/// ...".
 std::string allowed_values(const Axis& axis);
 
 /// Expands "4KiB,1MiB..8GiB*2" or "f32,f64" or "all" (choices only) to canonical values, in order,
-/// without repeats. Error: usage, naming the axis, the text and what is allowed.
+/// without duplicates. Error: usage, naming the axis, the text and what is allowed.
 Result<std::vector<std::string>> expand(const Axis& axis, std::string_view text);
 
 /// A user's choice for one axis: "size=1MiB..8GiB*2" split at the first '='.

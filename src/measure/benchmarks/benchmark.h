@@ -1,5 +1,6 @@
-// What a benchmark is: axes, and for each cell a Case that enqueues work, verifies it and knows its
-// own work model. A new benchmark is one new file in this folder that ends in
+// The interface of a benchmark: axes, and for each cell a Case that enqueues work, verifies it and
+// knows how many bytes and operations it is. A new benchmark is one new file in this folder that
+// ends in
 //   const Registry<const Benchmark*>::Add registered{&benchmark};
 #pragma once
 
@@ -23,29 +24,29 @@ namespace assay {
 
 class Communicators;  // collective/communicators.h
 
-/// How a sample's seconds are taken.
+/// How a sample is timed.
 enum class TimeSource {
   device_events,  ///< between two events around the work, queued before the device starts
   host_clock,     ///< host monotonic clock from before enqueue() until the stream is idle
-  enqueue_only,   ///< host monotonic clock around enqueue() alone: what submitting costs
+  enqueue_only,   ///< host monotonic clock around enqueue() alone: the cost of submitting
 };
 
 /// The state of the caches before a sample.
 enum class CacheState {
-  hot,   ///< left as the previous sample left it; declared in the record
+  hot,   ///< as the previous sample left them; noted in the record
   cold,  ///< flushed with twice the last-level cache
 };
 
-/// What one enqueue() does, the basis of every rate and roofline.
+/// The work of one enqueue(), the basis of every rate and roofline.
 struct Work {
   double bytes = 0;        ///< moved through the memory or link under test, reads plus writes
   double flops = 0;        ///< floating-point (or integer) operations
   double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
-  DataType math = DataType::f32;  ///< whose peak rate bounds `flops`
-  double links = 1;               ///< times the rate of its link limit that is there for it
+  DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
+  double links = 1;               ///< number of links it can use at once, for the link limits
 };
 
-/// Which hardware limit a case is held against.
+/// The hardware limit that a case is compared with.
 enum class Limit { none, memory, compute, host_link, peer_link };
 
 /// The number a cell reports, derived from a sample's seconds.
@@ -61,10 +62,10 @@ struct Verification {
   std::string method;  ///< "every element against its closed form", ...
   double error = 0;
   double tolerance = 0;
-  std::string detail;  ///< on failure: the first wrong element, what it is, what it should be
+  std::string detail;  ///< on failure: the first wrong element, its value and the expected one
 };
 
-/// Of a check whose results are right exactly if none of them is `wrong`.
+/// For a check that passes if and only if `wrong` is 0.
 inline Verification exact_verification(std::string method, std::uint64_t wrong,
                                        std::string detail) {
   return {wrong == 0, std::move(method), static_cast<double>(wrong), 0, std::move(detail)};
@@ -78,30 +79,30 @@ class Case {
   virtual Work work() const = 0;
   virtual Quantity quantity() const = 0;
   virtual Limit limit() const = 0;
-  /// Whether this rank does any of the timed work. If not, its seconds mean nothing: it only keeps
-  /// the others company.
+  /// Whether this rank does any of the timed work. If not, its seconds are ignored; it only follows
+  /// the protocol.
   virtual bool takes_part() const { return true; }
-  /// Whether the work ends on no rank before all have come to it. Who is inside it for the shortest
-  /// time then came last.
+  /// Whether the work ends on no rank before all ranks have started it. The rank with the shortest
+  /// time then started last.
   virtual bool waits_for_all() const { return false; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
   /// Whether enqueue() may run while the device is held: false if it waits for the device or queues
   /// more than about 30 operations, which would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
-  /// Facts for the record that the cell does not say: chosen geometry, algorithm, "level=dram".
+  /// Facts for the record that are not in the cell: chosen geometry, algorithm, "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
-  /// Queues what must come right before the first timed work of every sample, untimed: the barrier
-  /// of ranks that start together, for instance.
+  /// Queues untimed work that must come right before the first timed work of every sample, e.g. the
+  /// barrier of ranks that start together.
   virtual Status lead_in(Stream&) { return {}; }
-  /// How often the work is launched, back to back, in one sample. `seconds`: of one launch, as the
-  /// warm-up saw it, and the same on all ranks.
+  /// How many times the work is launched back to back in one sample. `seconds` is the time of one
+  /// launch in the warm-up, the same on all ranks.
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;
-  /// Seconds of what the last enqueue() did, where events or clocks of the case's own enclose it
-  /// more closely than the sampler's; asked for after every sample, when the stream is idle.
+  /// Seconds of the last enqueue(), if the case's own events or clocks enclose it more tightly than
+  /// the sampler's. Called after every sample, when the stream is idle.
   virtual Result<std::optional<double>> own_seconds() { return std::optional<double>(); }
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
@@ -113,8 +114,8 @@ struct PrepareContext {
   Device& device;
   Stream& stream;
   std::uint64_t seed = 1;        ///< the same on all ranks
-  Team& team;                    ///< whom this process measures with; often nobody
-  Communicators& communicators;  ///< of that team, shared by all cells of the run
+  Team& team;                    ///< the ranks that measure together; often only this process
+  Communicators& communicators;  ///< the team's, shared by all cells of the run
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
@@ -125,7 +126,7 @@ struct Conclusion {
   std::string text;  ///< one line for people
 };
 
-/// A cell's outcome as conclusions need it: median value in the cell's quantity.
+/// A cell's result as conclusions need it: the median of the cell's quantity.
 struct CellValue {
   Cell cell;
   double value = 0;
@@ -139,17 +140,17 @@ class Benchmark {
   virtual const std::vector<Axis>& axes() const = 0;
 
   /// True for a cell that only repeats another because one of its axes has no effect on it, e.g.
-  /// `copy direction=d2d memory=pageable`. Such cells are left out of a sweep.
+  /// `copy direction=d2d memory=pageable`. A sweep leaves such cells out.
   virtual bool redundant(const Cell&) const { return false; }
-  /// The cells that `cell` stands for on this device and team: the pairs behind `from=all to=all`,
-  /// the number behind `ranks=all`. None if it stands for none here.
+  /// The concrete cells of `cell` on this device and team: all pairs for `from=all to=all`, the
+  /// team's size for `ranks=all`. Empty if there are none here.
   virtual std::vector<Cell> expand(const Cell& cell, const Device&, const Team&) const {
     return {cell};
   }
-  /// Whether the ranks of a team measure a cell together. Otherwise rank 0 measures it alone.
+  /// Whether the ranks of a team measure a cell together; otherwise rank 0 measures it alone.
   virtual bool takes_team() const { return false; }
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
-  /// can. Cheap: nothing is allocated.
+  /// can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
   virtual std::vector<Conclusion> conclusions(std::span<const CellValue>) const { return {}; }
@@ -159,7 +160,7 @@ using BenchmarkRegistry = Registry<const Benchmark*>;
 
 /// Every benchmark, sorted by name.
 std::vector<const Benchmark*> benchmarks();
-/// Null if there is none of that name.
+/// Null if there is no benchmark of that name.
 const Benchmark* find_benchmark(std::string_view name);
 
 }  // namespace assay

@@ -14,7 +14,8 @@ struct Cut {
   std::size_t stride, count;
 };
 
-/// A power of two of them, so that every odd step visits all and no turn needs a division.
+/// Their number is a power of two, so that every odd step visits all of them and no turn needs a
+/// division.
 Cut cut(std::size_t bytes, std::uint64_t least_total, std::size_t least_count) {
   const std::size_t stride =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;

@@ -1,4 +1,4 @@
-// Buffers of which every use finds the next part, so that nothing used is in a cache.
+// Buffers whose parts are used in turn, so that no part is in a cache when it is used again.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace assay {
 
-/// One allocation cut into equal regions that are taken in turn: before one comes
-/// again, all others were used. Neighbours in turn are far apart, out of reach of prefetchers.
+/// One allocation cut into equal regions used in rotation: a region is reused only after all
+/// others. Consecutive regions are far apart, out of reach of prefetchers.
 class ColdRegions {
  public:
   /// At least `least_count` regions of `bytes` bytes that together fill at least `least_total`
   /// bytes. Error: exhausted.
   static Result<ColdRegions> create(Device& device, MemoryKind kind, std::size_t bytes,
                                     std::uint64_t least_total, std::size_t least_count = 2);
-  /// What create() allocates for that.
+  /// The bytes that create() allocates for these arguments.
   static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total,
                                    std::size_t least_count = 2);
 
@@ -34,9 +34,8 @@ class ColdRegions {
   std::size_t stride_, count_, step_;
 };
 
-/// How many bytes a rank must rotate through so that nothing of them stays in a cache: twice the
-/// last-level cache, of which the `ranks_here` ranks of a host have a part each if they compute on
-/// its CPUs.
+/// How many bytes a rank must rotate through so that none stay in a cache: twice the last-level
+/// cache. If the ranks compute on CPUs, the `ranks_here` ranks of a host share its caches.
 std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here);
 /// How many ranks of the team run on this rank's host.
 int ranks_here(const Team& team);

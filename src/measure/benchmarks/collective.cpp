@@ -18,7 +18,8 @@ namespace {
 
 constexpr double sample_seconds = 20e-3;
 constexpr int most_graph_operations = 20;
-constexpr std::uint64_t graph_bytes = std::uint64_t{64} << 20;  // that the operations of one move
+constexpr std::uint64_t graph_bytes = std::uint64_t{64}
+                                      << 20;  // bytes moved by the operations of one graph
 
 class CollectiveCase final : public Case {
  public:
@@ -38,8 +39,8 @@ class CollectiveCase final : public Case {
 
   Status prepare(Stream& stream) {
     TRY(agree(team_, "preparing " + operation_text(), allocate(stream)));
-    // Libraries connect the ranks and load kernels at the first use, which must not happen in a
-    // graph or while the device is held.
+    // Libraries connect the ranks and load kernels on first use, which must not happen in a graph
+    // or while the device is held.
     TRY(lead_in(stream));
     TRY(run_next(stream));
     TRY(wait_for_ranks(communicator_, stream, *idle_, team_));
@@ -100,7 +101,8 @@ class CollectiveCase final : public Case {
     return cell_.graph ? stream.launch(*graph_) : run_next(stream);
   }
 
-  /// What enqueue() does next, once more, between regions written anew and checked whole.
+  /// Repeats the next operation of enqueue() on freshly written regions, and checks all of their
+  /// contents.
   Result<Verification> verify(Stream& stream) override {
     const std::uint64_t first = cell_.graph ? 0 : next_;
     const auto end = first + static_cast<std::uint64_t>(nodes_);
@@ -120,13 +122,14 @@ class CollectiveCase final : public Case {
     return {sent_kind(cell_.operation), team_.rank(), 0, send_elements(shape_)};
   }
 
-  /// Everything a rank can fail at alone.
+  /// The steps at which a single rank can fail.
   Status allocate(Stream& stream) {
     const auto elements = [&](const ColdRegions& regions) {
       return regions.whole().bytes() / size_of(cell_.type);
     };
     const std::size_t size = size_of(cell_.type);
-    // A graph has a region per operation; else all that are used between two uses of one flush it.
+    // A graph has one region per operation. Otherwise, enough regions are used between two uses of
+    // the same one to flush it.
     const std::uint64_t least = cell_.graph ? 0 : cold_bytes(device_.facts(), ranks_here(team_));
     const auto count = static_cast<std::size_t>(std::max(2, nodes_));
     data_ = TRY(CollectiveData::create(device_, cell_.type, reduction(), shape_.ranks, seed_));
@@ -146,8 +149,8 @@ class CollectiveCase final : public Case {
     return stream.synchronize();
   }
 
-  /// Data as they will be checked in a first part, which is then copied over the rest: making a
-  /// whole gigabyte would take a CPU seconds.
+  /// Generates the checked data for a first part only and copies it over the rest: generating a
+  /// gigabyte takes a CPU seconds.
   Status fill_whole(Stream& stream, const Buffer& buffer, std::uint64_t elements) {
     const std::size_t size = size_of(cell_.type);
     const std::uint64_t made = std::min<std::uint64_t>(elements, (std::uint64_t{8} << 20) / size);
@@ -183,13 +186,13 @@ class CollectiveCase final : public Case {
     TRY(stream.begin_capture());
     Status queued;
     for (int i = 0; i < nodes_ && queued.ok(); ++i) queued = run_next(stream);
-    auto graph = stream.end_capture();  // in any case: a stream must not stay capturing
+    auto graph = stream.end_capture();  // also after an error
     TRY(std::move(queued));
     graph_ = TRY(std::move(graph));
     return {};
   }
 
-  /// Poisons where results go, then writes the inputs, which in place lie among them.
+  /// Poisons the outputs, then writes the inputs, which in place are part of the outputs.
   Status rewrite(Stream& stream, std::uint64_t first, std::uint64_t end) {
     const std::size_t size = size_of(cell_.type);
     for (std::uint64_t turn = first; turn < end; ++turn) {
@@ -228,13 +231,13 @@ class CollectiveCase final : public Case {
   Team& team_;
   Communicator& communicator_;
   const std::uint64_t seed_;
-  int nodes_ = 1;  // operations of one enqueue()
+  int nodes_ = 1;  // operations per enqueue()
   std::optional<CollectiveData> data_;
-  std::optional<ColdRegions> send_, receive_;  // in place only receive_
+  std::optional<ColdRegions> send_, receive_;  // in place, only receive_ is used
   Buffer barrier_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<Event> idle_;
-  std::uint64_t next_ = 0;  // turn of the next operation
+  std::uint64_t next_ = 0;  // region turn of the next operation
 };
 
 class CollectiveBenchmark final : public Benchmark {
@@ -272,7 +275,8 @@ class CollectiveBenchmark final : public Benchmark {
     return std::unique_ptr<Case>(std::move(prepared));
   }
 
-  /// Of every curve over size: the time of its smallest size, its peak, the size at half of it.
+  /// For every curve over size: the time at the smallest size, the peak, and the size that reaches
+  /// half of it.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, std::map<std::uint64_t, const CellValue*>> curves;
     for (const CellValue& value : values) {
@@ -312,7 +316,7 @@ class CollectiveBenchmark final : public Benchmark {
     conclusions.push_back({"latency " + name, seconds, "s",
                            fmt::format("collective {}: {} at {}", name, format_seconds(seconds),
                                        format_size(by_size.begin()->first))});
-    if (by_size.size() < 3) return;  // a plateau of one or two points is none
+    if (by_size.size() < 3) return;  // one or two points make no plateau
     std::vector<std::pair<double, double>> curve;
     double peak = 0;
     for (const auto& [size, value] : by_size) {
@@ -321,7 +325,7 @@ class CollectiveBenchmark final : public Benchmark {
     }
     conclusions.push_back(
         {"peak_busbw " + name, peak, "bytes/s",
-         fmt::format("collective {}: at most {} bus bandwidth", name, format_rate(peak, "B/s"))});
+         fmt::format("collective {}: peak bus bandwidth {}", name, format_rate(peak, "B/s"))});
     for (Conclusion& saturation : saturation_conclusions("collective", {{name, curve}})) {
       conclusions.push_back(std::move(saturation));
     }

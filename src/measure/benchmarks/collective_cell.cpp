@@ -13,7 +13,8 @@ namespace {
 std::vector<Axis> make_collective_axes() {
   return {
       {.name = "op",
-       .description = "the operation; send_recv is a ring: to the next rank, from the one before",
+       .description = "the operation; send_recv is a ring: send to the next rank, receive from the "
+                      "previous one",
        .defaults = {"all_reduce"},
        .choices = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
                    "all_to_all", "gather", "scatter", "send_recv"}},
@@ -27,7 +28,7 @@ std::vector<Axis> make_collective_axes() {
        .defaults = {"sum"},
        .choices = {"sum", "prod", "min", "max", "avg", "none"}},
       {.name = "place",
-       .description = "whether the result has a buffer of its own (out) or that of the input (in)",
+       .description = "whether the result goes to a separate buffer (out) or to the input's (in)",
        .defaults = {"out"},
        .choices = {"out", "in"}},
       {.name = "ranks",
@@ -37,7 +38,7 @@ std::vector<Axis> make_collective_axes() {
        .choices = {},
        .most = 1 << 20},
       {.name = "library",
-       .description = "auto: the one made for the device; mpi needs a device-aware build for GPUs",
+       .description = "auto: the library made for the device; mpi needs a GPU-aware build for GPUs",
        .defaults = {"auto"},
        .choices = library_choices()},
       {.name = "launch",
@@ -45,7 +46,7 @@ std::vector<Axis> make_collective_axes() {
        .defaults = {"stream"},
        .choices = {"stream", "graph"}},
       {.name = "size",
-       .description = "bytes of the larger of a rank's two buffers, as nccl-tests prints it",
+       .description = "bytes of the larger of a rank's two buffers, as nccl-tests prints them",
        .kind = Axis::Kind::size,
        .defaults = {"4..1GiB*4"},
        .choices = {},
@@ -106,9 +107,9 @@ std::optional<std::string> collective_unsupported(const CollectiveCell& cell,
                                                   const Device& device) {
   const std::string_view operation = name_of(cell.operation);
   if (cell.ranks == 1)
-    return "one rank has nobody to exchange data with; start several: --ranks, --hosts or mpirun";
+    return "a collective needs at least two ranks; start several: --ranks, --hosts or mpirun";
   if (cell.library == "auto") {
-    return fmt::format("no collective library of this build is for {} devices",
+    return fmt::format("this build has no collective library for {} devices",
                        device.facts().backend);
   }
   if (reduces(cell.operation) && !cell.reduction) {
@@ -132,13 +133,13 @@ std::optional<std::string> collective_unsupported(const CollectiveCell& cell,
   }
   const auto memory = device.memory_free_and_total();
   if (!memory) return memory.error().message;
-  // If they share a host; its CPUs' caches are then divided among them.
+  // Assumes that all ranks share one host and divide its caches.
   const std::uint64_t cold = cold_bytes(device.facts(), shape.ranks);
   const std::uint64_t needed =
       (cell.in_place ? 1 : 2) * ColdRegions::total_bytes(larger_bytes(shape), cold);
-  // A tenth of the memory stays free for the library's own buffers and everybody else.
+  // Leave a tenth of the memory to the library's own buffers and other users.
   if (needed > memory->first / 10 * 9) {
-    return fmt::format("needs {} for buffers that no cache holds; {} are free",
+    return fmt::format("needs {} for buffers larger than the caches; {} is free",
                        format_memory(needed), format_memory(memory->first));
   }
   return std::nullopt;

@@ -19,10 +19,10 @@ struct CollectiveCell {
   DataType type = DataType::f32;
   std::optional<Reduction> reduction;  ///< none for redop=none
   bool in_place = false;
-  int ranks = 0;        ///< 0: all, before it is expanded
-  std::string library;  ///< "auto" before it is expanded, or where no kind suits
+  int ranks = 0;        ///< 0: all ranks, before expansion
+  std::string library;  ///< "auto" before expansion, or if no kind fits
   bool graph = false;
-  std::uint64_t size = 0;  ///< bytes of the larger buffer as asked for
+  std::uint64_t size = 0;  ///< requested bytes of the larger buffer
 };
 
 const std::vector<Axis>& collective_axes();
@@ -31,11 +31,11 @@ std::vector<std::string> library_choices();
 CollectiveCell parse_collective_cell(const Cell& cell);
 CollectiveShape shape_of(const CollectiveCell& cell);
 
-/// The cell on this device and team: `ranks` a number, `library` a kind if one suits, fp8 types as
-/// the device encodes them, `redop` none where nothing is reduced.
+/// The cell on this device and team: `ranks` becomes a number, `library` a kind if one fits, fp8
+/// types take the device's encoding, and `redop` is none where nothing is reduced.
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team);
 
-/// Why it cannot be measured, as far as the cell and the device tell.
+/// Why the cell cannot be measured, as far as the cell and the device show.
 std::optional<std::string> collective_unsupported(const CollectiveCell& cell, const Device& device);
 
 }  // namespace assay

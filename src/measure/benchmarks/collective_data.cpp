@@ -18,7 +18,7 @@ std::string number_text(const std::vector<std::uint8_t>& bytes) {
   return fmt::format("{}", value);
 }
 
-/// The element as a number; narrow floats as their bits, which is all that was compared.
+/// The element as a number; narrow floats as bits, because only bits were compared.
 std::string text_of(const std::vector<std::uint8_t>& bytes, DataType type) {
   switch (type) {
     case DataType::f64:
@@ -108,8 +108,8 @@ Result<std::optional<WrongElements>> CollectiveData::check(Stream& stream, const
 
 std::optional<std::string> inexact_reduction(DataType type, Reduction reduction, int ranks) {
   if (reduction != Reduction::avg) return std::nullopt;
-  // NCCL multiplies by 1/n in the type itself (enqueue.cc, hostToDevRedOp), where 1/n must not be
-  // subnormal; integers are averaged exactly while one can be a multiple of n.
+  // NCCL multiplies by 1/n in the element type (enqueue.cc, hostToDevRedOp), where 1/n must not be
+  // subnormal. Integer averages are exact as long as the type can hold a multiple of n.
   int most = 0;
   switch (type) {
     case DataType::i8:
@@ -133,7 +133,7 @@ std::optional<std::string> inexact_reduction(DataType type, Reduction reduction,
       return std::nullopt;
   }
   if (ranks <= most) return std::nullopt;
-  return fmt::format("an average of {} over more than {} ranks has no one right result",
+  return fmt::format("an average of {} over more than {} ranks has no unique correct result",
                      name_of(type), most);
 }
 

@@ -15,13 +15,12 @@
 namespace assay {
 
 enum class DataKind {
-  bits,     ///< what a rank sends where nothing is computed
-  part,     ///< what a rank contributes to a reduction
-  reduced,  ///< what the contributions of all ranks reduce to
+  bits,     ///< data a rank sends in operations without arithmetic
+  part,     ///< a rank's input to a reduction
+  reduced,  ///< the result of reducing all ranks' inputs
 };
 
-/// Elements [first, first + count) of `rank`'s data of a kind; the rank does not matter for
-/// reduced.
+/// Elements [first, first + count) of `rank`'s data of a kind; `reduced` ignores the rank.
 struct DataRange {
   DataKind kind = DataKind::bits;
   int rank = 0;
@@ -31,8 +30,9 @@ struct DataRange {
 
 struct WrongElements {
   std::uint64_t count = 0;
-  std::uint64_t index = 0;    ///< of the first, from the beginning of the range
-  std::string got, expected;  ///< of the first: the number, or its bits for types below f32
+  std::uint64_t index = 0;  ///< index of the first wrong element in the range
+  std::string got,
+      expected;  ///< its number, or bits for types below f32
 };
 
 /// The data of `ranks` ranks in one type, for one reduction, under one seed.
@@ -41,9 +41,9 @@ class CollectiveData {
   static Result<CollectiveData> create(Device& device, DataType type, Reduction reduction,
                                        int ranks, std::uint64_t seed);
 
-  /// Queues writing the range to `to`, which the device's kernels must reach.
+  /// Queues writing the range to `to`, which must be accessible to the device's kernels.
   Status fill(Stream& stream, const DataRange& range, void* to);
-  /// Compares bit for bit, and waits. Empty if all is as it should be.
+  /// Compares bit for bit, and waits. Empty if everything matches.
   Result<std::optional<WrongElements>> check(Stream& stream, const DataRange& range,
                                              const void* data);
 
@@ -59,11 +59,11 @@ class CollectiveData {
   std::uint64_t seed_;
   std::unique_ptr<Program> program_;
   Buffer found_;    // two numbers per block
-  Buffer element_;  // one, as it should be
+  Buffer element_;  // one expected element
 };
 
 /// Why a result cannot be checked bit for bit, because libraries may round it differently; empty:
-/// it can. `ranks`: how many reduce.
+/// it can. `ranks`: the number of ranks in the reduction.
 std::optional<std::string> inexact_reduction(DataType type, Reduction reduction, int ranks);
 
 }  // namespace assay

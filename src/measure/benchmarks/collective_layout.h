@@ -1,4 +1,4 @@
-// Where the data of a collective operation lie in a rank's buffers, before and after it.
+// Where the data of a collective operation are in a rank's buffers, before and after the operation.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +19,33 @@ struct CollectiveShape {
   DataType type = DataType::f32;
   bool in_place = false;
   int ranks = 1;
-  std::size_t count = 0;  ///< of one block, as CollectiveCall has it
+  std::size_t count = 0;  ///< of one block, as in CollectiveCall
 };
 
-/// The count that `size` bytes of the larger buffer allow, as nccl-tests computes it: for
-/// operations on blocks a rank's part of them, rounded down to 16 bytes. 0: too few bytes for one
-/// element each.
+/// The count for `size` bytes of the larger buffer, as nccl-tests computes it: for operations on
+/// blocks, a rank's part rounded down to 16 bytes. 0: too few bytes for one element per rank.
 std::size_t block_count(CollectiveOperation operation, DataType type, std::uint64_t size,
                         int ranks);
-/// Whether it has an in-place form: all_reduce, all_gather, reduce_scatter, broadcast, reduce.
+/// Whether the operation has an in-place form: all_reduce, all_gather, reduce_scatter, broadcast,
+/// reduce.
 bool runs_in_place(CollectiveOperation operation);
 
 std::size_t send_elements(const CollectiveShape& shape);
 std::size_t receive_elements(const CollectiveShape& shape);
-/// Bytes of the larger of the two: the size that nccl-tests prints.
+/// Bytes of the larger buffer: the size that nccl-tests prints.
 std::uint64_t larger_bytes(const CollectiveShape& shape);
-/// In place both buffers lie in one of larger_bytes(): where they begin in it.
+/// In place, both buffers are in one of larger_bytes(); these are their offsets.
 std::size_t send_offset(const CollectiveShape& shape, int rank);
 std::size_t receive_offset(const CollectiveShape& shape, int rank);
 
-/// A run of elements from `at` in the receive buffer.
+/// A range of elements from `at` in the receive buffer.
 struct ExpectedRange {
   std::size_t at = 0;
   DataRange data;
 };
-/// What must be in a rank's receive buffer afterwards, in order, if every rank's send buffer began
-/// with its element 0. Empty where the operation leaves nothing: beside the root of reduce, gather.
+/// What a rank's receive buffer must hold afterwards, in order, if every rank's send buffer starts
+/// with its element 0. Empty where the operation writes nothing: on ranks other than the root of
+/// reduce and gather.
 std::vector<ExpectedRange> expected_received(const CollectiveShape& shape, int rank);
 /// The kind of data that is sent.
 DataKind sent_kind(CollectiveOperation operation);

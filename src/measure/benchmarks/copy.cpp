@@ -14,7 +14,7 @@ namespace {
 
 enum class Place { host, device };
 
-/// One copy: where from, where to, and the stream it runs on.
+/// One copy: source, destination and the stream it runs on.
 struct Transfer {
   Place from, to;
   Buffer source, destination;
@@ -54,8 +54,8 @@ class CopyCase final : public Case {
     if (direction_ == "both") return Limit::none;  // two directions share the host's memory
     return direction_ == "d2d" ? Limit::memory : Limit::host_link;
   }
-  // A copy of pageable memory holds the host until it is staged, so only the host's clock sees it
-  // all.
+  // A copy of pageable memory blocks the host during staging, so only the host's clock covers all
+  // of it.
   TimeSource time_source() const override {
     return pinned_ ? TimeSource::device_events : TimeSource::host_clock;
   }
@@ -108,10 +108,10 @@ class CopyCase final : public Case {
     } else {
       TRY(pattern_->fill(stream, transfer.source.as<std::uint64_t>(), words(), transfer.seed));
     }
-    return clear(stream, transfer);  // touched, no sample pays for page faults
+    return clear(stream, transfer);  // also touches the pages, so that no sample has page faults
   }
 
-  /// Zeros the destination. Pageable memory is out of a device's reach, so the host does its own.
+  /// Zeros the destination. The device cannot access pageable memory, so the host zeros that.
   Status clear(Stream& stream, Transfer& transfer) {
     TRY(stream.synchronize());
     if (transfer.to == Place::host) {
@@ -163,7 +163,7 @@ class CopyBenchmark final : public Benchmark {
   }
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     if (cell.text("direction") == "both" && cell.text("memory") == "pageable") {
-      return "copies of pageable memory hold the host, so two cannot run at once; use "
+      return "copies of pageable memory block the host, so two cannot run at once; use "
              "memory=pinned";
     }
     if (cell.integer("size") % sizeof(std::uint64_t) != 0) {

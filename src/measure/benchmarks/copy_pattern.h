@@ -1,4 +1,5 @@
-// The pattern that proves that a copy arrived whole: every 8-byte word of it differs.
+// The pattern that proves that a copy arrived completely: every 8-byte word differs from all
+// others.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,18 @@ namespace assay {
 std::uint64_t pattern_word(std::uint64_t i, std::uint64_t seed);
 /// Fills `n` words of host memory.
 void fill_pattern(std::uint64_t* words, std::uint64_t n, std::uint64_t seed);
-/// Number of words that are not the pattern's.
+/// Number of words that differ from the pattern.
 std::uint64_t count_wrong(const std::uint64_t* words, std::uint64_t n, std::uint64_t seed);
 
-/// The same in a device's memory, by its kernels.
+/// The same in a device's memory, using kernels.
 class DevicePattern {
  public:
-  /// `device` must outlive it. Error: as Device::build().
+  /// `device` must outlive it. Error: as from Device::build().
   static Result<DevicePattern> create(Device& device);
 
-  /// Queues the filling of `n` words. Error: as Stream::launch().
+  /// Queues filling `n` words. Error: as from Stream::launch().
   Status fill(Stream& stream, std::uint64_t* words, std::uint64_t n, std::uint64_t seed) const;
-  /// Waits for `stream`. Error: as the device's calls.
+  /// Waits for `stream`. Error: as from the device's calls.
   Result<std::uint64_t> count_wrong(Stream& stream, const std::uint64_t* words, std::uint64_t n,
                                     std::uint64_t seed) const;
 

@@ -21,8 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t few_cores = 16;
 constexpr int round_trips = 1000;  // of the cache line, per sample
 
-/// Waits until `value` is `wanted`; gives the core away now and then, should the other thread be
-/// waiting for it.
+/// Waits until `value` is `wanted`. Yields now and then, in case the other thread needs this core.
 void spin_until(const std::atomic<unsigned>& value, unsigned wanted) {
   constexpr int patience = 10000;
   for (int spins = 0; value.load(std::memory_order_acquire) != wanted; ++spins) {
@@ -30,7 +29,7 @@ void spin_until(const std::atomic<unsigned>& value, unsigned wanted) {
   }
 }
 
-/// Two threads, one on each core; the first is the thread that asks.
+/// Two threads, one per core; the first is the calling thread.
 class CorePairCase : public Case {
  public:
   CorePairCase(const Cell& cell, const std::vector<int>& cpus)
@@ -45,14 +44,14 @@ class CorePairCase : public Case {
   }
   Status enqueue(Stream& stream) override {
     return stream.call([this] {
-      threads_.pin_caller();  // the stream pins its thread where it belongs afterwards
+      threads_.pin_caller();  // the stream restores its own pinning afterwards
       run();
     });
   }
   Result<std::optional<double>> own_seconds() override { return std::optional(seconds_); }
 
  protected:
-  /// On the thread of the first core.
+  /// Runs on the thread of the first core.
   virtual void run() = 0;
 
   std::array<int, 2> cpus_;
@@ -100,7 +99,7 @@ class CoreCopyCase final : public CorePairCase {
   }
 
  private:
-  /// What goes from core `i` to the other one, `i` being the lane's place.
+  /// The copy from core `i` to the other one, where `i` is the index of the lane.
   struct Lane {
     Buffer source, destination;
     std::uint64_t seed = 0;
@@ -109,7 +108,8 @@ class CoreCopyCase final : public CorePairCase {
 
   std::uint64_t words() const { return bytes_ / sizeof(std::uint64_t); }
 
-  /// Each core zeros what it receives, which at the first time puts those pages on its NUMA node.
+  /// Each core zeros its destination buffer; the first time, this places the pages on its NUMA
+  /// node.
   Status clear(Stream& stream) {
     TRY(stream.call([this] {
       threads_.pin_caller();
@@ -125,8 +125,9 @@ class CoreCopyCase final : public CorePairCase {
   }
 
   void run() override {
-    // Untimed: the source's core writes, so that the data lie in its caches or on its node; what
-    // the source is to write into is made the other core's own, or it would stay in its caches too.
+    // Untimed: the source's core writes the data, so that they are in its caches or on its node. If
+    // the source does the copy, the other core first zeros the destination, which would otherwise
+    // stay in the source's caches.
     threads_.run([this](std::size_t core) {
       if (by_source_) clear_received(core);
       if (core < lanes_.size()) {
@@ -136,7 +137,7 @@ class CoreCopyCase final : public CorePairCase {
     std::atomic<unsigned> ready{0};
     threads_.run([this, &ready](std::size_t core) {
       ++ready;
-      spin_until(ready, 2);  // both are awake: neither copy waits for a thread to start
+      spin_until(ready, 2);  // both threads are running: neither copy waits for a thread to start
       for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if ((core == i) == by_source_) copy(lanes_[i]);
       }
@@ -146,14 +147,14 @@ class CoreCopyCase final : public CorePairCase {
       begin = std::min(begin, lane.begin);
       end = std::max(end, lane.end);
     }
-    // A clock that ticks slower than a small copy takes must not make its rate infinite.
+    // If a small copy takes less than a clock tick, its rate must not become infinite.
     seconds_ = std::max(1e-9, std::chrono::duration<double>(end - begin).count());
   }
 
   void copy(Lane& lane) const {
     lane.begin = Clock::now();
     std::memcpy(lane.destination.data(), lane.source.data(), bytes_);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // a store on its way has not arrived
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // wait until all stores are visible
     lane.end = Clock::now();
   }
 
@@ -162,7 +163,7 @@ class CoreCopyCase final : public CorePairCase {
   std::vector<Lane> lanes_;
 };
 
-/// A cache line that two cores write in turns.
+/// A cache line that two cores write alternately.
 class CacheLineCase final : public CorePairCase {
  public:
   using CorePairCase::CorePairCase;
@@ -198,7 +199,7 @@ class CacheLineCase final : public CorePairCase {
     });
   }
 
-  // Alone on its line, and on the one that is fetched along with it.
+  // Alone on its cache line and on adjacent ones that are prefetched with it.
   alignas(256) std::atomic<unsigned> turn_{0};
 };
 

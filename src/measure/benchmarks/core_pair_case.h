@@ -1,4 +1,4 @@
-// A cell of the benchmark `peer` on the CPU: what goes from one core to another.
+// A cell of the benchmark `peer` on the CPU: transfers from one core to another.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace assay {
 
-/// Which of `cpus` (kernel numbers) stand for the machine, as indices into it: all of a few, else
-/// the first of each NUMA node and of each last-level cache, and a neighbour of the first.
+/// The CPUs that represent the machine, as indices into `cpus` (kernel numbers): all if there are
+/// few; otherwise the first of each NUMA node and each last-level cache, and the second CPU.
 std::vector<int> representative_cores(const Machine& machine, const std::vector<int>& cpus);
 
-/// The CPUs that the numbers of `from` and `to` stand for: those this process may run on,
-/// ascending. Error: as the device's calls.
+/// `cpus`: the CPUs this process may run on, ascending; `from` and `to` are indices into it. Error:
+/// as from the device's calls.
 Result<std::unique_ptr<Case>> prepare_core_pair(const Cell& cell, PrepareContext context,
                                                 const std::vector<int>& cpus);
 

@@ -14,7 +14,7 @@ namespace {
 bool is_json_pointer(const std::string& text) {
   try {
     return !Json::json_pointer(text).empty();
-  } catch (const Json::exception&) {  // the only way in which a pointer reports
+  } catch (const Json::exception&) {  // JSON pointers report errors only by throwing
     return false;
   }
 }
@@ -38,15 +38,16 @@ Result<MetricRule> read_metric(const YamlValue& value, std::string_view file) {
   TRY(map.optional("json", rule.json));
   TRY(map.optional("regex", rule.regex));
   if (!is_name(rule.name)) {
-    return map.wrong("name",
-                     fmt::format("\"{}\" is no name; allowed: letters, digits, _ - .", rule.name));
+    return map.wrong(
+        "name",
+        fmt::format("\"{}\" is not a valid name; allowed: letters, digits, _ - .", rule.name));
   }
   if (rule.json.empty() == rule.regex.empty()) {
     return map.wrong(value, "a metric needs either \"json\" (a pointer) or \"regex\"");
   }
   if (!rule.json.empty() && !is_json_pointer(rule.json)) {
     return map.wrong("json",
-                     fmt::format("\"{}\" is no JSON pointer; e.g. /results/0/busbw", rule.json));
+                     fmt::format("\"{}\" is not a JSON pointer; e.g. /results/0/busbw", rule.json));
   }
   if (!rule.regex.empty()) {
     const auto pattern = Pattern::compile(rule.regex);
@@ -86,7 +87,8 @@ Result<ExternalCommand> read_external_command(const YamlValue& value, std::strin
   command.timeout_seconds = timeout.value_or(ExternalCommand::default_timeout);
   if (!is_name(command.name)) {
     return map.wrong(
-        "name", fmt::format("\"{}\" is no name; allowed: letters, digits, _ - .", command.name));
+        "name",
+        fmt::format("\"{}\" is not a valid name; allowed: letters, digits, _ - .", command.name));
   }
   const YamlValue* metrics = map.find("metrics");
   if ((metrics == nullptr) == command.format.empty()) {

@@ -1,4 +1,4 @@
-// A suite's cell that is another program: what to start and where in its output the numbers are.
+// A suite cell that runs another program: what to start, and where the numbers are in its output.
 //
 //   - command: [all_reduce_perf, -b, 8, -e, 1G, -f, 2]
 //     name: rccl_all_reduce
@@ -22,21 +22,21 @@
 
 namespace assay {
 
-/// One number of a program's output; exactly one of `json` and `regex` is there.
+/// One number in a program's output; exactly one of `json` and `regex` is set.
 struct MetricRule {
   std::string name;
   std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
   std::string regex;   ///< Perl's syntax; group 1 of the last line that it matches is the number
-  std::string unit;    ///< as the program means it: "GB/s", "ms"; records are in SI units
+  std::string unit;    ///< the program's unit: "GB/s", "ms"; records are in SI units
   std::string better;  ///< "higher", "lower" or "neither"
 };
 
 struct ExternalCommand {
   static constexpr double default_timeout = 600;
 
-  std::string name;                ///< of the cell
+  std::string name;                ///< name of the cell
   std::vector<std::string> words;  ///< the program and its arguments
-  std::string format;              ///< an importer's name; empty: `metrics` say it
+  std::string format;              ///< an importer's name; empty: use `metrics`
   std::vector<MetricRule> metrics;
   std::string file;  ///< the output to read; empty: standard output
   std::vector<std::pair<std::string, std::string>> variables;

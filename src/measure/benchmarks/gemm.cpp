@@ -40,7 +40,7 @@ class GemmCase final : public Case {
     for (const OperandSet& set : matrices_.sets()) {
       TRY(chosen().plan->pack(stream, set.b.data()));
     }
-    // Libraries load kernels at their first use, which must not happen while the device is held.
+    // Libraries load kernels on first use, which must not happen while the device is held.
     TRY(enqueue(stream));
     next_ = 0;
     return stream.synchronize();

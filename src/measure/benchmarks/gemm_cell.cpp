@@ -32,11 +32,11 @@ constexpr std::array<NamedEpilogue, 11> epilogues = {{
     {"gelu_aux_bias", Epilogue::gelu_aux_bias},
     {"dgelu", Epilogue::dgelu},
     {"dgelu_bgrad", Epilogue::dgelu_bgrad},
-    // As a weight gradient needs it: A is the transposed gradient of the outputs.
+    // As for a weight gradient: A is the transposed gradient of the outputs.
     {"bgrad", Epilogue::bgrad_a},
 }};
 
-/// What a product of `in` is stored as. fp8 results are kept wider, as in training.
+/// The output type of a product of `in`. fp8 results are stored in a wider type, as in training.
 DataType output_of(DataType in) {
   switch (in) {
     case DataType::f64:
@@ -71,7 +71,7 @@ std::vector<Axis> make_gemm_axes() {
        .choices = {},
        .most = std::uint64_t{1} << 24},
       {.name = "batch",
-       .description = "products of that shape at once",
+       .description = "number of products of that shape in one call",
        .kind = Axis::Kind::integer,
        .defaults = {"1"},
        .choices = {},
@@ -87,11 +87,12 @@ std::vector<Axis> make_gemm_axes() {
        .defaults = {"TN"},
        .choices = layout_choices},
       {.name = "epilogue",
-       .description = "what is fused behind the product",
+       .description = "operation fused to the end of the product",
        .defaults = {"none"},
        .choices = epilogue_names},
       {.name = "library",
-       .description = "auto: the vendor's first choice, or with algorithm=best the fastest of all",
+       .description =
+           "auto: the vendor's preferred library, or with algorithm=best the fastest of all",
        .defaults = {"auto"},
        .choices = with_auto(blas_names())},
       {.name = "inputs",
@@ -106,13 +107,13 @@ std::vector<Axis> make_gemm_axes() {
        .least = 0,
        .most = 65536},
       {.name = "rotate",
-       .description = "operands rotate through copies of at least this many bytes together",
+       .description = "operands rotate through copies with at least this many bytes in total",
        .kind = Axis::Kind::size,
        .defaults = {"0"},
        .choices = {},
        .least = 0},
       {.name = "chain",
-       .description = "products queued back to back per sample, for the rate without pauses",
+       .description = "products queued back to back per sample, for the sustained rate",
        .kind = Axis::Kind::integer,
        .defaults = {"1"},
        .choices = {},
@@ -174,15 +175,15 @@ GemmCell parse_gemm_cell(const Cell& cell) {
 GemmProblem problem_of(const GemmCell& cell, std::string_view layout) {
   GemmProblem problem = make_gemm(cell.m, cell.n, cell.k, cell.dtype, output_of(cell.dtype),
                                   layout[1] == 'T', layout[0] == 'T', cell.batch, cell.pad);
-  // The product of two e5m2 does not exist in NVIDIA's libraries; training multiplies e5m2
-  // gradients by e4m3 weights and activations.
+  // NVIDIA's libraries have no e5m2 x e5m2 product; training multiplies e5m2 gradients by e4m3
+  // weights and activations.
   if (cell.dtype == DataType::e5m2) problem.b = DataType::e4m3;
   if (cell.dtype == DataType::e5m2_fnuz) problem.b = DataType::e4m3_fnuz;
   problem.epilogue = cell.epilogue;
   problem.fast_accumulate = cell.fast_accumulate;
   problem.constant_b = true;
   if (is_nonlinear(cell.epilogue)) {
-    // Scales what enters gelu to the order of 1, where it is curved; a power of two is exact.
+    // Scales the input of gelu to the order of 1, where gelu is curved; a power of two is exact.
     problem.alpha = std::exp2(-std::round(std::log2(static_cast<double>(cell.k)) / 2));
   }
   return problem;
@@ -227,7 +228,7 @@ std::optional<std::string> gemm_unsupported(const GemmCell& cell, const DeviceFa
     return "integer products take no epilogue";
   }
   if (cell.fast_accumulate && size_of(cell.dtype) != 1) {
-    return "accumulate=fast is a choice of fp8 only";
+    return "accumulate=fast applies to fp8 only";
   }
   const GemmProblem first = problem_of(cell, cell.layouts.front());
   const std::uint64_t needed = operand_bytes(first) * operand_sets(cell, first);

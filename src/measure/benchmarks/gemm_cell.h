@@ -37,10 +37,10 @@ GemmProblem problem_of(const GemmCell& cell, std::string_view layout);
 double largest_input(const GemmCell& cell);
 /// Bytes of one set of operands.
 std::uint64_t operand_bytes(const GemmProblem& problem);
-/// How many sets are rotated through: 1 without rotation.
+/// Number of operand sets in rotation; 1: no rotation.
 std::size_t operand_sets(const GemmCell& cell, const GemmProblem& problem);
 
-/// Why no library of this device's backend can do it, known without loading one.
+/// Why no library of this device's backend can compute the cell, without loading one.
 std::optional<std::string> gemm_unsupported(const GemmCell& cell, const DeviceFacts& facts);
 
 }  // namespace assay

@@ -37,7 +37,7 @@ int significand_bits(DataType type) {
   }
 }
 
-/// Half of the smallest step near zero of types whose exponents end within reach of a product.
+/// Half of the smallest step near zero, for types whose exponent range a product can leave.
 double least_step(DataType type) {
   switch (type) {
     case DataType::f16:
@@ -51,7 +51,7 @@ double least_step(DataType type) {
   }
 }
 
-/// Bits of integers that the accumulator adds exactly.
+/// How many bits an integer may have for the accumulator to add it exactly.
 int accumulator_bits(const GemmProblem& problem) {
   if (is_fp8(problem)) return 13;
   if (problem.compute == DataType::i32) return 31;

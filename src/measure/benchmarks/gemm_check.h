@@ -1,5 +1,5 @@
-// What a correct GEMM may differ by. Pure functions of the problem and of sums taken in double from
-// the very elements that were multiplied.
+// The tolerance for a correct GEMM. Pure functions of the problem and of sums in double over the
+// same elements that were multiplied.
 //
 // Notation: x = sum of products a b over k, Q^2 = sum of their squares, P = |x| + 2 Q, u the unit
 // roundoff of a type (2^-significand bits).
@@ -21,15 +21,15 @@
 
 namespace assay {
 
-/// One element of D and what it is made of.
+/// One element of D and its inputs.
 struct GemmSample {
   double sum = 0;      ///< of products, in double
-  double squares = 0;  ///< of the same products, squared
-  double bias = 0;     ///< its column's, where the epilogue reads one
-  double aux = 0;      ///< the element at its place, where the epilogue reads it
+  double squares = 0;  ///< of the squares of these products
+  double bias = 0;     ///< of its column, if the epilogue reads one
+  double aux = 0;      ///< the aux element at the same position, if the epilogue reads it
 };
 
-/// What D should hold and how far off it may be.
+/// The expected value of D and its tolerance.
 struct Expectation {
   double value = 0;
   double tolerance = 0;
@@ -48,12 +48,12 @@ double unit_roundoff(DataType type);
 /// `largest`, and every partial sum fits the accumulator.
 bool is_exact(const GemmProblem& problem, double largest);
 
-/// Of D. `exact` as is_exact() says.
+/// Expected element of D. `exact` is the result of is_exact().
 Expectation expected_d(const GemmProblem& problem, const GemmSample& sample, bool exact);
-/// Of the aux element an epilogue writes: the value before gelu.
+/// Expected aux element that an epilogue writes: the value before gelu.
 Expectation expected_aux(const GemmProblem& problem, const GemmSample& sample);
-/// Of a bias gradient of `terms` terms with this sum and sum of squares; `term_roundoff` is how
-/// precisely the summed terms themselves are known (dgelu_bgrad sums D before it is rounded).
+/// Expected bias gradient of `terms` terms with this sum and sum of squares. `term_roundoff` is the
+/// roundoff of the summed terms themselves (dgelu_bgrad sums D before rounding).
 Expectation expected_bias_gradient(const GemmProblem& problem, double sum, double squares,
                                    std::int64_t terms, double term_roundoff);
 

@@ -10,14 +10,15 @@
 namespace assay {
 namespace {
 
-constexpr int most_candidates = 64;  // of one library and layout
-// What PyTorch gives cuBLASLt on Hopper, and what hipblaslt-bench gives hipBLASLt. A best algorithm
-// may use more.
+constexpr int most_candidates = 64;  // per library and layout
+// The workspace PyTorch gives cuBLASLt on Hopper, and the one hipblaslt-bench gives hipBLASLt.
+// algorithm=best may use more.
 constexpr std::size_t workspace_cuda = std::size_t{32} << 20;
 constexpr std::size_t workspace_hip = std::size_t{128} << 20;
 constexpr std::size_t workspace_best = std::size_t{256} << 20;
 
-/// The library's order for the usual workspace, then what a larger one adds.
+/// The algorithms in the library's order for the usual workspace, then those that need a larger
+/// one.
 Result<std::vector<GemmAlgorithm>> list_algorithms(Blas& library, const GemmProblem& problem,
                                                    std::string_view backend, bool best) {
   const std::size_t usual = backend == "hip" ? workspace_hip : workspace_cuda;

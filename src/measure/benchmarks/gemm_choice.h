@@ -20,19 +20,19 @@ struct GemmCandidate {
   std::unique_ptr<GemmPlan> plan;
 };
 
-/// Libraries opened for a cell and what they offer for it.
+/// Libraries opened for a cell, and their candidates.
 struct GemmCandidates {
-  std::vector<std::unique_ptr<Blas>> libraries;  // outlive the plans
+  std::vector<std::unique_ptr<Blas>> libraries;  // must outlive the plans
   std::vector<GemmCandidate> candidates;
 };
 
-/// algorithm=default: the first choice of the first library that can, for each layout;
-/// algorithm=best: up to 32 of every library the cell allows. Error: unsupported or unavailable
-/// with every reason if there is none.
+/// algorithm=default: for each layout, the first choice of the first library that supports the
+/// cell; algorithm=best: up to 32 from each library the cell allows. Error: unsupported or
+/// unavailable, with all reasons, if there are none.
 Result<GemmCandidates> find_candidates(Device& device, const GemmCell& cell);
 
-/// Measures the candidates on the device, on the first set of operands; the index of the fastest.
-/// Error: the last candidate's, if none runs.
+/// Measures the candidates on the device with the first set of operands and returns the index of
+/// the fastest. Error: the last candidate's, if none runs.
 Result<std::size_t> fastest_candidate(GemmMatrices& matrices, Stream& stream,
                                       GemmCandidates& candidates, Workspace workspace);
 

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// Which matrix of a set, for its own random numbers.
+// The matrices of a set; each has random numbers of its own.
 enum Which : std::uint64_t { which_a, which_b, which_aux, which_bias, which_count };
 
 std::size_t bytes_of(std::int64_t elements, DataType type) {
@@ -73,7 +73,7 @@ Result<GemmMatrices> GemmMatrices::create(Device& device, Stream& stream, const 
 
 Status GemmMatrices::fill(Stream& stream, const Buffer& buffer, DataType type,
                           const MatrixExtent& extent, std::uint64_t which) {
-  // A seed of its own for each matrix, far from its neighbours'.
+  // A separate seed for each matrix, far from the others.
   const std::uint64_t seed = (seed_ * 1000003 + which) * 0xD1342543DE82EF95ull;
   return fill_matrix(stream, device_.facts(), *program_, buffer.data(), type, extent, inputs_,
                      seed);

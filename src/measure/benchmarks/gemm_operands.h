@@ -20,15 +20,15 @@ struct OperandSet {
 /// All sets of a case, and the kernels of src/compute/kernels/matrix.cu.
 class GemmMatrices {
  public:
-  /// Room for every one of `problems` (the same product in several layouts), filled with the
-  /// cell's pattern as if each matrix were one long row, which is the same for all layouts that
-  /// have no padding. Error: exhausted.
+  /// Allocates room for all of `problems` (the same product in several layouts) and fills it with
+  /// the cell's pattern as if each matrix were one long row; that suits all layouts without
+  /// padding. Error: exhausted.
   static Result<GemmMatrices> create(Device& device, Stream& stream, const GemmCell& cell,
                                      const std::vector<GemmProblem>& problems, std::uint64_t seed);
 
-  /// Fills again row by row, with NaN (i8: -1) between the rows; for problems with padding.
+  /// Refills row by row with NaN (i8: -1) between the rows, for problems with padding.
   Status fill_rows(Stream& stream, const GemmProblem& problem);
-  /// Fills every output with bytes that no result has: see poison_of().
+  /// Fills every output with bytes that no result can have: see poison_of().
   Status poison(Stream& stream, const GemmProblem& problem, const OperandSet& set);
 
   const std::vector<OperandSet>& sets() const { return sets_; }

@@ -17,7 +17,7 @@ using Places = std::vector<std::array<std::uint64_t, 3>>;
 constexpr std::uint64_t random_samples = 4096;
 constexpr std::uint64_t edge_samples = 128;
 
-/// The worst of many comparisons, and the first that failed in words.
+/// Collects the worst of many comparisons and describes the first failure.
 class Comparison {
  public:
   void compare(double got, const Expectation& expected, const std::string& where) {
@@ -74,7 +74,7 @@ class Verifier {
     return stream_.synchronize();
   }
 
-  /// Every element of rows x columns written, the rest of each row untouched.
+  /// Checks that every element of rows x columns was written and the rest of each row was not.
   Status check_written(Comparison& comparison, std::string_view name, const Buffer& buffer,
                        DataType type, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
     Kernel* count =
@@ -121,7 +121,7 @@ class Verifier {
     return {};
   }
 
-  /// Every element of a bias gradient.
+  /// Checks every element of a bias gradient.
   Status check_bias_gradient(Comparison& comparison) {
     const GemmProblem& p = problem_;
     const std::int64_t count = p.bias_elements();
@@ -137,7 +137,7 @@ class Verifier {
         sums = TRY(
             lines(set_.b, p.b, count, p.transpose_b ? p.ldb : 1, p.k, p.transpose_b ? 1 : p.ldb));
         break;
-      default:  // dgelu_bgrad sums the columns of D, before they are rounded
+      default:  // dgelu_bgrad sums the columns of D before rounding
         sums = TRY(lines(set_.d, p.d, count, 1, p.m, p.ldd));
         terms = p.m;
         term_roundoff = unit_roundoff(p.d);

@@ -1,4 +1,4 @@
-// launch: what it costs to start work on the device, apart from the work.
+// launch: the cost of starting work on the device, without the work itself.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace assay::launch_benchmark {
 namespace {
 
-constexpr unsigned chain_length = 1000;  // kernels of back_to_back, nodes of graph_node
+constexpr unsigned chain_length = 1000;  // kernels in back_to_back, nodes in graph_node
 constexpr int submit_burst = 20;  // launches per sample of submit: far below any queue's depth
 
 class LaunchCase final : public Case {
@@ -43,7 +43,7 @@ class LaunchCase final : public Case {
 
   Status enqueue(Stream& stream) override { return run(stream, false); }
 
-  /// The same launches, graph and all, of a kernel that counts them.
+  /// The same launches, including the graph, of a kernel that counts them.
   Result<Verification> verify(Stream& stream) override {
     TRY(stream.fill(counter_.data(), 0, counter_.bytes()));
     if (metric_ == "graph_node") graph_ = TRY(capture(stream, true));
@@ -86,13 +86,13 @@ class LaunchCase final : public Case {
   Result<std::unique_ptr<Graph>> capture(Stream& stream, bool counting) {
     TRY(stream.begin_capture());
     const Status launched = launch_each(stream, counting);
-    auto graph = stream.end_capture();  // in any case: a stream must not stay capturing
+    auto graph = stream.end_capture();  // also after an error
     TRY(launched);
     return graph;
   }
 
-  /// The least difference between two different event intervals around one empty kernel: the
-  /// granularity of the device's event clock. 0 if all intervals are the same.
+  /// The smallest difference between distinct event intervals around empty kernels: the granularity
+  /// of the device's event clock. 0 if all intervals are equal.
   Result<double> event_resolution(Stream& stream) {
     std::unique_ptr<Event> start = TRY(device_.create_event());
     std::unique_ptr<Event> stop = TRY(device_.create_event());
@@ -128,12 +128,12 @@ class LaunchBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "launch"; }
   std::string_view summary() const override {
-    return "what starting work costs: launch latency, rate, graph nodes, events";
+    return "cost of starting work: launch latency, rate, graph nodes, events";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
         {"metric",
-         "latency: launch until the host sees it done; submit: the launch call alone; "
+         "latency: from launch until the host sees completion; submit: the launch call alone; "
          "back_to_back: "
          "time per kernel in a row of 1000; graph_node: the same in a replayed graph; event_gap: "
          "between two adjacent events",

@@ -46,7 +46,7 @@ int arrays_of(const Operation& operation) {
   return operation.inputs + (operation.writes ? 1 : 0);
 }
 
-/// DRAM is claimed only where no array can stay in the last-level cache.
+/// A result counts as DRAM only if no array can stay in the last-level cache.
 bool is_dram(const DeviceFacts& facts, std::uint64_t array_bytes) {
   return facts.last_level_cache_bytes > 0 && array_bytes >= 4 * facts.last_level_cache_bytes;
 }
@@ -107,12 +107,12 @@ class MemoryCase final : public Case {
 
  private:
   std::string suffix() const { return std::string(name_of(type_)); }
-  /// Kernels never get a null array, even where they ignore it.
+  /// Kernels never get a null array, even if they ignore it.
   void* input(const Buffer& buffer) const {
     return buffer.data() != nullptr ? buffer.data() : output_.data();
   }
 
-  /// The most blocks any candidate launches over this size.
+  /// The largest number of blocks any candidate launches for this size.
   std::uint64_t partial_limit() const {
     std::uint64_t most = 1;
     for (const MemoryGeometry& candidate : candidate_geometries(device_.facts())) {
@@ -135,7 +135,8 @@ class MemoryCase final : public Case {
   Status choose_geometry(Stream& stream) {
     const DeviceFacts& facts = device_.facts();
     const std::vector<MemoryGeometry> candidates = candidate_geometries(facts);
-    if (facts.emulated) return use(candidates.front());  // a model's times choose nothing
+    if (facts.emulated)
+      return use(candidates.front());  // times of an emulator are no basis for a choice
     const ChoiceCache cache = ChoiceCache::of_user(facts);
     const ChoiceKey key = {"memory geometry", sha256_hex(TRY(complete_source("memory"))),
                            fmt::format("{} {} {}", operation_.name, suffix(), bytes_)};
@@ -150,7 +151,8 @@ class MemoryCase final : public Case {
         return enqueue(on);
       });
     }
-    // Short finals: a whole sweep is searched, and memory-bound work stays below the power cap.
+    // The finals can be short because memory-bound work stays below the power cap, and should be
+    // because a whole sweep is searched.
     const ContestLimits limits{.most_finalists = 6, .final_rounds = 7, .final_seconds = 0.005};
     const ContestResult result = TRY(find_fastest(device_, stream, contenders, limits));
     cache.keep(facts, key, describe(candidates[result.fastest]));
@@ -189,8 +191,8 @@ class MemoryCase final : public Case {
     const auto expected =
         static_cast<double>(std::accumulate(exact.begin(), exact.end(), std::uint64_t{0}));
     // Sums of L positive terms in a type with unit roundoff u err by at most 8 sqrt(L) u with
-    // overwhelming probability (Higham & Mary 2019, SIAM J. Sci. Comput. 41(5)); L is one thread's
-    // chain. A lost or doubled tile is far larger.
+    // overwhelming probability (Higham & Mary 2019, SIAM J. Sci. Comput. 41(5)); L is the length of
+    // one thread's chain. The error of a lost or doubled tile is far larger.
     const double roundoff = type_ == DataType::f64 ? std::numeric_limits<double>::epsilon() / 2
                                                    : std::numeric_limits<float>::epsilon() / 2;
     const double threads = static_cast<double>(shape_.grid.x) * shape_.block.x;
@@ -224,7 +226,7 @@ class MemoryCase final : public Case {
   std::uint64_t elements_ = 0;
   Buffer output_, a_, b_;
   MemoryGeometry geometry_;
-  // Kept while the search goes back and forth between them.
+  // Kept, because the search alternates between them.
   std::map<decltype(ProgramSource::defines), std::unique_ptr<Program>> programs_;
   Program* program_ = nullptr;
   Kernel* kernel_ = nullptr;
@@ -259,7 +261,7 @@ class MemoryBenchmark final : public Benchmark {
     if (!memory) return memory.error().message;
     const std::uint64_t size = cell.integer("size");
     const auto arrays = static_cast<std::uint64_t>(arrays_of(operation_of(cell)));
-    // A tenth of the memory stays free for the driver, the page tables and everybody else.
+    // Leave a tenth of the memory to the driver, the page tables and other users.
     if (size > memory->first / 10 * 9 / arrays) {
       return std::to_string(arrays) + " arrays of " + format_size(size) + " do not fit in " +
              format_memory(memory->first) + " of free memory";

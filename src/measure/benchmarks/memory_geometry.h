@@ -1,5 +1,5 @@
-// The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints.
-// What is fastest differs by device, operation and size, so it is searched once and kept.
+// The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints. The
+// fastest geometry depends on device, operation and size, so it is searched for once and cached.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct MemoryGeometry {
   unsigned unroll = 4;                     ///< packs in flight per thread
   unsigned pack_bytes = 16;                ///< one load of one thread
   unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  unsigned hints = 0;                      ///< 1: stream the stores past the caches, 2: the loads
+  unsigned hints = 0;                      ///< 1: stores bypass the caches, 2: loads do
 
   bool operator==(const MemoryGeometry&) const = default;
 };
@@ -30,8 +30,8 @@ ProgramSource program_source(const MemoryGeometry& geometry);
 LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
                          std::uint64_t array_bytes);
 
-/// Every geometry worth trying on this device. On a CPU, whose packs and unrolling are the
-/// compiler's, only the store kind differs.
+/// Every geometry worth trying on this device. On a CPU the compiler decides about packs and
+/// unrolling, so only the kind of store differs.
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
 
 }  // namespace assay

@@ -18,8 +18,9 @@
 namespace assay::mpi_benchmark {
 namespace {
 
-constexpr std::uint64_t most_outstanding = 64;                   // messages, as osu_bw has them
-constexpr std::uint64_t window_bytes = std::uint64_t{64} << 20;  // of large messages fewer do
+constexpr std::uint64_t most_outstanding = 64;  // messages, as in osu_bw
+constexpr std::uint64_t window_bytes = std::uint64_t{64}
+                                       << 20;  // bytes; for large messages fewer are outstanding
 constexpr double sample_seconds = 2e-3;
 
 struct MessageCell {
@@ -41,7 +42,7 @@ MessageCell parse_message_cell(const Cell& cell) {
           cell.integer("size")};
 }
 
-/// Messages of one launch in each direction.
+/// Messages per launch and direction.
 std::uint64_t window_of(const MessageCell& cell) {
   if (cell.latency) return 1;
   return std::clamp<std::uint64_t>(window_bytes / cell.size, 2, most_outstanding);
@@ -62,7 +63,7 @@ class MessageCase final : public Case {
 
   Status prepare(Stream& stream) {
     TRY(agree(team_, "preparing messages", allocate(stream)));
-    // Libraries connect the ranks at the first use, which must not happen while the device is held.
+    // Libraries connect the ranks on first use, which must not happen while the device is held.
     TRY(lead_in(stream));
     TRY(enqueue(stream));
     return wait_for_ranks(communicator_, stream, *idle_, team_);
@@ -70,7 +71,7 @@ class MessageCase final : public Case {
 
   Work work() const override {
     const double messages = static_cast<double>(window_) * (cell_.both ? 2 : 1);
-    // A ping and a pong: seconds are those of one of them.
+    // A ping and a pong; the seconds are for one of them.
     return {.bytes = static_cast<double>(cell_.size) * (cell_.latency ? 2 : messages),
             .repetitions = cell_.latency ? 2.0 : 1.0};
   }
@@ -126,16 +127,16 @@ class MessageCase final : public Case {
   }
 
  private:
-  /// Whether messages come in: in a ping-pong on both sides.
+  /// Whether this rank receives messages: in a ping-pong both do.
   bool expects() const { return receives_ || (cell_.latency && sends_); }
-  /// Messages differ from each other, so that one in place of another shows.
+  /// All messages differ, so that a misplaced one is detected.
   DataRange message_data(int source, std::uint64_t turn) const {
     return {DataKind::bits, source, turn * cell_.size, cell_.size};
   }
   Message outgoing(std::uint64_t turn) const { return {peer_, send_->region(turn), cell_.size}; }
   Message incoming(std::uint64_t turn) const { return {peer_, receive_->region(turn), cell_.size}; }
 
-  /// Everything a rank can fail at alone.
+  /// The steps at which a single rank can fail.
   Status allocate(Stream& stream) {
     const std::uint64_t least = cold_bytes(device_.facts(), ranks_here(team_));
     idle_ = TRY(device_.create_event());
@@ -165,7 +166,7 @@ class MessageCase final : public Case {
     return communicator_.transfer({&out, 1}, {}, stream);
   }
 
-  /// All messages at once; then the receiver says that all have arrived, as osu_bw does.
+  /// All messages at once; then the receiver acknowledges that all have arrived, as in osu_bw.
   Status window(Stream& stream, std::uint64_t first) {
     std::vector<Message> out, in;
     for (std::uint64_t turn = first; turn < first + window_; ++turn) {
@@ -201,7 +202,7 @@ class MessageCase final : public Case {
   std::optional<ColdRegions> send_, receive_;
   Buffer barrier_, acknowledgement_;
   std::unique_ptr<Event> idle_;
-  std::uint64_t next_ = 0;  // turn of the next message
+  std::uint64_t next_ = 0;  // region turn of the next message
 };
 
 class MessageBenchmark final : public Benchmark {
@@ -215,18 +216,19 @@ class MessageBenchmark final : public Benchmark {
         {"from", "rank that sends", Axis::Kind::member, {"0"}, {}, 0, 1 << 20},
         {"to", "rank that receives", Axis::Kind::member, {"1"}, {}, 0, 1 << 20},
         {"metric",
-         "bandwidth: up to 64 messages outstanding, then an answer; latency: half a ping-pong",
+         "bandwidth: up to 64 messages outstanding, then one acknowledgement; latency: half a "
+         "ping-pong",
          Axis::Kind::choice,
          {"all"},
          {"bandwidth", "latency"}},
         {"direction",
-         "one way, or both at once and the bytes of both counted",
+         "one way, or both ways at once, counting the bytes of both",
          Axis::Kind::choice,
          {"one"},
          {"one", "both"}},
-        {"memory", "where messages lie", Axis::Kind::choice, {"all"}, {"host", "device"}},
+        {"memory", "where the messages are", Axis::Kind::choice, {"all"}, {"host", "device"}},
         {"library",
-         "auto: the one made for the device",
+         "auto: the library made for the device",
          Axis::Kind::choice,
          {"mpi"},
          library_choices()},
@@ -246,7 +248,7 @@ class MessageBenchmark final : public Benchmark {
   bool redundant(const Cell& cell) const override {
     return cell.text("metric") == "latency" && cell.text("direction") == "both";
   }
-  /// Every pair behind all, and in both directions each pair once; a CPU has one kind of memory.
+  /// Expands "all" to every pair, with direction=both each pair once; a CPU has one kind of memory.
   std::vector<Cell> expand(const Cell& cell, const Device& device,
                            const Team& team) const override {
     Cell base = cell;
@@ -267,10 +269,11 @@ class MessageBenchmark final : public Benchmark {
   }
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     const MessageCell parsed = parse_message_cell(cell);
-    if (parsed.from == parsed.to) return "a rank does not send to itself; choose from and to apart";
+    if (parsed.from == parsed.to)
+      return "a rank does not send to itself; choose different from and to";
     if (redundant(cell)) return "a ping-pong has no direction; use direction=one";
     if (parsed.library == "auto") {
-      return fmt::format("no message library of this build is for {} devices",
+      return fmt::format("this build has no message library for {} devices",
                          device.facts().backend);
     }
     const auto memory = device.memory_free_and_total();
@@ -279,7 +282,7 @@ class MessageBenchmark final : public Benchmark {
         2 *
         ColdRegions::total_bytes(parsed.size, flushing_bytes(device.facts()), window_of(parsed));
     if (needed > memory->first / 10 * 9) {
-      return fmt::format("needs {} for buffers that no cache holds; {} are free",
+      return fmt::format("needs {} for buffers larger than the caches; {} is free",
                          format_memory(needed), format_memory(memory->first));
     }
     return std::nullopt;
@@ -312,7 +315,7 @@ class MessageBenchmark final : public Benchmark {
     return ranks;
   }
 
-  /// Slow links and ends among all pairs: the sweep over nodes.
+  /// The slow links and ends among all pairs of a sweep.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     return odd_link_conclusions(values);
   }

@@ -1,5 +1,5 @@
-// peer: what goes from one device's memory to another's, for every pair and direction and for many
-// at once; on the CPU from core to core. `size` is what one copy moves. How it is timed:
+// peer: copies from one device's memory to another's, for every pair and direction and for many at
+// once; on the CPU, from core to core. `size` is what one copy moves. How it is timed:
 // docs/method.md, "Peer copies".
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace assay::peer_benchmark {
 namespace {
 
 constexpr std::uint64_t cache_line = 64;
-constexpr double small_message = 64 * 1024;  // bytes; above it a copy's time is not its latency
+constexpr double small_message = 64 * 1024;  // bytes; for larger copies the time is not a latency
 
 bool is_cpu(const Device& device) {
   return device.facts().backend == "cpu";
@@ -35,7 +35,8 @@ bool is_pairwise(const Cell& cell) {
   return cell.text("pattern") == "pair" || cell.text("pattern") == "both";
 }
 
-/// What is the same on the CPU: whoever copies there is a core, a line goes to and fro in one cell.
+/// Merges cells that are the same on the CPU: a core always does the copy, and one cell covers both
+/// directions of a cache line.
 std::vector<Cell> expand_on_cpu(const Cell& cell) {
   if (!is_pairwise(cell)) return {};
   const std::vector<int> cores = representative_cores(this_machine(), affinity_cpus());
@@ -50,7 +51,7 @@ std::vector<Cell> expand_on_cpu(const Cell& cell) {
   return cells;
 }
 
-/// Copies that have a buffer on the busiest device.
+/// Number of copies with a buffer on the busiest device.
 std::uint64_t copies_of_one(const Cell& cell, std::size_t devices) {
   const std::string_view pattern = cell.text("pattern");
   if (pattern == "pair") return 1;
@@ -66,7 +67,7 @@ std::optional<std::string> bad_end(const Cell& cell, std::size_t count) {
     }
   }
   if (is_pairwise(cell) && cell.text("from") == cell.text("to")) {
-    return "from and to are the same; a copy between peers needs two";
+    return "from and to are the same; a peer copy needs two";
   }
   return std::nullopt;
 }
@@ -80,7 +81,7 @@ std::string line_of(const Cell& cell) {
   return line;
 }
 
-/// The smallest size of every pair's curve, if it is a small message: how long one takes.
+/// The time at the smallest size of every pair's curve, if that is a small message.
 std::vector<Conclusion> latency_conclusions(const std::map<std::string, SizeCurve>& pairs) {
   std::vector<Conclusion> conclusions;
   for (const auto& [name, curve] : pairs) {
@@ -111,13 +112,14 @@ class PeerBenchmark final : public Benchmark {
          {"pair"},
          {"pair", "both", "one_to_all", "all_to_one", "all_to_all"}},
         {"engine",
-         "copy: the driver's copy engines; kernel: loads and stores of a kernel; cacheline: a line "
-         "that two cores write in turns",
+         "copy: the driver's copy engines; kernel: loads and stores of a kernel; cacheline: a "
+         "cache line "
+         "that two cores write alternately",
          Axis::Kind::choice,
          {"copy"},
          {"copy", "kernel", "cacheline"}},
         {"by",
-         "who runs the copy: the destination reads, or the source writes",
+         "which side runs the copy: the destination reads, or the source writes",
          Axis::Kind::choice,
          {"destination"},
          {"destination", "source"}},
@@ -130,7 +132,7 @@ class PeerBenchmark final : public Benchmark {
   }
 
   std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
-    if (endpoint_count(device) < 2) return {cell};  // it gets its reason
+    if (endpoint_count(device) < 2) return {cell};  // unsupported() gives the reason
     if (is_cpu(device)) return expand_on_cpu(cell);
     if (cell.text("engine") == "cacheline") return {};
     std::vector<int> ordinals(endpoint_count(device));
@@ -164,8 +166,8 @@ class PeerBenchmark final : public Benchmark {
     return PeerCase::prepare(cell, context);
   }
 
-  /// Where each line over size saturates, what a small message takes, and the odd links of each
-  /// matrix.
+  /// Where each curve over size saturates, how long a small message takes, and the odd links of
+  /// each matrix.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, SizeCurve> lines, pairs;
     std::vector<CellValue> links;

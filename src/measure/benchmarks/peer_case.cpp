@@ -12,12 +12,12 @@
 namespace assay {
 namespace {
 
-// Below this the events and waits between streams are a visible part of the time, and say more
-// about concurrency than the copies do.
+// Below this, the events and waits between streams take a visible part of the time and distort the
+// concurrency.
 constexpr double least_judged_seconds = 100e-6;
 
-// Full occupancy, and more loads in flight than any link needs; what is fastest in local memory
-// does not matter to one that is ten times slower.
+// Full occupancy, and more loads in flight than any link needs; tuning for local memory is
+// pointless for a link ten times slower.
 constexpr MemoryGeometry geometry{.block = 512, .unroll = 4, .blocks_per_multiprocessor = 4};
 
 }  // namespace
@@ -83,7 +83,7 @@ Result<PeerCase::Endpoint*> PeerCase::endpoint(int ordinal) {
   return &end;
 }
 
-/// Copies of the driver go through the host where there is no direct path; kernels cannot.
+/// Without a direct path, driver copies go through the host; kernels cannot.
 Status PeerCase::connect(const Route& route) {
   const Status reached = endpoints_.at(route.from).device->enable_peer_access(route.to);
   if (reached.ok()) return {};
@@ -112,8 +112,8 @@ Status PeerCase::add(const Route& route) {
   return {};
 }
 
-/// Copies at once are repeated back to back, since the way of the fork to the other devices and of
-/// the join back costs a percent of a copy of 512 MiB. A copy alone has its own events.
+/// Simultaneous copies are repeated back to back, because forking to the other devices and joining
+/// costs one percent of a 512 MiB copy. A single copy has its own events.
 int PeerCase::repeats() const {
   constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30, most = 16;
   if (copies_.size() == 1) return 1;
@@ -141,8 +141,8 @@ std::vector<std::pair<std::string, std::string>> PeerCase::notes() const {
   return notes;
 }
 
-/// One stream per copy, forked from `stream` and joined to it, so that between the two events on
-/// `stream` lies the time from the first copy's beginning to the last one's end.
+/// One stream per copy, forked from `stream` and joined to it, so that the two events on `stream`
+/// span the time from the start of the first copy to the end of the last.
 Status PeerCase::enqueue(Stream& stream) {
   TRY(stream.record(*fork_));
   for (PeerCopy& one : copies_) {
@@ -168,14 +168,15 @@ Status PeerCase::copy(PeerCopy& copy) {
 Status PeerCase::launch_copy(PeerCopy& copy) {
   Kernel* kernel = TRY(copy.runner->program->kernel("copy_f32"));
   LaunchShape shape = launch_shape(geometry, copy.runner->device->facts(), bytes_);
-  // Kernels that copy at once share the device: a full grid each would run one after the other.
+  // Kernels that copy at once share the device; with a full grid each, they would run one after the
+  // other.
   shape.grid.x = std::max(1u, shape.grid.x / static_cast<unsigned>(copy.runner->copies));
   return launch(*copy.stream, *kernel, shape, copy.destination.data(), copy.source.data(),
                 copy.source.data(), std::uint64_t{bytes_ / sizeof(float)}, 0);
 }
 
-/// A copy alone is timed by its own events, so that a pair which does not include the device of the
-/// run does not pay for the way to it and back.
+/// A single copy is timed by its own events, so that a pair without the run's device does not
+/// include the synchronisation with that device.
 Result<std::optional<double>> PeerCase::own_seconds() {
   std::vector<double> windows;
   for (const PeerCopy& one : copies_) windows.push_back(TRY(one.stop->seconds_since(*one.start)));
@@ -186,7 +187,7 @@ Result<std::optional<double>> PeerCase::own_seconds() {
   return std::optional(together);
 }
 
-/// Queued on the destination's own stream.
+/// Queues on the destination's own stream.
 Status PeerCase::clear(PeerCopy& copy) {
   return copy.to->stream->fill(copy.destination.data(), 0, bytes_);
 }

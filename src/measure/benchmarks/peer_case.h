@@ -14,16 +14,16 @@
 
 namespace assay {
 
-/// How much of the time that k > 1 copies took together each of them ran, on average: 1 where all
-/// ran side by side, (k+1)/2k or less where one ran after the other.
+/// Average share of the total time of k > 1 copies during which each copy ran: 1 if all ran side by
+/// side, (k+1)/2k or less if they ran one after the other.
 double concurrency_of(const std::vector<double>& windows, double together);
-/// Whether that is nearer to one after the other than to side by side.
+/// Whether `concurrency` is closer to sequential than to side by side.
 bool is_serialised(double concurrency, std::size_t copies);
 
 class PeerCase final : public Case {
  public:
-  /// Opens the devices, lets them reach each other, and makes the buffers. Error: unsupported if
-  /// kernels cannot reach the peer's memory; as the device's calls.
+  /// Opens the devices, enables peer access and allocates the buffers. Error: unsupported if
+  /// kernels cannot access the peer's memory; as from the device's calls.
   static Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context);
 
   Work work() const override;
@@ -36,12 +36,12 @@ class PeerCase final : public Case {
 
  private:
   struct Endpoint {
-    std::unique_ptr<Device> opened;  // null for the device of the run
+    std::unique_ptr<Device> opened;  // null for the run's own device
     Device* device = nullptr;
     std::unique_ptr<Stream> stream;  // for filling and checking
     std::optional<DevicePattern> pattern;
-    std::unique_ptr<Program> program;  // of the copy kernel, where kernels copy
-    int copies = 0;                    // that it runs
+    std::unique_ptr<Program> program;  // of the copy kernel, if kernels copy
+    int copies = 0;                    // copies that it runs
   };
   struct PeerCopy {
     Route route;

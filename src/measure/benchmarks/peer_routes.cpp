@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// The numbers an end of a cell stands for.
+/// The endpoint numbers that an end of a cell stands for.
 std::vector<int> numbers_of(const Cell& cell, std::string_view axis,
                             std::span<const int> endpoints) {
   if (cell.text(axis) == "all") return {endpoints.begin(), endpoints.end()};
@@ -20,7 +20,7 @@ const Gpu* gpu_at(std::span<const Gpu> gpus, std::string_view pci) {
   return found == gpus.end() || pci.empty() ? nullptr : &*found;
 }
 
-/// Of the links that are up: how many lead to `peer`, how many there are.
+/// The number of active links to `peer`, and of all active links.
 std::pair<double, double> links_to(const Gpu& gpu, std::string_view peer) {
   double there = 0, all = 0;
   for (const PeerLink& link : gpu.links) {
@@ -71,7 +71,8 @@ std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints) 
   std::set<std::pair<int, int>> taken;
   for (const int source : sources) {
     for (const int destination : destinations) {
-      if (source == destination && !chosen) continue;  // asked for by name, it gets its reason
+      if (source == destination && !chosen)
+        continue;  // if requested by name, keep it: unsupported() gives the reason
       const bool turn = pattern == "both" && source > destination;
       const int from = turn ? destination : source, to = turn ? source : destination;
       if (!taken.emplace(from, to).second) continue;
@@ -83,7 +84,7 @@ std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints) 
 }
 
 double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes) {
-  std::map<std::string, int> sent, received;  // copies, by device, over a switch
+  std::map<std::string, int> sent, received;  // copies over a switch, by device
   double straight = 0;
   int switched = 0;
   for (const PciRoute& route : routes) {

@@ -1,4 +1,4 @@
-// Who copies to whom in a cell of the benchmark `peer`, and which cells "all" stands for. Pure
+// The copies in a cell of the benchmark `peer`, and the cells that "all" expands to. Pure
 // functions.
 #pragma once
 
@@ -17,13 +17,13 @@ struct Route {
   bool operator==(const Route&) const = default;
 };
 
-/// The copies of a pattern between `endpoints`, all at once. `from` and `to` count only where the
-/// pattern has them: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
+/// The copies of a pattern between `endpoints`, all at once. `from` and `to` matter only where the
+/// pattern uses them: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
 std::vector<Route> routes_of(std::string_view pattern, int from, int to,
                              std::span<const int> endpoints);
 
-/// The cells behind `from=all` and `to=all`, none of them twice: no endpoint copies to itself, a
-/// bidirectional pair stands in its ascending order, and an end the pattern does not have is "all".
+/// The distinct cells of `from=all` and `to=all`: no endpoint copies to itself, a bidirectional
+/// pair is in ascending order, and an end the pattern does not use is "all".
 std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints);
 
 /// The ends of a copy as PCI addresses.
@@ -31,10 +31,10 @@ struct PciRoute {
   std::string from, to;
 };
 
-/// How many times the rate of Limit::peer_link copies of equal size on these routes may reach
-/// together. Over a switch that is set by the busiest device, on a mesh every pair has a link of
-/// its own, and NVLinks that go straight from one GPU to several are shared out among them. 0 if
-/// not all routes are known to go over such links.
+/// Upper bound on the total rate of equal copies on these routes, as a multiple of
+/// Limit::peer_link. Over a switch, the busiest device limits it; in a mesh, every pair has a link
+/// of its own; direct NVLinks of one GPU to several others are divided among them. 0 unless all
+/// routes are known to use such links.
 double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes);
 
 }  // namespace assay

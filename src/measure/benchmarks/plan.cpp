@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 /// Leaves out cells that repeat another because an axis has no effect on them, unless nothing else
-/// was asked for.
+/// was requested.
 std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
   std::vector<Cell> kept;
   for (const Cell& cell : cells) {
@@ -58,10 +58,9 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
   for (const Benchmark* benchmark : benchmarks()) benchmark_names.emplace_back(benchmark->name());
   std::vector<std::string> names = suite_names;
   names.insert(names.end(), benchmark_names.begin(), benchmark_names.end());
-  return Error{
-      ErrorKind::usage,
-      fmt::format("there is no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
-                  did_you_mean(target, names), join(suite_names), join(benchmark_names))};
+  return Error{ErrorKind::usage,
+               fmt::format("no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
+                           did_you_mean(target, names), join(suite_names), join(benchmark_names))};
 }
 
 std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device,

@@ -1,4 +1,4 @@
-// From what the user names to the cells to measure.
+// Turns the user's target into the cells to measure.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@
 namespace assay {
 
 struct Plan {
-  std::string name;  ///< of the suite or benchmark
+  std::string name;  ///< name of the suite or benchmark
   std::vector<Cell> cells;
   std::optional<double> budget_seconds;   ///< the suite's
   std::vector<ExternalCommand> commands;  ///< cells that are other programs
 };
 
-/// `target` is a suite itself if it begins with '{' (inline_text() makes such text), a suite file
-/// (it holds a '/' or ends in .yaml), else a suite's name, else a benchmark's; a suite named like a
-/// benchmark is that benchmark's own selection. Settings replace axes. Error: usage, with the
-/// nearest name and all names.
+/// `target` is the text of a suite if it begins with '{' (see inline_text()), a suite file if it
+/// contains '/' or ends in .yaml, otherwise the name of a suite or else of a benchmark. A suite
+/// named like a benchmark is that benchmark's default selection. Settings replace axes. Error:
+/// usage, with the closest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
-/// The cells as this device and team have them (Benchmark::expand), none twice.
+/// The cells expanded for this device and team (Benchmark::expand), without duplicates.
 std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device, const Team& team);
 
 }  // namespace assay

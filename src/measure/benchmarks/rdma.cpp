@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::string_view from_axis = "from", to_axis = "to";
 
-/// A device with memory of its own, which an adapter could reach.
+/// Whether the device has memory of its own that an adapter could access.
 bool has_own_memory(const Device& device) {
   return !device.facts().pci.empty();
 }
 
-/// The ranks that stand for all: one per host, or two of a single host.
+/// The ranks that represent all: one per host, or two of a single host.
 std::vector<int> representatives(const Team& team) {
   std::vector<int> firsts, ranks;
   for (const TeamMember& member : team.members()) {
@@ -30,8 +30,8 @@ std::vector<int> representatives(const Team& team) {
   return firsts.size() > 1 ? firsts : ranks;
 }
 
-/// The pairs of ranks behind `from` and `to`, each of which may be "all"; with both so, each pair
-/// once.
+/// The pairs of ranks for `from` and `to`, each of which may be "all". If both are, each pair
+/// appears once.
 std::vector<std::pair<int, int>> pairs_of(const Cell& cell, const Team& team) {
   const auto choose = [&](std::string_view axis) {
     if (cell.text(axis) == "all") return representatives(team);
@@ -49,7 +49,7 @@ std::vector<std::pair<int, int>> pairs_of(const Cell& cell, const Team& team) {
   return pairs;
 }
 
-/// The same cell with what follows from other axes said: a cell's name tells what was measured.
+/// The cell with implied axis values filled in, so that its name says what was measured.
 Cell settled(Cell cell) {
   if (cell.text("transport") == "auto") {
     cell = with_value(cell, "transport", verbs::ports_here() ? "verbs" : "tcp");
@@ -61,24 +61,24 @@ Cell settled(Cell cell) {
   return cell;
 }
 
-/// Why the axes of a cell contradict each other; empty: they do not.
+/// Why the axes of a cell contradict each other; empty if they do not.
 std::optional<std::string> contradiction(const Cell& cell) {
   if (cell.text("metric") == "latency") {
     if (cell.text("direction") == "both") return "a ping-pong goes both ways: use direction=one";
-    if (cell.text("qps") != "1") return "latency is one queue pair's: use qps=1";
+    if (cell.text("qps") != "1") return "latency is measured on one queue pair: use qps=1";
     if (cell.text("memory") == "device" && cell.text("op") == "write") {
-      return "nobody watches a byte of GPU memory from the host: use op=send or op=read";
+      return "the host cannot poll GPU memory: use op=send or op=read";
     }
   }
   if (cell.integer("batch") > cell.integer("depth")) {
-    return fmt::format("batch={} is more than may be outstanding: depth={}", cell.text("batch"),
-                       cell.text("depth"));
+    return fmt::format("batch={} exceeds the outstanding messages allowed by depth={}",
+                       cell.text("batch"), cell.text("depth"));
   }
   if (cell.text("transport") == "tcp" && cell.text("memory") == "device") {
     return "TCP moves host memory only: use memory=host";
   }
   if (cell.text("transport") == "verbs" && cell.text("nic") == "routed") {
-    return "adapters are chosen, not routed to: use nic=nearest or nic=every";
+    return "nic=routed is for TCP: use nic=nearest or nic=every";
   }
   return std::nullopt;
 }
@@ -87,7 +87,7 @@ class RdmaBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "rdma"; }
   std::string_view summary() const override {
-    return "messages between ranks over RDMA, or TCP where there is none: bandwidth and latency";
+    return "messages between ranks over RDMA, or TCP without RDMA: bandwidth and latency";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
@@ -109,31 +109,31 @@ class RdmaBenchmark final : public Benchmark {
          {"all"},
          {"bandwidth", "latency"}},
         {"direction",
-         "one rank posts, or both at once over one shared window of time",
+         "one rank posts, or both at the same time",
          Axis::Kind::choice,
          {"all"},
          {"one", "both"}},
         {"qps", "queue pairs per adapter", Axis::Kind::integer, {"1"}, {}, 1, 1024},
         {"depth",
-         "messages of a queue pair outstanding at most",
+         "maximum outstanding messages per queue pair",
          Axis::Kind::integer,
          {"128"},
          {},
          1,
          8192},
-        {"batch", "messages handed over at once", Axis::Kind::integer, {"1"}, {}, 1, 1024},
+        {"batch", "messages posted at once", Axis::Kind::integer, {"1"}, {}, 1, 1024},
         {"transport",
          "RDMA verbs or TCP; auto: verbs where there is an active port",
          Axis::Kind::choice,
          {"auto"},
          {"auto", "verbs", "tcp"}},
         {"nic",
-         "the adapter nearest to the device, every one at once; routed: TCP's, the kernel chooses",
+         "the adapter nearest to the device, or all at once; routed: for TCP, the kernel chooses",
          Axis::Kind::choice,
          {"nearest"},
          {"nearest", "every", "routed"}},
         {"memory",
-         "where messages lie; auto: host, and the device's own where verbs reach it",
+         "where the messages are; auto: host, and the device's own where verbs can access it",
          Axis::Kind::choice,
          {"auto"},
          {"auto", "host", "device"}},
@@ -185,7 +185,7 @@ class RdmaBenchmark final : public Benchmark {
     return prepare_rdma(TRY(rdma_settings(settled(cell))), context);
   }
 
-  /// Slow links and ends among all pairs: the sweep over nodes.
+  /// The slow links and ends among all pairs of a sweep.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     return odd_link_conclusions(values);
   }

@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A sample takes about this long, so that the handshake at its end, some microseconds, and the
-/// first message's way do not count.
+/// A sample takes about this long, so that the handshake at its end (some microseconds) and the
+/// first message's flight time are negligible.
 constexpr double least_sample_seconds = 0.02;
 
 class RdmaCase final : public Case {
@@ -30,7 +30,7 @@ class RdmaCase final : public Case {
                                              link_.host_window, *link_.transport, team_);
   }
 
-  /// Finds how many messages make a sample; the first run also warms everything up.
+  /// Finds how many messages make up a sample; the first run is also the warm-up.
   Status calibrate(Stream& stream) {
     if (traffic_) TRY(write_window(settings_, link_, seed_, team_.rank(), 0, stream));
     const RdmaLayout layout(settings_.size);
@@ -39,7 +39,7 @@ class RdmaCase final : public Case {
     for (int round = 0; round < most_rounds; ++round) {
       const double seconds = TRY(timed_run(stream));
       if (round == 0) continue;
-      // `from` knows best; every rank computes the same from what it says.
+      // Every rank computes from the time that `from` measured, so all get the same result.
       constexpr double most_growth = 32, enough = 0.7;
       const double growth =
           std::clamp(least_sample_seconds / std::max(seconds, 1e-9), 1.0, most_growth);
@@ -90,7 +90,7 @@ class RdmaCase final : public Case {
   Status enqueue(Stream&) override { return traffic_ ? traffic_->run() : Status(); }
 
   Result<Verification> verify(Stream& stream) override {
-    // Poison that the first message of a ping-pong cannot be taken for.
+    // Poison that the first message of a ping-pong cannot match.
     const auto poison =
         static_cast<std::uint8_t>(0xa5 ^ (traffic_ ? traffic_->last_value() + 1 : 0));
     Status written;
@@ -113,7 +113,7 @@ class RdmaCase final : public Case {
  private:
   bool is(int rank) const { return team_.rank() == rank; }
   int peer() const { return is(settings_.from) ? settings_.to : settings_.from; }
-  /// Whether messages end in this rank's window.
+  /// Whether messages arrive in this rank's window.
   bool checks() const {
     if (!traffic_) return false;
     const bool reads = settings_.operation == FabricOperation::read;
@@ -143,7 +143,8 @@ class RdmaCase final : public Case {
     return static_cast<double>(nanoseconds) * 1e-9;
   }
 
-  /// The verdict all ranks share, from what those that checked report: "CHECKED WRONG DETAIL".
+  /// The verdict shared by all ranks, from the reports "CHECKED WRONG DETAIL" of those that
+  /// checked.
   Verification summed(const std::vector<std::string>& reports) const {
     std::uint64_t checked = 0, wrong = 0;
     std::string detail;
@@ -169,7 +170,7 @@ class RdmaCase final : public Case {
   std::uint64_t seed_;
   RdmaLink link_;
   std::vector<std::string> hosts_;
-  std::unique_ptr<RdmaTraffic> traffic_;  // null: this rank takes no part
+  std::unique_ptr<RdmaTraffic> traffic_;  // null: this rank does not take part
   std::uint64_t messages_ = 1;            // per queue, direction and sample
 };
 
@@ -179,7 +180,7 @@ Result<std::unique_ptr<Case>> prepare_rdma(const RdmaSettings& settings, Prepare
   const int ranks = context.team.size();
   if (settings.from >= ranks || settings.to >= ranks || settings.from == settings.to) {
     return Error{ErrorKind::usage,
-                 fmt::format("rdma from={} to={} needs two ranks of the {} that run", settings.from,
+                 fmt::format("rdma from={} to={} needs two of the {} ranks that run", settings.from,
                              settings.to, ranks)};
   }
   RdmaLink link = TRY(link_ranks(settings, context.device, context.team));

@@ -1,4 +1,4 @@
-// A cell of `rdma` as one rank of the team prepares, runs and checks it.
+// A cell of `rdma`, seen from one rank of the team, which prepares, runs and checks it.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// All ranks of the team call it, those that take no part, too. Error: the same on all ranks.
+/// Called by all ranks of the team, including those that take no part. Error: the same on all
+/// ranks.
 Result<std::unique_ptr<Case>> prepare_rdma(const RdmaSettings& settings, PrepareContext context);
 
 }  // namespace assay

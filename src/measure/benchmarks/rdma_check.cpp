@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-/// Byte `at` of the window of rank `rank`: no two words are alike, and neither are two ranks.
+/// Byte `at` of the window of rank `rank`; all words differ, and so do all ranks.
 std::uint8_t pattern_byte(std::uint64_t at, std::uint64_t seed, int rank) {
   const std::uint64_t word =
       (at / 8 + seed + (static_cast<std::uint64_t>(rank) << 40)) * 0x9E3779B97F4A7C15ull;

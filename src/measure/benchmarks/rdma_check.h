@@ -1,4 +1,4 @@
-// What the windows of `rdma` hold before a run, and what they must hold after it.
+// The contents of the windows of `rdma` before a run, and the expected contents after it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Writes rank `rank`'s pattern where it sends from, and `poison` where it receives.
+/// Writes rank `rank`'s pattern to its send area and `poison` to its receive area.
 Status write_window(const RdmaSettings& settings, const RdmaLink& link, std::uint64_t seed,
                     int rank, std::uint8_t poison, Stream& stream);
 
@@ -18,9 +18,9 @@ struct WindowCheck {
   std::uint64_t checked = 0, wrong = 0;  ///< bytes
   std::string first_wrong;               ///< empty: none
 };
-/// Holds every byte of where this rank receives against rank `peer`'s pattern, and what lies
-/// between messages against `poison`. A ping-pong of writes uses the first place of the first queue
-/// and ends in `last_value`.
+/// Compares every byte of this rank's receive area with rank `peer`'s pattern, and the gaps between
+/// messages with `poison`. A ping-pong of writes uses the first slot of the first queue, and its
+/// last byte is `last_value`.
 Result<WindowCheck> check_window(const RdmaSettings& settings, const RdmaLink& link,
                                  std::uint64_t seed, int peer, std::uint8_t poison,
                                  std::uint8_t last_value, Stream& stream);

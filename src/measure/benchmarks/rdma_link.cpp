@@ -91,9 +91,10 @@ void add_facts(RdmaLink& link, const std::string& prefix, const std::string& tex
 
 Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
                                           const Result<std::string>& mine) {
-  // '+' and what is given, or the error.
+  // '+' followed by the data, or the error.
   auto exchanged = team.exchange(step, mine ? "+" + *mine : to_text(mine.error()));
-  if (!exchanged) return mine ? exchanged.error() : mine.error();  // the cause, if it is known here
+  if (!exchanged)
+    return mine ? exchanged.error() : mine.error();  // this rank's own error is the cause
   std::vector<Status> statuses;
   for (std::string& given : *exchanged) {
     const bool gave = given.starts_with('+');
@@ -114,7 +115,7 @@ Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& 
                                              : Result<std::string>(adapters.error());
   const auto counts = TRY(give_all(team, "rdma: looking for adapters", found));
   RdmaLink link;
-  // Both ends must have the same queues, so both use as many adapters as the poorer one has.
+  // Both ends must have the same queues, so both use as many adapters as the end with fewer has.
   const std::uint64_t nics =
       settings.verbs ? std::min(TRY(parse_integer(counts[from])), TRY(parse_integer(counts[to])))
                      : 1;

@@ -15,7 +15,7 @@ constexpr std::uint64_t always_completed_above = 8192;  // bytes
 constexpr std::uint64_t cycle_bytes = 4096;
 constexpr std::uint64_t cache_line = 64;
 constexpr int receives_ahead = 512;
-constexpr std::uint32_t inline_write = 220, inline_send = 236;  // of its latency tests
+constexpr std::uint32_t inline_write = 220, inline_send = 236;  // bytes, in its latency tests
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -24,7 +24,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 Result<int> rank_of(const Cell& cell, std::string_view axis) {
   const auto rank = parse_integer(cell.text(axis));
   if (rank && *rank <= INT32_MAX) return static_cast<int>(*rank);
-  return Error{ErrorKind::usage, fmt::format("rdma: {}={} is no rank", axis, cell.text(axis))};
+  return Error{ErrorKind::usage, fmt::format("rdma: {}={} is not a rank", axis, cell.text(axis))};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One cell of `rdma` as numbers, and what follows from them: where messages lie in the window, and
-// when a message asks for a completion.
+// One cell of `rdma` as numbers, and what follows from them: the positions of messages in the
+// window, and which messages request a completion.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ struct RdmaSettings {
   bool device_memory = false;
 };
 
-/// Error: usage if `from` or `to` is no rank.
+/// Error: usage if `from` or `to` is not a rank.
 Result<RdmaSettings> rdma_settings(const Cell& cell);
 
-/// How many messages one completion stands for, as ib_write_bw has it for a single size: 1 above
-/// 8 KiB, the batch if there is one, else 100, and never more than may be outstanding.
+/// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
+/// batch if there is one, otherwise 100; never more than may be outstanding.
 int messages_per_completion(const RdmaSettings& settings);
 
-/// What one queue has in the window: messages to be sent lie in `slots` places at its beginning,
-/// and what arrives in as many after `region` bytes. Small messages go round a page, large ones
-/// always use the same place, as in ib_write_bw: what leaves comes from a warm cache.
+/// One queue's part of the window: `slots` slots for outgoing messages at its beginning, and as
+/// many for incoming ones after `region` bytes. Small messages cycle through a page, large ones
+/// always use the same slot, as in ib_write_bw: data are sent from a warm cache.
 struct RdmaLayout {
   std::uint64_t size = 0;
-  std::uint64_t stride = 0;  ///< from one message to the next
+  std::uint64_t stride = 0;  ///< bytes from one message to the next
   std::uint64_t slots = 1;
   std::uint64_t region = 0;
 
@@ -54,7 +54,7 @@ struct RdmaLayout {
   }
 };
 
-/// What is around queues: room for the handshakes, receives, inline messages.
+/// Sizes for the transport: handshakes, receives, inline messages.
 FabricShape fabric_shape(const RdmaSettings& settings, int queues);
 
 }  // namespace assay

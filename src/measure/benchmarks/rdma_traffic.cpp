@@ -8,12 +8,12 @@
 namespace assay {
 namespace {
 
-/// Every wait looks at the team this often.
+/// Every wait checks the team this often.
 constexpr std::chrono::milliseconds look(20);
 constexpr std::uint64_t control_id = 0xffffffff;
 
-// A rank that met an error goes on to tell the team; the other one, which still waits for messages,
-// must come there, too. Adapters give up within about two seconds.
+// After an error a rank goes on to tell the team; the other rank, still waiting for messages, must
+// get there too. Adapters give up within about two seconds.
 constexpr double patience_seconds = 5;
 constexpr double slowest_network = 10e6;  // bytes/s: a run may take as long as this needs
 
@@ -37,8 +37,8 @@ Status RdmaTraffic::post_receives() {
   std::fill(flows_.begin(), flows_.end(), Flow());
   met_ = peer_done_ = false;
   last_news_ = Clock::now();
-  // Receives are filled in the order of posting: first the handshake, then messages, or where
-  // messages need no receives the handshake at the end.
+  // Receives are consumed in the order of posting: first the handshake, then the messages or, if
+  // messages need no receives, the final handshake.
   TRY(transport_.receive(0, layout_.destination(0, 0), 0, 0));
   if (one_sided()) {
     return told_at_end() ? transport_.receive(0, layout_.destination(0, 0), 0, 0) : Status();
@@ -74,7 +74,7 @@ Status RdmaTraffic::run() {
   if (ping_pong()) return ping();
   TRY(settings_.latency && first_ ? read_one_by_one() : stream());
   if (!one_sided()) return {};
-  // The peer cannot see one-sided messages: it is told, and this rank waits to be told.
+  // The peer cannot see one-sided messages, so each rank tells the other when its own are complete.
   if (posts_) TRY(send_control());
   while (told_at_end() && !peer_done_) TRY(turn());
   return {};
@@ -139,7 +139,7 @@ Status RdmaTraffic::ping() {
 }
 
 Status RdmaTraffic::pong(std::uint64_t message) {
-  // Always the same place: who watches a byte of it knows where to look.
+  // Always the same slot, because the peer polls a fixed byte.
   FabricRequest next = request(0, 0, true);
   next.id = message + 1;
   if (settings_.operation == FabricOperation::write) {

@@ -13,7 +13,7 @@ std::vector<Conclusion> saturation_conclusions(std::string_view benchmark,
                                                const std::map<std::string, SizeCurve>& curves) {
   std::vector<Conclusion> conclusions;
   for (const auto& [name, curve] : curves) {
-    if (curve.size() < 3) continue;  // a plateau of one or two points is none
+    if (curve.size() < 3) continue;  // one or two points make no plateau
     for (const auto& [share, key] :
          {std::pair{0.5, "half_plateau_bytes "}, std::pair{0.9, "nine_tenths_plateau_bytes "}}) {
       const double bytes = size_at_share(curve, share);

@@ -14,8 +14,8 @@ namespace assay {
 /// Points of (bytes, bytes/s), in any order.
 using SizeCurve = std::vector<std::pair<double, double>>;
 
-/// Where each curve, by its name, reaches half and nine tenths of its plateau. Curves of fewer than
-/// three points have none.
+/// Where each named curve reaches half and nine tenths of its plateau. Curves with fewer than three
+/// points have none.
 std::vector<Conclusion> saturation_conclusions(std::string_view benchmark,
                                                const std::map<std::string, SizeCurve>& curves);
 

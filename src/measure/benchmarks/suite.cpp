@@ -74,7 +74,7 @@ std::vector<std::string> benchmark_names() {
   return names;
 }
 
-/// The entry's own settings with overrides in their place.
+/// The entry's own settings, replaced by overrides where given.
 std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchmark,
                                const std::vector<AxisSetting>& overrides) {
   std::vector<AxisSetting> merged;
@@ -95,7 +95,7 @@ std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchma
   return merged;
 }
 
-/// The same once the entry's settings are checked, one by one so that an error can name its line.
+/// The same after checking the entry's settings one by one, so that an error can name its line.
 Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const SuiteEntry& entry,
                                                  const Benchmark& benchmark,
                                                  const std::vector<AxisSetting>& overrides) {
@@ -128,19 +128,19 @@ Status check_overrides(const Suite& suite, const std::vector<const Benchmark*>& 
   return {};
 }
 
-/// A command's name is its cell's identity: no benchmark's, and no other command's.
+/// A command's name identifies its cell, so no benchmark and no other command may have it.
 Status check_command(const Suite& suite, const SuiteEntry& entry, const BenchmarkLookup& lookup) {
   const std::string& name = entry.command->name;
   if (lookup(name) != nullptr) {
     return at_line(
         suite.file, entry.line,
-        fmt::format("the command's name \"{}\" is a benchmark's; give it another", name));
+        fmt::format("the command's name \"{}\" is that of a benchmark; choose another", name));
   }
   for (const SuiteEntry& other : suite.entries) {
     if (&other == &entry) break;
     if (other.command && other.command->name == name) {
       return at_line(suite.file, entry.line,
-                     fmt::format("the command of line {} is named \"{}\" too; give it another",
+                     fmt::format("the command in line {} is also named \"{}\"; choose another name",
                                  other.line, name));
     }
   }

@@ -44,7 +44,7 @@ struct Suite {
   std::string description;
   std::optional<double> budget_seconds;
   std::vector<SuiteEntry> entries;
-  std::string file;  ///< for messages: "quick.yaml" or the path given
+  std::string file;  ///< for messages: "quick.yaml" or the given path
 };
 
 /// A map of axes to values or lists of values. Error: usage, "file:line: ...".
@@ -52,15 +52,15 @@ Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axe
                                                             std::string_view file);
 /// Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
-/// Error: usage if the file cannot be read, or parse_suite's.
+/// Error: usage if the file cannot be read; as from parse_suite().
 Result<Suite> load_suite(const std::string& path);
 /// The suites in the binary, sorted by name. Error: a suite in the tree is malformed.
 Result<std::vector<Suite>> built_in_suites();
 
 using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
 
-/// The suite as one line that parse_suite() reads, overrides in place of the entries' settings:
-/// what a process on another machine can be given as an argument.
+/// The suite as one line that parse_suite() reads, with overrides applied: it can be passed as an
+/// argument to a process on another machine.
 std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
                         const BenchmarkLookup& lookup = find_benchmark);
 

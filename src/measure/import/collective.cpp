@@ -59,7 +59,8 @@ bool not_available(std::string_view text) {
   return lower.empty() || lower == "n/a" || lower == "nan" || lower == "-nan" || lower == "null";
 }
 
-/// #wrong counts elements; error was the largest difference, with a star if beyond its threshold.
+/// #wrong counts elements; the older error column has the largest difference, with a star if it is
+/// above the threshold.
 void judge(Record& record, const CollectiveRow& row) {
   if (const auto count = parse_number(row.wrong)) {
     record.metrics.push_back(metric("wrong", *count, "1", Better::neither, row.wrong));
@@ -71,7 +72,7 @@ void judge(Record& record, const CollectiveRow& row) {
   if (!not_available(row.error)) note(record, "error", row.error);
   if (row.error.ends_with('*')) {
     record.status = RecordStatus::failed;
-    record.reason = fmt::format("error {} is beyond its threshold", row.error);
+    record.reason = fmt::format("error {} is above the threshold", row.error);
   }
 }
 
@@ -126,7 +127,7 @@ Record* add_collective(Draft& draft, const CollectiveRow& row, std::size_t line,
     record.reason = "the program reports N/A";
     return &record;
   }
-  // 0.00 is what rounding left of a small rate: evidence, but nothing to compare by.
+  // 0.00 is what remains of a small rate after rounding: kept as evidence, but not comparable.
   const auto rate = [&](const char* name, double value, std::string_view text) {
     return metric(name, value * 1e9, "bytes/s", value == 0 ? Better::neither : Better::higher,
                   text);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t most_lines_of_a_field = 100;
 constexpr std::size_t most_fields = 10'000;
 
-/// Where the quoted text that begins at `at` ends, behind its closing quote; npos if it does not.
+/// The position after the closing quote of the text quoted from `at`; npos if it is unclosed.
 std::size_t quoted_end(std::string_view text, std::size_t at) {
   std::size_t lines = 0;
   for (++at; at < text.size() && lines < most_lines_of_a_field; ++at) {
@@ -32,7 +32,7 @@ std::string unquoted(std::string_view field) {
   field = field.substr(1, field.size() - 2);
   for (std::size_t i = 0; i < field.size(); ++i) {
     text += field[i];
-    if (field[i] == '"') ++i;  // a doubled one
+    if (field[i] == '"') ++i;  // a doubled quote
   }
   return std::string(trim(text));
 }

@@ -11,11 +11,11 @@ namespace assay {
 
 struct CsvRow {
   std::vector<std::string> fields;  ///< trimmed, at least one
-  std::size_t line = 0;             ///< where it begins, from 1
+  std::size_t line = 0;             ///< first line of the row, from 1
 };
 
-/// Goes through rows; empty lines are skipped. A quoted field may span lines, up to 100 of them: a
-/// quote that is never closed must not swallow the file.
+/// Reads rows; empty lines are skipped. A quoted field may span up to 100 lines, so that an
+/// unclosed quote cannot swallow the file.
 class CsvReader {
  public:
   CsvReader(std::string_view text, char separator);
@@ -27,7 +27,7 @@ class CsvReader {
   std::size_t line_ = 1;
 };
 
-/// Column names, to read rows by them.
+/// Column names, to look up the fields of rows by name.
 class CsvTable {
  public:
   CsvTable() = default;

@@ -18,7 +18,7 @@ constexpr std::size_t most_warnings = 100;
 constexpr std::size_t longest_name = 100;
 constexpr std::size_t longest_note = 500;  // characters; command lines fit, whole logs do not
 
-/// Fit for one line on screen: no control characters, not too long.
+/// Text for one line on the screen: no control characters, limited length.
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, longest_note));
   std::replace_if(
@@ -40,7 +40,7 @@ bool has_note(const Notes& notes, std::string_view key) {
                      [&](const auto& pair) { return pair.first == key; });
 }
 
-/// Marks what cannot be true: no time or rate is negative (an overhead is a difference).
+/// Marks impossible values: no time or rate is negative, except an overhead, which is a difference.
 void judge_numbers(Record& record) {
   std::erase_if(record.metrics,
                 [](const Metric& one) { return one.name.empty() || !std::isfinite(one.value); });
@@ -52,7 +52,7 @@ void judge_numbers(Record& record) {
   }
   if (record.status == RecordStatus::passed && record.metrics.empty()) {
     record.status = RecordStatus::error;
-    record.reason = "it reports no number";
+    record.reason = "it reports no numbers";
   }
 }
 
@@ -80,7 +80,7 @@ Draft::Draft(const ImportText& input, std::string_view format, std::string_view 
 }
 
 void Draft::close_run() {
-  // The content names the run, so that importing a file twice gives the same run twice.
+  // The run's id is made from the content, so importing a file twice gives the same id.
   std::string id = fmt::format("{}-{}", format_, content_.substr(0, 12));
   if (runs_ > 0) id += fmt::format("-{}", runs_ + 1);
   for (std::size_t i = run_begin_; i < records_.size(); ++i) {
@@ -108,7 +108,7 @@ void Draft::next_run() {
 Record& Draft::add(const Cell& cell, std::size_t line) {
   too_many_ = too_many_ || records_.size() >= most_records;
   Record& record = too_many_ ? (overflow_ = Record()) : records_.emplace_back();
-  // A cell is one text on screen and in stores: no white space within a value, nothing empty.
+  // A cell is shown and stored as one text: values must not be empty or contain white space.
   auto axes = cell.values();
   for (auto& [axis, value] : axes) {
     axis = axis_value(axis);
@@ -141,7 +141,7 @@ Result<Imported> Draft::finish() {
   if (too_many_) return wrong(0, fmt::format("it holds more than {} results", most_records));
   if (more_warnings_ > 0) warnings_.push_back(fmt::format("and {} more warnings", more_warnings_));
   if (records_.empty()) {
-    std::string message = fmt::format("no result of {} in it", format_);
+    std::string message = fmt::format("it contains no result of {}", format_);
     if (!warnings_.empty()) message += "; " + warnings_.front();
     return wrong(0, message);
   }
@@ -168,7 +168,7 @@ std::string iso_time(std::string_view text) {
   }
   if (parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31) return {};
   std::string_view zone = text.substr(length);
-  if (zone.starts_with('.')) {  // fractions of a second order nothing here
+  if (zone.starts_with('.')) {  // fractions of a second are dropped: nothing is ordered by them
     zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
   }
   const auto written = [&](const char* end) {

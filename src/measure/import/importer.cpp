@@ -25,14 +25,14 @@ Result<const Importer*> find_importer(std::string_view format) {
                fmt::format("unknown format \"{}\"; there are {}", format, names())};
 }
 
-/// The beginning and the end of a long text, where all programs say who they are.
+/// The start and the end of a long text: every program identifies itself in one of them.
 std::string excerpt(std::string_view text) {
   constexpr std::size_t part = std::size_t{2} << 20;
   if (text.size() <= 2 * part) return std::string(text);
   return fmt::format("{}\n{}", text.substr(0, part), text.substr(text.size() - part));
 }
 
-/// The one that is surest of the text.
+/// The importer most confident about the text.
 Result<const Importer*> recognise(const ImportText& whole) {
   const std::string text = excerpt(whole.text);
   const ImportText input{text, whole.name};
@@ -56,8 +56,9 @@ Result<const Importer*> recognise(const ImportText& whole) {
                              input.name, names())};
   }
   if (equal != nullptr) {
-    return Error{ErrorKind::usage, fmt::format("{}: may be of {} or of {}; say which with --format",
-                                               input.name, best->name(), equal->name())};
+    return Error{ErrorKind::usage,
+                 fmt::format("{}: may be a result of {} or of {}; name it with --format",
+                             input.name, best->name(), equal->name())};
   }
   return best;
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t deepest = 64;
 constexpr std::size_t most_values = 8'000'000;
 
-/// Builds nodes from the parser's events; the parser itself keeps nothing.
+/// Builds nodes from the parser's events; the parser itself stores nothing.
 class Builder {
  public:
   using number_integer_t = SortedJson::number_integer_t;
@@ -61,7 +61,7 @@ class Builder {
  private:
   JsonNode* place() {
     if (++used_ > budget_) {
-      problem_ = "its JSON holds more than 8 million values";
+      problem_ = "its JSON contains more than 8 million values";
       return nullptr;
     }
     if (open_.empty()) return &root_;
@@ -82,7 +82,7 @@ class Builder {
     JsonNode* node = place();
     if (node == nullptr) return false;
     node->kind = kind;
-    // Stays valid: a container's items are not appended to before its last one is closed.
+    // The pointer stays valid: nothing is appended to its container before this node is closed.
     open_.push_back(node);
     return true;
   }
@@ -94,13 +94,14 @@ class Builder {
   JsonNode root_;
   std::vector<JsonNode*> open_;
   std::size_t budget_, used_ = 0, position_ = 0;
-  std::string_view problem_ = "it is no JSON";
+  std::string_view problem_ = "it is not JSON";
 };
 
-/// One value's text, with Infinity and NaN in quotes. All of the rest if it does not end.
+/// The text of one value, with Infinity and NaN quoted; all the rest of the file if it does not
+/// end.
 struct Piece {
   std::string text;
-  std::size_t length = 0;  ///< of it in the file
+  std::size_t length = 0;  ///< length in the file
 };
 
 Piece next_piece(std::string_view rest) {
@@ -154,7 +155,7 @@ std::string_view without_mark(std::string_view text) {
 
 const JsonNode* JsonNode::find(std::string_view key) const {
   if (!is_object()) return nullptr;
-  // As other readers do, the last one of several counts.
+  // As in other readers, the last of several equal keys counts.
   for (std::size_t i = std::min(keys.size(), items.size()); i-- > 0;) {
     if (keys[i] == key) return &items[i];
   }
@@ -190,7 +191,7 @@ Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input) 
     const Piece piece = next_piece(rest);
     Builder builder(budget);
     if (!SortedJson::sax_parse(piece.text, &builder)) {
-      // The quotes that were put in are not counted; the line is the same.
+      // The added quotes are not counted; they do not change the line number.
       const std::string_view before = std::string_view(piece.text).substr(0, builder.position());
       return wrong(line + count_lines(before.substr(0, before.empty() ? 0 : before.size() - 1)),
                    builder.problem());

@@ -1,4 +1,4 @@
-// Matrices of what goes from where to where, as tools print them.
+// Matrices of sources and destinations, as tools print them.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ struct MatrixRow {
   std::vector<std::string_view> values;  ///< as written, N/A included
 };
 
-/// Columns behind the corner: "GPU 00" becomes "gpu0", "0" stays, "STotal" becomes "stotal".
+/// Columns after the corner: "GPU 00" becomes "gpu0", "0" stays, "STotal" becomes "stotal".
 std::vector<std::string> matrix_header(const std::vector<std::string_view>& words);
-/// A row's name, its arrow if it has one, and its values; empty if the words are no row: after the
-/// name all must be numbers or N/A.
+/// A row's name, its arrow if it has one, and its values. Nullopt if the words are not a row: after
+/// the name, all must be numbers or N/A.
 std::optional<MatrixRow> matrix_row(const std::vector<std::string_view>& words);
 
 }  // namespace assay

@@ -12,7 +12,7 @@ bool digits_only(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// "[1,0]<stdout>:", "[1,12]<stderr>:" at `at`: its length, 0 if there is none.
+/// The length of a tag "[1,0]<stdout>:" or "[1,12]<stderr>:" at `at`; 0 if there is none.
 std::size_t mpi_tag(std::string_view line, std::size_t at) {
   const std::size_t close = line.find(']', at);
   if (line[at] != '[' || close == std::string_view::npos || close - at > 24) return 0;
@@ -26,7 +26,7 @@ std::size_t mpi_tag(std::string_view line, std::size_t at) {
   return 0;
 }
 
-/// "0: " of srun --label or "[0] " of other launchers, in front of a line.
+/// Removes the "0: " of srun --label or the "[0] " of other launchers at the start of a line.
 std::string_view without_label(std::string_view line) {
   const std::string_view text = trim(line);
   const std::size_t colon = text.find(':');
@@ -47,7 +47,7 @@ bool is_time(std::string_view name) {
   return name == "time" || name == "cputime";
 }
 
-/// Names that come once in each half.
+/// Whether this column occurs once in each half.
 bool of_a_half(std::string_view name) {
   return is_time(name) || name == "algbw" || name == "busbw" || name == "#wrong" ||
          name == "error" || name == "hipevt" || name.starts_with("i_");
@@ -64,9 +64,9 @@ void append_half(std::vector<NcclColumn>& columns, int half, std::size_t width) 
   }
 }
 
-/// Rows that somebody cut out of their table. After size, count and type come redop (a word) and
-/// root (a whole number) in newer versions, then one or two halves of 4 columns, of 5 with event
-/// times, of 8 with times per iteration.
+/// Guesses the columns of rows that were cut out of their table. After size, count and type, newer
+/// versions have redop (a word) and root (a whole number); then follow one or two halves of 4
+/// columns, 5 with event times, or 8 with times per iteration.
 std::vector<NcclColumn> guess_columns(const std::vector<std::string_view>& words) {
   std::vector<NcclColumn> columns = {{"size", 0}, {"count", 0}, {"type", 0}};
   std::size_t at = columns.size();
@@ -77,7 +77,7 @@ std::vector<NcclColumn> guess_columns(const std::vector<std::string_view>& words
   std::size_t left = words.size() - at;
   const bool stamped = left > 2 && words.back().size() == 8 && words.back()[2] == ':';
   if (stamped) left -= 2;
-  // With a root: 9, 11, 17 for two halves, 5 for one; without: 8, 10, 16, 4.
+  // With a root: 9, 11, 17 columns for two halves, 5 for one; without: 8, 10, 16, 4.
   const bool root = left % 2 == 1;
   if (root) {
     columns.push_back({"root", 0});
@@ -95,7 +95,7 @@ std::vector<NcclColumn> guess_columns(const std::vector<std::string_view>& words
   return columns;
 }
 
-/// A half is whole if the last of its columns has a word.
+/// A half is complete if every one of its columns has a word.
 void count_halves(NcclRow& row) {
   for (int half = 1; half <= 2; ++half) {
     std::size_t columns = 0, words = 0;
@@ -116,7 +116,8 @@ void count_halves(NcclRow& row) {
 }  // namespace
 
 std::string_view without_tags(std::string_view line, std::string& buffer) {
-  // Old librccl says this without a line end, so the first comment is glued to it.
+  // Old versions of librccl print this without a newline, so the first comment follows on the same
+  // line.
   if (line.starts_with("On gfx")) {
     const std::size_t glued = line.find('#');
     if (glued != std::string_view::npos) line = line.substr(glued);
@@ -147,7 +148,7 @@ std::vector<NcclColumn> nccl_header(std::string_view line) {
   std::vector<NcclColumn> columns;
   int half = 0;
   for (const std::string_view word : words) {
-    const std::string name(word == "wrong" ? "#wrong" : word);  // its # may be lost
+    const std::string name(word == "wrong" ? "#wrong" : word);  // the # may be lost
     if (is_time(name)) ++half;
     if (half > 2) return {};
     columns.push_back({name, of_a_half(name) ? half : 0});
@@ -174,14 +175,14 @@ std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclCol
   row.words = split_words(line);
   row.columns = columns.empty() ? guess_columns(row.words) : columns;
   if (row.columns.empty()) return std::nullopt;
-  // A stamp is a date and a time of day: two words, one column.
+  // A timestamp is one column but two words, a date and a time of day.
   const auto named = [&](std::string_view name) {
     return static_cast<std::size_t>(
         std::find_if(row.columns.begin(), row.columns.end(),
                      [&](const NcclColumn& column) { return column.name == name; }) -
         row.columns.begin());
   };
-  // Some versions print no redop under its header where the operation has none.
+  // Some versions have a redop column but print nothing there if the operation has none.
   const std::size_t redop = named("redop");
   if (redop < row.columns.size() && redop < row.words.size() && parse_number(row.words[redop])) {
     row.columns.erase(row.columns.begin() + static_cast<std::ptrdiff_t>(redop));

@@ -1,5 +1,5 @@
-// The table that nccl-tests and rccl-tests print, read by the names in its header: columns came,
-// went and moved from version to version.
+// The table that nccl-tests and rccl-tests print, read by the names in its header: columns were
+// added, removed and moved between versions.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,32 @@
 
 namespace assay {
 
-/// The line without what srun --label, mpirun --tag-output and a missing line end put into it.
-/// `buffer` holds the result if anything had to be cut out of its middle.
+/// The line without text added by srun --label, mpirun --tag-output or a missing newline. `buffer`
+/// stores the result if something was removed from the middle.
 std::string_view without_tags(std::string_view line, std::string& buffer);
 
 struct NcclColumn {
   std::string name;  ///< "size", "redop", "busbw", "#wrong", ...
-  int half = 0;      ///< 0: of the row; 1, 2: of its first, second half
+  int half = 0;      ///< 0: the whole row; 1, 2: its first, second half
 };
 
-/// The columns of a header line; empty if the line is none.
+/// The columns of a header line; empty if it is not one.
 std::vector<NcclColumn> nccl_header(std::string_view line);
 /// Whether the line looks like a row: size, count and type.
 bool is_nccl_row(std::string_view line);
 
-/// A row's words by column.
+/// The words of a row, by column.
 struct NcclRow {
   std::vector<NcclColumn> columns;
-  std::vector<std::string_view> words;  ///< as many as columns, or fewer if the row is cut
-  int halves = 0;                       ///< that are whole
-  int cut_halves = 0;                   ///< that begin and are not whole
+  std::vector<std::string_view> words;  ///< one per column, or fewer if the row is truncated
+  int halves = 0;                       ///< complete halves
+  int cut_halves = 0;                   ///< halves that begin but are not complete
 
   /// Empty if there is no such column.
   std::string_view text(std::string_view name, int half = 0) const;
 };
 
-/// `columns` of the header, or empty to tell them from the words alone. Empty if it is no row.
+/// `columns`: from the header, or empty to guess them from the words. Nullopt if it is not a row.
 std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclColumn>& columns);
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// Numbers as other programs write them, read strictly: what is not wholly a number is
-// none.
+// Numbers as other programs write them, read strictly: the whole text must be a number.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +8,12 @@
 
 namespace assay {
 
-/// "10887.4", "4e-07", "-1": all of the text, finite. Else empty.
+/// Accepts "10887.4", "4e-07", "-1": the whole text, finite. Else nullopt.
 std::optional<double> parse_number(std::string_view text);
-/// "1073741824": all of the text, digits only. Else empty.
+/// Accepts "1073741824": the whole text, only digits. Else nullopt.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-/// "64 MB", "1KB", "512M" to bytes, as tools write powers of two with letters. Empty if it is none.
+/// "64 MB", "1KB", "512M" in bytes; tools use these letters for powers of two. Nullopt if invalid.
 std::optional<std::uint64_t> parse_binary_size(std::string_view text);
 
 }  // namespace assay

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Stated and recomputed: the same up to rounding.
+/// Whether a reported and a recomputed value are equal up to rounding.
 bool agree(double stated, double computed) {
   return std::abs(stated - computed) <=
          1e-6 * std::max(std::abs(stated), std::abs(computed)) + 1e-9;
@@ -31,7 +31,7 @@ void compare(Draft& draft, const JsonNode& result, const std::string& key,
     const std::string name = fmt::format("{}_{}_ms", statistic, key);
     const auto stated = result.number_at(name);
     if (!stated || agree(*stated, seconds * 1e3)) continue;
-    draft.warn(line, fmt::format("{} is stated as {}, its arrays give {:.6f}", name,
+    draft.warn(line, fmt::format("{} is reported as {}, its arrays give {:.6f}", name,
                                  result.at(name), seconds * 1e3));
   }
 }
@@ -69,21 +69,21 @@ void add_counts(Record& record, const JsonNode& result, const ServingCounts& cou
 void check_counts(Draft& draft, const JsonNode& result, const ServingCounts& counts,
                   const ServingArrays& arrays, std::size_t line) {
   if (counts.prompts && static_cast<double>(arrays.requests) != *counts.prompts) {
-    draft.warn(line, fmt::format("num_prompts is {}, its arrays hold {} requests",
+    draft.warn(line, fmt::format("num_prompts is {}, its arrays contain {} requests",
                                  result.at("num_prompts"), arrays.requests));
   }
   if (counts.completed && static_cast<double>(arrays.succeeded) != *counts.completed) {
-    draft.warn(line, fmt::format("completed is {}, its arrays hold {} requests without an error",
+    draft.warn(line, fmt::format("completed is {}, its arrays contain {} requests without an error",
                                  result.at("completed"), arrays.succeeded));
   }
 }
 
-/// What the totals hide, in one sentence.
+/// One sentence about what the totals hide.
 std::string flag_of(const ServingArrays& arrays, const JsonNode& result) {
   const auto stated = result.number_at("mean_ttft_ms");
   return fmt::format(
-      "{} of {} replies are empty and count as successes; mean TTFT {} as stated, {}", arrays.empty,
-      arrays.requests, stated ? fmt::format("{:.3f} s", *stated / 1e3) : "unknown",
+      "{} of {} replies are empty and count as successes; mean TTFT {} as reported, {}",
+      arrays.empty, arrays.requests, stated ? fmt::format("{:.3f} s", *stated / 1e3) : "unknown",
       arrays.ttfts_nonempty.empty()
           ? "none without them"
           : fmt::format("{:.3f} s without them", mean(arrays.ttfts_nonempty)));
@@ -161,7 +161,7 @@ std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string&
   };
   if (!lengths || !ttfts || ttfts->size() != lengths->size() || !has_length(itls) ||
       (errors != nullptr && !has_length(errors))) {
-    problem = "its arrays output_lens, ttfts, itls and errors do not fit together, not used";
+    problem = "its arrays output_lens, ttfts, itls and errors are inconsistent, not used";
     return std::nullopt;
   }
   ServingArrays arrays;
@@ -178,7 +178,7 @@ std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string&
     }
     const auto gaps = numbers_of(&itls->items[i]);
     if (!gaps) {
-      problem = "its array itls holds something else than numbers, not used";
+      problem = "its array itls contains something other than numbers, not used";
       return std::nullopt;
     }
     arrays.itls.insert(arrays.itls.end(), gaps->begin(), gaps->end());

@@ -58,7 +58,7 @@ Status Barrier::wait(std::size_t step, const std::function<bool()>& stop_request
     if (stop_requested()) return Error{ErrorKind::interrupted, "stopped at the barrier"};
     if (std::chrono::steady_clock::now() > deadline) {
       return Error{ErrorKind::failed,
-                   fmt::format("only {} of {} processes came to the barrier {} within 2 minutes",
+                   fmt::format("only {} of {} processes reached the barrier {} within 2 minutes",
                                there, count_, folder_.string())};
     }
     std::this_thread::sleep_for(look_interval);

@@ -1,5 +1,5 @@
-// Several processes of one host that start each cell together. They meet in a folder: whoever has
-// come to a step leaves a file there, and all go on when there are as many as there are processes.
+// Lets several processes on one host start each cell together. They meet in a folder: a process
+// that reaches a step leaves a file there, and all continue when there is one file per process.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace assay {
 class Barrier {
  public:
   /// "4:/path/to/folder". Error: usage if it is not COUNT:FOLDER with a count from 2 to 4096, or
-  /// there is no such folder.
+  /// the folder does not exist.
   static Result<Barrier> parse(std::string_view text);
 
-  /// This process has come to `step`. Whoever will not wait (its cell cannot be measured) says so
-  /// too, so that the others do not wait for it.
+  /// Reports that this process has reached `step`. A process that will not wait (its cell cannot be
+  /// measured) must call this too, so that the others do not wait for it.
   Status arrive(std::size_t step) const;
-  /// Until all have arrived at `step`. Error: interrupted if `stop_requested`; failed after two
-  /// minutes, which means that a process died.
+  /// Waits until all have arrived at `step`. Error: interrupted if `stop_requested`; failed after
+  /// two minutes, because a process has died.
   Status wait(std::size_t step, const std::function<bool()>& stop_requested) const;
 
  private:
@@ -30,7 +30,7 @@ class Barrier {
 
   std::size_t count_;
   std::filesystem::path folder_;
-  std::string name_;  // of this process in the folder
+  std::string name_;  // this process's name in the folder
 };
 
 }  // namespace assay

@@ -7,10 +7,10 @@
 namespace assay {
 namespace {
 
-/// The lowest multiprocessor that a block ran on; 0 is not there on every part.
+/// The lowest multiprocessor that a block ran on; some chips have no multiprocessor 0.
 Result<std::uint32_t> lowest_multiprocessor(Device& device, Program& program, unsigned blocks) {
   const std::unique_ptr<Stream> stream = TRY(device.create_stream());
-  constexpr std::uint32_t looked_at = 4096;  // more than any chip's highest number
+  constexpr std::uint32_t looked_at = 4096;  // above the highest number of any chip
   const Buffer present = TRY(device.allocate(looked_at * sizeof(looked_at), MemoryKind::device));
   TRY(stream->fill(present.data(), 0, present.bytes()));
   Kernel* mark = TRY(program.kernel("mark_multiprocessors"));
@@ -44,8 +44,8 @@ Status ClockProbe::read(Stream& stream, int slot) {
 std::optional<double> ClockProbe::clock_hz() const {
   if (kernel_ == nullptr) return std::nullopt;
   const auto* reading = readings_.as<std::uint64_t>();
-  // No block may have run on the chosen multiprocessor; and a span under 2 us is mostly the probes
-  // themselves.
+  // It is possible that no block ran on the chosen multiprocessor; and a span under 2 us is mostly
+  // the probes themselves.
   if (reading[1] == 0 || reading[3] <= reading[1]) return std::nullopt;
   const double seconds = static_cast<double>(reading[3] - reading[1]) / tick_hz_;
   if (seconds < 2e-6 || reading[2] <= reading[0]) return std::nullopt;

@@ -1,6 +1,6 @@
-// The engine clock during a sample, from cycle counter and wall clock read on the device just
-// before and just after it. Works in containers and VMs where the driver's sensors are out of
-// reach.
+// Measures the engine clock during a sample from a cycle counter and a wall clock, both read on the
+// device just before and after it. Works in containers and VMs, where the driver's sensors may be
+// inaccessible.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace assay {
 
 class ClockProbe {
  public:
-  /// On a device without a readable cycle counter the probe queues nothing and knows nothing.
+  /// On a device without a readable cycle counter, the probe queues nothing and clock_hz() is
+  /// empty.
   static Result<ClockProbe> create(Device& device);
 
   Status read_before(Stream& stream) { return read(stream, 0); }
   Status read_after(Stream& stream) { return read(stream, 1); }
-  /// After the stream is idle: mean clock between the two readings, in Hz.
+  /// The mean clock between the two readings, in Hz. Call when the stream is idle.
   std::optional<double> clock_hz() const;
 
  private:
@@ -30,7 +31,7 @@ class ClockProbe {
   std::unique_ptr<Program> program_;
   Kernel* kernel_ = nullptr;
   unsigned blocks_ = 0;
-  std::uint32_t multiprocessor_ = 0;  // the one that reads
+  std::uint32_t multiprocessor_ = 0;  // the one whose counters are read
   double tick_hz_ = 0;
 };
 

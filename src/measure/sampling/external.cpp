@@ -60,10 +60,10 @@ Result<std::string> text_at(const MetricRule& rule, std::string_view output) {
     if (value.is_number() || value.is_string()) {
       return value.is_string() ? value.get<std::string>() : value.dump();
     }
-  } catch (const Json::exception&) {  // the only way in which a pointer says that nothing is there
+  } catch (const Json::exception&) {  // a JSON pointer to nothing throws
     return failed(fmt::format("metric {}: its output has nothing at {}", rule.name, rule.json));
   }
-  return failed(fmt::format("metric {}: what is at {} is no number", rule.name, rule.json));
+  return failed(fmt::format("metric {}: the value at {} is not a number", rule.name, rule.json));
 }
 
 Result<std::string> text_matching(const MetricRule& rule, std::string_view output) {
@@ -83,16 +83,17 @@ std::string command_line(const ExternalCommand& command) {
   return hide_secrets(fmt::format("{}", fmt::join(command.words, " ")));
 }
 
-/// What the program wrote: to its file if the suite names one, else to standard output.
+/// The program's output: from its file if the suite names one, otherwise from standard output.
 Result<std::string> run_and_read(const ExternalCommand& command,
                                  const std::function<bool()>& stop_requested) {
   std::error_code ignored;
-  if (!command.file.empty()) std::filesystem::remove(command.file, ignored);  // never an old result
+  if (!command.file.empty())
+    std::filesystem::remove(command.file, ignored);  // so that no old result is read
   std::string output;
   bool too_long = false;
   ProgramStart program;
   program.words = command.words;
-  // Wherever this one was brought to, and whatever it is called there.
+  // "assay" means this binary, wherever it is and whatever its name.
   if (program.words.front() == "assay") program.words.front() = TRY(own_binary());
   program.variables = command.variables;
   program.timeout_seconds = command.timeout_seconds;
@@ -175,7 +176,7 @@ Result<Metric> find_metric(const MetricRule& rule, std::string_view output) {
   const auto number = number_of(text);
   const auto unit = measured_unit(rule.unit);
   if (!number || !unit) {
-    return failed(fmt::format("metric {}: \"{}\" is no number", rule.name, text.substr(0, 80)));
+    return failed(fmt::format("metric {}: \"{}\" is not a number", rule.name, text.substr(0, 80)));
   }
   return Metric{rule.name, to_si(*number, unit->factor), std::string(unit->si),
                 better_of(rule.better), fmt::format("{} {}", text, rule.unit)};

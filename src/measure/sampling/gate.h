@@ -1,4 +1,5 @@
-// Holds a stream while work is queued behind it, so that submitting is not part of the time.
+// Holds a stream while work is queued behind it, so that the measured time does not include
+// submission.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@ class Gate {
  public:
   static Result<Gate> create(Device& device);
 
-  /// Queues the gate: what follows on `stream` waits until open(), at most one second.
+  /// Queues the gate: later work on `stream` waits until open(), at most one second.
   Status close(Stream& stream);
   void open();
-  /// After the stream is idle: whether the last closing ended by its time limit instead of open().
+  /// Whether the gate last opened because of its time limit and not because of open(). Call when
+  /// the stream is idle.
   bool gave_up() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace assay {
 
 std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math) {
-  if (facts.emulated) return std::nullopt;  // a model's rate is no share of a chip's
+  if (facts.emulated) return std::nullopt;  // an emulator's rate says nothing about the chip's peak
   std::optional<PeakRate> peak;
   switch (limit) {
     case Limit::none:

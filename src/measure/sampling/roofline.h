@@ -1,4 +1,4 @@
-// The hardware limit a rate is held against, and where that figure comes from.
+// The hardware limit that a rate is compared with, and the source of that figure.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,12 @@ struct Roof {
   std::string source;  ///< "datasheet H200", "from clocks and bus width", ...
 };
 
-/// The roof of `limit` on this device; for Limit::compute at the peak rate of `math`. Empty when
-/// nothing trustworthy is known. Peaks and their sources: src/compute/device/peaks.cpp.
+/// The roof of `limit` on this device; for Limit::compute, the peak rate of `math`. Empty if no
+/// reliable figure is known. Peaks and their sources: src/compute/device/peaks.cpp.
 std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math);
 
-/// The least seconds `work` can take under the memory and compute roofs known; empty if neither is.
+/// The least seconds `work` can take under the known memory and compute roofs; empty if neither is
+/// known.
 std::optional<double> floor_seconds(const DeviceFacts& facts, const Work& work, Limit limit);
 
 }  // namespace assay

@@ -50,7 +50,7 @@ std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, dou
   return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
 }
 
-/// What the samples did altogether.
+/// The total work of all samples.
 WorkDone work_done(const Record& record) {
   WorkDone done;
   done.on_cpu = record.device.backend == "cpu";
@@ -62,7 +62,7 @@ WorkDone work_done(const Record& record) {
   return done;
 }
 
-/// One run's state.
+/// The state of one run.
 class Runner {
  public:
   Runner(Device& device, const RunOptions& options, RunObserver& observer, Sampler& sampler,
@@ -85,7 +85,7 @@ class Runner {
       }
       observer_.starting(i, cells[i]);
       if (team_.rank() > 0 && find_benchmark(cells[i].benchmark()) == nullptr) {
-        continue;  // a command, which rank 0 refuses
+        continue;  // a command; rank 0 refuses it
       }
       const ExternalCommand* command = command_of(cells[i]);
       if (command != nullptr) {
@@ -129,7 +129,7 @@ class Runner {
     return record;
   }
 
-  /// From here to the cell's end. A CPU does not hang.
+  /// Starts the watchdog until the end of the cell. A CPU does not hang.
   void watch(std::size_t index, const Cell& cell) {
     if (device_.facts().backend == "cpu") return;
     const double allowed = options_.device_patience_seconds;
@@ -138,7 +138,7 @@ class Runner {
       record.status = RecordStatus::error;
       record.time = utc_now();
       record.reason = fmt::format(
-          "{} has not finished one step of this cell within {}: it hangs, or "
+          "{} has not finished a step of this cell within {}: it hangs, or "
           "needs a longer --patience",
           record.device.backend + ':' + std::to_string(record.device.ordinal),
           format_seconds(allowed));
@@ -146,7 +146,7 @@ class Runner {
     });
   }
 
-  /// Asked between steps, which is a sign of life.
+  /// Called between steps, so a call shows that the device still makes progress.
   bool stop_requested() {
     if (watchdog_) watchdog_->progress();
     return observer_.stop_requested();
@@ -166,7 +166,7 @@ class Runner {
   }
 
   /// Seconds of the budget for the next of `left` cells, the same on all ranks; empty if the run
-  /// ends here because one was asked to stop.
+  /// ends here because a rank was asked to stop.
   Result<std::optional<double>> next_share(std::size_t left) {
     const double share = remaining_seconds() / static_cast<double>(left);
     const bool stop = observer_.stop_requested();
@@ -182,14 +182,14 @@ class Runner {
   }
 
   Error budget_spent() const {
-    // Only rank 0 has one; the others learn from its share that it is spent.
+    // Only rank 0 has a budget; the others learn from its share that it is spent.
     return {ErrorKind::interrupted, options_.budget_seconds
                                         ? fmt::format("the budget of {} was spent before this cell",
                                                       format_seconds(*options_.budget_seconds))
                                         : "the budget was spent before this cell"};
   }
 
-  /// Where the other processes are met, once for every cell.
+  /// Waits for the other processes at the barrier, once per cell.
   Status meet(std::size_t index) {
     if (!options_.barrier) return {};
     met_ = true;
@@ -197,7 +197,7 @@ class Runner {
     return options_.barrier->wait(index, [this] { return stop_requested(); });
   }
 
-  /// Error: only an observer's; what the command does wrong is in its record.
+  /// Error: only an observer's; the command's own errors go into its record.
   Status measure_external(std::size_t index, const ExternalCommand& command, double seconds) {
     const Record blank = blank_record(Cell(command.name, {}));
     const auto run = [&]() -> Result<std::vector<Record>> {
@@ -214,7 +214,7 @@ class Runner {
       record.reason = records.error().message;
       records = std::vector<Record>{std::move(record)};
     }
-    // The traces of a long program are large: they go with the first of its records alone.
+    // The traces of a long program are large, so only its first record gets them.
     if (telemetry_ != nullptr) {
       Telemetry telemetry;
       telemetry.trace = telemetry_->slice(begin, Clock::now());
@@ -228,7 +228,7 @@ class Runner {
     return {};
   }
 
-  /// Fills in everything that is known by the time it returns; an Error becomes status and reason.
+  /// Fills in everything known when it returns; the caller turns an Error into status and reason.
   Status measure(Record& record, std::size_t index, double seconds) {
     const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
     TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
@@ -242,14 +242,15 @@ class Runner {
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
-    // A costly preparation must not leave a cell without samples: the other cells pay for it.
+    // A costly preparation must not leave a cell without samples; the other cells lose that time.
     const double left = std::max(seconds - prepared.count(), seconds / 2);
     SamplingLimits limits = limits_within(options_.limits, left);
-    if (options_.barrier) limits.precision = 0;  // never reached: the time box ends it
+    if (options_.barrier)
+      limits.precision = 0;  // never reached, so that the time box ends the sampling
     TRY(meet(index));
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
-    record.notes = work->notes();  // a case may learn while it runs
+    record.notes = work->notes();  // again: a case may add notes while it runs
     summarize_samples(record);
     take_telemetry(record);
     record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
@@ -271,7 +272,7 @@ class Runner {
     return {};
   }
 
-  /// Work that waits for a rank that is gone must end before its buffers can be freed.
+  /// Work that waits for a lost rank must end before its buffers can be freed.
   template <typename T>
   Result<T> free_of_hanging(Result<T> result) {
     if (!result.ok() && !team_.still_whole().ok()) communicators_.abort();
@@ -319,14 +320,14 @@ class Runner {
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
-  bool met_ = false;                                      // at the barrier, for the present cell
-  std::optional<Watchdog> watchdog_;                      // over the present cell
+  bool met_ = false;                                      // at the barrier, for the current cell
+  std::optional<Watchdog> watchdog_;                      // over the current cell
 };
 
 }  // namespace
 
 SamplingLimits limits_within(SamplingLimits limits, double seconds) {
-  // A fifth for warming up and half for samples leave the rest to preparing and verifying.
+  // A fifth for the warm-up and half for samples; the rest is for preparing and verifying.
   constexpr double least = 0.01;
   limits.warmup_seconds = std::clamp(seconds / 5, least, limits.warmup_seconds);
   limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
@@ -338,11 +339,11 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer, Team& team) {
   for (const Cell& cell : cells) {
-    if (team.rank() > 0) break;  // rank 0 has looked at what all measure
+    if (team.rank() > 0) break;  // rank 0 checks the cells for all
     const auto is_named = [&](const ExternalCommand& c) { return c.name == cell.benchmark(); };
     if (find_benchmark(cell.benchmark()) == nullptr &&
         std::none_of(options.commands.begin(), options.commands.end(), is_named)) {
-      return Error{ErrorKind::usage, fmt::format("there is no benchmark {}", cell.benchmark())};
+      return Error{ErrorKind::usage, fmt::format("unknown benchmark {}", cell.benchmark())};
     }
   }
   auto sampler = Sampler::create(device, team);
@@ -354,7 +355,7 @@ Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
 std::string new_run_id() {
   const auto now =
       std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  // Names a run, decides nothing: the one use of randomness that no seed governs.
+  // Only names the run: the one use of randomness without a seed.
   std::random_device device;
   return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}", fmt::gmtime(now), device() & 0xffff);
 }

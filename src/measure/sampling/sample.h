@@ -1,4 +1,4 @@
-// One timed observation and what was known about it.
+// One timed observation and its circumstances.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace assay {
 
 struct Sample {
-  double seconds = 0;              ///< of one repetition
+  double seconds = 0;              ///< per repetition
   std::optional<double> clock_hz;  ///< engine clock during the sample, where it can be measured
   bool throttled = false;          ///< clock below 90% of the device's highest; kept and counted
 };
@@ -27,17 +27,17 @@ struct SampleSet {
   TimeSource time_source = TimeSource::device_events;
   CacheState cache_state = CacheState::hot;
   bool gated = false;  ///< the device was held until the work and both events were queued
-  int launches = 1;    ///< of the work in one sample; its seconds are divided by them
+  int launches = 1;    ///< of the work per sample; the sample's seconds are divided by this
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;
   double wall_seconds = 0;  ///< warm-up and sampling together
   SensorReading before, after;
   std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
-  /// Of ranks that measured together, by rank: the seconds of each of their samples. `samples` then
-  /// holds the slowest rank's. Empty for a process alone.
+  /// For ranks that measured together: the seconds of all samples of each rank. `samples` then
+  /// holds those of the slowest rank. Empty for a single process.
   std::vector<std::vector<double>> by_rank;
-  std::vector<double> inside;  ///< by rank: as Arrivals::inside (measure/team_sample.h)
+  std::vector<double> inside;  ///< by rank, see Arrivals::inside (measure/team_sample.h)
 };
 
 /// Stable names for records: "precision", "time_box", ...

@@ -23,7 +23,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A sample counts as throttled below this share of the highest clock the driver names.
+// A sample counts as throttled below this share of the highest clock that the driver reports.
 constexpr double throttle_share = 0.9;
 
 class DeviceSampler final : public Sampler {
@@ -76,22 +76,23 @@ class DeviceSampler final : public Sampler {
       const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, last_warm_up_));
       fastest_warm_up_ = std::min(fastest_warm_up_, last_warm_up_.seconds);
       ++set.warmup_launches;
-      set.gated = gated;  // the first launch may load code, which waits for an idle device
+      // Only now: the first launch may load code, which waits for an idle device.
+      set.gated = gated;
       if (taken.stop) set.warmup_stop = *taken.stop;
     }
     return {};
   }
 
-  /// What the warm-up says about how to sample: how many launches make a sample long enough and, of
+  /// Derives from the warm-up how to sample: how many launches make a sample long enough and, for
   /// compute-bound work, the limits.
   Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
                                       const std::function<bool()>& stop_requested, SampleSet& set) {
     const double repetitions = work.work().repetitions;
     if (work.limit() != Limit::compute) {
-      // The fastest: a launch that something disturbed would make a sample of one short launch.
+      // Use the fastest warm-up: a disturbed, slow one would give samples with too few launches.
       set.launches = work.launches_per_sample(fastest_warm_up_ * repetitions);
       if (set.launches == 1) return limits;
-      // Launched one after the other they take less time than alone.
+      // Launched back to back, each takes less time than alone.
       const auto go_on = [](double) { return std::optional<StopReason>(); };
       Sample trial;
       TRY(take_together(work, set, stop_requested, go_on, trial));
@@ -100,7 +101,7 @@ class DeviceSampler final : public Sampler {
       set.launches = work.launches_per_sample(launch * repetitions);
       return limits;
     }
-    // The last: only by then is the device as warm as it will be.
+    // Use the last warm-up, when the device is as warm as it will be.
     const double launch = last_warm_up_.seconds * repetitions;
     const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
     constexpr double most = 1000;
@@ -108,7 +109,8 @@ class DeviceSampler final : public Sampler {
       set.launches =
           static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), 1.0, most));
     }
-    if (set.launches > 1) set.gated = false;  // they would not fit, and the start hardly counts
+    if (set.launches > 1)
+      set.gated = false;  // they do not fit behind the gate, and the start hardly matters
     return pace;
   }
 
@@ -133,7 +135,7 @@ class DeviceSampler final : public Sampler {
     return {};
   }
 
-  /// One sample on every rank, whose seconds become the slowest rank's.
+  /// Takes one sample on every rank; its seconds become those of the slowest rank.
   Result<TeamSample> take_together(Case& work, SampleSet& set,
                                    const std::function<bool()>& stop_requested,
                                    const std::function<std::optional<StopReason>(double)>& judge,
@@ -151,9 +153,9 @@ class DeviceSampler final : public Sampler {
     return taken;
   }
 
-  /// Single launches that begin on all ranks at once, to find who comes late to them.
+  /// Times single launches that begin on all ranks at once, to find the rank that starts late.
   Status watch_arrivals(Case& work, SampleSet& set) {
-    // A long operation is waited for less often: its lateness shows in one.
+    // A long operation shows lateness in one round.
     const double seconds = set.samples.empty() ? 0 : set.samples.back().seconds * set.launches;
     const int rounds = seconds > 0.5 ? 1 : 5;
     std::vector<double> inside;
@@ -165,7 +167,7 @@ class DeviceSampler final : public Sampler {
       if (on_device) TRY(stream_->record(*start_));
       TRY(work.enqueue(*stream_));
       if (on_device) TRY(stream_->record(*stop_));
-      const double on_host = seconds_since(begin);  // a library that works on the host is done
+      const double on_host = seconds_since(begin);  // final if the library works on the host
       TRY(finish());
       inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : on_host);
     }
@@ -207,7 +209,7 @@ class DeviceSampler final : public Sampler {
   Result<Sample> take_between_events(Case& work, SampleSet& set) {
     if (set.gated) TRY(gate_.close(*stream_));
     const Status queued = queue_timed(work, set.launches);
-    gate_.open();  // also when queueing failed: the stream must not be left waiting
+    gate_.open();  // also if queueing failed: the stream must not be left waiting
     TRY(finish());
     TRY(queued);
     // A driver that blocks while the gate is closed makes every sample wait for its time limit.

@@ -17,28 +17,28 @@ namespace assay {
 struct SamplingLimits {
   std::size_t least_samples = 30;
   std::size_t most_samples = 10000;
-  double precision = 0.005;       ///< stop when the median's 95% half-width is this share of it
+  double precision =
+      0.005;  ///< half-width of the median's 95% interval, relative, at which to stop
   double time_box_seconds = 2.0;  ///< for the samples, warm-up excluded
   double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
-  /// Least wall time of a warm-up window: memory and clocks take some 0.1 s of load to settle.
+  /// Least wall time of a warm-up window: memory and clocks need about 0.1 s of load to settle.
   double settling_seconds = 0.2;
-  double least_seconds = 0;  ///< of sampling, before it may stop on precision
-  double least_sample_seconds =
-      0;  ///< work is launched over and over to make a sample last this long
-  double sustained_time_box_seconds = 10;  ///< takes the place of time_box_seconds for such work
+  double least_seconds = 0;         ///< minimum sampling time before it may stop on precision
+  double least_sample_seconds = 0;  ///< work is launched repeatedly to make a sample last this long
+  double sustained_time_box_seconds = 10;  ///< replaces time_box_seconds for compute-bound work
 };
 
-/// `limits` for compute-bound work, which meets the power cap. `throttled`: it has met it. The
-/// clock then swings between steps 1-2% apart every half second: a shorter sample sees one step,
-/// and their median jumps from step to step between runs (docs/method.md has the figures).
+/// `limits` adapted to compute-bound work, which may hit the power cap; `throttled`: it has. The
+/// clock then alternates between steps 1-2% apart about every half second: a shorter sample sees
+/// only one step, and the median jumps between steps from run to run (figures in docs/method.md).
 SamplingLimits sustained(SamplingLimits limits, bool throttled);
 
 /// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built
 /// once per device and run, used for every case.
 class Sampler {
  public:
-  /// With a `team`, all ranks take the same samples, and each of them is as slow as the slowest
-  /// rank; all call take() with equal work.
+  /// With a `team`, all ranks take the same samples and must call take() with equal work; each
+  /// sample is as slow as the slowest rank.
   static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team());
   virtual ~Sampler() = default;
 

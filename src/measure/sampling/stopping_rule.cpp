@@ -19,7 +19,7 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled) {
   limits.least_seconds = throttled ? 6 : 2;
   if (throttled) {
     limits.least_samples = 15;
-    // Not so long that a tight budget sees no more than a few.
+    // Not so long that a tight budget allows only a few samples.
     limits.least_sample_seconds = std::min(0.4, limits.time_box_seconds / 15);
   }
   return limits;

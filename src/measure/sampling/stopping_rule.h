@@ -1,4 +1,5 @@
-// When enough has been sampled. Pure: fed with seconds, asked for a verdict; no clock of its own.
+// Decides when to stop sampling. Pure logic: it is fed seconds and returns a verdict, without a
+// clock of its own.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +12,16 @@
 namespace assay {
 
 /// Stops on precision, never on the value: when the 95% order-statistic interval of the median,
-/// with autocorrelation counted, has a half-width of at most `precision` of the median. The rule
-/// looks only after 10% more samples than at its last look, since each look is another chance to
-/// stop early.
+/// corrected for autocorrelation, has a half-width of at most `precision` times the median. The
+/// rule checks only after 10% more samples than at its last check, because each check is another
+/// chance to stop early.
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingLimits& limits)
       : limits_(limits), next_look_(limits.least_samples) {}
 
-  /// After each sample: why to stop, if it is time to. `elapsed` is the wall time spent sampling.
+  /// Call after each sample: the reason to stop, if it is time to. `elapsed` is the wall time spent
+  /// sampling.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
@@ -34,7 +36,8 @@ class WarmupRule {
  public:
   explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
 
-  /// After each warm-up launch: why to stop, if it is time to. At least 3 launches are asked for.
+  /// Call after each warm-up launch: the reason to stop, if it is time to. Requires at least 3
+  /// launches.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:

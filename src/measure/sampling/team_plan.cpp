@@ -39,7 +39,7 @@ Result<TeamPlan> plan_of_rank_0(Team& team, const TeamPlan& mine) {
     plan.cells.emplace_back(std::move(benchmark), std::move(values));
   }
   if (!reader.ok() || plan.cells.size() != cells) {
-    return Error{ErrorKind::failed, "rank 0 sent a plan that breaks off"};
+    return Error{ErrorKind::failed, "rank 0 sent an incomplete plan"};
   }
   return plan;
 }

@@ -1,4 +1,4 @@
-// What rank 0 decides to measure, on all ranks.
+// Distributes rank 0's decision about what to measure.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct TeamPlan {
   std::uint64_t seed = 1;
 };
 
-/// Rank 0's plan; `mine` counts there alone. Error: as Team::exchange, or failed if what came is no
-/// plan.
+/// Rank 0's plan; other ranks' `mine` is ignored. Error: as from Team::exchange(), or failed if the
+/// data received are not a plan.
 Result<TeamPlan> plan_of_rank_0(Team& team, const TeamPlan& mine);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What a cell's record says of ranks that measured it together.
+// What a cell's record says about the ranks that measured it together.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace assay {
 
-/// "cuda:0 0000:3b:00.0" of every rank, in rank order; empty for a process alone. Error: as
-/// Team::exchange.
+/// "cuda:0 0000:3b:00.0" for every rank, in rank order; empty for a single process. Error: as from
+/// Team::exchange().
 Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts& mine);
 
-/// The work passed if every rank's did; otherwise the first that did not says why. Error: a rank
-/// could not verify; as Team::exchange.
+/// Passes if it passed on every rank; otherwise gives the reason of the first rank that failed.
+/// Error: a rank could not verify; as from Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
-/// Each rank's own results; empty for a process alone.
+/// Each rank's own results; empty for a single process.
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 
-/// The spread of the ranks' times, which rank is slowest, and who keeps the others waiting.
+/// The spread of the ranks' times, the slowest rank, and the rank that the others wait for.
 std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks);
 

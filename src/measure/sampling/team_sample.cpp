@@ -29,7 +29,7 @@ std::string vote(const Result<double>& mine, bool stop_asked) {
   return payload;
 }
 
-/// On rank 0: an error, or whether to stop and all seconds.
+/// On rank 0: the decision, which is an error, or whether to stop and the seconds of all ranks.
 std::string count_votes(const Team& team, const std::vector<std::string>& votes,
                         const std::function<std::optional<StopReason>(double)>& rule) {
   TeamSample sample;
@@ -69,7 +69,7 @@ Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool 
   const auto decision = team.decide(
       "sampling", vote(mine, stop_asked),
       [&](const std::vector<std::string>& votes) { return count_votes(team, votes, rule); });
-  // What went wrong here says more than that the others did not come.
+  // This rank's own error says more than that the others did not answer.
   if (!decision.ok()) return mine.ok() ? decision.error() : mine.error();
   PayloadReader reader(*decision);
   TRY(status_from_text(reader.text()));
@@ -78,13 +78,13 @@ Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool 
   for (int rank = 0; rank < team.size(); ++rank) {
     sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
   }
-  if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent a decision that breaks off"};
+  if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent an incomplete decision"};
   return sample;
 }
 
 Arrivals judge_arrivals(std::vector<double> inside) {
   constexpr double least_share = 0.2;
-  // The word to begin reaches one rank after the other.
+  // The start message reaches one rank after the other.
   const double least_seconds = 2e-4 + 2e-5 * static_cast<double>(inside.size());
   Arrivals arrivals;
   arrivals.inside = std::move(inside);

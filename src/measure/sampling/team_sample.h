@@ -1,5 +1,5 @@
-// One sample of work that the ranks of a team do together: what each saw, and whether that was
-// enough. Rank 0 decides, since ranks that decided for themselves would part.
+// One sample of work that the ranks of a team do together: the time each measured, and whether to
+// stop. Rank 0 decides, because ranks deciding for themselves would diverge.
 #pragma once
 
 #include <functional>
@@ -19,25 +19,24 @@ struct TeamSample {
   double slowest() const;
 };
 
-/// `mine` is the seconds this rank saw or why it has none; `rule` is asked on rank 0 with the
-/// slowest rank's seconds, `stop_asked` anywhere ends the sampling everywhere. Error: the first
-/// rank's that has one, named; as Team::decide.
+/// `mine` is the time this rank measured, or its error. Rank 0 calls `rule` with the slowest rank's
+/// seconds; `stop_asked` on any rank ends the sampling on all. Error: that of the first rank with
+/// one, named; as from Team::decide().
 Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule);
 
-/// How long each rank was inside single operations that all began at once.
+/// How long each rank spent in single operations that all ranks began at once.
 struct Arrivals {
   std::vector<double> inside;  ///< seconds, by rank: the median of several operations
-  int last = 0;                ///< the rank that was inside for the shortest time
-  /// Seconds that the others waited for it, typically; 0 if not clearly more than ranks differ
-  /// anyway.
+  int last = 0;                ///< the rank with the shortest time inside
+  /// Typical seconds that the others waited for it; 0 if not clearly above the usual spread between
+  /// ranks.
   double waited = 0;
 };
 
-/// An operation in which all wait for all ends everywhere at once, so who was inside for the
-/// shortest time came last. Waiting counts from a fifth of the operation and 0.2 ms, and
-/// 20 us for each rank, on: below, the
-/// messages that make ranks begin at once may be the cause.
+/// An operation in which all ranks wait for each other ends everywhere at once, so the rank with
+/// the shortest time inside started last. Waiting counts only above a fifth of the operation and
+/// above 0.2 ms plus 20 us per rank; less may be caused by the messages that start the ranks.
 Arrivals judge_arrivals(std::vector<double> inside);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// From a cell's seconds to the number it reports.
+// Turns a cell's seconds into the number it reports.
 #pragma once
 
 #include "machine/system/device_facts.h"
@@ -9,10 +9,10 @@
 
 namespace assay {
 
-/// `seconds` is the summary of Sample::seconds, which is of one repetition, while Work counts bytes
-/// and operations of one enqueue(). So a rate is (work.bytes or work.flops) / work.repetitions /
-/// seconds, and a latency is the seconds themselves. The interval's ends change places for rates.
-/// The share is the rate over its roof, or the least possible seconds over the latency.
+/// `seconds` summarises Sample::seconds, which are per repetition, while Work counts bytes and
+/// operations per enqueue(). So a rate is (work.bytes or work.flops) / work.repetitions / seconds,
+/// and a latency is the seconds themselves. For rates, the ends of the interval are swapped. The
+/// share is the rate over its roof, or the least possible seconds over the latency.
 Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limit limit,
                const DeviceFacts& facts);
 

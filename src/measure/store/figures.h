@@ -1,4 +1,4 @@
-// The numbers of a record that can be judged, whether assay measured them or another program did.
+// The numbers of a record that can be compared, whether assay or another program measured them.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace assay {
 struct Figure {
   std::string metric;   ///< "bandwidth", "latency", "busbw"
   double value = 0;     ///< in `unit`
-  Interval interval95;  ///< within the run; both `value` if unknown
+  Interval interval95;  ///< within the run; both ends are `value` if unknown
   std::string unit;     ///< "bytes/s", "s", ...
   Better better = Better::higher;
 };
 
-/// The record's own value, then its metrics that have a better side. Of a record that did not pass:
-/// none.
+/// The record's own value, then its metrics with a known better direction. Empty unless the record
+/// passed.
 std::vector<Figure> figures_of(const Record& record);
 
-/// The logarithm that grows as things get slower, whichever way the metric counts. Empty for a
-/// value that is not finite and above 0.
+/// A logarithm that increases as things get slower, whichever direction is better. Nullopt if the
+/// value is not finite or not above 0.
 std::optional<double> log_time(double value, Better better);
 
 }  // namespace assay

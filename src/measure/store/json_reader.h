@@ -1,5 +1,5 @@
-// Reads fields of JSON that nobody vouches for: every access is checked, every error names the path
-// of the field.
+// Reads fields of untrusted JSON: every access is checked, and every error names the path of the
+// field.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@ class JsonReader {
   Result<JsonReader> object(const char* key) const;
 
   Result<std::string> text(const char* key) const;
-  Result<double> number(const char* key) const;  ///< null reads as NaN, as JSON has none
+  Result<double> number(const char* key) const;  ///< null reads as NaN, which JSON cannot express
   Result<std::uint64_t> count(const char* key) const;
   Result<bool> flag(const char* key) const;
-  /// Pairs of an object whose values are all text, in their order.
+  /// The pairs of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 
-  /// Fill `target` if the key is there, leave it as it is otherwise.
+  /// Fill `target` if the key exists, else leave it unchanged.
   Status optional(const char* key, std::string& target) const;
   Status optional(const char* key, double& target) const;
   Status optional(const char* key, std::optional<double>& target) const;
   Status optional(const char* key, std::uint64_t& target) const;
   Status optional(const char* key, int& target) const;
 
-  /// The enumerator in [first, last] whose name_of() is the text at `key`.
+  /// The enumerator in [first, last] whose name_of() equals the text at `key`.
   template <typename Enum>
   Result<Enum> one_of(const char* key, Enum first, Enum last) const {
     const std::string name = TRY(text(key));

@@ -20,8 +20,8 @@ bool is_full(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
-/// Makes the directory entry of a new file durable; file systems without it lose nothing we rely
-/// on.
+/// Makes the directory entry of a new file durable. File systems that cannot sync folders lose
+/// nothing that is relied on here.
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -44,7 +44,8 @@ Result<LineFile> LineFile::open(const std::filesystem::path& path) {
   TRY(file.lock());
   Status probe = file.cut_torn_line();
   if (probe.ok()) {
-    // An empty line, taken back at once: a full disk shows now and not after the first measurement.
+    // Writes an empty line and removes it: a full disk is found now and not after the first
+    // measurement.
     struct stat status = {};
     if (::fstat(descriptor, &status) != 0) {
       probe = file.failure("examine");
@@ -117,7 +118,7 @@ Status LineFile::write_whole(std::string_view text) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       Error error = failure("write");
-      // If this fails too, the torn line stays and the next writer cuts it off.
+      // If this fails too, the torn line remains and the next writer removes it.
       if (::ftruncate(descriptor_, before.st_size) != 0) error.message += " (last line is torn)";
       return error;
     }

@@ -1,4 +1,4 @@
-// A file of lines that several processes may append to and any of them may die at any moment.
+// A file of lines to which several processes may append, each of which may die at any moment.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-/// Under a lock of the file, each append first cuts off a last line without its newline (a writer
-/// died in it), then writes whole lines and syncs; a failed write is undone.
+/// Each append locks the file, removes a last line without newline (left by a writer that died),
+/// then writes whole lines and syncs; a failed write is undone.
 class LineFile {
  public:
-  /// Opens or creates `path` and proves that it can be written. Error: usage (no permission, not a
+  /// Opens or creates `path` and checks that it is writable. Error: usage (no permission, not a
   /// file) or exhausted (disk full, quota, file size limit), naming the path and the cause.
   static Result<LineFile> open(const std::filesystem::path& path);
   LineFile(LineFile&& other) noexcept;
@@ -23,8 +23,8 @@ class LineFile {
 
   /// Appends `line` (without its newline). Durable when it returns.
   Status append(std::string_view line);
-  /// The same unless `already_there` is true for one of the file's lines, which no other writer can
-  /// change in between.
+  /// The same, unless `already_there` returns true for a line of the file. No other writer can
+  /// change the file in between.
   Status append_unless(const std::function<bool(std::string_view line)>& already_there,
                        std::string_view line);
 

@@ -1,5 +1,5 @@
-// A record's JSON form, written. record_reader.cpp is its inverse; docs/record.schema.json and
-// docs/schema.md say what each field means.
+// Writes a record as JSON; record_reader.cpp is the inverse. docs/record.schema.json and
+// docs/schema.md define each field.
 #include "measure/store/record.h"
 
 #include <algorithm>

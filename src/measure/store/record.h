@@ -18,26 +18,26 @@
 
 namespace assay {
 
-/// `passed`: measured and verified. Only then does the record carry a value. What another program
-/// reported is kept as metrics whatever the status, as evidence; `failed` if it cannot be true.
+/// `passed`: measured and verified; only then does the record have a value. Metrics reported by
+/// another program are kept as evidence whatever the status; `failed` if they cannot be true.
 enum class RecordStatus {
   passed,
   failed,       ///< verification found a wrong result
   error,        ///< a call failed while preparing, measuring or verifying
-  unsupported,  ///< this device cannot do this cell
+  unsupported,  ///< this device does not support this cell
   interrupted,  ///< stopped before enough samples; samples kept, no value
 };
 
-/// The cell's headline, derived from the seconds' median and interval.
+/// The cell's main result, derived from the median and the interval of the seconds.
 struct Value {
   Quantity quantity = Quantity::latency;
   double median = 0;
-  Interval interval95;  ///< low <= median <= high in the quantity itself
+  Interval interval95;  ///< low <= median <= high, in the unit of the quantity
   std::optional<Roof> roof;
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
 };
 
-/// Which way of a metric is the better one; `neither`: a count or a setting.
+/// The better direction of a metric; `neither`: a count or a setting.
 enum class Better { higher, lower, neither };
 
 /// A number that another program or `assay load` reported.
@@ -46,22 +46,22 @@ struct Metric {
   double value = 0;  ///< in `unit`
   std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
   Better better = Better::neither;
-  std::string text;  ///< as the program wrote it, unit included if it did: "184.92 GB/s"
-  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; holds `value`
+  std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
+  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
 };
 
-/// Who measured a record that holds metrics, and where it was found.
+/// Where a record with metrics comes from: the program that measured and the file.
 struct Source {
   std::string tool;        ///< "nccl-tests"
-  std::string version;     ///< empty: it does not say
+  std::string version;     ///< empty: not reported
   std::string file;        ///< as the user named it; the command line if assay ran the program
-  std::uint64_t line = 0;  ///< the row's, from 1; 0: it has none
+  std::uint64_t line = 0;  ///< line of the row, from 1; 0: none
 };
 
 /// One of the ranks that measured a cell together.
 struct RankResult {
   TeamMember member;
-  std::string device;                    ///< "cuda:0", with its PCI address where it has one
+  std::string device;                    ///< "cuda:0", with its PCI address if it has one
   std::optional<double> seconds;         ///< median of its samples
   std::optional<double> inside_seconds;  ///< of single operations: Arrivals::inside
 };
@@ -79,21 +79,21 @@ struct Record {
   std::optional<Work> work;      ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
   std::optional<Summary> seconds;  ///< of the samples
-  std::vector<RankResult> ranks;   ///< empty: one process alone
+  std::vector<RankResult> ranks;   ///< empty: a single process
   std::optional<Verification> verification;
   std::optional<Telemetry> telemetry;  ///< during the samples
   std::vector<std::pair<std::string, std::string>> notes;
-  std::string fingerprint;  ///< hash of the environment it was taken in
+  std::string fingerprint;  ///< hash of the environment it was measured in
 };
 
 std::string_view name_of(RecordStatus status);
 std::string_view name_of(Better better);
-/// "bytes/s", "FLOP/s", "s": of Value::median and its interval.
+/// "bytes/s", "FLOP/s", "s": the unit of Value::median and its interval.
 std::string_view unit_of(Quantity quantity);
 
-/// Exactly the object docs/record.schema.json describes.
+/// The object that docs/record.schema.json describes.
 Json to_json(const Record& record);
-/// Never trusts its input. `device`: what its "device" says, if that has been read already. Error:
+/// Does not trust its input. `device`: the value of "device", if it has been read already. Error:
 /// usage, naming the field.
 Result<Record> record_from_json(const Json& json, const DeviceFacts* device = nullptr);
 

@@ -9,13 +9,13 @@ bool is_number_start(char c) {
   return c == '-' || (c >= '0' && c <= '9');
 }
 
-/// Whether comparing needs a record's member; `name` with its quotes.
+/// Whether comparisons need this member of a record; `name` includes its quotes.
 bool is_needed(std::string_view name) {
   return name != "\"samples\"" && name != "\"seconds\"" && name != "\"verification\"" &&
          name != "\"telemetry\"";
 }
 
-/// Just behind the string that begins at `at`; the text's end if it does not end.
+/// The position after the string that begins at `at`; the end of the text if it is unterminated.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -27,7 +27,7 @@ std::size_t behind_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Just behind the value that begins at `at`: at its ',' or the bracket that closes around it.
+/// The position after the value that begins at `at`: its ',' or the closing bracket around it.
 std::size_t behind_value(std::string_view text, std::size_t at) {
   std::size_t depth = 0;
   while (at < text.size()) {
@@ -37,7 +37,7 @@ std::size_t behind_value(std::string_view text, std::size_t at) {
       continue;
     }
     if (c == '[' && at + 1 < text.size() && is_number_start(text[at + 1])) {
-      at = std::min(text.find(']', at), text.size() - 1) + 1;  // numbers only: most of a record
+      at = std::min(text.find(']', at), text.size() - 1) + 1;  // numbers: most of a record
       continue;
     }
     if (c == '[' || c == '{') ++depth;
@@ -59,7 +59,7 @@ ShortLine shorten(std::string_view line, std::string_view known_device) {
   ShortLine shorter{std::string(line.substr(0, at + 1)), {}};
   bool empty = true;
   do {
-    const std::size_t key = at + 1;  // behind '{' or ','
+    const std::size_t key = at + 1;  // after '{' or ','
     if (key >= line.size() || line[key] != '"') break;
     const std::size_t colon = behind_string(line, key);
     const std::size_t end = behind_value(line, colon);

@@ -1,4 +1,4 @@
-// A record's line made short before it is parsed.
+// Shortens a record's line before it is parsed.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 namespace assay {
 
 struct ShortLine {
-  std::string text;         ///< what is left of the JSON object
-  std::string_view device;  ///< its member "device" as it stands in the line; empty: there is none
+  std::string text;         ///< the shortened JSON object
+  std::string_view device;  ///< its member "device" as written in the line; empty: none
 };
 
-/// The JSON object `line` without its members "samples", "seconds", "verification" and "telemetry",
-/// which are most of it and nothing that comparing needs, and without "device", if that is
-/// `known_device` once more: within a run it always is. Anything that is no such object comes back
-/// whole or cut somewhere: parsing what is returned finds out.
+/// The JSON object `line` without the members "samples", "seconds", "verification" and "telemetry",
+/// which are most of its length and not needed for comparisons, and without "device" if it equals
+/// `known_device`: within a run it always does. If `line` is not such an object, the result is
+/// unchanged or truncated, and parsing it reports the error.
 ShortLine shorten(std::string_view line, std::string_view known_device = {});
 
 }  // namespace assay

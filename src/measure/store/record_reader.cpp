@@ -1,4 +1,4 @@
-// A record read back from JSON, every field checked: a store may come from anywhere.
+// Reads a record from JSON and checks every field: a store may come from anywhere.
 #include <fmt/format.h>
 
 #include "core/json.h"
@@ -89,7 +89,7 @@ Result<std::vector<Metric>> read_metrics(const JsonReader& json) {
   const Json* array = json.find("metrics");
   if (array == nullptr) return metrics;
   if (!array->is_array() || array->empty()) {
-    return json.wrong("metrics", "must be an array of at least one");
+    return json.wrong("metrics", "must be a non-empty array");
   }
   for (const Json& item : *array) {
     const JsonReader metric = TRY(JsonReader::of(item, "metrics"));
@@ -129,12 +129,12 @@ Result<SensorReading> read_sensors(const JsonReader& json) {
   return reading;
 }
 
-/// The array `key`, checked for its length; null if absent.
+/// The array `key`, with its length checked; null if absent.
 Result<const Json*> array_of(const JsonReader& json, const char* key, std::size_t length) {
   const Json* array = json.find(key);
   if (array == nullptr) return array;
   if (!array->is_array() || array->size() != length) {
-    return json.wrong(key, "must be an array as long as seconds");
+    return json.wrong(key, "must be an array of the same length as seconds");
   }
   return array;
 }
@@ -146,15 +146,15 @@ Result<std::vector<Sample>> read_samples(const JsonReader& json) {
   const Json* throttled = TRY(array_of(json, "throttled", seconds->size()));
   std::vector<Sample> samples(seconds->size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (!(*seconds)[i].is_number()) return json.wrong("seconds", "holds something not a number");
+    if (!(*seconds)[i].is_number()) return json.wrong("seconds", "must contain only numbers");
     samples[i].seconds = (*seconds)[i].get<double>();
     if (clocks != nullptr && !(*clocks)[i].is_null()) {
-      if (!(*clocks)[i].is_number()) return json.wrong("clock_hz", "holds something not a number");
+      if (!(*clocks)[i].is_number()) return json.wrong("clock_hz", "must contain only numbers");
       samples[i].clock_hz = (*clocks)[i].get<double>();
     }
     if (throttled != nullptr) {
       if (!(*throttled)[i].is_boolean()) {
-        return json.wrong("throttled", "holds something not true or false");
+        return json.wrong("throttled", "must contain only true and false");
       }
       samples[i].throttled = (*throttled)[i].get<bool>();
     }
@@ -168,7 +168,7 @@ Result<SampleSet> read_sample_set(const JsonReader& json) {
       TRY(json.one_of("time_source", TimeSource::device_events, TimeSource::enqueue_only));
   set.cache_state = TRY(json.one_of("cache_state", CacheState::hot, CacheState::cold));
   set.gated = TRY(json.flag("gated"));
-  // Records of earlier versions launched the work once.
+  // Records of earlier versions have no launches: they launched the work once.
   if (json.has("launches")) set.launches = static_cast<int>(TRY(json.count("launches")));
   set.warmup_launches = TRY(json.count("warmup_launches"));
   set.warmup_stop = TRY(json.one_of("warmup_stop", StopReason::precision, StopReason::not_run));
@@ -230,19 +230,19 @@ Result<std::vector<RankResult>> read_ranks(const JsonReader& json) {
   return ranks;
 }
 
-/// Whether value, metrics, source and status go together.
+/// Checks that value, metrics, source and status are consistent.
 Status check_result(const Record& record) {
   const auto wrong = [](const char* what) {
     return Error{ErrorKind::usage, fmt::format("field value {}", what)};
   };
   if (record.source && record.value) {
-    return wrong("is only for what assay measured; source says it did not");
+    return wrong("is allowed only if there is no source");
   }
   if (record.value && record.status != RecordStatus::passed) {
-    return wrong("must be there only if status is passed");
+    return wrong("is allowed only if status is passed");
   }
   if (record.status == RecordStatus::passed && !record.value && record.metrics.empty()) {
-    return wrong("must be there if status is passed; metrics if there is a source");
+    return wrong("is required if status is passed; with a source, metrics are required");
   }
   return {};
 }

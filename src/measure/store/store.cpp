@@ -15,14 +15,15 @@ namespace {
 
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
-constexpr std::size_t longest_plain = 256 << 10;  // no object of such a line takes long to build
+constexpr std::size_t longest_plain = 256 << 10;  // quick to build, however many members it has
 
-/// One line. Text from drivers and environment variables may not be UTF-8: bad bytes are replaced.
+/// As one line. Text from drivers and environment variables may be invalid UTF-8: bad bytes are
+/// replaced.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Reads one line after the other.
+/// Reads one line after another.
 class RecordParser {
  public:
   explicit RecordParser(Detail detail) : detail_(detail) {}
@@ -48,7 +49,7 @@ class RecordParser {
   }
 
   Detail detail_;
-  std::string device_text_;  // of the last record that had a new one
+  std::string device_text_;  // of the last record with a new device
   DeviceFacts device_;
 };
 
@@ -116,7 +117,7 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
   RecordParser reader(detail);
   std::string line;
   for (std::size_t number = 1; std::getline(stream, line); ++number) {
-    if (stream.eof()) {  // no newline: its writer died in it, or is still writing it
+    if (stream.eof()) {  // no newline: the writer died while writing it, or is still writing
       problem(number, "torn last line, ignored");
       break;
     }

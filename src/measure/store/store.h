@@ -1,6 +1,6 @@
-// Append-only results in a folder: records.jsonl, one record a line, and fingerprints.jsonl.
-// Survives a kill at any moment: a line is written with one write() under a file lock and synced; a
-// torn last line is cut off by the next writer and ignored by readers.
+// Append-only results in a folder: records.jsonl, one record per line, and fingerprints.jsonl. Safe
+// against a kill at any moment: a line is written with one write() under a file lock and synced;
+// the next writer removes a torn last line, and readers ignore it.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +17,15 @@ namespace assay {
 
 class Store {
  public:
-  /// Creates the folder if need be and checks that it can be written. Error: usage (not a folder,
-  /// no permission) or exhausted (disk full), naming the path.
+  /// Creates the folder if necessary and checks that it is writable. Error: usage (not a folder, no
+  /// permission) or exhausted (disk full), naming the path.
   static Result<Store> open(const std::filesystem::path& folder);
 
-  /// Durable when it returns. Error: exhausted on a full disk; what was stored before stays whole.
+  /// Durable when it returns. Error: exhausted on a full disk; earlier records stay intact.
   Status append(const Record& record);
-  /// The same for several: all of them or, with an Error, none.
+  /// The same for several records: stores all of them, or none if it returns an error.
   Status append(std::span<const Record> records);
-  /// Stores the environment under its hash (fingerprint_id) once; returns the hash.
+  /// Stores the environment once, under its hash (fingerprint_id); returns the hash.
   Result<std::string> append_fingerprint(const Json& fingerprint);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -41,16 +41,16 @@ class Store {
 /// The first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
 std::string fingerprint_id(const Json& fingerprint);
 
-/// What reading a store found.
+/// The result of reading a store.
 struct StoredRecords {
   std::vector<Record> records;
-  std::vector<std::string> problems;  ///< "records.jsonl:17: not JSON", lines that were skipped
+  std::vector<std::string> problems;  ///< lines that were skipped: "records.jsonl:17: not JSON"
 };
 
-/// How much of each record is wanted.
+/// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< without samples, their summary, verification, telemetry: several times faster
+  summary,  ///< without samples, their summary, verification and telemetry: several times faster
 };
 
 /// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.

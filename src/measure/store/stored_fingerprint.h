@@ -1,4 +1,4 @@
-// The environments kept in a store.
+// The environments stored in a store.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// The fingerprint of the store's run `run`; of the run that wrote last if that is empty. `folder`:
-/// one that `assay run --out` wrote. Error: usage, naming the folder and what is missing.
+/// The fingerprint of the run `run`, or of the run that wrote last if `run` is empty. `folder`: a
+/// store written by `assay run --out`. Error: usage, naming the folder and what is missing.
 Result<Json> read_stored_fingerprint(const std::filesystem::path& folder, std::string_view run);
 
-/// All of a store's, by id; lines that are none are left out. Empty if there is no such file.
+/// All fingerprints of a store, by id; invalid lines are skipped. Empty if there is no such file.
 std::map<std::string, Json> read_stored_fingerprints(const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -84,7 +84,7 @@ Result<std::vector<double>> read_numbers(const JsonReader& json, const char* key
   std::vector<double> numbers;
   for (const Json& element : *array) {
     if (!element.is_number() && !element.is_null()) {
-      return json.wrong(key, "holds something neither a number nor null");
+      return json.wrong(key, "must contain only numbers and null");
     }
     numbers.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN()
                                         : element.get<double>());
@@ -104,7 +104,7 @@ Status read_channel(const JsonReader& channels, const std::string& name, Telemet
   TRY(json.optional("hardware", channel.hardware));
   std::vector<double> values = TRY(read_numbers(json, "values"));
   if (values.size() != trace.seconds.size()) {
-    return json.wrong("values", "must be as long as telemetry.seconds");
+    return json.wrong("values", "must have the same length as telemetry.seconds");
   }
   trace.channels.push_back(std::move(channel));
   trace.values.push_back(std::move(values));

@@ -1,4 +1,4 @@
-// The "telemetry" object of a record, written and read back.
+// Writes and reads the "telemetry" object of a record.
 #pragma once
 
 #include "core/json.h"
@@ -9,7 +9,7 @@
 namespace assay {
 
 Json to_json(const Telemetry& telemetry);
-/// Never trusts its input. Error: usage, naming the field.
+/// Does not trust its input. Error: usage, naming the field.
 Result<Telemetry> telemetry_from_json(const JsonReader& json);
 
 /// A number, or null for NaN.

@@ -1,5 +1,5 @@
-// Collective operations and messages between the ranks of a team, as a library gives them: NCCL or
-// RCCL on GPUs, MPI, and assay's own TCP where there is no library.
+// Collective operations and messages between the ranks of a team, provided by a library: NCCL or
+// RCCL on GPUs, MPI, or assay's own TCP if there is no library.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@ enum class CollectiveOperation {
   all_to_all,
   gather,
   scatter,
-  send_recv,  ///< a ring: to the next rank, from the one before
+  send_recv,  ///< a ring: send to the next rank, receive from the previous one
 };
 enum class Reduction { sum, prod, min, max, avg };
 
-/// One collective operation as one rank takes part in it. `count` is the number of elements that
-/// ONE block has: what each rank contributes to all_gather and gather, receives from reduce_scatter
-/// and scatter, sends to each rank in all_to_all; the whole vector in all_reduce, broadcast, reduce
-/// and send_recv. `receive` may equal `send` for all_reduce, broadcast, reduce; it is block `rank`
-/// of `receive` that equals `send` for all_gather, and block `rank` of `send` that equals `receive`
-/// for reduce_scatter, when they run in place.
+/// One collective operation, seen from one rank. `count` is the number of elements in ONE block:
+/// what each rank contributes to all_gather and gather, receives from reduce_scatter and scatter,
+/// and sends to each rank in all_to_all; for all_reduce, broadcast, reduce and send_recv it is the
+/// whole vector. In place, `receive` equals `send` for all_reduce, broadcast and reduce; block
+/// `rank` of `receive` equals `send` for all_gather; block `rank` of `send` equals `receive` for
+/// reduce_scatter.
 struct CollectiveCall {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
   const void* send = nullptr;
@@ -55,7 +55,7 @@ struct Message {
   std::size_t bytes = 0;
 };
 
-/// One rank's end of a communicator over all ranks of a team.
+/// One rank's endpoint of a communicator over all ranks of a team.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -64,34 +64,36 @@ class Communicator {
   virtual std::string library() const = 0;
   /// The file it was loaded from; empty: none.
   virtual std::string path() const { return {}; }
-  /// True: run() queues on the stream and returns. False: it returns when the operation is complete
-  /// on this rank, and what the stream holds must be complete before.
+  /// True: run() queues the operation on the stream and returns. False: run() returns when the
+  /// operation is complete on this rank; the stream's earlier work must be complete before the
+  /// call.
   virtual bool queues_on_stream() const = 0;
-  /// Why this library cannot do it; empty: it can.
+  /// Why this library does not support it; empty: it does.
   virtual std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
                                                  Reduction reduction) const = 0;
   virtual Status run(const CollectiveCall& call, Stream& stream) = 0;
-  /// All sends and receives at once, each pair of ranks in the order of its messages.
+  /// Performs all sends and receives at once; the messages of each pair of ranks stay in order.
   virtual Status transfer(std::span<const Message> sends, std::span<const Message> receives,
                           Stream& stream) = 0;
-  /// Between begin_group() and end_group() calls are gathered and queued together. Does nothing
-  /// where the library has no groups.
+  /// Calls between begin_group() and end_group() are collected and queued together. Does nothing if
+  /// the library has no groups.
   virtual Status begin_group() { return {}; }
   virtual Status end_group() { return {}; }
-  /// Ends what hangs because another rank is gone. After it only the destructor may be called.
+  /// Ends calls that hang because another rank is gone. Afterwards only the destructor may be
+  /// called.
   virtual void abort() {}
 };
 
-/// A way to make communicators: one file per library, ending in
+/// A kind of communicator: one file per library, ending in
 ///   const CommunicatorRegistry::Add registered{{...}};
 struct CommunicatorKind {
   std::string_view name;     ///< "nccl", "rccl", "mpi", "tcp"
   std::string_view summary;  ///< one line
-  /// Larger is better; 0: not for this device. "nccl" for CUDA devices, "mpi" for CPUs where this
-  /// process runs under an MPI launcher, "tcp" for CPUs elsewhere.
+  /// Larger is better; 0: not for this device. "nccl" for CUDA devices, "mpi" for CPUs if an MPI
+  /// launcher started this process, else "tcp".
   int (*score)(const Device& device, const Team& team);
   /// All ranks call it together. Error: unavailable, naming what was looked for and what to
-  /// install; failed, as the library says.
+  /// install; failed, with the library's message.
   Result<std::unique_ptr<Communicator>> (*create)(Device& device, Team& team);
 };
 using CommunicatorRegistry = Registry<CommunicatorKind>;
@@ -106,12 +108,13 @@ std::optional<Reduction> parse_reduction(std::string_view name);
 bool reduces(CollectiveOperation operation);   ///< all_reduce, reduce_scatter, reduce
 bool has_root(CollectiveOperation operation);  ///< broadcast, reduce, gather, scatter
 
-/// The largest of a rank's two buffers, in elements: what nccl-tests prints as size / element size.
-/// block count times `ranks` for all_gather, reduce_scatter, all_to_all, gather and scatter.
+/// The size of the larger of a rank's two buffers, in elements: what nccl-tests prints as size /
+/// element size. For all_gather, reduce_scatter, all_to_all, gather and scatter it is the block
+/// count times `ranks`.
 std::size_t elements_of(CollectiveOperation operation, std::size_t count, int ranks);
 /// Bus bandwidth over algorithm bandwidth, where algorithm bandwidth is the bytes of elements_of()
-/// over seconds: 2(n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter, all_to_all,
-/// gather and scatter, else 1 (nccl-tests, doc/PERFORMANCE.md).
+/// over seconds: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all,
+/// gather and scatter; else 1 (nccl-tests, doc/PERFORMANCE.md).
 double bus_factor(CollectiveOperation operation, int ranks);
 
 }  // namespace assay

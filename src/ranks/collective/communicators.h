@@ -1,4 +1,4 @@
-// The communicators of one run: making one takes seconds, so all cells share it.
+// The communicators of one run: creating one takes seconds, so all cells share them.
 #pragma once
 
 #include <map>
@@ -13,17 +13,18 @@
 
 namespace assay {
 
-/// One communicator per library, made when first asked for. Owned by whoever runs the cells, and
-/// destroyed before the device and the team; every Case that uses one before that.
+/// One communicator per library, created when first requested. The owner runs the cells. Cases that
+/// use a communicator must be destroyed before this object, and this object before the device and
+/// the team.
 class Communicators {
  public:
   Communicators(Device& device, Team& team) : device_(device), team_(team) {}
 
-  /// The communicator of a kind of that name ("nccl"), valid as long as this object. All ranks call
-  /// it together. Error: unsupported if this build has no such kind; what making it said, here or
-  /// on another rank, and the same again whenever it is asked for.
+  /// The communicator of the kind named `library` ("nccl"), valid as long as this object. All ranks
+  /// call it together. Error: unsupported if this build has no such kind; else the error of its
+  /// creation, here or on another rank, and the same error on every later call.
   Result<Communicator*> get(std::string_view library);
-  /// Ends what hangs in them because a rank is gone; they are of no use then.
+  /// Ends calls that hang because a rank is gone; the communicators are unusable afterwards.
   void abort();
 
  private:
@@ -34,19 +35,20 @@ class Communicators {
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
 };
 
-/// A reduction of one element, which no rank leaves before all have come to it: `two_floats` is its
-/// device memory. What the stream holds is complete before a library that works on the host begins.
+/// A barrier: reduces one element, so no rank leaves before all have arrived. `two_floats` is
+/// device memory for it. For a library that works on the host, the stream's work is completed
+/// first.
 Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream);
 
-/// Until the stream is idle, as wait_idle(). If a rank is lost meanwhile, what hangs is aborted, so
-/// that buffers can be freed.
+/// Waits until the stream is idle, like wait_idle(). If a rank is lost meanwhile, aborts the
+/// communicator so that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
 
-/// Operations of `seconds` each that make a sample of about `sample_seconds`, 1 at least. A library
-/// that queues on a stream gets 20 at most, which is what a device's queue takes while it is held.
+/// How many operations of `seconds` each make a sample of about `sample_seconds`; at least 1. For a
+/// library that queues on a stream at most 20: a blocked device queue accepts no more.
 int launches_for(const Communicator& communicator, double sample_seconds, double seconds);
 
-/// The name of the kind that suits a device and a team best; empty if none does.
+/// The name of the kind best suited to a device and a team; empty if there is none.
 std::string_view best_communicator_kind(const Device& device, const Team& team);
 
 }  // namespace assay

@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-/// Narrow floats are computed with as float, which holds the sum and the product of any two of them
-/// exactly enough that rounding once more gives the correctly rounded result.
+/// Arithmetic on narrow floats is done in float. It holds the sum and the product of any two of
+/// them precisely enough that one more rounding gives the correctly rounded result.
 template <typename T>
 auto value_of(T stored) {
   if constexpr (std::is_class_v<T>) {
@@ -28,7 +28,7 @@ T stored_as(Value value) {
   }
 }
 
-/// Unsigned, so that what does not fit wraps around instead of being undefined.
+/// Unsigned, so that overflow wraps around instead of being undefined.
 template <typename T>
 using Wrapping = std::make_unsigned_t<T>;
 
@@ -75,7 +75,7 @@ void reduce_as(void* out, const void* a, const void* b, std::size_t count, Combi
   }
 }
 
-/// Calls `use` with a null pointer of the type that elements have in memory.
+/// Calls `use` with a null pointer to the in-memory type of the elements.
 template <typename Use>
 void with_element(DataType type, Use use) {
   switch (type) {

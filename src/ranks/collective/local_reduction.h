@@ -1,4 +1,4 @@
-// Reductions of host memory, element by element, for communicators that have no library to do them.
+// Element-wise reductions of host memory, for communicators without a library that does them.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace assay {
 
 /// out[i] = a[i] reduced with b[i], rounded once to `type`; integers wrap around, fp8 saturates.
-/// The three may be the same. `avg` adds, and divide_elements() finishes it. Not for tf32, which is
-/// no type of memory.
+/// The three pointers may be equal. For `avg` it only adds; divide_elements() completes it. Not for
+/// tf32, which is not a type in memory.
 void reduce_elements(DataType type, Reduction reduction, void* out, const void* a, const void* b,
                      std::size_t count);
 
-/// values[i] /= divisor, rounded once to `type`; integers towards zero.
+/// values[i] /= divisor, rounded once to `type`; integers are rounded towards zero.
 void divide_elements(DataType type, void* values, int divisor, std::size_t count);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// The C interface of MPI 3, for the two binary interfaces in use: Open MPI, whose handles are the
-// addresses of its global objects, and MPICH with its descendants (Intel, Cray, MVAPICH), whose
-// handles are numbers. Everything else has the same prototypes.
+// The C interface of MPI 3 for the two binary interfaces in use. Handles are addresses of global
+// objects in Open MPI, and numbers in MPICH and its derivatives (Intel, Cray, MVAPICH). The
+// prototypes are otherwise the same.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr int thread_single = 0;
 /// More than any implementation's MPI_MAX_ERROR_STRING and MPI_MAX_LIBRARY_VERSION_STRING.
 constexpr std::size_t longest_text = 16384;
 
-// F(member, symbol, parameters) with H for the handles; all return a status, success being 0.
+// F(member, symbol, parameters) with H as the handle type; all return a status, 0 for success.
 #define ASSAY_MPI_FUNCTIONS(F)                                                                     \
   F(initialized, MPI_Initialized, (int* flag))                                                     \
   F(init_thread, MPI_Init_thread, (int* argc, char*** argv, int required, int* provided))          \
@@ -61,18 +61,18 @@ struct Functions {
 #define ASSAY_MPI_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   ASSAY_MPI_FUNCTIONS(ASSAY_MPI_MEMBER)
 #undef ASSAY_MPI_MEMBER
-  /// Whether the library reads and writes GPU memory: 1 yes. Null: it does not say.
+  /// Whether the library supports GPU memory: 1 if so. Null: it cannot be queried.
   int (*cuda_support)() = nullptr;
   int (*rocm_support)() = nullptr;
 };
 
-/// The element types and reductions MPI has, in the order of NativeHandles.
+/// The element types and reductions that MPI supports, in the order of NativeHandles.
 constexpr std::array native_types = {DataType::f64, DataType::f32, DataType::i8,  DataType::i32,
                                      DataType::u8,  DataType::u32, DataType::i64, DataType::u64};
 constexpr std::array native_reductions = {Reduction::sum, Reduction::prod, Reduction::min,
                                           Reduction::max};
 
-/// The handles that exist without being made.
+/// The predefined handles.
 template <typename H>
 struct NativeHandles {
   H world{}, byte{}, errors_return{};
@@ -106,11 +106,11 @@ inline constexpr NativeHandles<MpichHandle> mpich_numbers = {
     0x54000001,
     {0x4c00080b, 0x4c00040a, 0x4c000137, 0x4c000439, 0x4c00013b, 0x4c00043d, 0x4c00083a,
      0x4c00083e},
-    {0x58000003, 0x58000004, 0x58000002, 0x58000001}};   // the two addresses are added when loading
+    {0x58000003, 0x58000004, 0x58000002, 0x58000001}};   // loading adds the two addresses
 inline constexpr std::ptrdiff_t mpich_in_place = -1;     // as an address
 inline constexpr std::size_t mpich_statuses_ignore = 1;  // as an address
 
-/// Where `value` stands in one of the two arrays above; empty: MPI has no such thing.
+/// The index of `value` in one of the two arrays above; nullopt: MPI does not support it.
 template <typename Array, typename Value>
 constexpr std::optional<std::size_t> native_index(const Array& all, Value value) {
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -12,13 +12,13 @@
 namespace assay::mpi {
 namespace {
 
-/// Waits are MPI's own, since its non-blocking collectives take other, slower ways than the
-/// blocking ones everyone uses; when a rank dies the launcher ends all others, and with them these
-/// waits.
+/// Uses MPI's blocking calls: non-blocking collectives take different, slower paths than the
+/// blocking ones that everyone uses. If a rank dies, the launcher ends all others and with them
+/// these waits.
 template <typename H>
 class MpiCommunicator final : public Communicator {
  public:
-  /// `owned`: `comm` is this object's to free.
+  /// `owned`: this object must free `comm`.
   MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool owned,
                   int rank, int ranks, std::size_t largest)
       : process_(process),
@@ -54,7 +54,7 @@ class MpiCommunicator final : public Communicator {
 
   Status run(const CollectiveCall& call, Stream& stream) override {
     TRY(check_supported(*this, call));
-    if (call.count == 0) return {};  // on every rank alike
+    if (call.count == 0) return {};  // the same on every rank
     return noted(operate(call, stream));
   }
 
@@ -66,7 +66,7 @@ class MpiCommunicator final : public Communicator {
   void abort() override { process_.give_up(); }
 
  private:
-  /// `count` elements as MPI is told of them.
+  /// `count` elements in MPI's terms.
   struct Elements {
     int count = 0;
     H type{};
@@ -74,7 +74,7 @@ class MpiCommunicator final : public Communicator {
 
   Status check(int status, std::string_view call) const { return library_.check(status, call); }
 
-  /// After an error of MPI nothing may wait for all ranks any more.
+  /// After an MPI error, nothing may wait for all ranks any more.
   Status noted(Status status) {
     if (!status) process_.give_up();
     return status;
@@ -82,8 +82,8 @@ class MpiCommunicator final : public Communicator {
 
   H type_of(DataType type) const { return handles_.types[*native_index(native_types, type)]; }
 
-  /// Calls `use` with the elements of a block: as themselves, as bytes where MPI has no such type,
-  /// or as one element of a type made for the purpose where they are too many to count.
+  /// Calls `use` with the elements of a block: as they are, as bytes if MPI lacks the type, or as
+  /// one element of a derived type if they are too many for an int.
   template <typename Use>
   Status with_elements(DataType type, std::size_t count, Use use) {
     const bool native = native_index(native_types, type).has_value();
@@ -104,7 +104,7 @@ class MpiCommunicator final : public Communicator {
     Status status = check(
         api_.create_struct(rest > 0 ? 2 : 1, lengths.data(), offsets.data(), types.data(), &whole),
         "MPI_Type_create_struct");
-    api_.free_type(&chunk);  // `whole` keeps what it needs
+    api_.free_type(&chunk);  // `whole` keeps what it needs of it
     TRY(std::move(status));
     status = check(api_.commit(&whole), "MPI_Type_commit");
     if (status) status = use(Elements{1, whole});
@@ -112,7 +112,8 @@ class MpiCommunicator final : public Communicator {
     return status;
   }
 
-  /// Calls `use` with offsets in bytes and counts that together are `count` elements.
+  /// Calls `use` for consecutive parts, with their offset in bytes and count, that add up to
+  /// `count` elements.
   template <typename Use>
   Status in_parts(DataType type, std::size_t count, Use use) const {
     for (std::size_t done = 0; done < count; done += largest_) {
@@ -199,8 +200,7 @@ class MpiCommunicator final : public Communicator {
       });
     };
     if (call.operation == CollectiveOperation::reduce) {
-      // MPICH 4.0 and 4.1, and what was made of them, crash in place at any root but 0 (issue
-      // 6540).
+      // MPICH 4.0 and 4.1 and their derivatives crash in place at any root but 0 (issue 6540).
       const bool crashes = std::is_same_v<H, MpichHandle> && from == to && call.root != 0;
       std::byte* result = crashes && rank_ == call.root ? TRY(scratch(block)) : to;
       TRY(to_root(from, result, call.root));
@@ -213,7 +213,7 @@ class MpiCommunicator final : public Communicator {
                      "MPI_Allreduce");
       });
     }
-    // MPI's own way in place leaves the result elsewhere, and lets no two buffers overlap.
+    // MPI's in-place mode puts the result elsewhere, and its buffers must not overlap.
     const bool in_place = to == from + static_cast<std::size_t>(rank_) * block;
     std::byte* result = in_place ? TRY(scratch(block)) : to;
     if (call.count <= largest_) {
@@ -227,7 +227,7 @@ class MpiCommunicator final : public Communicator {
     return copy(to, result, block, stream);
   }
 
-  /// Messages of more bytes than MPI counts are several, which both sides cut alike.
+  /// Messages longer than MPI's int count are split, in the same way on both sides.
   Status exchange(std::span<const Message> sends, std::span<const Message> receives) {
     std::vector<H> requests;
     const auto each = [&](std::span<const Message> messages, auto start) -> Status {
@@ -262,7 +262,7 @@ class MpiCommunicator final : public Communicator {
   Buffer scratch_;
 };
 
-/// Whether MPI can be given this device's memory.
+/// Whether MPI can access this device's memory.
 template <typename H>
 Status check_memory(const Library<H>& library, const Device& device) {
   if (has_host_memory(device)) return {};
@@ -270,32 +270,32 @@ Status check_memory(const Library<H>& library, const Device& device) {
   int (*const query)() = hip ? library.functions.rocm_support : library.functions.cuda_support;
   if (query != nullptr && query() == 1) return {};
   return Error{ErrorKind::unsupported,
-               fmt::format("{} does not say that it can use memory of {} GPUs ({}): choose {}, or "
-                           "an MPI that was built for them",
+               fmt::format("{} does not report support for memory of {} GPUs ({}): choose {}, or "
+                           "an MPI built with it",
                            library.name, hip ? "AMD" : "NVIDIA",
                            hip ? "MPIX_Query_rocm_support" : "MPIX_Query_cuda_support",
                            hip ? "rccl" : "nccl")};
 }
 
-/// What each rank checks for itself before all go on together: its number in MPI.
+/// What each rank checks before all continue together. Returns its rank in MPI.
 Result<std::string> prepare(const Device& device, const Team& team) {
   const Process* process = TRY(Process::get());
   TRY(std::visit([&](const auto& library) { return check_memory(library, device); },
                  process->library()));
   if (process->size() == team.size()) return std::to_string(process->rank());
   return Error{ErrorKind::unavailable,
-               fmt::format("MPI knows {} processes and the team has {} ranks: start all ranks, and "
+               fmt::format("MPI has {} processes but the team has {} ranks: start all ranks, and "
                            "nothing else, with one mpirun",
                            process->size(), team.size())};
 }
 
-/// `same_order`: MPI's ranks are the team's.
+/// `same_order`: the ranks in MPI are those of the team.
 template <typename H>
 Result<std::unique_ptr<Communicator>> open(Process& process, const Library<H>& library,
                                            Device& device, const Team& team, bool same_order,
                                            std::size_t largest) {
-  // The world itself if it can be: for a communicator made of it Open MPI looks after non-blocking
-  // collectives at every step from then on.
+  // Uses the world itself if possible: with a communicator derived from it, Open MPI progresses
+  // non-blocking collectives at every step from then on.
   H comm = library.handles.world;
   if (!same_order) {
     TRY(library.check(library.functions.split(library.handles.world, 0, team.rank(), &comm),

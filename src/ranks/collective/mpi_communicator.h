@@ -9,11 +9,10 @@
 
 namespace assay::mpi {
 
-/// All ranks of the team call it together, and they are all the processes that MPI knows. Vectors
-/// of more than `largest_count` elements are cut or described by types of their own, since MPI
-/// counts in int. Error: unavailable, naming the rank that has no MPI, or if MPI knows other
-/// processes; unsupported, if the device's memory is a GPU's and the library does not say that it
-/// can use it.
+/// All ranks of the team call it together; they must be all the processes that MPI has. MPI counts
+/// in int, so vectors of more than `largest_count` elements are split or described by derived
+/// types. Error: unavailable, naming the rank that has no MPI, or if MPI has other processes;
+/// unsupported, for GPU memory if the library does not report support for it.
 Result<std::unique_ptr<Communicator>> open_communicator(Device& device, Team& team,
                                                         std::size_t largest_count = INT_MAX);
 

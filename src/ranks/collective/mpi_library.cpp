@@ -81,7 +81,7 @@ Launcher find_launcher() {
   }
   // Hydra, Intel MPI, Cray's PALS, and srun with PMI 1 or 2.
   if (!variable("PMI_RANK").empty()) return {Kind::mpich, number("PMI_SIZE")};
-  // srun --mpi=pmix and PRRTE say nothing of the library they are for.
+  // srun --mpi=pmix and PRRTE do not say which library they are for.
   if (!variable("PMIX_RANK").empty()) return {Kind::either, 0};
   return {};
 }
@@ -106,7 +106,7 @@ Result<AnyLibrary> load(Launcher::Kind launcher) {
   candidates.names = first;
   candidates.names.insert(candidates.names.end(), second.begin(), second.end());
   candidates.names.emplace_back("libmpi.so");
-  // The installation that the environment names, as modules and launchers set it.
+  // Installations named by the environment, as modules and launchers set it.
   for (const char* root : {"OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "I_MPI_ROOT"}) {
     const std::string folder = variable(root);
     if (folder.empty()) continue;
@@ -121,7 +121,7 @@ Result<AnyLibrary> load(Launcher::Kind launcher) {
   }
   candidates.advice = "install it: apt install libopenmpi3 (or libopenmpi3t64), or libmpich12";
   apply_override(candidates, "ASSAY_MPI_LIBRARY");
-  // All folders for the names that fit the launcher, before any for those that do not.
+  // First searches all folders for the names that fit the launcher, then all for the other names.
   LibraryCandidates fitting = candidates;
   std::erase_if(fitting.names, [&](const std::string& name) {
     return std::any_of(second.begin(), second.end(),

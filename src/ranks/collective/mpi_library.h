@@ -1,4 +1,4 @@
-// The MPI library of this machine, whichever it is: one binary of assay works with all of them.
+// The MPI library of this machine, of whatever kind: one binary of assay works with all of them.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace assay::mpi {
 
-/// Who started this process, by the variables it left.
+/// Which launcher started this process, judged by its environment variables.
 struct Launcher {
   enum class Kind { none, open_mpi, mpich, either };
   Kind kind = Kind::none;
-  int processes = 0;  ///< 0: it does not say
+  int processes = 0;  ///< 0: not reported
 };
 Launcher find_launcher();
 
@@ -29,11 +29,11 @@ struct Library {
 
 using AnyLibrary = std::variant<Library<OpenMpiHandle>, Library<MpichHandle>>;
 
-/// Opens the library that fits the launcher, first of all; it is not initialised. Error:
-/// unavailable, naming what was looked for or which function it lacks.
+/// Opens an MPI library, preferring one that fits the launcher, without initialising it. Error:
+/// unavailable, naming what was looked for or which function is missing.
 Result<AnyLibrary> load(Launcher::Kind launcher);
 
-/// "Open MPI 4.1.4" from what MPI_Get_library_version says.
+/// "Open MPI 4.1.4", from the text of MPI_Get_library_version.
 std::string short_version(std::string_view text);
 
 }  // namespace assay::mpi

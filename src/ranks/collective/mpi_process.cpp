@@ -11,9 +11,9 @@ namespace assay {
 namespace mpi {
 namespace {
 
-/// Gives the allocator the limits that glibc itself raises it to once a program has freed a block
-/// of nearly 32 MiB. Below them it depends on what the heap happens to hold whether the buffers
-/// that MPI takes for one operation go back to the kernel after it, and that can triple the
+/// Sets the allocator's limits to what glibc itself raises them to once a program has freed a block
+/// of nearly 32 MiB. With lower limits, the heap's content decides whether buffers that MPI
+/// allocates for one operation are returned to the kernel after it, which can triple the
 /// operation's time.
 void settle_allocator() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -29,8 +29,9 @@ Status Process::start(const Library<H>& library) {
   TRY(library.check(api.initialized(&running), "MPI_Initialized"));
   settle_allocator();
   if (running == 0) {
-    // What MPI_Init asks for, as osu and nccl-tests do. Other threads of this process never call
-    // MPI; told of them, Open MPI takes locks at every step, a fifth of the time of 1 KiB.
+    // The thread level that MPI_Init requests, as osu and nccl-tests do. Other threads of this
+    // process never call MPI. With a higher level, Open MPI takes locks at every step, which costs
+    // a fifth of the time of 1 KiB.
     int provided = 0;
     TRY(library.check(api.init_thread(nullptr, nullptr, thread_single, &provided),
                       "MPI_Init_thread"));
@@ -57,7 +58,7 @@ Result<Process*> Process::get() {
       const auto name = [](const auto& library) { return library.name + " in " + library.path; };
       return Error{
           ErrorKind::unavailable,
-          fmt::format("the launcher started {} processes, and {} sees {}: set "
+          fmt::format("the launcher started {} processes, but {} sees {}: set "
                       "ASSAY_MPI_LIBRARY to the launcher's own library",
                       launcher.processes, std::visit(name, process->library_), process->size_)};
     }

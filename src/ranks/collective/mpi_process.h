@@ -1,4 +1,4 @@
-// MPI as this process has it: initialised once and finalised at its end.
+// MPI in this process: initialised once and finalised at the end.
 #pragma once
 
 #include "ranks/collective/mpi_library.h"
@@ -7,8 +7,8 @@ namespace assay::mpi {
 
 class Process {
  public:
-  /// The only one; the first call initialises MPI. Error: unavailable, without a launcher or a
-  /// library that works with it; failed, as the library says.
+  /// The only instance; the first call initialises MPI. Error: unavailable, without a launcher or a
+  /// library that works with it; failed, with the library's message.
   static Result<Process*> get();
 
   Process(const Process&) = delete;
@@ -19,7 +19,7 @@ class Process {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Other ranks may be gone: what waits for all is not called any more.
+  /// Other ranks may be gone: from now on no call waits for all ranks.
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
 

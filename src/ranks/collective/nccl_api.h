@@ -1,4 +1,4 @@
-// The C interface that NCCL and RCCL share. Numbers of types and reductions are the same in both.
+// The C interface shared by NCCL and RCCL. Both use the same numbers for types and reductions.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct UniqueId {
 
 constexpr int success = 0;
 
-// F(member, symbol, parameters); all return a status, success being 0. Streams are the vendor's.
+// F(member, symbol, parameters); all return a status, 0 for success. Streams are the vendor's.
 #define ASSAY_NCCL_FUNCTIONS(F)                                                                    \
   F(get_version, ncclGetVersion, (int* version))                                                   \
   F(get_unique_id, ncclGetUniqueId, (UniqueId * id))                                               \
@@ -42,7 +42,7 @@ constexpr int success = 0;
   F(group_start, ncclGroupStart, ())                                                               \
   F(group_end, ncclGroupEnd, ())
 
-// Those that not every version has.
+// Functions that some versions lack.
 #define ASSAY_NCCL_OPTIONAL_FUNCTIONS(F)                                                          \
   F(gather, ncclGather,                                                                           \
     (const void* send, void* receive, std::size_t count, int type, int root, Comm, void* stream)) \
@@ -55,7 +55,7 @@ struct Functions {
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(ASSAY_NCCL_MEMBER)
 #undef ASSAY_NCCL_MEMBER
   int (*init_rank)(Comm*, int ranks, UniqueId id, int rank) = nullptr;
-  /// ncclAlltoAll of NCCL, ncclAllToAll of RCCL.
+  /// ncclAlltoAll in NCCL, ncclAllToAll in RCCL.
   int (*all_to_all)(const void* send, void* receive, std::size_t count, int type, Comm,
                     void* stream) = nullptr;
   const char* (*error_string)(int status) = nullptr;
@@ -65,7 +65,7 @@ struct Functions {
 
 constexpr int uint8 = 1;
 
-/// -1: neither library has it. On gfx942 the fp8 numbers mean the FNUZ encodings.
+/// -1: neither library has the type. On gfx942 the fp8 numbers mean the FNUZ encodings.
 constexpr int data_type(DataType type) {
   switch (type) {
     case DataType::i8:

@@ -13,7 +13,7 @@
 namespace assay::nccl {
 namespace {
 
-/// Beginning with it, gather and scatter are the library's own; nccl-tests uses them from here on.
+/// The first version with its own gather and scatter; nccl-tests uses them from this version on.
 constexpr int own_gather_and_scatter = 22800;
 
 class NcclCommunicator final : public Communicator {
@@ -43,7 +43,7 @@ class NcclCommunicator final : public Communicator {
     int status = success;
     TRY(check(api_.get_async_error(comm_, &status), "ncclCommGetAsyncError"));
     TRY(check(status, "an earlier operation"));
-    if (call.count == 0) return {};  // on every rank alike
+    if (call.count == 0) return {};  // the same on every rank
     return queue(call, stream.native_handle());
   }
 
@@ -80,7 +80,7 @@ class NcclCommunicator final : public Communicator {
     return check(api_.receive(data, count, type, peer, comm_, queue), "ncclRecv");
   }
 
-  /// Ends the group whatever happens within: the library counts them.
+  /// Ends the group even if a call within it fails: the library counts begins and ends.
   template <typename Calls>
   Status grouped(Calls calls) {
     TRY(begin_group());
@@ -90,7 +90,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   Status queue(const CollectiveCall& call, void* queue) {
-    // Encodings matter to arithmetic only, and every version moves bytes.
+    // Encodings matter only to arithmetic; every version can move bytes.
     const int type = is_fp8(call.type) && !reduces(call.operation) ? uint8 : data_type(call.type);
     const int op = reduction_number(call.reduction);
     const std::size_t n = call.count, block = n * size_of(call.type);
@@ -109,7 +109,7 @@ class NcclCommunicator final : public Communicator {
       case CollectiveOperation::all_gather:
         return check(api_.all_gather(from, to, n, type, comm_, queue), "ncclAllGather");
       case CollectiveOperation::all_to_all:
-        // The library's own is these sends and receives, or something faster.
+        // The library's own function does the same sends and receives, or something faster.
         if (api_.all_to_all != nullptr) {
           return check(api_.all_to_all(from, to, n, type, comm_, queue),
                        library_.vendor->all_to_all);
@@ -167,7 +167,7 @@ std::string hex_of(const UniqueId& id) {
 Result<UniqueId> id_of(std::string_view hex) {
   UniqueId id;
   if (hex.size() != 2 * id.bytes.size()) {
-    return Error{ErrorKind::failed, "the identifier of the communicator did not arrive whole"};
+    return Error{ErrorKind::failed, "the identifier of the communicator arrived incomplete"};
   }
   for (std::size_t i = 0; i < id.bytes.size(); ++i) {
     unsigned value = 0;
@@ -177,7 +177,7 @@ Result<UniqueId> id_of(std::string_view hex) {
   return id;
 }
 
-/// Loads the library and makes what other ranks need: the version, and on rank 0 the identifier.
+/// Loads the library and returns what other ranks need: the version, and on rank 0 the identifier.
 Result<std::string> introduce(const Vendor& vendor, Device& device, const Team& team,
                               Library& library) {
   library = TRY(load(vendor));
@@ -188,7 +188,7 @@ Result<std::string> introduce(const Vendor& vendor, Device& device, const Team& 
   return library.name() + " " + hex_of(id);
 }
 
-/// What the thread that joins shares with the one that waits.
+/// Shared by the thread that joins and the one that waits for it.
 struct Joining {
   std::mutex mutex;
   std::condition_variable changed;
@@ -197,10 +197,10 @@ struct Joining {
   Comm comm = nullptr;
 };
 
-/// Joining blocks until all ranks have, for ever if one is missing, and cannot be interrupted while
-/// it does: a thread of its own waits, which is left alone when the team breaks, since this process
-/// is about to end then. The library's mode without blocking would queue every later operation
-/// through a thread, and so measure something else.
+/// Joining blocks until all ranks have joined, forever if one is missing, and cannot be
+/// interrupted. It therefore runs in its own thread, which is abandoned if the team fails, since
+/// the process will end soon. The library's non-blocking mode would queue every later operation
+/// through a thread and so change what is measured.
 Result<Comm> join(const Library& library, Device& device, Team& team, const UniqueId& id) {
   const auto joining = std::make_shared<Joining>();
   const Functions api = library.functions;

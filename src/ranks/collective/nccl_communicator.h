@@ -7,8 +7,8 @@
 
 namespace assay::nccl {
 
-/// All ranks call it together. Error: unavailable, if a rank lacks the library or they have
-/// different versions of it; failed, as the library says or as Team does while ranks are missing.
+/// All ranks call it together. Error: unavailable, if a rank lacks the library or versions differ;
+/// failed, with the library's message, or as Team reports if ranks are missing.
 Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, Device& device,
                                                         Team& team);
 

@@ -34,7 +34,7 @@ Result<SharedLibrary> open_rccl() {
   return open_rocm_library("librccl", "ASSAY_RCCL_LIBRARY");
 }
 
-/// The matrix libraries' rules of encodings hold for the devices, whoever asks.
+/// A problem with this type, since the matrix libraries' encoding rules apply to the devices.
 GemmProblem of_type(DataType type) {
   GemmProblem problem;
   problem.a = problem.b = type;
@@ -44,7 +44,7 @@ GemmProblem of_type(DataType type) {
 std::optional<std::string> nvidia_lacks_fp8(DataType type, const DeviceFacts& facts) {
   if (auto why = cuda_lacks_type(of_type(type), facts)) return why;
   if (compute_capability(facts) >= 90) return std::nullopt;
-  return fmt::format("NCCL reduces fp8 from sm_90 on; this is {}", facts.arch);
+  return fmt::format("NCCL reduces fp8 on sm_90 and later; this is {}", facts.arch);
 }
 
 std::optional<std::string> amd_lacks_fp8(DataType type, const DeviceFacts& facts) {
@@ -92,7 +92,7 @@ Status Library::check(int status, std::string_view call, Comm comm) const {
   const char* detail = functions.last_error != nullptr ? functions.last_error(comm) : nullptr;
   const bool more = detail != nullptr && *detail != '\0';
   return Error{ErrorKind::failed,
-               fmt::format("{}: {}: {} ({}){}{}; NCCL_DEBUG=INFO tells more", name(), call,
+               fmt::format("{}: {}: {} ({}){}{}; set NCCL_DEBUG=INFO for details", name(), call,
                            text != nullptr ? text : "unknown", status, more ? ": " : "",
                            more ? std::string_view(detail).substr(0, 300) : "")};
 }
@@ -113,8 +113,8 @@ std::optional<std::string> lacks(const Vendor& vendor, int version, const Device
   if (auto why = no_type_of_memory(type)) return why;
   const auto too_old = [&](std::string_view what, int since) -> std::optional<std::string> {
     if (version >= since) return std::nullopt;
-    return fmt::format("{} {} has no {}; it came with {}", vendor.name, version_text(version), what,
-                       version_text(since));
+    return fmt::format("{} {} has no {}; it was added in {}", vendor.name, version_text(version),
+                       what, version_text(since));
   };
   if (type == DataType::bf16) {
     if (auto why = too_old("bf16", first_with_avg_and_bf16)) return why;

@@ -1,4 +1,4 @@
-// NCCL or RCCL as found on this machine, and what its version can do.
+// NCCL or RCCL as found on this machine, and what its version supports.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace assay::nccl {
 
-/// What differs between the two.
+/// The differences between the two.
 struct Vendor {
   std::string_view name;     ///< "NCCL"
-  std::string_view backend;  ///< of the devices it serves: "cuda"
+  std::string_view backend;  ///< the backend it works with: "cuda"
   Result<SharedLibrary> (*open)();
   const char* all_to_all;  ///< the function's name
   int fp8_since;           ///< the first version that reduces fp8
-  /// Why this device has no fp8 of this encoding; empty: it has.
+  /// Why this device has no fp8 of this encoding; empty: it has it.
   std::optional<std::string> (*lacks_fp8)(DataType type, const DeviceFacts& facts);
 };
 extern const Vendor nvidia, amd;
@@ -26,7 +26,7 @@ extern const Vendor nvidia, amd;
 struct Library {
   const Vendor* vendor = nullptr;
   Functions functions;
-  int version = 0;  ///< as ncclGetVersion counts: 22809
+  int version = 0;  ///< as ncclGetVersion reports it: 22809
   std::string path;
 
   std::string name() const;  ///< "NCCL 2.28.9"
@@ -34,15 +34,15 @@ struct Library {
   Status check(int status, std::string_view call, Comm comm) const;
 };
 
-/// Opens the vendor's library. Error: unavailable, naming what was looked for or which function it
-/// lacks.
+/// Opens the vendor's library. Error: unavailable, naming what was looked for or which function is
+/// missing.
 Result<Library> load(const Vendor& vendor);
 
-/// "2.28.9" from 22809; before 2.9 versions were counted as 2804.
+/// "2.28.9" from 22809; versions before 2.9 were numbered like 2804.
 std::string version_text(int version);
 
-/// Why this version on this device cannot do it; empty: it can. What only moves elements moves fp8
-/// as bytes.
+/// Why this version does not support it on this device; empty: it does. Operations that only move
+/// elements move fp8 as bytes.
 std::optional<std::string> lacks(const Vendor& vendor, int version, const DeviceFacts& facts,
                                  CollectiveOperation operation, DataType type, Reduction reduction);
 

@@ -10,7 +10,7 @@ bool has_host_memory(const Device& device) {
 
 std::optional<std::string> no_type_of_memory(DataType type) {
   if (type != DataType::tf32) return std::nullopt;
-  return "tf32 is a way to multiply, not to store; choose f32";
+  return "tf32 is a way to multiply, not a type in memory; choose f32";
 }
 
 Status check_supported(const Communicator& communicator, const CollectiveCall& call) {

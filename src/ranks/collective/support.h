@@ -1,4 +1,4 @@
-// What every kind of communicator says in the same words.
+// Checks and messages shared by all kinds of communicators.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,17 @@
 
 namespace assay {
 
-/// Whether this device's memory is the host's.
+/// Whether this device uses host memory.
 bool has_host_memory(const Device& device);
 
-/// Why elements of `type` do not lie in memory; empty: they do.
+/// Why `type` is not a type in memory; empty: it is.
 std::optional<std::string> no_type_of_memory(DataType type);
 
 /// Error: unsupported, if `communicator` cannot do `call`.
 Status check_supported(const Communicator& communicator, const CollectiveCall& call);
 
-/// Team::exchange() of what each rank made, or could not make. Error: the first rank's that could
-/// not, with its name, on all ranks; or as Team says.
+/// Team::exchange() of each rank's result. Error: on all ranks the error of the first rank that had
+/// one, with its name; or as Team reports.
 Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
                                                   Result<std::string> mine);
 

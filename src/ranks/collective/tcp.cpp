@@ -1,4 +1,4 @@
-// Host memory over assay's own TCP connections: works wherever sockets do, and needs no library.
+// Host memory over assay's own TCP connections: works wherever sockets do and needs no library.
 #include <fmt/format.h>
 
 #include "ranks/collective/support.h"

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// Pieces of a chain that are between coming in and going out.
+/// Pieces of a chain that have been received but not yet sent on.
 constexpr std::size_t chain_pieces = 8;
 
 struct Part {
@@ -29,7 +29,7 @@ void copy_unless_same(void* to, const void* from, std::size_t bytes) {
   if (to != from && bytes > 0) std::memmove(to, from, bytes);
 }
 
-/// One operation of one rank.
+/// One operation on one rank.
 class TcpOperation {
  public:
   TcpOperation(TcpLinks& links, TcpWorkspace& workspace, const CollectiveCall& call)
@@ -73,8 +73,7 @@ class TcpOperation {
   int next(int steps) const { return ((rank_ + steps) % ranks_ + ranks_) % ranks_; }
   std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * bytes_; }
 
-  /// Block `index` of the vector cut into as many as there are ranks, in elements as equal as can
-  /// be.
+  /// Part `index` of the vector, cut into one part per rank, as equal as possible in elements.
   Part share(int index) const {
     const auto n = static_cast<std::size_t>(ranks_), i = static_cast<std::size_t>(index);
     const std::size_t each = call_.count / n, more = call_.count % n, size = size_of(call_.type);
@@ -86,9 +85,9 @@ class TcpOperation {
     stream_.from = next(-1);
   }
 
-  /// Step s sends block rank - s and receives block rank - s - 1: for n - 1 steps to be reduced,
-  /// for n - 1 more to be stored. A block comes back only after all have seen it, this rank's send
-  /// too.
+  /// Step s sends block rank - s and receives block rank - s - 1. In the first n - 1 steps received
+  /// blocks are reduced, in the next n - 1 they are stored. A block returns only after every rank
+  /// has received it, so this rank has sent it by then.
   Status all_reduce() {
     if (ranks_ == 1) return alone();
     ring();
@@ -113,8 +112,8 @@ class TcpOperation {
     return run_stream(links_, stream_);
   }
 
-  /// As the first half of all_reduce, one block further on, so that this rank ends with its own.
-  /// Blocks on their way wait in a workspace of a block and a few pieces, used round and round.
+  /// Like the first half of all_reduce, shifted by one block so that this rank ends with its own.
+  /// Blocks in transit are kept in a circular workspace of one block and a few pieces.
   Status reduce_scatter() {
     if (ranks_ == 1) return alone();
     ring();
@@ -122,7 +121,7 @@ class TcpOperation {
     const std::size_t slots = pieces.size() + 4;
     std::byte* between = workspace_.at_least(slots * tcp_piece_bytes);
     const auto slot = [&](std::size_t index) { return between + index % slots * tcp_piece_bytes; };
-    std::vector<std::size_t> sent_with;  // bytes of the stream up to the end of each piece sent
+    std::vector<std::size_t> sent_with;  // bytes of the stream up to the end of each sent piece
     const auto send = [&](const std::byte* from, std::size_t bytes) {
       stream_.sends.push_back({from, bytes});
       sent_with.push_back(bytes + (sent_with.empty() ? 0 : sent_with.back()));
@@ -159,7 +158,7 @@ class TcpOperation {
     return run_stream(links_, stream_);
   }
 
-  /// From the root to the rank after it, and so on around.
+  /// A chain from the root to the next rank, and so on.
   Status broadcast() {
     const bool first = rank_ == call_.root, last = next(1) == call_.root;
     if (first) copy_unless_same(receive_, send_, bytes_);
@@ -177,7 +176,7 @@ class TcpOperation {
     return run_stream(links_, stream_);
   }
 
-  /// The way of broadcast() back to the root; ranks between hold a few pieces at a time.
+  /// The chain of broadcast() backwards to the root; ranks in between hold a few pieces at a time.
   Status reduce() {
     if (ranks_ == 1) return alone();
     const bool first = next(1) == call_.root, last = rank_ == call_.root;
@@ -240,7 +239,7 @@ class TcpOperation {
     return transfer(links_, {&send, 1}, {&receive, 1});
   }
 
-  /// What is left of a reduction among one rank.
+  /// What remains of a reduction with a single rank.
   Status alone() {
     copy_unless_same(receive_, send_, bytes_);
     return {};

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Memory that an operation needs and that stays for the next one.
+/// Memory for an operation, kept for the next one.
 class TcpWorkspace {
  public:
   std::byte* at_least(std::size_t bytes) {
@@ -23,8 +23,8 @@ class TcpWorkspace {
 };
 
 /// Runs `call` on this rank and returns when its part is done. Rings for all_reduce, reduce_scatter
-/// and all_gather; a chain in pieces for broadcast and reduce; pairs for all_to_all; the root with
-/// everyone for gather and scatter. Error: failed, as TcpLinks says.
+/// and all_gather; a pipelined chain for broadcast and reduce; pairs for all_to_all; direct
+/// messages to or from the root for gather and scatter. Error: failed, as TcpLinks reports.
 Status run_over_tcp(TcpLinks& links, TcpWorkspace& workspace, const CollectiveCall& call);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// How the ranks of a team come to be connected. Every rank listens; the higher of two connects to
-// the lower. Both show a token that only this team's communicator knows, so that a stranger's
-// connection, and an address that leads to another program, are closed and forgotten.
+// How the ranks of a team connect. Every rank listens; of two ranks, the higher connects to the
+// lower. Both present a token that only this team's communicator knows, so connections from
+// strangers, and addresses that lead to another program, are closed and ignored.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -23,8 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds to_connect{2};  // an address that drops packets costs this much
-constexpr std::chrono::seconds to_answer{10};  // of a peer that is there, and busy connecting
+constexpr std::chrono::seconds to_connect{2};  // also the cost of an address that drops packets
+constexpr std::chrono::seconds to_answer{10};  // for a peer that is busy connecting
 constexpr int rounds = 3;                      // how often all addresses of a peer are tried
 
 Error failed(const char* call) {
@@ -36,7 +36,7 @@ std::string new_token() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", entropy(), entropy(), entropy(), entropy());
 }
 
-/// What one rank says to another when they meet; always of the same length.
+/// What two ranks send to each other when they connect; always of the same length.
 std::string greeting(const std::string& token, int from, int to) {
   return fmt::format("assay tcp {} {:8} {:8}\n", token, from, to);
 }
@@ -46,14 +46,15 @@ struct Listener {
   int port = 0;
 };
 
-/// On an ephemeral port of all addresses: IPv6 and IPv4, or IPv4 where the host has no other.
+/// Listens on an ephemeral port of all addresses: IPv6 and IPv4, or only IPv4 if the host has no
+/// IPv6.
 Status listen_anywhere(Listener& listener) {
   for (const int family : {AF_INET6, AF_INET}) {
     listener.socket.reset(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int socket = listener.socket.number();
     if (socket < 0) continue;
     const int off = 0;
-    sockaddr_in6 address = {};  // as a sockaddr_in: any address, port 0, all zeros too
+    sockaddr_in6 address = {};  // all zeros also as a sockaddr_in: any address, port 0
     address.sin6_family = static_cast<sa_family_t>(family);
     socklen_t bytes = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     auto* generic = reinterpret_cast<sockaddr*>(&address);
@@ -64,15 +65,15 @@ Status listen_anywhere(Listener& listener) {
         ::getsockname(socket, generic, &bytes) != 0) {
       continue;
     }
-    listener.port = ntohs(address.sin6_port);  // both families have it in the same place
+    listener.port = ntohs(address.sin6_port);  // at the same offset in both families
     return {};
   }
   return failed("listening");
 }
 
-/// A connection that has not yet shown whose it is.
+/// A connection whose other end is not yet identified.
 struct Meeting {
-  int peer = -1;  ///< whom this rank calls; -1: it was called, and does not know by whom
+  int peer = -1;  ///< the rank being called; -1: incoming, from an unknown rank
   std::vector<std::string> addresses;
   int port = 0;
   std::size_t attempt = 0;
@@ -97,7 +98,7 @@ class Introduction {
   }
 
  private:
-  /// "token port address address ...", of which everyone takes the token of rank 0.
+  /// "token port address address ..."; all ranks use the token of rank 0.
   Result<std::string> give_address(const std::vector<NetworkAddress>& own) {
     TRY(listen_anywhere(listener_));
     std::string text = fmt::format("{} {}", new_token(), listener_.port);
@@ -115,7 +116,7 @@ class Introduction {
       int port = 0;
       if (!(text >> token >> port) || port <= 0 || port > 65535) {
         return Error{ErrorKind::failed,
-                     fmt::format("TCP: {} gave no usable address", name_of(member))};
+                     fmt::format("TCP: {} sent no usable address", name_of(member))};
       }
       if (peer == 0) token_ = token;
       if (peer == team_.rank()) break;
@@ -131,7 +132,7 @@ class Introduction {
     return {};
   }
 
-  /// Begins to connect to the next address of `meeting`'s peer.
+  /// Starts to connect to the next address of `meeting`'s peer.
   Status call(Meeting& meeting) {
     const std::size_t all = meeting.addresses.size() * rounds;
     for (; meeting.attempt < all; ++meeting.attempt) {
@@ -161,15 +162,15 @@ class Introduction {
         fmt::format("TCP: cannot reach {}: tried {} on port {}; allow TCP between the hosts",
                     name_of(team_.members()[static_cast<std::size_t>(meeting.peer)]),
                     meeting.addresses.empty()
-                        ? "no address, since it has none"
+                        ? "none, because it has no address"
                         : fmt::format("{}", fmt::join(meeting.addresses, ", ")),
                     meeting.port)};
   }
 
-  /// The connection of `meeting` came to nothing.
+  /// The connection of `meeting` failed.
   Status give_up(Meeting& meeting) {
     meeting.socket.close();
-    if (meeting.peer < 0) return {};  // a stranger
+    if (meeting.peer < 0) return {};  // an unknown program
     ++meeting.attempt;
     return call(meeting);
   }
@@ -204,7 +205,7 @@ class Introduction {
     return {};
   }
 
-  /// Something happened at the connection of `meeting`.
+  /// Handles an event on the connection of `meeting`.
   Status go_on(Meeting& meeting) {
     const int socket = meeting.socket.number();
     if (meeting.peer >= 0 && !meeting.connected) {
@@ -218,7 +219,7 @@ class Introduction {
     }
     const std::size_t whole = greeting(token_, 0, 0).size();
     std::array<char, 128> buffer;
-    // No more than the greeting: what follows it belongs to the first operation.
+    // Reads only the greeting: what follows belongs to the first operation.
     const ssize_t got = ::recv(socket, buffer.data(), whole - meeting.heard.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
     if (got <= 0) return give_up(meeting);
@@ -233,14 +234,14 @@ class Introduction {
     return {};
   }
 
-  /// A greeting fits into the buffer of a new connection.
+  /// A greeting always fits into the buffer of a new connection.
   bool say(int socket, int to) const {
     const std::string text = greeting(token_, team_.rank(), to);
     return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
 
-  /// Who is at the other end, by what was heard; -1: nobody who was expected.
+  /// Which rank is at the other end, judged by its greeting; -1: none that was expected.
   int speaker(const Meeting& meeting) const {
     for (int rank = 0; rank < team_.size(); ++rank) {
       const bool expected = meeting.peer >= 0 ? rank == meeting.peer : rank > team_.rank();

@@ -18,11 +18,11 @@ bool would_block(int error) {
 }  // namespace
 
 Error TcpLinks::lost(int peer, const char* how) const {
-  // A rank that ends because of another one closes its connections too: the team may know the
+  // A rank that ends because of another one also closes its connections: the team may know the
   // cause.
   if (const Status whole = team_.still_whole(); !whole) return whole.error();
   return {ErrorKind::failed,
-          fmt::format("TCP: lost {}: {}; it ended or its network did",
+          fmt::format("TCP: lost {}: {}; the rank ended or its network failed",
                       name_of(team_.members()[static_cast<std::size_t>(peer)]), how)};
 }
 

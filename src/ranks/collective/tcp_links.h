@@ -18,24 +18,26 @@ namespace assay {
 
 class TcpLinks {
  public:
-  /// Connects every rank with every other; all ranks call it together. Error: failed, naming the
-  /// rank that could not be reached and where it was tried, or as Team says.
+  /// Connects all ranks with each other; all ranks call it together. Error: failed, naming the rank
+  /// that could not be reached and the addresses tried, or as Team reports.
   static Result<std::unique_ptr<TcpLinks>> connect(Team& team);
 
   int rank() const { return team_.rank(); }
   int size() const { return team_.size(); }
 
-  /// Bytes taken, 0 while `peer` takes none. Error: failed, naming the peer, if it is gone.
+  /// The number of bytes sent; 0 while `peer` accepts none. Error: failed, naming the peer, if it
+  /// is gone.
   Result<std::size_t> send_some(int peer, const void* data, std::size_t bytes);
-  /// Bytes that came, 0 while there are none. Error: as send_some.
+  /// The number of bytes received; 0 if none have arrived. Error: as send_some.
   Result<std::size_t> receive_some(int peer, void* data, std::size_t bytes);
 
-  /// One thing to wait for: POLLIN or POLLOUT at a peer.
+  /// An event to wait for: POLLIN or POLLOUT on the connection to `peer`.
   pollfd interest(int peer, short events) const;
-  /// Returns when one of `interests` is ready, asking the team every 100 ms whether it is whole.
+  /// Returns when one of `interests` is ready; checks every 100 ms that the team is whole.
   Status wait(std::vector<pollfd>& interests);
 
-  /// Closes all connections, which every peer sees as an error. Nothing else may be called after.
+  /// Closes all connections, which every peer sees as an error. No other function may be called
+  /// afterwards.
   void close();
 
  private:
@@ -44,7 +46,7 @@ class TcpLinks {
   Error lost(int peer, const char* how) const;
 
   Team& team_;
-  std::vector<Descriptor> sockets_;  ///< by rank; its own stays closed
+  std::vector<Descriptor> sockets_;  ///< by rank; this rank's own is closed
   std::chrono::steady_clock::time_point asked_;
 };
 

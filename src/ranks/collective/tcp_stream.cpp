@@ -49,7 +49,7 @@ class StreamRun {
     return {};
   }
 
-  /// One piece at most, so that sending goes on in between.
+  /// Receives at most one piece, so that sending continues in between.
   Status receive() {
     if (receiving_ == stream_.receives.size()) return {};
     const TcpStream::Incoming& piece = stream_.receives[receiving_];

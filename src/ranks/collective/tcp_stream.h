@@ -1,6 +1,6 @@
-// What every ring and chain is: a rank passes on a stream of bytes while it comes in, adding its
-// own on the way. Pieces of it move as soon as they can, so that receiving, reducing and sending
-// overlap within a rank and along the whole chain.
+// The common form of rings and chains: a rank forwards a stream of bytes while it is still
+// arriving, and may reduce it with its own data. Pieces are forwarded as soon as possible, so that
+// receiving, reducing and sending overlap within a rank and along the whole chain.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Bytes of a piece: small enough to be reduced while in the cache.
+/// Bytes per piece: small enough to be reduced while in the cache.
 constexpr std::size_t tcp_piece_bytes = 256 * 1024;
 
 /// What one rank does with the stream.
@@ -22,22 +22,22 @@ struct TcpStream {
   };
   struct Incoming {
     std::byte* out = nullptr;
-    std::size_t bytes = 0;           ///< at most tcp_piece_bytes where `own` is given
-    const std::byte* own = nullptr;  ///< reduced with what comes; null: it is only stored
-    std::size_t after = 0;           ///< waits until so many bytes were sent: `out` is in use
+    std::size_t bytes = 0;           ///< at most tcp_piece_bytes if `own` is set
+    const std::byte* own = nullptr;  ///< reduced with the received bytes; null: only stored
+    std::size_t after = 0;           ///< bytes to send first: until then `out` is in use
     bool last = false;               ///< the last reduction of this piece, where `avg` divides
   };
 
   int to = -1, from = -1;  ///< -1: the stream ends or begins here
   std::vector<Outgoing> sends;
   std::vector<Incoming> receives;
-  /// Bytes of `sends` that can go at once. The others are what comes in, as it comes in.
+  /// Bytes of `sends` that can be sent at once. The rest becomes ready as the stream arrives.
   std::size_t ready = 0;
   DataType type = DataType::f32;
   Reduction reduction = Reduction::sum;
 };
 
-/// Error: failed, as TcpLinks says.
+/// Error: failed, as TcpLinks reports.
 Status run_stream(TcpLinks& links, const TcpStream& stream);
 
 }  // namespace assay

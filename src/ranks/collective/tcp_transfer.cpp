@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// What is left of the messages to or from one peer, in order.
+/// The remaining messages to or from one peer, in order.
 struct Queue {
   int peer = 0;
   std::deque<std::pair<std::byte*, std::size_t>> pieces;
@@ -30,7 +30,7 @@ Status to_itself(const Queue& sends, const Queue& receives) {
                                [](const auto& a, const auto& b) { return a.second == b.second; });
   if (!fits) {
     return Error{ErrorKind::failed,
-                 "TCP: what a rank sends to itself differs in size from what it receives"};
+                 "TCP: the messages that a rank sends to itself and receives differ in size"};
   }
   for (std::size_t i = 0; i < sends.pieces.size(); ++i) {
     std::memmove(receives.pieces[i].first, sends.pieces[i].first, sends.pieces[i].second);
@@ -38,7 +38,7 @@ Status to_itself(const Queue& sends, const Queue& receives) {
   return {};
 }
 
-/// Moves what can be moved now; `some` is send_some or receive_some.
+/// Moves as many bytes as possible without waiting; `some` is send_some or receive_some.
 template <typename Some>
 Status advance(Queue& queue, Some some) {
   while (!queue.pieces.empty()) {

@@ -1,5 +1,5 @@
-// Messages over TCP links, all at once: no order of sends and receives can make two ranks wait for
-// each other.
+// Messages over TCP links, all in progress at once: no order of sends and receives can make two
+// ranks wait for each other.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// Sends and receives everything; messages of a pair of ranks arrive in the order they were given,
-/// those to this rank itself too. Error: failed, as TcpLinks says, or when what this rank sends to
-/// itself does not fit what it receives.
+/// Sends and receives everything. Messages between two ranks arrive in the given order, also those
+/// to this rank itself. Error: failed, as TcpLinks reports, or if the sizes of messages from this
+/// rank to itself do not match.
 Status transfer(TcpLinks& links, std::span<const Message> sends, std::span<const Message> receives);
 
 }  // namespace assay

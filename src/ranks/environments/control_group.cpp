@@ -40,8 +40,8 @@ std::string quota_us(double cpus) {
   return fmt::format("{:.0f}", std::max(1000.0, std::round(cpus * period_us)));
 }
 
-/// The group of this process in a version 1 hierarchy, or the hierarchy's cgroup_root where a
-/// container hides it.
+/// This process's group in a version 1 hierarchy, or the root of the hierarchy if a container hides
+/// it.
 fs::path own_group(const char* controller) {
   return "/" / control_group_folder(this_machine(), controller);
 }
@@ -58,7 +58,7 @@ ControlGroups& ControlGroups::operator=(ControlGroups&& other) noexcept {
 
 ControlGroups::~ControlGroups() {
   for (const fs::path& folder : folders_) {
-    // What the process left behind may take a moment to be gone.
+    // The kernel may need a moment to clean up after the process.
     for (int i = 0; i < 20 && ::rmdir(folder.c_str()) != 0 && errno == EBUSY; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -71,7 +71,7 @@ Status ControlGroups::add(const fs::path& folder,
   fs::create_directory(folder, error);
   if (error) {
     return Error{ErrorKind::unavailable,
-                 fmt::format("cannot make {}: {}", folder.string(), error.message())};
+                 fmt::format("cannot create {}: {}", folder.string(), error.message())};
   }
   folders_.push_back(folder);
   for (const auto& [file, text] : settings) TRY(write(folder / file, text));
@@ -94,8 +94,8 @@ Result<ControlGroups> ControlGroups::make(const ResourceLimits& limits, const st
       add("cpu", "cpu.max", fmt::format("{} {:.0f}", quota_us(*limits.cpu_quota), period_us));
     }
     if (limits.memory_bytes) add("memory", "memory.max", fmt::format("{}", *limits.memory_bytes));
-    // Below the cgroup_root: a group with processes in it, as this process's own, can have no
-    // limited ones.
+    // Directly below the root: a group that contains processes, like this process's own, cannot
+    // have limited subgroups.
     TRY(write(fs::path(cgroup_root) / "cgroup.subtree_control", controllers));
     TRY(groups.add(fs::path(cgroup_root) / name, settings));
     return groups;
@@ -150,7 +150,7 @@ Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::stri
   if (limits.cpu_quota) {
     return Error{ErrorKind::unavailable,
                  fmt::format("a CPU quota needs control groups ({}) or systemd-run, which is not "
-                             "here; run as cgroup_root or leave cpu_quota out",
+                             "available; run as root or leave out cpu_quota",
                              groups.error().message)};
   }
   applied.cpus = limits.cpus;

@@ -1,5 +1,5 @@
-// CPU sets, CPU quotas and memory limits put upon one process, by whatever this machine allows:
-// control groups, systemd, or the kernel's per-process limits.
+// Sets CPU sets, CPU quotas and memory limits for one process, by whatever means this machine
+// allows: control groups, systemd, or the kernel's per-process limits.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Groups made for one process; removed with their owner, once the process has ended.
+/// Control groups created for one process; the destructor removes them once the process has ended.
 class ControlGroups {
  public:
   ControlGroups() = default;
@@ -21,7 +21,7 @@ class ControlGroups {
 
   /// Error: unavailable, naming the file that cannot be written and why.
   static Result<ControlGroups> make(const ResourceLimits& limits, const std::string& name);
-  /// The files that a process writes its id into.
+  /// The files into which a process writes its id to join the groups.
   std::vector<std::string> process_files() const;
 
  private:
@@ -31,17 +31,17 @@ class ControlGroups {
   std::vector<std::filesystem::path> folders_;
 };
 
-/// How limits are put upon a process: everything in it is to be used together.
+/// How to limit a process: all members must be applied together.
 struct AppliedLimits {
   ControlGroups groups;
-  std::vector<std::string> prefix;        ///< words before the program's: systemd-run
+  std::vector<std::string> prefix;        ///< words to put before the program: systemd-run
   std::vector<int> cpus;                  ///< affinity
   std::uint64_t address_space_bytes = 0;  ///< rlimit
   std::string how;  ///< "control groups", "systemd-run", ...; empty: no limits
 };
 
-/// `name` is unique on this machine. Error: unavailable if there is no way here, saying what each
-/// lacks.
+/// `name` is unique on this machine. Error: unavailable if no method works here, naming what each
+/// one lacks.
 Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::string& name);
 
 }  // namespace assay

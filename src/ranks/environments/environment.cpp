@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// "10%" of one CPU or a number of CPUs.
+/// A number of CPUs, or a percentage of one CPU: "10%".
 std::optional<double> parse_cpus(std::string_view text) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);
@@ -61,7 +61,7 @@ std::vector<EnvironmentKind> environment_kinds() {
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,
                                                       const std::vector<std::string>& more) {
   const char* const expected = "an environment is a map with kind and the kind's settings";
-  // Whose keys are allowed the kind says, so that one is read first.
+  // The kind decides which keys are allowed, so it is read first, with any keys.
   std::vector<std::string> given;
   for (const YamlValue::Key& key : value.keys) given.push_back(key.text);
   const YamlReader any = TRY(YamlReader::of(value, file, expected, given));
@@ -111,16 +111,16 @@ Result<ResourceLimits> read_limits(const YamlReader& settings) {
   if (!cpus.empty()) {
     limits.cpus = parse_cpu_list(cpus);
     if (limits.cpus.empty()) {
-      return settings.wrong("cpus", fmt::format("\"{}\" is no list of CPUs; e.g. 0-3,8", cpus));
+      return settings.wrong("cpus", fmt::format("\"{}\" is not a list of CPUs; e.g. 0-3,8", cpus));
     }
   }
   if (!quota.empty()) {
     limits.cpu_quota = parse_cpus(quota);
     if (!limits.cpu_quota) {
-      return settings.wrong("cpu_quota",
-                            fmt::format("\"{}\" is no quota; allowed: CPUs or a share of one CPU "
-                                        "from 1%, e.g. 10% or 1.5",
-                                        quota));
+      return settings.wrong(
+          "cpu_quota", fmt::format("\"{}\" is not a quota; allowed: CPUs or a share of one CPU "
+                                   "from 1%, e.g. 10% or 1.5",
+                                   quota));
     }
   }
   return limits;

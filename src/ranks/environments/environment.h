@@ -1,5 +1,5 @@
-// Where a unit's process runs. A kind of environment turns "assay run ..." into the words that
-// really start it there. A new kind is one file in environments/ that ends in
+// Where a unit's process runs. A kind of environment turns "assay run ..." into the command that
+// starts it there. A new kind is one file in kinds/ that ends in
 //   const EnvironmentKindRegistry::Add registered{{...}};
 #pragma once
 
@@ -18,9 +18,9 @@
 
 namespace assay {
 
-/// What a process may use of the machine.
+/// How much of the machine a process may use.
 struct ResourceLimits {
-  std::vector<int> cpus;            ///< it may run on; empty: all
+  std::vector<int> cpus;            ///< CPUs it may run on; empty: all
   std::optional<double> cpu_quota;  ///< CPU seconds per second: 0.1 is a tenth of one CPU
   std::optional<std::uint64_t> memory_bytes;
   bool any() const { return !cpus.empty() || cpu_quota || memory_bytes; }
@@ -30,46 +30,47 @@ struct ResourceLimits {
 struct GpuAccess {
   bool amd = false, nvidia = false;
   std::vector<std::string> amd_files;  ///< by GPU: "/dev/dri/renderD128"
-  std::vector<std::string> groups;     ///< that own AMD's device files, as numbers
+  std::vector<std::string> groups;     ///< groups that own AMD's device files, as numbers
 };
 
-/// This machine's.
+/// The access to this machine's GPUs.
 GpuAccess gpu_access();
 
 struct LaunchContext {
-  std::string binary;       ///< path of assay where the process is started; "~/..." on a far side
-  std::string environment;  ///< its name in the campaign
-  std::string unit;         ///< a name for what lives only as long as a unit
-  std::filesystem::path folder;   ///< of the campaign, absolute
+  std::string binary;       ///< path of assay on the machine where it runs; "~/..." on a remote one
+  std::string environment;  ///< the environment's name in the campaign
+  std::string unit;         ///< a name for things that live only as long as one unit
+  std::filesystem::path folder;   ///< the campaign's folder, absolute
   std::string cache;              ///< assay's cache folder, absolute; empty: none
-  std::optional<GpuAccess> gpus;  ///< of the machine it is started on; empty: not known
+  std::optional<GpuAccess> gpus;  ///< GPUs of the machine it runs on; empty: unknown
 };
 
 /// How to start one process.
 struct Launch {
   std::vector<std::string> words;
-  std::vector<std::pair<std::string, std::string>> variables;        ///< besides this process's own
-  ResourceLimits limits;                                             ///< for assay to put upon it
-  std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< to write first
-  std::vector<std::string> cleanup;  ///< words that end what killing the process leaves behind
+  std::vector<std::pair<std::string, std::string>> variables;  ///< added to this process's own
+  ResourceLimits limits;                                       ///< limits that assay must apply
+  std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
+  std::vector<std::string> cleanup;  ///< command that removes what a killed process leaves
 };
 
 class Environment {
  public:
   virtual ~Environment() = default;
-  /// Once before the first unit: what must be there. Error: unavailable, naming what is missing.
+  /// Called once before the first unit, to check requirements. Error: unavailable, naming what is
+  /// missing.
   virtual Status prepare(const LaunchContext&) const { return {}; }
   /// `arguments` are assay's own: {"run", "quick", ...}.
   virtual Result<Launch> launch(const std::vector<std::string>& arguments,
                                 const LaunchContext& context) const = 0;
-  /// The device to measure there; empty: the plan's.
+  /// The device to measure there; empty: that of the plan.
   virtual std::string device() const { return {}; }
 };
 
 struct EnvironmentKind {
   std::string_view name;
   std::string_view summary;       ///< one line
-  std::vector<std::string> keys;  ///< of its settings
+  std::vector<std::string> keys;  ///< allowed keys of its settings
   Result<std::unique_ptr<Environment>> (*read)(const YamlReader& settings, std::string_view file);
 };
 using EnvironmentKindRegistry = Registry<EnvironmentKind>;
@@ -77,17 +78,17 @@ using EnvironmentKindRegistry = Registry<EnvironmentKind>;
 /// Sorted by name.
 std::vector<EnvironmentKind> environment_kinds();
 
-/// A map with `kind`, that kind's settings and the keys of `more`, which are the caller's. Error:
-/// usage, "FILE:LINE: ...".
+/// Reads a map with `kind`, that kind's settings and the caller's own keys, `more`. Error: usage,
+/// "FILE:LINE: ...".
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,
                                                       const std::vector<std::string>& more);
 
 /// The settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`.
 Result<ResourceLimits> read_limits(const YamlReader& settings);
-/// "0-3,8" to numbers, ascending; empty if it is no such list.
+/// The numbers of "0-3,8", ascending; empty if it is not such a list.
 std::vector<int> parse_cpu_list(std::string_view text);
 
-/// "env", "A=b", ... before `words`, for programs that start others elsewhere.
+/// Puts "env", "A=b", ... before `words`, for programs that start others elsewhere.
 std::vector<std::string> with_variables(
     const std::vector<std::pair<std::string, std::string>>& variables,
     std::vector<std::string> words);

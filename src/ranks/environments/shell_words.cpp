@@ -13,7 +13,7 @@ std::string shell_word(std::string_view word) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
   };
-  // Elsewhere than in an option, '=' would be an assignment or, in zsh, a path.
+  // Outside an option, '=' would be an assignment or, in zsh, a path.
   const bool option = word.starts_with('-');
   if (!word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
         return is_plain(static_cast<unsigned char>(c)) || (option && c == '=');
@@ -40,7 +40,7 @@ std::string shell_words(std::span<const std::string> words) {
 Result<std::vector<std::string>> split_shell_words(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;
-  char quote = 0;  // the one that is open
+  char quote = 0;  // the open quote
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     const bool is_blank = c == ' ' || c == '\t' || c == '\n';
@@ -49,7 +49,8 @@ Result<std::vector<std::string>> split_shell_words(std::string_view text) {
       continue;
     }
     if (!std::exchange(in_word, true)) words.emplace_back();
-    // Within double quotes a backslash is one unless it protects what would mean something there.
+    // Within double quotes a backslash is literal unless it precedes a character that is special
+    // there.
     const bool protects =
         c == '\\' && i + 1 < text.size() && quote != '\'' &&
         (quote == 0 || std::string_view("\"\\$`").find(text[i + 1]) != std::string_view::npos);

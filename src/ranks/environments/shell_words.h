@@ -1,5 +1,5 @@
-// Words for a shell on the far side: ssh joins what it is given and a shell there splits it again.
-// And back: a command that the user wrote as one text, to words.
+// Words for a remote shell: ssh joins its arguments, and a shell there splits them again. Also the
+// reverse: splits a command that the user wrote as one text.
 #pragma once
 
 #include <span>
@@ -11,14 +11,13 @@
 
 namespace assay {
 
-/// One word for any POSIX shell, whatever it holds: 'it'\''s'. A leading "~/" becomes "$HOME"/, in
-/// front of the quoted rest.
+/// Quotes any text as one word for a POSIX shell: 'it'\''s'. A leading "~/" becomes "$HOME"/ before
+/// the quoted rest.
 std::string shell_word(std::string_view word);
-/// All of them, separated by blanks.
+/// All words quoted, separated by blanks.
 std::string shell_words(std::span<const std::string> words);
-/// The words that a POSIX shell would make of `text` with blanks, quotes and backslashes; nothing
-/// is expanded, and what else means something to shells means itself. Error: usage, for a quote
-/// that is never closed.
+/// Splits `text` as a POSIX shell does with blanks, quotes and backslashes. Nothing is expanded;
+/// other special characters are literal. Error: usage, for an unclosed quote.
 Result<std::vector<std::string>> split_shell_words(std::string_view text);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Which network adapters a device should use: the ones nearest to it on PCIe.
+// Which network adapters a device should use: the nearest on PCIe.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 namespace assay {
 
 struct NicNearness {
-  std::size_t index = 0;  ///< in the list given
+  std::size_t index = 0;  ///< in the given list
   int shared_bridges = 0;
   bool same_numa_node = false;
 };
 
-/// Ports of network adapters, by device name and port number, in the order of nearness to the
-/// device at PCI address `pci`: most PCIe bridges in common, then the same NUMA node, then the
-/// faster link, then as listed. With an empty `pci` only the link counts.
+/// Ports of network adapters, by device name and port number, the nearest to the device at PCI
+/// address `pci` first: most common PCIe bridges, then the same NUMA node, then the faster link,
+/// then list order. With an empty `pci` only the link counts.
 std::vector<NicNearness> by_nearness(const Machine& machine, std::string_view pci,
                                      const std::vector<std::pair<std::string, int>>& ports);
 

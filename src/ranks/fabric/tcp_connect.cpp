@@ -27,18 +27,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds look(50);                  // between looks at the team
-constexpr milliseconds patience(2000);            // with one address, or with one stranger
+constexpr milliseconds look(50);                  // between checks of the team
+constexpr milliseconds patience(2000);            // per address, and per incoming connection
 constexpr std::uint64_t magic = 0x6179737361ull;  // "assay"
 
-/// What the end that connects says first; the other one answers with the other's token.
+/// Sent first by the connecting end; the other end answers with the connecting end's token.
 struct Greeting {
   std::uint64_t magic;
   std::uint64_t token;
   std::uint64_t queue;
 };
 
-/// Waits until `socket` is ready for `events`, `limit` at most. False: it is not.
+/// Waits until `socket` is ready for `events`, at most `limit`. False: it is not ready.
 Result<bool> wait_for(const Socket& socket, short events, milliseconds limit, Team& team) {
   const auto deadline = Clock::now() + limit;
   do {
@@ -49,7 +49,7 @@ Result<bool> wait_for(const Socket& socket, short events, milliseconds limit, Te
   return false;
 }
 
-/// All of `bytes`, or false if they do not come in time or the other end closes.
+/// Reads all of `bytes`; false if they do not arrive in time or the other end closes.
 Result<bool> read_all(const Socket& socket, void* target, std::size_t bytes, Team& team) {
   auto* at = static_cast<char*>(target);
   while (bytes > 0) {
@@ -82,14 +82,14 @@ sockaddr_in endpoint_v4(const std::string& host, int port) {
   return address;
 }
 
-/// Small messages leave at once; threads that only receive may wait inside recv().
+/// Sends small messages at once; receiving threads may wait inside recv().
 void prepare(const Socket& socket) {
   const int on = 1;
   ::fcntl(socket.file(), F_SETFL, ::fcntl(socket.file(), F_GETFL) & ~O_NONBLOCK);
   ::setsockopt(socket.file(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// One connection to `host`, greeted and answered. Empty: not there, or not the peer.
+/// Opens a connection to `host` and exchanges greetings. Empty: no answer, or not from the peer.
 Result<Socket> try_host(const std::string& host, const Listener& own, const Address& peer,
                         std::uint64_t queue, Team& team) {
   const bool v6 = host.find(':') != std::string::npos;
@@ -124,8 +124,9 @@ Result<std::vector<Socket>> connect_to(const Listener& own, const Address& peer,
     if (static_cast<int>(sockets.size()) == count) return sockets;
     sockets.clear();
   }
-  return Error{ErrorKind::failed, fmt::format("nobody answers at port {} of {}: is it firewalled?",
-                                              peer.port, fmt::join(hosts, ", "))};
+  return Error{ErrorKind::failed,
+               fmt::format("no answer at port {} of {}: does a firewall block it?", peer.port,
+                           fmt::join(hosts, ", "))};
 }
 
 Result<std::vector<Socket>> accept_from(const Listener& own, const Address& peer, int count,
@@ -141,7 +142,7 @@ Result<std::vector<Socket>> accept_from(const Listener& own, const Address& peer
                        greeting.queue < sockets.size();
     if (!known || !write_all(socket, &peer.token, sizeof peer.token)) continue;
     Socket& place = sockets[greeting.queue];
-    // A peer that gave up an address comes again by the next one.
+    // A peer that gave up one address connects again from the next.
     if (!place) --missing;
     place = std::move(socket);
   }
@@ -175,7 +176,7 @@ Result<Address> parse_address(const std::string& text) {
   Address address;
   std::istringstream words(text);
   words >> address.token >> address.port >> address.boot;
-  if (!words) return Error{ErrorKind::failed, fmt::format("\"{}\" is no TCP address", text)};
+  if (!words) return Error{ErrorKind::failed, fmt::format("\"{}\" is not a TCP address", text)};
   for (std::string host; words >> host;) address.hosts.push_back(host);
   return address;
 }

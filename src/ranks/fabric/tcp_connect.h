@@ -1,5 +1,5 @@
-// How two ranks find each other over TCP: a listening socket, its addresses as text, and a
-// greeting by which strangers are told from the peer.
+// How two ranks connect over TCP: a listening socket, its addresses as text, and a greeting that
+// distinguishes the peer from strangers.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ class Socket {
   int file_ = -1;
 };
 
-/// Where a rank can be reached.
+/// How to reach a rank.
 struct Address {
-  std::uint64_t token = 0;  ///< random; whoever connects must know it
+  std::uint64_t token = 0;  ///< random; the connecting end must know it
   int port = 0;
-  std::string boot;  ///< differs from host to host: loopback is tried on the same one only
+  std::string boot;  ///< differs between hosts: loopback is tried only within one host
   std::vector<std::string> hosts;  ///< numeric addresses of the interfaces that are up
 };
 std::string to_text(const Address& address);
-/// Error: failed if `text` is no such address.
+/// Error: failed if `text` is not such an address.
 Result<Address> parse_address(const std::string& text);
 
 /// A listening socket on every interface of this host. Error: failed.
@@ -44,12 +44,12 @@ struct Listener {
 };
 Result<Listener> listen_here();
 
-/// Connections between two ranks that both call it with the other's address: `count` of them, in
-/// the same order on both. Error: failed, naming every address tried; what still_whole() says.
+/// Connects two ranks that both call it with the other's address: `count` connections, in the same
+/// order on both. Error: failed, naming every address tried; or as Team::still_whole() reports.
 Result<std::vector<Socket>> connect_pair(const Listener& own, const Address& peer, int count,
                                          Team& team);
 
-/// "10.0.0.1:4711" of the other end.
+/// The address of the other end, "10.0.0.1:4711".
 std::string peer_name(const Socket& socket);
 
 /// "connecting: Connection refused (errno 111)"

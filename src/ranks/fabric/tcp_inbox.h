@@ -1,4 +1,4 @@
-// What the threads of all queues of a TCP transport have to tell the one that waits.
+// Collects events from the threads of all queues of a TCP transport for the thread that waits.
 #pragma once
 
 #include <chrono>
@@ -20,21 +20,21 @@ class Inbox {
   explicit Inbox(int queues) : landed_(static_cast<std::size_t>(queues)) {}
 
   void complete(const FabricCompletion& completion);
-  /// A payload that gives no completion here is in the window: whoever takes from this inbox later
-  /// sees it.
+  /// A payload without a completion here is now in the window; this makes it visible to whoever
+  /// takes from this inbox afterwards.
   void landed(int queue);
-  /// The first failure is what every later take() returns, once what came before it is taken.
+  /// Once earlier completions are taken, every take() returns the first failure.
   void fail(Error error);
 
   Result<std::size_t> take(std::span<FabricCompletion> completions, std::chrono::milliseconds most);
-  /// Whether a payload has landed that was not awaited yet.
+  /// Whether a payload has landed that no earlier call has reported.
   Result<bool> await_landing(int queue, std::chrono::milliseconds most);
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
   std::deque<FabricCompletion> completions_;
-  std::vector<std::uint64_t> landed_;  // of each queue, not yet awaited
+  std::vector<std::uint64_t> landed_;  // per queue, payloads not yet reported
   std::optional<Error> failure_;
 };
 

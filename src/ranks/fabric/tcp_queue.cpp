@@ -13,9 +13,9 @@
 namespace assay::tcp {
 namespace {
 
-constexpr int look_milliseconds = 100;          // between looks at whether to stop
-constexpr std::size_t most_at_once = 32;        // messages of one system call
-constexpr std::size_t most_received = 1 << 20;  // bytes of one system call
+constexpr int look_milliseconds = 100;          // between checks whether to stop
+constexpr std::size_t most_at_once = 32;        // messages per system call
+constexpr std::size_t most_received = 1 << 20;  // bytes per system call
 
 }  // namespace
 
@@ -111,9 +111,8 @@ void Queue::receive_all() {
   }
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
-  inbox_.fail({ErrorKind::failed,
-               fmt::format("tcp: the connection to {} of queue {} has ended before its time",
-                           peer_name(socket_), number_)});
+  inbox_.fail({ErrorKind::failed, fmt::format("tcp: the connection to {} of queue {} ended early",
+                                              peer_name(socket_), number_)});
 }
 
 bool Queue::handle(const Frame& frame) {
@@ -133,7 +132,7 @@ bool Queue::handle(const Frame& frame) {
 }
 
 bool Queue::place(const Frame& frame) {
-  if (!inside(frame.place, frame.bytes)) return refuse("bytes for outside the window");
+  if (!inside(frame.place, frame.bytes)) return refuse("data for a place outside the window");
   if (!reader_.read(window_ + frame.place, frame.bytes)) return false;
   if (frame.kind == Frame::write) {
     inbox_.landed(number_);
@@ -162,7 +161,7 @@ bool Queue::fill_receive(const Frame& frame) {
 }
 
 bool Queue::answer_read(const Frame& frame) {
-  if (!inside(frame.place, frame.bytes)) return refuse("a read from outside the window");
+  if (!inside(frame.place, frame.bytes)) return refuse("a read outside the window");
   const Frame reply{Frame::read_reply, frame.signalled, frame.answer, 0, frame.bytes, frame.id};
   const Outgoing message{reply, window_ + frame.place, frame.bytes, 0};
   enqueue({&message, 1});
@@ -188,7 +187,7 @@ void Queue::acknowledge(const Frame& frame) {
 void Queue::enqueue(std::span<const Outgoing> messages) {
   const std::lock_guard lock(mutex_);
   outgoing_.insert(outgoing_.end(), messages.begin(), messages.end());
-  // What nobody waits for yet leaves with what somebody does.
+  // Unsignalled messages are held back until a signalled one follows: nobody waits for them yet.
   if (messages.back().frame.signalled == 0 && outgoing_.size() < most_at_once) return;
   pump();
   if (!outgoing_.empty()) left_over_.notify_one();

@@ -1,6 +1,6 @@
-// One queue of a TCP transport: a connection, a thread that receives and one that sends what the
-// socket would not take at once. The receiving thread does what an RDMA adapter does: it places
-// written bytes, answers reads, fills posted receives and acknowledges, while the rank sleeps.
+// One queue of a TCP transport: a connection, a thread that receives, and one that sends what the
+// socket would not accept at once. The receiving thread does an RDMA adapter's work while the rank
+// sleeps: it stores written bytes, answers reads, fills posted receives and sends acknowledgements.
 #pragma once
 
 #include <condition_variable>
@@ -17,18 +17,18 @@
 
 namespace assay::tcp {
 
-/// Before every message, in the byte order of the machines (all little-endian).
+/// Precedes every message, in the byte order of the machines (all little-endian).
 struct Frame {
   enum Kind : std::uint32_t { write, send, read_request, read_reply, acknowledgement };
   Kind kind = write;
   std::uint32_t signalled = 0;
   std::uint64_t place = 0;   ///< offset in the receiver's window
-  std::uint64_t answer = 0;  ///< of a read: offset in the reader's window
-  std::uint64_t bytes = 0;   ///< of the payload, or of what a read asks for
+  std::uint64_t answer = 0;  ///< for a read: offset in the reader's window
+  std::uint64_t bytes = 0;   ///< of the payload, or of the requested read
   std::uint64_t id = 0;
 };
 
-/// Reads small things through a buffer and large ones past it.
+/// Reads small items through a buffer, and large ones directly.
 class Reader {
  public:
   explicit Reader(int file) : file_(file), buffer_(buffer_bytes) {}
@@ -41,8 +41,8 @@ class Reader {
 
   int file_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;   // what of the buffer is unread
-  std::size_t ahead_ = buffer_bytes;  // how far to read: after a large payload comes another
+  std::size_t begin_ = 0, end_ = 0;   // the unread part of the buffer
+  std::size_t ahead_ = buffer_bytes;  // how far to read ahead: large payloads come in series
 };
 
 class Queue {
@@ -61,14 +61,14 @@ class Queue {
     Frame frame;
     const char* payload = nullptr;
     std::size_t payload_bytes = 0;
-    std::size_t sent = 0;  ///< of frame and payload together
+    std::size_t sent = 0;  ///< bytes of frame and payload
   };
   struct PostedReceive {
     std::uint64_t offset, bytes, id;
   };
 
   void receive_all();
-  /// False: the connection is of no more use.
+  /// False: the connection is unusable.
   bool handle(const Frame& frame);
   bool place(const Frame& frame);
   bool fill_receive(const Frame& frame);
@@ -79,7 +79,7 @@ class Queue {
   void send_left_over();
   void enqueue(std::span<const Outgoing> messages);
   void acknowledge(const Frame& frame);
-  /// Sends what the socket takes without waiting; mutex_ is held.
+  /// Sends what the socket accepts without waiting; requires mutex_ to be held.
   void pump();
   void mark_sent(std::size_t bytes);
 
@@ -90,9 +90,9 @@ class Queue {
   Inbox& inbox_;
   Reader reader_;
 
-  std::mutex mutex_;                   // guards what follows
-  std::condition_variable left_over_;  // what the sending thread waits for
-  std::condition_variable posted_;     // what the receiving thread waits for
+  std::mutex mutex_;                   // guards the members below
+  std::condition_variable left_over_;  // wakes the sending thread
+  std::condition_variable posted_;     // wakes the receiving thread
   bool stopping_ = false;
   std::deque<Outgoing> outgoing_;
   std::deque<PostedReceive> receives_;

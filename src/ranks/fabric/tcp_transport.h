@@ -1,5 +1,5 @@
-// The same messages over TCP, for machines without RDMA hardware: the rank's host does what an
-// adapter would, so its numbers are TCP's and say so.
+// The same messages over TCP, for machines without RDMA hardware. The rank's host does the
+// adapter's work, so the results are those of TCP and are labelled so.
 #pragma once
 
 #include <memory>

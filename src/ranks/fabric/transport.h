@@ -1,8 +1,8 @@
-// Messages between two ranks over a network: what RDMA hardware does, and TCP where there is none.
+// Messages between two ranks over a network: by RDMA hardware, or by TCP without it.
 //
 // Each end has one window of memory and the same number of queues; queue i of one end is connected
-// to queue i of the other. Requests of one queue are carried out in order, queues do not wait for
-// each other. Nothing here waits for longer than it is told to, except connect().
+// to queue i of the other. Requests of one queue are executed in order; queues are independent. No
+// call waits longer than it is told to, except connect().
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@
 namespace assay {
 
 enum class FabricOperation {
-  write,  ///< into the peer's window, which does not notice
-  read,   ///< out of the peer's window, which does not notice
-  send,   ///< into the peer's next posted receive of the same queue
+  write,  ///< into the peer's window, unnoticed by the peer
+  read,   ///< from the peer's window, unnoticed by the peer
+  send,   ///< into the peer's next posted receive on the same queue
 };
 
 /// "write", "read", "send"
@@ -32,17 +32,17 @@ std::string_view name_of(FabricOperation operation);
 /// One message. Offsets are bytes from the start of a window.
 struct FabricRequest {
   FabricOperation operation = FabricOperation::write;
-  std::uint64_t local = 0;   ///< of the data in this end's window
-  std::uint64_t remote = 0;  ///< of the data in the peer's window; nothing for a send
+  std::uint64_t local = 0;   ///< offset of the data in this end's window
+  std::uint64_t remote = 0;  ///< offset of the data in the peer's window; unused for a send
   std::uint64_t bytes = 0;
-  /// Gives a completion, which also stands for every request of its queue before it.
+  /// Produces a completion, which also covers every earlier request of its queue.
   bool signalled = true;
   std::uint64_t id = 0;  ///< below 2^32; comes back in the completion
 };
 
 struct FabricCompletion {
   int queue = 0;
-  bool received = false;  ///< a posted receive was filled; else one of this end's requests is done
+  bool received = false;  ///< true: a receive was filled; false: a request is done
   std::uint64_t id = 0;
 };
 
@@ -50,15 +50,15 @@ struct FabricCompletion {
 struct FabricWindow {
   void* address = nullptr;
   std::size_t bytes = 0;
-  Device* device = nullptr;  ///< whose memory it is; null: the host's
+  Device* device = nullptr;  ///< the device that owns the memory; null: the host
 };
 
 struct FabricShape {
   int queues = 1;
-  int send_depth = 1;              ///< requests of one queue that may be outstanding
-  int receive_depth = 1;           ///< receives of one queue that may be posted
-  std::uint32_t inline_bytes = 0;  ///< messages up to this travel inside the request where possible
-  /// The bytes of one message must land in order, for whoever watches its last one arrive.
+  int send_depth = 1;              ///< most outstanding requests per queue
+  int receive_depth = 1;           ///< most posted receives per queue
+  std::uint32_t inline_bytes = 0;  ///< up to this size, messages travel inside the request
+  /// The bytes of a message must land in order, because the receiver watches for the last one.
   bool in_order = false;
 };
 
@@ -67,28 +67,28 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual std::string_view name() const = 0;  ///< "verbs", "tcp"
-  /// For records: adapter, link, MTU, address, how the window is registered.
+  /// For records: adapter, link, MTU, address, how the window was registered.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
 
-  /// What the peer's connect() needs.
+  /// What the peer's connect() needs to reach this end.
   virtual std::string address() const = 0;
-  /// Both ends call it, with each other's address(). Error: failed, naming the step; what
-  /// Team::still_whole() says if the peer does not come.
+  /// Both ends call it with each other's address(). Error: failed, naming the step; or as
+  /// Team::still_whole() reports if the peer does not come.
   virtual Status connect(const std::string& peer, Team& team) = 0;
 
-  /// Hands over requests, in order. Never waits for the peer; what is not signalled may stay until
-  /// something signalled follows. Error: failed, naming the first
-  /// request that was not accepted; the ones before it are on their way.
+  /// Submits requests in order. Never waits for the peer; unsignalled requests may be held back
+  /// until a signalled one follows. Error: failed, naming the first request that was rejected;
+  /// those before it were submitted.
   virtual Status post(int queue, std::span<const FabricRequest> requests) = 0;
   /// Posts a receive of up to `bytes` into the window. Error: failed.
   virtual Status receive(int queue, std::uint64_t offset, std::uint64_t bytes,
                          std::uint64_t id) = 0;
-  /// Fills `completions` with what is complete and returns how many, waiting up to `most` for the
-  /// first. Error: failed, naming the operation and the reason; the queues are then of no use.
+  /// Fills `completions` and returns how many there are, waiting up to `most` for the first. Error:
+  /// failed, naming the operation and the reason; the queues are then unusable.
   virtual Result<std::size_t> poll(std::span<FabricCompletion> completions,
                                    std::chrono::milliseconds most) = 0;
-  /// Whether the peer's next write on `queue` has arrived, which sets the byte at `offset` to
-  /// `value`, waiting up to `most` for it. Host memory only.
+  /// Waits up to `most` for the peer's next write on `queue`, which sets the byte at `offset` to
+  /// `value`. Returns whether it has arrived. Host memory only.
   virtual Result<bool> await_write(int queue, std::uint64_t offset, std::uint8_t value,
                                    std::chrono::milliseconds most) = 0;
 };

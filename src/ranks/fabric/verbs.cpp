@@ -20,7 +20,7 @@ Status bind_verbs(const SharedLibrary& library, VerbsApi& api) {
   return {};
 }
 
-/// "InfiniBand", "RoCE v1", "RoCE v2"; libraries before rdma-core 32 leave it to sysfs.
+/// "InfiniBand", "RoCE v1", "RoCE v2"; with libraries before rdma-core 32 it is read from sysfs.
 std::string gid_type(const VerbsApi& api, const Port& port, int index) {
   GidEntry entry{};
   if (api.query_gid_ex != nullptr &&
@@ -37,7 +37,7 @@ std::string gid_type(const VerbsApi& api, const Port& port, int index) {
   return read_fact(this_machine(), file).value_or("");
 }
 
-/// How far an address carries: larger is better, 0 is no address.
+/// How far packets with this address can travel: larger is better, 0 is not an address.
 int worth(const Gid& gid, const std::string& type) {
   const auto* const begin = std::begin(gid.raw);
   if (std::all_of(begin, std::end(gid.raw), [](std::uint8_t byte) { return byte == 0; })) return 0;
@@ -61,13 +61,13 @@ void choose_gid(const VerbsApi& api, Port& port) {
   }
 }
 
-/// `trouble` gets what is wrong with ports that cannot be used.
+/// Appends to `trouble` why ports cannot be used.
 void add_ports(const VerbsApi& api, const std::shared_ptr<Context>& context,
                const std::string& device, std::vector<Port>& ports,
                std::vector<std::string>& trouble) {
   DeviceAttributes attributes{};
   if (const int code = api.query_device(context.get(), &attributes); code != 0) {
-    trouble.push_back(verbs_error(device, "reading what it can", code).message);
+    trouble.push_back(verbs_error(device, "querying the device", code).message);
     return;
   }
   for (std::uint8_t number = 1; number <= attributes.phys_port_cnt; ++number) {
@@ -78,7 +78,7 @@ void add_ports(const VerbsApi& api, const std::shared_ptr<Context>& context,
     port.read_depth = attributes.max_qp_init_rd_atom;
     port.served_read_depth = attributes.max_qp_rd_atom;
     if (const int code = api.query_port(context.get(), number, &port.attributes); code != 0) {
-      trouble.push_back(verbs_error(label(port), "reading the port", code).message);
+      trouble.push_back(verbs_error(label(port), "querying the port", code).message);
     } else if (port.attributes.state != port_active) {
       trouble.push_back(label(port) + " is not active");
     } else {
@@ -99,7 +99,7 @@ std::string label(const Port& port) {
 }
 
 Error verbs_error(const std::string& device, const std::string& doing, int code) {
-  // Some calls return -1 and set errno, others return the number itself.
+  // Some calls return -1 and set errno, others return the error number.
   const int number = code > 0 ? code : code < -1 ? -code : errno;
   return {ErrorKind::failed,
           fmt::format("{}: {}: {} (errno {})", device, doing, std::strerror(number), number)};
@@ -131,7 +131,7 @@ Result<std::vector<Port>> Library::active_ports() const {
     errno = 0;
     const std::shared_ptr<Context> context(api_.open_device(list[i]), close);
     if (context == nullptr) {
-      trouble.push_back(verbs_error(device, "opening it", -1).message);
+      trouble.push_back(verbs_error(device, "opening the device", -1).message);
     } else {
       add_ports(api_, context, device, ports, trouble);
     }
@@ -139,8 +139,8 @@ Result<std::vector<Port>> Library::active_ports() const {
   if (list != nullptr) api_.free_device_list(list);
   if (!ports.empty()) return ports;
   return Error{ErrorKind::unavailable,
-               count == 0 ? "libibverbs finds no RDMA device"
-                          : fmt::format("no RDMA port can be used: {}", fmt::join(trouble, "; "))};
+               count == 0 ? "libibverbs found no RDMA device"
+                          : fmt::format("no usable RDMA port: {}", fmt::join(trouble, "; "))};
 }
 
 const Result<Ports>& ports_here() {

@@ -10,15 +10,15 @@
 
 namespace assay::verbs {
 
-/// An open port that is active.
+/// An active port of an open device.
 struct Port {
   std::shared_ptr<Context> context;
   std::string device;  ///< "mlx5_0"
   std::uint8_t number = 1;
   PortAttributes attributes{};
-  int read_depth = 1;         ///< reads that one queue pair may have outstanding, as initiator
-  int served_read_depth = 1;  ///< reads that one queue pair may serve at a time
-  /// The address in use; index -1: none is needed (InfiniBand within a subnet).
+  int read_depth = 1;         ///< outstanding reads per queue pair, as initiator
+  int served_read_depth = 1;  ///< reads that a queue pair can serve at a time
+  /// The GID in use; index -1: none is needed (InfiniBand within a subnet).
   int gid_index = -1;
   Gid gid{};
   std::string gid_type;  ///< "RoCE v2"
@@ -32,20 +32,20 @@ std::string label(const Port& port);
 
 class Library {
  public:
-  /// Loads libibverbs.so.1, or what ASSAY_VERBS_LIBRARY names. Error: unavailable.
+  /// Loads libibverbs.so.1, or the file named by ASSAY_VERBS_LIBRARY. Error: unavailable.
   static Result<std::shared_ptr<const Library>> open();
 
   const VerbsApi& api() const { return api_; }
-  /// Every port that is active, in the order of the library. An Ethernet port's address is its
-  /// RoCE v2 one that routers pass on (IPv4 before IPv6), else the best there is. Error:
-  /// unavailable, with the reason: no device, none that may be opened, no active port.
+  /// Every active port, in the order of the library. For an Ethernet port the routable RoCE v2
+  /// address is chosen (IPv4 before IPv6), else the best there is. Error: unavailable, with the
+  /// reason: no device, no permission to open one, no active port.
   Result<std::vector<Port>> active_ports() const;
 
  private:
   VerbsApi api_{};
 };
 
-/// The active ports of this machine, looked for once per process: queue pairs of all cells share
+/// The active ports of this machine, searched once per process: the queue pairs of all cells share
 /// the open devices.
 struct Ports {
   std::shared_ptr<const Library> library;

@@ -1,8 +1,8 @@
 // The part of libibverbs' binary interface that is used here. Posting and polling have no exported
-// functions: they go through a table in the device's context, so its layout is declared, too. Tests
-// hold every offset, size and number against the real <infiniband/verbs.h> (tests/abi/).
+// functions: they go through a table in the device's context, so its layout is declared as well.
+// Tests check every offset, size and number against the real <infiniband/verbs.h> (tests/abi/).
 //
-// Objects that only the library makes are declared up to the last member read here.
+// Objects that only the library creates are declared up to the last member used here.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ struct ScatterGather {
   std::uint32_t lkey;
 };
 
-/// struct ibv_send_wr; the library's union of kinds of requests is as large as its atomic ones.
+/// struct ibv_send_wr; the library's union of request kinds is as large as its atomic request.
 struct SendRequest {
   std::uint64_t wr_id;
   SendRequest* next;
@@ -108,8 +108,8 @@ struct WorkCompletion {
   std::uint8_t dlid_path_bits;
 };
 
-/// struct ibv_port_attr. ibv_query_port() itself fills all but the last member; the rest comes from
-/// an inline function of the header.
+/// struct ibv_port_attr. ibv_query_port() itself fills all but the last member, which an inline
+/// function of the header fills.
 struct PortAttributes {
   int state;
   int max_mtu;
@@ -135,7 +135,7 @@ struct PortAttributes {
   std::uint16_t port_cap_flags2;
 };
 
-/// struct ibv_device_attr, with what is not read here as bytes.
+/// struct ibv_device_attr; members not used here are plain bytes.
 struct DeviceAttributes {
   unsigned char unused_before_reads[144];
   int max_qp_rd_atom;
@@ -227,7 +227,7 @@ struct QueuePairAttributes {
   std::uint32_t rate_limit;
 };
 
-// Numbers of the library's enumerations.
+// Values of the library's enumerations.
 constexpr int port_active = 4;
 constexpr std::uint8_t link_infiniband = 1, link_ethernet = 2;
 constexpr int type_reliable_connection = 2;
@@ -256,7 +256,7 @@ constexpr int state = 1 << 0, access_flags = 1 << 3, pkey_index = 1 << 4, port =
               destination = 1 << 20;
 }  // namespace attribute
 
-/// The library's functions, found at run time.
+/// The library's functions, looked up at run time.
 struct VerbsApi {
   DeviceHandle** (*get_device_list)(int* count);
   void (*free_device_list)(DeviceHandle** list);
@@ -278,7 +278,7 @@ struct VerbsApi {
   int (*destroy_qp)(QueuePair* pair);
   const char* (*status_text)(int status);
 
-  // Null in libraries older than the release they came with.
+  // Null in libraries older than the release that added them.
   MemoryRegion* (*reg_mr_iova2)(ProtectionDomain* domain, void* address, std::size_t bytes,
                                 std::uint64_t iova, unsigned access);
   MemoryRegion* (*reg_dmabuf_mr)(ProtectionDomain* domain, std::uint64_t offset, std::size_t bytes,

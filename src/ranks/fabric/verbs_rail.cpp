@@ -10,13 +10,13 @@
 namespace assay::verbs {
 namespace {
 
-// As ib_write_bw sets them.
+// The values that ib_write_bw uses.
 constexpr std::uint8_t ack_timeout = 14;  // 4.096 us times 2^14: 67 ms
 constexpr std::uint8_t retries = 7;
-constexpr std::uint8_t receiver_not_ready_retries = 7;  // without end
+constexpr std::uint8_t receiver_not_ready_retries = 7;  // unlimited
 constexpr std::uint8_t receiver_not_ready_timer = 12;   // 0.64 ms
 constexpr std::uint8_t hop_limit = 255;
-constexpr std::uint32_t first_packet = 0x1234;  // queue pairs are new, so any number does
+constexpr std::uint32_t first_packet = 0x1234;  // queue pairs are new, so any number will do
 
 std::string hex(const Gid& gid) {
   std::string text;
@@ -47,7 +47,7 @@ Result<QueueAddress> parse_queue_address(const std::string& text) {
   words >> address.lid >> address.gid >> address.ethernet >> address.mtu >>
       address.served_read_depth >> address.window >> address.key >> address.number >>
       address.first_packet;
-  if (!words) return Error{ErrorKind::failed, fmt::format("\"{}\" is no queue's address", text)};
+  if (!words) return Error{ErrorKind::failed, fmt::format("\"{}\" is not a queue address", text)};
   return address;
 }
 
@@ -102,8 +102,8 @@ Status Rail::register_window(bool in_order) {
       why_no_dmabuf = verbs_error(port_.device, "registering the dmabuf", -1).message;
     }
   }
-  // Relaxed ordering lets PCIe writes overtake each other, which bandwidth on many machines needs
-  // and which ib_write_bw asks for, too.
+  // Relaxed ordering lets PCIe writes overtake each other. Many machines need it for full
+  // bandwidth, and ib_write_bw requests it too.
   if (!in_order && api.reg_mr_iova2 != nullptr) {
     region_.reset(api.reg_mr_iova2(domain_.get(), window_.address, window_.bytes,
                                    reinterpret_cast<std::uint64_t>(window_.address),
@@ -130,7 +130,7 @@ Status Rail::register_window(bool in_order) {
 
 Status Rail::add_pair(const FabricShape& shape) {
   const VerbsApi& api = library_->api();
-  // A device's memory is not the processor's to copy into a request.
+  // The processor cannot copy a device's memory into a request.
   const std::uint32_t wanted = window_.device == nullptr ? shape.inline_bytes : 0;
   QueuePairInit init{};
   init.send_cq = init.recv_cq = completions_.get();

@@ -1,4 +1,4 @@
-// What a transport has on one port: memory registered, a completion queue, queue pairs.
+// A transport's resources on one port: registered memory, a completion queue, queue pairs.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace assay::verbs {
 
-/// How a queue pair is reached, and what it can do.
+/// How to reach a queue pair, and its capabilities.
 struct QueueAddress {
   unsigned lid = 0;
   std::string gid;  ///< 32 hexadecimal digits
   bool ethernet = false;
-  int mtu = 0;  ///< in the library's numbers
+  int mtu = 0;  ///< the library's enumeration value
   int served_read_depth = 0;
-  std::uint64_t window = 0;  ///< where the owner's window begins, in its own address space
-  std::uint32_t key = 0;     ///< of the window
+  std::uint64_t window = 0;  ///< start of the owner's window in its own address space
+  std::uint32_t key = 0;     ///< key of the window
   std::uint32_t number = 0;
   std::uint32_t first_packet = 0;
 };
 std::string to_text(const QueueAddress& address);
-/// Error: failed if `text` is no such address.
+/// Error: failed if `text` is not such an address.
 Result<QueueAddress> parse_queue_address(const std::string& text);
 
 /// Owns an object of the library.
@@ -40,14 +40,14 @@ class Rail {
   const Port& port() const { return port_; }
   /// "host", "dmabuf", "peer memory (dmabuf: why not)"
   const std::string& memory_path() const { return memory_path_; }
-  /// Messages up to this are sent inside the request.
+  /// Messages up to this size are sent inside the request.
   std::uint32_t inline_bytes() const { return inline_bytes_; }
 
   QueueAddress address(std::size_t queue) const;
   Status connect(std::size_t queue, const QueueAddress& peer);
   std::uint32_t key() const { return region_->lkey; }
   QueuePair* pair(std::size_t queue) const { return pairs_[queue].get(); }
-  /// Up to completions.size() of them; never waits. Error: failed.
+  /// Returns up to completions.size() completions; never waits. Error: failed.
   Result<std::size_t> poll(std::span<WorkCompletion> completions) const;
 
  private:

@@ -12,15 +12,15 @@ namespace assay {
 namespace {
 
 constexpr int most_ranks = 65536;
-constexpr int first_job_port = 20000, job_ports = 12000;  // below the kernel's own choice
+constexpr int first_job_port = 20000, job_ports = 12000;  // below the kernel's ephemeral ports
 constexpr int dstack_port = 29501;
 
-/// The variables in which launchers say the same thing.
+/// The variables by which each launcher tells a process its place.
 struct LauncherVariables {
   const char* launcher;
   const char* rank;
   const char* size;
-  const char* local_rank;  ///< null: it starts one process on each machine
+  const char* local_rank;  ///< null: it starts one process per machine
 };
 
 constexpr std::array<LauncherVariables, 6> launchers = {{
@@ -61,13 +61,13 @@ class Reader {
   const ReadVariable& variable_;
 };
 
-/// A port that differs between the jobs of one machine.
+/// A port that differs between jobs on one machine.
 int port_of_job(const std::string& identity) {
   const std::string hash = sha256_hex(identity).substr(0, 8);
   return first_job_port + static_cast<int>(std::stoul(hash, nullptr, 16) % job_ports);
 }
 
-/// ASSAY_TOKEN, or what only this job's ranks have in common.
+/// ASSAY_TOKEN, or a hash of what only the ranks of this job share.
 std::string token_of(const Reader& reader, const std::string& identity) {
   const std::string given = reader.text("ASSAY_TOKEN");
   return given.empty() ? sha256_hex("assay " + identity) : given;
@@ -88,7 +88,7 @@ Status complete_slurm(const Reader& reader, RankPlace& place) {
   return {};
 }
 
-/// torchrun's own store listens on MASTER_PORT, so the ranks of assay meet one above.
+/// torchrun's own store listens on MASTER_PORT, so assay's ranks meet at the next port.
 Status complete_torchrun(const Reader& reader, RankPlace& place) {
   const std::string host =
       TRY(reader.needed("MASTER_ADDR", "with RANK and WORLD_SIZE it names rank 0's host"));
@@ -99,7 +99,7 @@ Status complete_torchrun(const Reader& reader, RankPlace& place) {
   return {};
 }
 
-/// dstack starts one process on each node, which starts the ranks of the node's GPUs.
+/// dstack starts one process per node, which then starts the ranks for the node's GPUs.
 Status complete_dstack(const Reader& reader, RankPlace& place) {
   const std::string host =
       TRY(reader.needed("DSTACK_MASTER_NODE_IP", "with DSTACK_NODE_RANK it names rank 0's host"));
@@ -117,13 +117,13 @@ Status complete_dstack(const Reader& reader, RankPlace& place) {
 }
 
 Status complete(const Reader& reader, RankPlace& place) {
-  if (reader.has("ASSAY_ADDRESS")) {  // wins over what a launcher says
+  if (reader.has("ASSAY_ADDRESS")) {  // takes precedence over the launcher's variables
     place.address = reader.text("ASSAY_ADDRESS");
     place.token = TRY(reader.needed("ASSAY_TOKEN", "all ranks show it to rank 0"));
     return {};
   }
   if (place.launcher == "assay") {
-    return Error{ErrorKind::usage, "ASSAY_ADDRESS is not set; it is rank 0's, HOST:PORT"};
+    return Error{ErrorKind::usage, "ASSAY_ADDRESS is not set; it is rank 0's address, HOST:PORT"};
   }
   if (place.launcher == "Slurm") return complete_slurm(reader, place);
   if (place.launcher == "torchrun") return complete_torchrun(reader, place);
@@ -138,7 +138,8 @@ std::string first_host(const std::string& node_list) {
   for (const char c : node_list) {
     if (c == '[') continue;
     if (c == ',' || c == '-' || c == ']') {
-      // A dash within a name, "gpu-node[1-2]", is part of it; one within brackets ends the number.
+      // A dash outside brackets, as in "gpu-node[1-2]", belongs to the name; inside, it ends the
+      // number.
       if (c == '-' && node_list.find('[') > host.size()) {
         host += c;
         continue;

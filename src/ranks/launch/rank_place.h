@@ -1,5 +1,5 @@
-// Which rank of how many this process is, as whoever started it says in the environment: assay
-// itself, mpirun, srun, torchrun and the like, dstack.
+// Which rank this process is, and of how many, according to environment variables of the launcher:
+// assay itself, mpirun, srun, torchrun and similar programs, dstack.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,21 @@ struct RankPlace {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  int here = 1;         ///< ranks that this process starts on its machine, itself included
-  std::string address;  ///< "host:port" of rank 0; empty: rank 0 tells it through MPI
-  std::string token;    ///< that all ranks show; empty: rank 0 tells it through MPI
+  int here = 1;         ///< ranks this process starts on its machine, including itself
+  std::string address;  ///< "host:port" of rank 0; empty: rank 0 sends it through MPI
+  std::string token;    ///< presented by all ranks; empty: rank 0 sends it through MPI
 };
 
-/// A variable of the environment, null if it is not set.
+/// Reads an environment variable; null if it is not set.
 using ReadVariable = std::function<const char*(const char* name)>;
 
-/// Empty: nobody started this process as one of several. The first launcher that says so decides: a
-/// job within a job is its own. Without ASSAY_TOKEN the token is made of the job's identity, which
-/// keeps other jobs out, not an attacker. Error: usage, naming the variable that is not a number or
-/// is missing.
+/// Nullopt: no launcher started this process as one of several. The first launcher whose variables
+/// are set decides: a job within a job stands alone. Without ASSAY_TOKEN the token is derived from
+/// the job's identity: that keeps out other jobs, but not an attacker. Error: usage, naming the
+/// variable that is missing or not a number.
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);
 
-/// The first host of Slurm's "node[03-05,9],other": "node03".
+/// "node03" of Slurm's "node[03-05,9],other".
 std::string first_host(const std::string& node_list);
 
 }  // namespace assay

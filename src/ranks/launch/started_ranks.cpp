@@ -25,7 +25,7 @@ namespace {
 constexpr int most_ranks_per_host = 4096;
 constexpr std::chrono::seconds farewell{10};
 
-/// Variables that steer the libraries under test: what holds on rank 0 holds on far ranks too.
+/// Variables that configure the libraries under test: remote ranks get the same values as rank 0.
 bool goes_along(std::string_view name) {
   for (const std::string_view prefix :
        {"NCCL_", "RCCL_", "UCX_", "FI_", "HSA_", "HIP_", "ROCR_", "CUDA_", "GPU_", "ASSAY_"}) {
@@ -60,7 +60,8 @@ Result<std::string> secret_file(const std::string& text) {
   return path;
 }
 
-/// The ssh environment of a campaign is what copies the binary and starts it on the other side.
+/// Uses the ssh environment of campaigns, which copies the binary and starts it on the other
+/// machine.
 Result<std::unique_ptr<Environment>> over_ssh(
     const std::string& host, const std::vector<std::pair<std::string, std::string>>& variables) {
   std::string yaml = fmt::format("{{kind: ssh, target: {}, variables: {{", in_quotes(host));
@@ -80,7 +81,7 @@ struct StartedRanks::Running {
   std::filesystem::path token_file;
   std::unique_ptr<BackgroundProgram> program;
 
-  /// Why it did not end well; empty if it did, or has not ended.
+  /// Why it failed; empty if it succeeded or is still running.
   std::string failure() const {
     const auto* end = program->end();
     if (end == nullptr) return {};
@@ -91,7 +92,7 @@ struct StartedRanks::Running {
       return fmt::format("was ended by signal {} ({})", ended.status - 128,
                          ::strsignal(ended.status - 128));
     }
-    // One that says nothing ended because the others did.
+    // A rank that printed nothing ended because others did.
     const std::string told = last_line(ended.errors_tail);
     if (ended.status == 0 || told.empty()) return {};
     return fmt::format("ended with status {}: {}", ended.status, told);
@@ -138,7 +139,7 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
   context.environment = slots.host;
   for (int i = 0; i < slots.ranks; ++i) {
     auto variables = variables_of(start, first + i, i);
-    variables.back().second = "-";  // read from standard input: everybody sees a command line
+    variables.back().second = "-";  // read from standard input: all users can see command lines
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
       const std::string_view name = text.substr(0, text.find('='));

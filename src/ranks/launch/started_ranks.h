@@ -1,4 +1,4 @@
-// The ranks that this process starts itself: on its own machine, and on others over ssh.
+// The ranks that this process starts itself: on its own machine, and on other machines over ssh.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace assay {
 
-/// A machine and how many ranks it gets.
+/// A machine and its number of ranks.
 struct HostSlots {
   std::string host;
   int ranks = 1;
 };
 
-/// "node1:8,node2:8"; without a number one rank. Error: usage.
+/// Parses "node1:8,node2:8"; a host without a number gets one rank. Error: usage.
 Result<std::vector<HostSlots>> parse_hosts(const std::string& text);
 
-/// What started ranks are told.
+/// What started ranks need to know.
 struct RankStart {
   std::vector<std::string> arguments;  ///< assay's own, the same on every rank
   int size = 1;                        ///< ranks of the team
-  std::string address;  ///< of rank 0, HOST:PORT; without HOST: for this machine alone
+  std::string address;                 ///< HOST:PORT of rank 0; without HOST: for this machine only
   std::string token;
 };
 
@@ -32,15 +32,16 @@ class StartedRanks {
   StartedRanks();
   StartedRanks(StartedRanks&&) noexcept;
   StartedRanks& operator=(StartedRanks&&) noexcept;
-  /// Waits for the ranks, ten seconds for those that end by themselves, then ends them.
+  /// Waits up to ten seconds for the ranks to end by themselves, then ends them.
   ~StartedRanks();
 
-  /// Ranks `first` to `first + count - 1` on this machine, local ranks from `first_local` on.
+  /// Starts ranks `first` to `first + count - 1` on this machine, with local ranks from
+  /// `first_local`.
   Status start_here(const RankStart& start, int first, int count, int first_local);
-  /// The ranks of `slots`, from `first` on, on another machine, where the binary is copied once.
-  /// Error: unavailable, naming the host and what ssh says.
+  /// Starts the ranks of `slots`, from `first` on, on another machine; copies the binary there
+  /// once. Error: unavailable, naming the host and quoting ssh.
   Status start_there(const RankStart& start, int first, const HostSlots& slots);
-  /// How started ranks ended that did not end well: "rank 2 was ended by signal 9".
+  /// How started ranks failed: "rank 2 was ended by signal 9".
   std::vector<std::string> failures() const;
   bool all_ended() const;
 

@@ -11,15 +11,15 @@
 namespace assay {
 namespace {
 
-/// Where rank 0 is and what to show it, as far as it is known yet.
+/// Where rank 0 is and what to present to it, as far as known.
 struct Meeting {
   int rank = 0, size = 1;
-  int port = 0;           ///< that rank 0 listens on; 0: any
+  int port = 0;           ///< port that rank 0 listens on; 0: any
   std::string addresses;  ///< of rank 0
   std::string token;
 };
 
-/// The token of a rank that was started over ssh comes as a line.
+/// A rank started over ssh reads its token as a line from standard input.
 std::string read_token(const std::string& token) {
   if (token != "-") return token;
   std::string line;
@@ -27,7 +27,7 @@ std::string read_token(const std::string& token) {
   return line;
 }
 
-/// Rank 0 of an MPI job tells the others where it listens.
+/// Rank 0 of an MPI job tells the other ranks where it listens.
 Status meet_through_mpi(Meeting& meeting, const Listener* listener) {
   std::string told;
   if (listener != nullptr) {
@@ -60,10 +60,11 @@ Result<Meeting> plan_meeting(const TeamRequest& request) {
   if (request.place) {
     const RankPlace& place = *request.place;
     if (request.ranks > 0 || !request.hosts.empty()) {
-      return Error{ErrorKind::usage,
-                   fmt::format("--ranks and --hosts are not for ranks that {} started: this is one "
-                               "of {}",
-                               place.launcher, place.size)};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("--ranks and --hosts cannot be used in ranks that {} started: this is one "
+                      "of {}",
+                      place.launcher, place.size)};
     }
     meeting = {place.rank, place.size, 0, place.address, read_token(place.token)};
     const auto addresses = parse_addresses(place.address);
@@ -74,8 +75,8 @@ Result<Meeting> plan_meeting(const TeamRequest& request) {
   if (!request.hosts.empty()) {
     if (request.ranks > 0) {
       return Error{ErrorKind::usage,
-                   "--hosts says how many ranks each host has: HOST:RANKS; leave "
-                   "--ranks out"};
+                   "--hosts specifies how many ranks each host has: HOST:RANKS; leave "
+                   "out --ranks"};
     }
     meeting.size =
         std::accumulate(request.hosts.begin(), request.hosts.end(), 0,

@@ -1,4 +1,4 @@
-// Forms the team that measures: starts the ranks that are this process's to start, and meets the
+// Forms the team that measures: starts the ranks that this process must start, and connects to the
 // others.
 #pragma once
 
@@ -16,23 +16,23 @@
 namespace assay {
 
 struct TeamRequest {
-  std::optional<RankPlace> place;      ///< as a launcher says; empty: this process is rank 0
-  int ranks = 0;                       ///< to start on this machine, rank 0 included; 0: not said
-  std::vector<HostSlots> hosts;        ///< this machine first; empty: this machine alone
-  std::vector<std::string> arguments;  ///< assay's own, for the ranks that are started
+  std::optional<RankPlace> place;  ///< from a launcher; empty: this process is rank 0
+  int ranks = 0;                   ///< number on this machine, rank 0 included; 0: not specified
+  std::vector<HostSlots> hosts;    ///< this machine first; empty: only this machine
+  std::vector<std::string> arguments;  ///< assay's own, for the started ranks
   TeamPatience patience;
-  double gathering_seconds = 60;                ///< in which all ranks must have come
-  std::function<void(const Error&)> abandoned;  ///< as make_tcp_team()'s
+  double gathering_seconds = 60;                ///< time for all ranks to connect
+  std::function<void(const Error&)> abandoned;  ///< as for make_tcp_team()
 };
 
-/// A team, and the ranks started for it, which end when it does.
+/// A team, and the ranks started for it; they end with the session.
 struct TeamSession {
   StartedRanks started;
   std::unique_ptr<Team> team;
 };
 
-/// Error: usage for a request that contradicts itself; unavailable for a host that cannot be
-/// reached; failed, naming the ranks that did not come, and why where that is known.
+/// Error: usage for a contradictory request; unavailable for a host that cannot be reached; failed,
+/// naming the ranks that did not connect, and the reason if known.
 Result<TeamSession> form_team(const TeamRequest& request);
 
 }  // namespace assay

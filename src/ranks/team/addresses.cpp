@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-/// Connects `socket`, which does not block, and waits for it.
+/// Connects the non-blocking `socket` and waits until it is connected.
 Status finish_connect(int socket, const addrinfo& to, double seconds) {
   if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return {};
   if (errno != EINPROGRESS) return Error{ErrorKind::failed, std::strerror(errno)};

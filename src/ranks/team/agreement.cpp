@@ -21,7 +21,7 @@ Status status_from_text(std::string_view text) {
 
 namespace {
 
-/// Whether ranks have agreed on this error before.
+/// Whether ranks have already agreed on this error: it then begins with a rank's name.
 bool is_named(const Team& team, const std::string& message) {
   return std::any_of(team.members().begin(), team.members().end(), [&](const TeamMember& member) {
     return message.starts_with(name_of(member) + ": ");
@@ -51,7 +51,7 @@ Status agree(Team& team, std::string_view step, const Status& mine) {
     for (const std::string& text : given) statuses.push_back(status_from_text(text));
     return to_text(first_error(team, statuses));
   });
-  // What went wrong here says more than that the others did not come.
+  // This rank's own error is more specific than the others' absence.
   if (!decided.ok()) return mine.ok() ? decided.error() : mine.error();
   return status_from_text(*decided);
 }

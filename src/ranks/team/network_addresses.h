@@ -1,4 +1,4 @@
-// Which addresses a host has, and which of another host's to try first.
+// The addresses of a host, and which addresses of another host to try first.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ struct NetworkAddress {
   std::array<std::uint8_t, 16> mask = {};
 };
 
-/// Of every interface that is up, IPv4 first; neither loopback nor link-local ones, which mean
-/// something else on every host.
+/// The addresses of every interface that is up, IPv4 first; without loopback and link-local
+/// addresses, which mean something different on every host.
 std::vector<NetworkAddress> own_networks();
 
-/// `theirs` in the order in which to try them: on the same host loopback before all else; then
-/// those on a network that is also ours. An address that is ours as well, such as a container
-/// bridge's, cannot lead to another host and is left out there.
+/// `theirs` in the order in which to try them: on the same host loopback first; then those on a
+/// network that this host is also on. On different hosts, an address that both have, such as a
+/// container bridge's, cannot lead to the other host and is left out.
 std::vector<std::string> addresses_to_try(const std::vector<NetworkAddress>& ours,
                                           const std::vector<std::string>& theirs, bool same_host);
 

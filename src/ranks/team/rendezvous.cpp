@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view greeting = "assay team 1";
-// Seconds for a connection's first word, and for an address that does not answer.
+// Seconds to wait for a connection's first frame, and for an address that does not answer.
 constexpr double hello_patience = 2, connect_patience = 2;
 constexpr std::chrono::milliseconds retry_interval{100};
 
@@ -37,13 +37,13 @@ std::string members_text(const std::vector<TeamMember>& members) {
   return text;
 }
 
-/// Local ranks by host, in rank order.
+/// Numbers the local ranks of each host, in rank order.
 void number_locals(std::vector<TeamMember>& members) {
   std::map<std::string, int> seen;
   for (TeamMember& member : members) member.local_rank = seen[member.host]++;
 }
 
-/// Compares in a time that does not tell how much of it is right.
+/// Compares in constant time, so the duration does not reveal how much of the token is right.
 bool same_token(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
@@ -53,10 +53,10 @@ bool same_token(const std::string& a, const std::string& b) {
   return difference == 0;
 }
 
-/// What a newcomer says of itself, if it knows the token and its rank is free.
+/// What a new connection says about itself, and whether it is accepted.
 struct Hello {
   TeamMember member;
-  std::string complaint;  ///< to tell the newcomer; empty: welcome
+  std::string complaint;  ///< the reason to reject it; empty: accepted
 };
 
 Hello read_hello(const Frame& frame, int size, const std::string& token,
@@ -82,7 +82,7 @@ Hello read_hello(const Frame& frame, int size, const std::string& token,
   return hello;
 }
 
-/// Waits for a connection that has something to say.
+/// Accepts a connection, or returns null after `milliseconds`.
 std::unique_ptr<Wire> accept_one(const Listener& listener, int milliseconds) {
   pollfd file{listener.socket(), POLLIN, 0};
   if (::poll(&file, 1, milliseconds) <= 0) return nullptr;
@@ -101,7 +101,7 @@ Result<Gathering> read_welcome(std::unique_ptr<Wire> wire, const Frame& frame, i
     member.host = reader.text();
     gathering.members.push_back(std::move(member));
   }
-  if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent a list of ranks that breaks off"};
+  if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent a truncated list of ranks"};
   gathering.wires.push_back(std::move(wire));
   return gathering;
 }
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Listener>> Listener::open(int port, bool local) {
     return Error{ErrorKind::failed, fmt::format("cannot {} port {} for the other ranks: {}", what,
                                                 port, std::strerror(errno))};
   };
-  // IPv6 takes IPv4 too; a machine without IPv6 has IPv4 alone.
+  // An IPv6 socket accepts IPv4 too; a machine without IPv6 gets an IPv4 socket.
   int socket = local ? -1 : ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool six = socket >= 0;
   if (!six) socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -156,7 +156,7 @@ Result<Gathering> receive_ranks(const Listener& listener, int size, const std::s
       }
       return Error{
           ErrorKind::failed,
-          fmt::format("{} of {} ranks came{}; missing: rank {}", here, size,
+          fmt::format("{} of {} ranks connected{}; missing: rank {}", here, size,
                       Clock::now() > end ? fmt::format(" within {:.0f} s", seconds) : "", missing)};
     }
     auto wire = accept_one(listener, 100);
@@ -165,7 +165,7 @@ Result<Gathering> receive_ranks(const Listener& listener, int size, const std::s
     if (!frame.ok()) continue;
     const Hello hello = read_hello(*frame, size, token, gathering);
     if (!hello.complaint.empty()) {
-      // A stranger learns why it was turned away; whether it still listens is no matter.
+      // A stranger is told why it was rejected; it does not matter whether it still listens.
       if (!wire->send('n', hello.complaint).ok()) continue;
       continue;
     }
@@ -196,7 +196,7 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
   put(hello, static_cast<std::uint64_t>(size));
   put(hello, static_cast<std::uint64_t>(::getpid()));
   put(hello, host_name());
-  std::string why = "that is no address";
+  std::string why = "that is not an address";
   do {
     for (const auto& [host, port] : places) {
       const auto socket = connect_to(host, port, connect_patience);
@@ -212,11 +212,10 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
       if (reply.ok() && reply->kind == 'w') return read_welcome(std::move(wire), *reply, size);
       if (reply.ok() && reply->kind == 'n') {
         constexpr std::size_t most = 200;
-        return Error{ErrorKind::failed,
-                     fmt::format("rank 0 at {} turned rank {} away: {}", addresses, rank,
-                                 reply->payload.substr(0, most))};
+        return Error{ErrorKind::failed, fmt::format("rank 0 at {} rejected rank {}: {}", addresses,
+                                                    rank, reply->payload.substr(0, most))};
       }
-      why = reply.ok() ? "what answers is no rank 0" : reply.error().message;
+      why = reply.ok() ? "the program that answered is not rank 0" : reply.error().message;
     }
     std::this_thread::sleep_for(retry_interval);
   } while (Clock::now() < end && !places.empty());
@@ -226,7 +225,7 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
 }
 
 std::string new_token() {
-  std::random_device device;  // a secret: no seed may govern it
+  std::random_device device;  // a secret: must not depend on the seed
   std::string token;
   for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", device());
   return token;

@@ -1,4 +1,4 @@
-// How the ranks of a team find each other: rank 0 listens, the others connect to it and show the
+// How the ranks of a team find each other: rank 0 listens, the others connect to it and present the
 // run's token.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace assay {
 /// A listening socket on every interface.
 class Listener {
  public:
-  /// `port` 0 takes any free one; `local`: on the loopback address alone. Error: failed, naming the
+  /// `port` 0 takes any free port; `local` listens on loopback only. Error: failed, naming the
   /// port.
   static Result<std::unique_ptr<Listener>> open(int port, bool local = false);
   int port() const { return port_; }
@@ -30,21 +30,21 @@ class Listener {
   int port_;
 };
 
-/// Everyone who came.
+/// The result of gathering the ranks.
 struct Gathering {
   std::vector<TeamMember> members;
-  /// By rank: on rank 0 the connections to all others (its own place is null), elsewhere the one to
-  /// rank 0 alone.
+  /// By rank: on rank 0 the connections to all other ranks (its own entry is null), on other ranks
+  /// only the connection to rank 0.
   std::vector<std::unique_ptr<Wire>> wires;
 };
 
-/// Rank 0: waits for `size` - 1 ranks with the right token. Strangers are turned away. Error:
-/// failed, naming the ranks that did not come within `seconds` or before `hopeless` said that they
-/// never will.
+/// On rank 0: waits for `size` - 1 ranks with the right token and rejects other connections. Error:
+/// failed, naming the ranks that did not connect within `seconds`, or before `hopeless` returned
+/// true because they never will.
 Result<Gathering> receive_ranks(const Listener& listener, int size, const std::string& token,
                                 double seconds, const std::function<bool()>& hopeless);
-/// Another rank: connects to rank 0 at the first of `addresses`, "host:port,host:port", that
-/// answers, trying again until `seconds` are over. Error: failed, naming the addresses.
+/// On other ranks: connects to rank 0 at the first of `addresses` ("host:port,host:port") that
+/// answers, and retries until `seconds` have passed. Error: failed, naming the addresses.
 Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
                               const std::string& token, double seconds);
 

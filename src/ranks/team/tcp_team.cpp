@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
-constexpr std::chrono::seconds waiting_window{2};  // since the last still_whole(): it waits
+constexpr std::chrono::seconds waiting_window{2};  // a rank that polled this recently is waiting
 
 // Kinds of frames.
 constexpr char contribution = 'e', answer = 'r', alive = 'a', trouble_found = 't', leaving = 'b';
@@ -28,15 +28,15 @@ double seconds_since(Clock::time_point time) {
   return std::chrono::duration<double>(Clock::now() - time).count();
 }
 
-/// What rank 0 knows of a rank, and every other rank of rank 0.
+/// What rank 0 knows about each rank, and the other ranks about rank 0.
 struct Peer {
   Clock::time_point heard = Clock::now();
-  std::uint64_t count = 0;  // of its steps
-  std::string step;         // its last one
+  std::uint64_t count = 0;  // number of its steps
+  std::string step;         // its last step
   bool waiting = false;     // in a call that polls still_whole()
-  bool left = false;        // in good order
+  bool left = false;        // in an orderly way
   std::optional<std::string> given;
-  std::string given_step;  // at which it was given
+  std::string given_step;  // the step for which it was given
 };
 
 class TcpTeam final : public Team {
@@ -56,7 +56,7 @@ class TcpTeam final : public Team {
     tell_all(leaving, "");
     ending_ = true;
     const std::uint64_t one = 1;
-    // A full counter wakes the listener as well.
+    // If the write fails because the counter is full, the listener wakes up all the same.
     if (::write(wake_.number(), &one, sizeof(one)) < 0) ending_ = true;
     listener_.join();
   }
@@ -95,11 +95,11 @@ class TcpTeam final : public Team {
 
   Status still_whole() override {
     std::unique_lock lock(mutex_);
-    // A poll after a pause begins another wait: the time between was this rank's own work.
+    // A poll after a pause starts a new wait: in between, this rank did its own work.
     if (Clock::now() - polled_ > waiting_window) wait_began_ = Clock::now();
     polled_ = Clock::now();
     if (trouble_) return *trouble_;
-    // Rank 0 gives up first: it hears all ranks, and knows who is not waiting like this one.
+    // Rank 0 gives up first: it hears all ranks and knows which of them are not waiting.
     const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
     if (seconds_since(wait_began_) <= patience) return {};
     const std::string text =
@@ -112,7 +112,7 @@ class TcpTeam final : public Team {
   }
 
  private:
-  /// Rank 0: waits for what all give.
+  /// On rank 0: waits for the contributions of all ranks.
   Result<std::string> collect(
       std::string mine,
       const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) {
@@ -155,7 +155,7 @@ class TcpTeam final : public Team {
     return decision;
   }
 
-  /// Another rank: gives its own and waits for the answer.
+  /// On other ranks: sends this rank's contribution and waits for the answer.
   Result<std::string> ask(const std::string& mine) {
     std::string payload;
     put(payload, count_);
@@ -163,7 +163,7 @@ class TcpTeam final : public Team {
     put(payload, mine);
     if (!wires_[0]->send(contribution, payload).ok()) fail(gone(0));
     std::unique_lock lock(mutex_);
-    // Rank 0 gives up first, knowing who is late.
+    // Rank 0 gives up first, because it knows which ranks are late.
     const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds +
                                                                   patience_.silence_seconds);
     while (!trouble_ && !answer_) {
@@ -183,7 +183,7 @@ class TcpTeam final : public Team {
     return *std::exchange(answer_, std::nullopt);
   }
 
-  /// The rank that left although something of it is still waited for.
+  /// The rank that left although its contribution is still needed.
   static std::optional<std::size_t> left_without(const std::vector<Peer>& peers) {
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i].left && !peers[i].given) return i;
@@ -246,7 +246,7 @@ class TcpTeam final : public Team {
       peer.step = reader.text();
       peer.waiting = reader.number() != 0;
     } else if (frame.kind == leaving) {
-      peer.left = true;  // nothing is lost unless somebody still waits for it
+      peer.left = true;  // this is an error only if someone still waits for it
     } else if (frame.kind == trouble_found) {
       std::string text = frame.payload;
       lock.unlock();
@@ -255,7 +255,7 @@ class TcpTeam final : public Team {
     changed_.notify_all();
   }
 
-  /// Tells the others that this rank lives and what it is at.
+  /// Tells the others that this rank is alive, and its current step.
   void speak() {
     std::string payload;
     {
@@ -276,7 +276,7 @@ class TcpTeam final : public Team {
         if (!wires_[i] || peers_[i].left) continue;
         const double silence = seconds_since(peers_[i].heard);
         if (silence < patience_.silence_seconds) continue;
-        text = fmt::format("{} (process {}) has not been heard of for {:.0f} s; it was at \"{}\"",
+        text = fmt::format("{} (process {}) has not been heard from for {:.0f} s; it was at \"{}\"",
                            name_of(members_[i]), members_[i].process, silence, peers_[i].step);
       }
     }
@@ -290,7 +290,7 @@ class TcpTeam final : public Team {
 
   // ---- Trouble ----
 
-  /// The first trouble is the one that counts; all ranks learn of it.
+  /// Only the first trouble counts; all ranks are told about it.
   void fail(const std::string& text) {
     {
       const std::lock_guard guard(mutex_);
@@ -307,7 +307,7 @@ class TcpTeam final : public Team {
     return *trouble_;
   }
 
-  /// To all others on rank 0, to rank 0 elsewhere. Who is gone is found out by reading.
+  /// Sends to all ranks from rank 0, to rank 0 from others. Reading detects which ranks are gone.
   void tell_all(char kind, const std::string& payload) {
     for (std::size_t i = 0; i < wires_.size(); ++i) {
       if (wires_[i] && !wires_[i]->send(kind, payload).ok()) continue;
@@ -319,7 +319,7 @@ class TcpTeam final : public Team {
                        members_[i].process);
   }
 
-  /// "rank 2 on node-b (at "preparing") has not come to "sampling"". Called with the mutex held.
+  /// "rank 2 on node-b (at "preparing") did not reach "sampling"". Called with the mutex held.
   std::string missing_ranks() const {
     std::string names;
     for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -328,10 +328,10 @@ class TcpTeam final : public Team {
           "{}{}{}", names.empty() ? "" : ", ", name_of(members_[i]),
           peers_[i].step.empty() ? "" : fmt::format(" (last seen at \"{}\")", peers_[i].step));
     }
-    return fmt::format("{} did not come to \"{}\"", names, step_);
+    return fmt::format("{} did not reach \"{}\"", names, step_);
   }
 
-  /// Whose contribution belongs to another step; empty: nobody's. Called with the mutex held.
+  /// Which rank contributed to a different step; empty: none. Called with the mutex held.
   std::string at_another_step() const {
     for (std::size_t i = 1; i < peers_.size(); ++i) {
       if (!peers_[i].given || peers_[i].given_step == step_) continue;
@@ -341,7 +341,8 @@ class TcpTeam final : public Team {
     return {};
   }
 
-  /// Who keeps the others waiting without waiting itself. Called with the mutex held.
+  /// The ranks that keep the others waiting, that is, do not wait themselves. Called with the mutex
+  /// held.
   std::string busy_ranks() const {
     std::string names;
     for (std::size_t i = 1; i < peers_.size(); ++i) {
@@ -357,21 +358,21 @@ class TcpTeam final : public Team {
   const std::vector<TeamMember> members_;
   const std::vector<std::unique_ptr<Wire>> wires_;
 
-  std::mutex mutex_;  // of everything below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  std::vector<Peer> peers_;       // by rank on rank 0, rank 0 alone elsewhere
-  std::uint64_t count_ = 0;       // of steps; written by the measuring thread alone
-  std::string step_;              // the present one
+  std::vector<Peer> peers_;       // on rank 0 by rank, on other ranks only rank 0
+  std::uint64_t count_ = 0;       // number of steps; written only by the measuring thread
+  std::string step_;              // the current step
   bool waiting_ = false;          // in exchange() or decide()
   Clock::time_point polled_;      // the last still_whole()
-  Clock::time_point wait_began_;  // the first of those that followed each other closely
+  Clock::time_point wait_began_;  // the first poll of the current wait
   Clock::time_point failed_;
   std::optional<std::string> answer_;
   std::optional<Error> trouble_;
 
   std::atomic<bool> ending_ = false;
   Descriptor wake_;
-  std::thread listener_;  // last: it uses all of the above
+  std::thread listener_;  // last, because it uses all members above
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A team over TCP: every rank is connected to rank 0, which passes on what is said. A thread on
-// each rank listens meanwhile, so that a death is known at once and a silence within seconds.
+// A team over TCP: every rank is connected to rank 0, which forwards messages. A listening thread
+// on each rank detects the death of a rank at once and its silence within seconds.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace assay {
 
 struct TeamPatience {
   double step_seconds = 120;    ///< how long one rank may keep the others waiting
-  double silence_seconds = 15;  ///< how long one may not be heard of: every rank speaks each second
+  double silence_seconds = 15;  ///< longest silence of a rank; every rank sends once a second
   double last_seconds = 10;     ///< from the team's end in error to `abandoned`
 };
 
-/// `abandoned` is called from the listening thread if the team has failed and still exists
-/// `last_seconds` later: the rank hangs in a call that nothing ends. It may end the process.
+/// The listening thread calls `abandoned` if the team failed but still exists `last_seconds` later,
+/// because this rank hangs in a call that nothing ends. It may end the process.
 std::unique_ptr<Team> make_tcp_team(Gathering gathering, int rank, const TeamPatience& patience,
                                     std::function<void(const Error&)> abandoned);
 

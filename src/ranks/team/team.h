@@ -1,6 +1,6 @@
-// The processes ("ranks") that measure together, whoever started them. All ranks make the same
-// calls in the same order; a rank that dies or stays away ends the call on every other one with an
-// error that names it and its host.
+// The processes ("ranks") that measure together, whichever launcher started them. All ranks make
+// the same calls in the same order. If a rank dies or does not come, the call fails on every other
+// rank with an error that names the rank and its host.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// One rank as the others know it.
+/// One rank as the other ranks know it.
 struct TeamMember {
   int rank = 0;
   int local_rank = 0;  ///< among the ranks of its host, from 0
@@ -25,29 +25,30 @@ class Team {
   virtual ~Team() = default;
 
   virtual int rank() const = 0;
-  /// In rank order; at least this process itself.
+  /// In rank order; contains at least this process.
   virtual const std::vector<TeamMember>& members() const = 0;
   int size() const { return static_cast<int>(members().size()); }
 
-  /// Gives `mine` to all ranks and returns what each gave, in rank order. `step` names what is
-  /// going on, for messages. Error: failed, naming the ranks that died or did not come before the
-  /// deadline, or that were at another step; interrupted if a rank was asked to stop.
+  /// Sends `mine` to all ranks and returns the text of each, in rank order. `step` names the
+  /// current activity in messages. Error: failed, naming the ranks that died, did not come before
+  /// the deadline, or were at another step; interrupted if a rank was asked to stop.
   virtual Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) = 0;
 
-  /// The same, but what all get is the one text that `at_rank_0` makes there of what each gave.
+  /// The same, but all ranks get one text, which `at_rank_0` computes on rank 0 from all texts.
   virtual Result<std::string> decide(
       std::string_view step, std::string mine,
       const std::function<std::string(const std::vector<std::string>&)>& at_rank_0);
 
-  /// Polled while waiting for something other than exchange(): an error as soon as this rank cannot
-  /// go on, because another one died or because this wait, since `step` began, passed the deadline.
+  /// Polled while waiting for anything but exchange(): an error as soon as this rank cannot
+  /// continue, because another rank died or because this wait, since `step` began, exceeded the
+  /// deadline.
   virtual Status still_whole() = 0;
 };
 
-/// A team of this process alone: every exchange returns at once.
+/// A team of only this process: every exchange returns at once.
 Team& solo_team();
 
-/// What the others know of this rank.
+/// This rank's entry in the team's members.
 inline const TeamMember& own_place(const Team& team) {
   return team.members()[static_cast<std::size_t>(team.rank())];
 }

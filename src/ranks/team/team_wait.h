@@ -1,4 +1,4 @@
-// Waiting for a device whose work waits for other ranks.
+// Waiting for a device whose work depends on other ranks.
 #pragma once
 
 #include "compute/device/device.h"
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// Until `stream` is idle; `idle` is recorded for that. A process alone waits as the device does;
-/// ranks of a team poll, because what the device waits for may be a rank that is gone. Error: the
-/// device's; as Team::still_whole(): then the stream may be waiting for ever.
+/// Waits until `stream` is idle; records `idle` to find out. A single process uses the device's own
+/// wait; ranks of a team poll, since the device may be waiting for a rank that is gone. Error: the
+/// device's, or that of Team::still_whole(), after which the stream may never become idle.
 Status wait_idle(Stream& stream, Event& idle, Team& team);
 
 }  // namespace assay

@@ -44,7 +44,7 @@ Status Wire::send(char kind, std::string_view payload) {
     } else if (errno == EAGAIN || errno == EINTR) {
       pollfd file{socket(), POLLOUT, 0};
       if (::poll(&file, 1, send_patience_ms) == 0) {
-        return Error{ErrorKind::failed, "the connection takes no more bytes"};
+        return Error{ErrorKind::failed, "the connection accepts no more data"};
       }
     } else {
       return Error{ErrorKind::failed, std::strerror(errno)};
@@ -64,7 +64,7 @@ bool Wire::read_arrived() {
     if (count > 0) {
       arrived_.append(buffer.data(), static_cast<std::size_t>(count));
       if (arrived_.size() >= header_bytes && length_at(&arrived_[1]) > most_payload) return false;
-      if (arrived_.size() > most_payload) return true;  // hand out what there is first
+      if (arrived_.size() > most_payload) return true;  // deliver the received frames first
     } else if (count < 0 && errno == EINTR) {
       continue;
     } else {
@@ -87,7 +87,7 @@ Result<Frame> Wire::wait(double seconds) {
   for (;;) {
     if (auto frame = next()) return std::move(*frame);
     const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
-    if (left.count() <= 0) return Error{ErrorKind::failed, "nothing came in time"};
+    if (left.count() <= 0) return Error{ErrorKind::failed, "nothing arrived in time"};
     pollfd file{socket(), POLLIN, 0};
     ::poll(&file, 1, static_cast<int>(left.count() * 1000) + 1);
     const bool open = read_arrived();

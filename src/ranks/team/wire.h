@@ -1,4 +1,5 @@
-// Frames over a TCP connection between two ranks: a kind, and bytes whose meaning the kind gives.
+// Frames over a TCP connection between two ranks: a kind, and bytes whose meaning depends on the
+// kind.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +21,39 @@ struct Frame {
 /// One end of a connection. send() may be called from any thread, receive() from one.
 class Wire {
  public:
-  /// Takes the connected socket over.
+  /// Takes ownership of the connected socket.
   explicit Wire(int socket);
 
   int socket() const { return socket_.number(); }
-  /// Error: failed if the other end is gone or takes nothing for ten seconds.
+  /// Error: failed if the other end is gone or accepts no data for ten seconds.
   Status send(char kind, std::string_view payload);
-  /// Reads what has arrived, without waiting. False once the other end has closed the connection or
-  /// sent what is no frame.
+  /// Reads what has arrived, without waiting. False if the other end has closed the connection or
+  /// sent an invalid frame.
   bool read_arrived();
   /// The next whole frame that has arrived.
   std::optional<Frame> next();
-  /// The next frame, waiting for it at most `seconds`. Error: failed, if none came.
+  /// The next frame; waits at most `seconds` for it. Error: failed if none arrived.
   Result<Frame> wait(double seconds);
 
  private:
   Descriptor socket_;
   std::mutex sending_;
   std::string arrived_;
-  std::size_t read_ = 0;  // bytes of arrived_ already handed out
+  std::size_t read_ = 0;  // bytes of arrived_ already returned
 };
 
-/// Numbers and texts in a payload: fixed-width little-endian, texts with their length before them.
+/// Numbers and texts in a payload: fixed-width little-endian numbers; texts follow their length.
 void put(std::string& payload, std::uint64_t number);
 void put(std::string& payload, std::string_view text);
 
-/// Takes a payload apart in the order it was put together; what is not there reads as 0 or empty
-/// and ends ok().
+/// Reads a payload in the order in which it was written. Missing items read as 0 or empty and make
+/// ok() false.
 class PayloadReader {
  public:
   explicit PayloadReader(std::string_view payload) : rest_(payload) {}
   std::uint64_t number();
   std::string text();
-  /// Whether everything asked for was there.
+  /// Whether everything read so far was there.
   bool ok() const { return ok_; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> api_names = {"completions", "chat", "llamacpp", "tgi"};
 
-/// A conversation as one text, for servers that know no roles.
+/// A conversation as one text, for servers that have no roles.
 std::string whole_text(const Prompt& prompt, const std::vector<Exchange>& before) {
   std::string text;
   for (const Exchange& exchange : before) text += exchange.asked + exchange.answered;
@@ -55,7 +55,7 @@ Json openai(const RequestOptions& options, const Prompt& prompt,
 
 Json llamacpp(const RequestOptions& options, const Prompt& prompt,
               const std::vector<Exchange>& before) {
-  // Its cache of prompts is on by default, which repeated runs would measure instead.
+  // Its prompt cache is on by default, and repeated runs would measure the cache instead.
   Json json = {
       {"prompt", prompt_json(prompt, before)}, {"stream", options.stream}, {"cache_prompt", false}};
   if (prompt.output_tokens > 0) json["n_predict"] = prompt.output_tokens;
@@ -80,7 +80,7 @@ Result<Api> parse_api(std::string_view name) {
     if (api_names[i] == name) return static_cast<Api>(i);
   }
   return Error{ErrorKind::usage,
-               fmt::format("unknown API \"{}\"; there are {}", name, fmt::join(api_names, ", "))};
+               fmt::format("unknown API \"{}\"; allowed: {}", name, fmt::join(api_names, ", "))};
 }
 
 bool takes_ids(Api api) {

@@ -1,4 +1,4 @@
-// The ways servers are asked: paths and bodies of requests.
+// The request formats of servers: paths and bodies.
 #pragma once
 
 #include <optional>
@@ -21,15 +21,15 @@ enum class Api {
 
 /// "completions", "chat", "llamacpp", "tgi"
 std::string_view name_of(Api api);
-/// Error: usage, with the names there are.
+/// Error: usage, with the known names.
 Result<Api> parse_api(std::string_view name);
 
 struct RequestOptions {
   Api api = Api::completions;
-  std::string model;  ///< empty: none is named
+  std::string model;  ///< empty: the request names none
   bool stream = true;
-  bool ignore_eos = false;      ///< go on to the length asked for, where the server can
-  Json extra = Json::object();  ///< members put over ours
+  bool ignore_eos = false;  ///< generate the full length asked for, where the server supports it
+  Json extra = Json::object();  ///< members that override ours
 };
 
 /// What was said before this turn of a conversation.
@@ -39,8 +39,8 @@ struct Exchange {
 
 std::string_view path_of(const RequestOptions& options);
 
-/// The JSON body. Token ids go only where the server takes them: Api::completions and
-/// Api::llamacpp. What is no UTF-8 is replaced.
+/// The JSON body. Token ids are sent only to servers that take them: Api::completions and
+/// Api::llamacpp. Invalid UTF-8 is replaced.
 std::string body_of(const RequestOptions& options, const Prompt& prompt,
                     const std::vector<Exchange>& before);
 

@@ -20,7 +20,7 @@ Result<Balance> parse_balance(std::string_view name) {
   for (std::size_t i = 0; i < balance_names.size(); ++i) {
     if (balance_names[i] == name) return static_cast<Balance>(i);
   }
-  return Error{ErrorKind::usage, fmt::format("unknown balance \"{}\"; there are {}", name,
+  return Error{ErrorKind::usage, fmt::format("unknown balance \"{}\"; allowed: {}", name,
                                              fmt::join(balance_names, ", "))};
 }
 

@@ -11,9 +11,9 @@
 namespace assay {
 
 enum class Balance {
-  least,   ///< the one with the fewest requests in flight; among equals, in turns
+  least,   ///< the one with the fewest requests in flight; ties in turn
   turns,   ///< round-robin
-  random,  ///< each with the same chance
+  random,  ///< all equally likely
 };
 
 std::string_view name_of(Balance balance);
@@ -24,7 +24,7 @@ class Balancer {
  public:
   /// `targets` > 0.
   Balancer(Balance balance, std::size_t targets, std::uint64_t seed);
-  /// Which one, counted as in flight until done().
+  /// The target for the next request, which counts as in flight until done().
   std::size_t choose();
   void done(std::size_t target) { --in_flight_[target]; }
 

@@ -16,8 +16,8 @@ namespace asio = boost::asio;
 
 constexpr double connect_seconds = 10;
 
-/// Where systems keep the certificates they trust. The library was built on one of them and knows
-/// the place of that one alone.
+/// Where Linux distributions keep their trusted certificates. OpenSSL knows only the path of the
+/// distribution it was built on.
 constexpr std::array<const char*, 4> trusted_files = {
     "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};

@@ -1,5 +1,4 @@
-// A server as sockets see it: its address found, its certificate's rules chosen, once for all
-// connections.
+// A server as sockets need it: its resolved address and TLS settings, shared by all connections.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,7 +16,7 @@ struct Endpoint {
   std::shared_ptr<boost::asio::ssl::context> tls;  ///< null: plain TCP
 };
 
-/// Looks the host up and takes the first of its addresses that accepts a connection. `insecure`:
+/// Resolves the host and takes the first of its addresses that accepts a connection. `insecure`:
 /// certificates are not checked. Error: unavailable, naming the URL and what failed.
 Result<Endpoint> find_endpoint(const Url& url, bool insecure);
 

@@ -1,5 +1,5 @@
-// Server-sent events, as they come in pieces of any size.
-// Source: the HTML standard, section 9.2.6, "Interpreting an event stream".
+// Parses server-sent events that arrive in pieces of any size. Source: the HTML standard, section
+// 9.2.6, "Interpreting an event stream".
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace assay {
 
 class EventStream {
  public:
-  /// The most that is kept of a line whose end has not come.
+  /// The most bytes kept of an unfinished line.
   static constexpr std::size_t longest_line = 64 << 20;
 
   /// Calls `event` with the data of each "data:" line that ends within `bytes`; other fields and
-  /// comments say nothing to us. Servers send one line an event, and some leave out the blank line
-  /// between events, so a line counts when it ends. False: a line is longer than allowed.
+  /// comments are ignored. Servers send one line per event, and some omit the blank line between
+  /// events, so each line counts as an event when it ends. False: a line is too long.
   template <typename Event>
   bool feed(std::string_view bytes, const Event& event) {
     for (;;) {
@@ -34,7 +34,7 @@ class EventStream {
     return begun_.size() <= longest_line;
   }
 
-  /// What stands after the last line end, with nothing to follow.
+  /// At the end of the stream: handles a last line without a line end.
   template <typename Event>
   void finish(const Event& event) {
     take_line(begun_, event);

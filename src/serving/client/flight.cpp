@@ -9,7 +9,7 @@ constexpr int ok = 200;
 constexpr std::size_t most_whole_bytes = 64 << 20;
 constexpr std::size_t most_error_bytes = 300;
 
-/// What is shown of a server's words: one line, no control characters.
+/// Text from a server, made fit to show: one line, no control characters.
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, most_error_bytes));
   for (char& c : line) {
@@ -84,7 +84,7 @@ void Flight::take_event(std::string_view data, double time) {
   ++events_;
   if (!read_reply_event(options_.api, data, event_)) {
     nonsense_ = true;
-    if (log_.error.empty()) log_.error = "an event is no JSON: " + one_line(data.substr(0, 80));
+    if (log_.error.empty()) log_.error = "an event is not JSON: " + one_line(data.substr(0, 80));
     return;
   }
   if (!event_.error.empty() && log_.error.empty()) log_.error = one_line(event_.error);
@@ -117,7 +117,7 @@ void Flight::take_counts() {
 }
 
 void Flight::on_end(ReplyEnd end, std::string_view error) {
-  // Some servers close a connection just after a reply, when the next request is on its way.
+  // Some servers close a connection just after a reply, while the next request is on its way.
   if (end == ReplyEnd::broken && log_.status == 0 && resend()) return;
   log_.end = now();
   if (options_.stream && log_.status == ok) {
@@ -145,7 +145,7 @@ void Flight::judge(ReplyEnd end, std::string_view error) {
   } else if (nonsense_) {
     log_.reply_end = ReplyEnd::malformed;
   } else if (!log_.error.empty()) {
-    log_.reply_end = ReplyEnd::refused;  // told within a reply that began well
+    log_.reply_end = ReplyEnd::refused;  // an error inside a reply with status 200
   } else if (!done_ && (options_.api == Api::completions || options_.api == Api::chat)) {
     log_.reply_end = ReplyEnd::unfinished;
     log_.error = "the stream ended without [DONE]";

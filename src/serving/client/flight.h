@@ -1,4 +1,4 @@
-// One request under way: its reply read as it comes, its log filled in.
+// One request in flight: reads its reply as it arrives and fills in its log.
 #pragma once
 
 #include <chrono>
@@ -19,20 +19,20 @@ class Flight final : public ReplyReader {
   /// Makes a new connection to the same server.
   using Connect = std::function<std::shared_ptr<HttpConnection>()>;
 
-  /// `begin`: of the run, what the log's times count from. `heard` is called after every piece of
-  /// the reply, `landed` once, last of all.
+  /// `begin`: the start of the run, from which the log's times count. `heard` is called after every
+  /// piece of the reply, `landed` once, as the last call.
   Flight(RequestLog log, const RequestOptions& options, LoadClock::time_point begin, bool keep_text,
          Connect connect, const std::function<void()>& heard, std::function<void(Flight&)> landed);
 
   void send(std::shared_ptr<HttpConnection> connection, std::string request);
-  /// Ends it from this side.
+  /// Ends the request from the client's side.
   void give_up(ReplyEnd how, std::string_view why);
 
   RequestLog& log() { return log_; }
   const std::string& text() const { return text_; }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
   std::uint64_t events() const { return events_; }
-  /// Seconds of the run when the server was last heard of, or the request was sent.
+  /// When the server last sent something, or else when the request was sent, in seconds of the run.
   double heard() const { return heard_; }
 
   void on_status(int status) override;
@@ -59,7 +59,7 @@ class Flight final : public ReplyReader {
   std::shared_ptr<HttpConnection> connection_;
   EventStream stream_;
   ReplyEvent event_;
-  std::string whole_;  ///< the body of a reply that is no stream
+  std::string whole_;  ///< the body of a reply that is not a stream
   std::string text_;
   double heard_ = 0;
   std::uint64_t events_ = 0;

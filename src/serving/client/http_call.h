@@ -1,4 +1,4 @@
-// A request outside the load: to see that a server is there, for its models and its metrics.
+// A request outside the load: to check that a server responds, and for its models and metrics.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct HttpReply {
   std::string body;  ///< at most 64 MiB
 };
 
-/// Waits for the reply. `fields`: lines "Name: value\r\n". Error: unavailable, naming the URL, what
-/// failed and, after `seconds`, that.
+/// Waits for the reply. `fields`: lines "Name: value\r\n". Error: unavailable, naming the URL and
+/// what failed; also if there is no reply within `seconds`.
 Result<HttpReply> http_call(const Endpoint& endpoint, std::string_view method,
                             std::string_view path, std::string_view fields, std::string_view body,
                             double seconds);

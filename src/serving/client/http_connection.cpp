@@ -27,20 +27,20 @@ using boost::system::error_code;
 
 constexpr std::uint32_t most_header_bytes = 64 << 10;
 constexpr std::size_t tls_read_bytes = 16 << 10;
-constexpr int most_reads = 8;  // of one socket before others have their turn
+constexpr int most_reads = 8;  // of one socket before others get their turn
 
 std::string_view view_of(string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Gives what a reply says straight to its reader.
+/// Passes a reply's status and body straight to its reader.
 class ReplyParser final : public http::basic_parser<false> {
  public:
-  /// `arrived`: when what is being parsed came.
+  /// `arrived`: when the bytes being parsed arrived.
   ReplyParser(ReplyReader& reader, const LoadClock::time_point& arrived)
       : reader_(reader), arrived_(arrived) {
     header_limit(most_header_bytes);
-    body_limit(std::numeric_limits<std::uint64_t>::max());  // readers have limits of their own
+    body_limit(std::numeric_limits<std::uint64_t>::max());  // readers enforce limits of their own
     eager(true);
   }
   bool refused() const { return refused_; }
@@ -75,7 +75,8 @@ class ReplyParser final : public http::basic_parser<false> {
   bool refused_ = false;
 };
 
-/// Asio connects and speaks TLS; a plain connection is read and written without it from then on.
+/// Asio connects and handles TLS; once connected, a plain connection is read and written without
+/// Asio.
 class Connection final : public HttpConnection, public SocketWatch::Watcher {
  public:
   Connection(asio::io_context& loop, SocketWatch& watch, const Endpoint& endpoint)
@@ -107,7 +108,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void on_ready(bool over) override {
     const auto alive = self();
-    // What the server said before it cut a request off says why.
+    // If the server cut off the request, the reply it sent before that says why.
     const error_code unsent = writing_ ? write_plain() : error_code();
     for (int reads = 0; open_; ++reads) {
       if (reads == most_reads) return come_back(over || unsent);
@@ -123,7 +124,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
       if (read.bytes == 0) error = unsent ? unsent : error_code(asio::error::eof);
       const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(read.bytes, 0));
       take(error, {buffer.data(), bytes});
-      // Less than there was room for: there is no more, or it will be said.
+      // A short read: nothing more is there, or epoll will report it.
       if (bytes < buffer.size() && !over && !unsent) return;
     }
   }
@@ -133,8 +134,8 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     return std::static_pointer_cast<Connection>(shared_from_this());
   }
 
-  /// There is more to read, but others come first: a server that writes without end must not be all
-  /// the loop has to do.
+  /// There is more to read, but other sockets come first, so that a server that never stops writing
+  /// cannot occupy the loop.
   void come_back(bool over) {
     asio::post(loop_, [weak = weak_from_this(), over] {
       const auto me = std::static_pointer_cast<Connection>(weak.lock());
@@ -195,14 +196,15 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     read_tls();
   }
 
-  /// As much as the socket takes; the rest when it is ready again.
+  /// Writes as much as the socket takes; the rest follows when it is ready again.
   error_code write_plain() {
     while (sent_ < request_.size()) {
       const ssize_t sent = ::send(plain_.number(), request_.data() + sent_, request_.size() - sent_,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
-      // Still writing: after half a request the connection is of no more use, whatever the reply.
+      // writing_ stays set: after half a request the connection cannot be reused, whatever the
+      // reply.
       if (sent < 0) return {errno, asio::error::get_system_category()};
       sent_ += static_cast<std::size_t>(sent);
     }
@@ -210,7 +212,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     return {};
   }
 
-  /// Not from within ask().
+  /// Deferred, because ask() must return before its reader is called.
   void fail_to_send_later(const error_code& error) {
     asio::post(loop_, [weak = weak_from_this(), error, reader = reader_] {
       const auto me = std::static_pointer_cast<Connection>(weak.lock());
@@ -222,8 +224,8 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     end(ReplyEnd::broken, "sending: " + error.message());
   }
 
-  /// One read is always under way: so a server that closes an idle connection is noticed before the
-  /// next request, not by it.
+  /// A read is always pending, so that a server closing an idle connection is noticed before the
+  /// next request.
   void read_tls() {
     if (reading_) return;
     reading_ = true;
@@ -237,7 +239,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void take(const error_code& error, std::string_view text) {
     if (error == asio::error::operation_aborted) return;
-    if (reader_ == nullptr) {  // idle: the server may close, and has nothing to say
+    if (reader_ == nullptr) {  // idle: the server may close the connection but has nothing to send
       open_ = false;
       return;
     }
@@ -250,14 +252,14 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     const auto used = parse(text);
     if (!used) return;
     if (text.size() - *used > most_header_bytes) {
-      return end(ReplyEnd::malformed, "no HTTP: a header or chunk is too long");
+      return end(ReplyEnd::malformed, "not HTTP: a header or chunk is too long");
     }
     unread_ = std::string(text.substr(*used));
     if (tls_) read_tls();
   }
 
-  /// How much of `text` was used up; the parser wants to see the beginning of what it could not
-  /// use, e.g. half a chunk's header, again. Empty: the reply has ended.
+  /// Returns how much of `text` was consumed. The parser needs the rest again, e.g. half a chunk's
+  /// header, when more has arrived. Empty: the reply has ended.
   std::optional<std::size_t> parse(std::string_view text) {
     std::size_t used = 0;
     while (used < text.size()) {
@@ -274,13 +276,14 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
       if (error == http::error::need_more || (!error && more == 0)) break;
       if (!error) continue;
       end(ReplyEnd::malformed,
-          parser_->refused() ? "it is longer than 64 MiB" : "no HTTP: " + error.message());
+          parser_->refused() ? "it is longer than 64 MiB" : "not HTTP: " + error.message());
       return std::nullopt;
     }
     return used;
   }
 
-  /// The server ended the connection: the end of a reply without a length, or of one cut short.
+  /// The server closed the connection: this ends a reply without a length, and cuts any other
+  /// short.
   void cut_off(const error_code& error) {
     open_ = false;
     if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
@@ -323,14 +326,14 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   asio::io_context& loop_;
   SocketWatch& watch_;
   const Endpoint& endpoint_;
-  StampedSocket socket_;      ///< until it is plain_; under tls_
+  StampedSocket socket_;      ///< until it becomes plain_; below tls_
   std::unique_ptr<Tls> tls_;  ///< null: not used
   Descriptor plain_;
-  LoadClock::time_point arrived_;  ///< what was read last
+  LoadClock::time_point arrived_;  ///< when the last bytes read arrived
   boost::optional<ReplyParser> parser_;
   ReplyReader* reader_ = nullptr;  ///< null: idle
   std::string request_, unread_;
-  std::size_t sent_ = 0;  ///< of the request, without TLS
+  std::size_t sent_ = 0;  ///< bytes of the request written, without TLS
   int replies_ = 0;
   std::vector<char> tls_buffer_;
   bool open_ = false, reading_ = false, writing_ = false, begun_ = false;

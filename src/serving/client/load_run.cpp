@@ -18,7 +18,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr auto pulse = std::chrono::milliseconds(5);  ///< of the clock that finds the loop late
+/// Period of the timer that measures how late the loop is.
+constexpr auto pulse = std::chrono::milliseconds(5);
 constexpr int pulses_per_look = 20;
 
 double cpu_seconds(int whose) {
@@ -30,14 +31,14 @@ double cpu_seconds(int whose) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// A request that may be sent once there is room.
+/// A request that is due and is sent once there is room.
 struct Ready {
   double scheduled = 0;
   std::size_t index = 0;
-  bool waited = false;  ///< when it became ready, there was no room
+  bool waited = false;  ///< there was no room when it became due
 };
 
-/// A request that will be ready.
+/// A request that will become due.
 struct Due {
   double time = 0;
   std::size_t index = 0;
@@ -83,13 +84,13 @@ class LoadRun {
 
   // ---- What is due ----
 
-  /// Of an open loop, all conversations; of a closed one, those that begin it.
+  /// Schedules all conversations of an open loop, and the first ones of a closed loop.
   void schedule_arrivals() {
     const bool open = !plan_.arrivals.empty();
     const std::size_t begin = open ? plan_.arrivals.size() : plan_.max_concurrency;
     const double step = plan_.ramp_seconds / static_cast<double>(begin);
     std::size_t conversation = 0;
-    Random jitter(plan_.seed);  // equal steps would set the streams' tokens in step with each other
+    Random jitter(plan_.seed);  // with equal steps the streams would emit tokens in lock-step
     for (; fresh_ < prompts_.size() && conversation < begin; skip_conversation()) {
       const double ramp = step * (static_cast<double>(conversation) + jitter.uniform());
       due_.push({open ? plan_.arrivals[conversation] : ramp, fresh_});
@@ -132,7 +133,7 @@ class LoadRun {
     return !stopped_ && (plan_.send_seconds <= 0 || now() < plan_.send_seconds);
   }
 
-  /// Sends what is ready, as far as there is room.
+  /// Sends ready requests while there is room.
   void pump() {
     while (has_place() && may_send()) {
       if (!ready_.empty()) {
@@ -156,7 +157,8 @@ class LoadRun {
     if (is_over()) loop_.stop();
   }
 
-  /// Since when there is room for the next request: since the reply that ended first.
+  /// Returns since when there has been room for the next request: since the earliest end of a reply
+  /// whose place is still free.
   double take_room(double scheduled) {
     if (rooms_.empty()) return scheduled;
     const double since = std::max(rooms_.front(), scheduled);
@@ -170,7 +172,7 @@ class LoadRun {
 
   // ---- Sending ----
 
-  /// Makes the body of the request that will probably be next while there is time.
+  /// While there is time, makes the body of the request that will probably be sent next.
   void prepare(std::size_t index) {
     if (index >= prompts_.size() || prompts_.follows(index)) return;
     prepared_index_ = index;
@@ -228,7 +230,7 @@ class LoadRun {
     return HttpConnection::make(loop_, watch_, targets_[target]);
   }
 
-  /// Before their number changes.
+  /// Call before the number of requests in flight changes.
   void count_time_in_flight() {
     const double time = now();
     request_seconds_ += static_cast<double>(flights_.size()) * (time - counted_);
@@ -252,7 +254,7 @@ class LoadRun {
     if (is_followed(index)) go_on(flight);
     outcome_.logs.push_back(std::move(log));
     count_time_in_flight();
-    // The flight is on the stack of this call.
+    // Not destroyed here, because this call comes from within the flight.
     landed_.push_back(std::move(flights_.extract(index).mapped()));
     asio::post(loop_, [this] {
       landed_.clear();
@@ -260,7 +262,7 @@ class LoadRun {
     });
   }
 
-  /// The next turn of a conversation, after what its speaker thinks; none after a failure.
+  /// Schedules the next turn of a conversation, after its think time; none after a failure.
   void go_on(Flight& flight) {
     const std::size_t next = flight.log().index + 1;
     if (!flight.log().succeeded()) return;
@@ -330,15 +332,16 @@ class LoadRun {
   LoadClock::time_point begin_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::deque<Ready> ready_;
-  std::size_t fresh_ = 0;     ///< of a closed loop: the next conversation's first request
-  std::deque<double> rooms_;  ///< when replies ended whose places have not been taken again
-  /// Whatever has come to be read waits with its time of arrival, but what is due must be sent: the
-  /// timer would find its turn only after all sockets with something to read.
+  std::size_t fresh_ = 0;     ///< in a closed loop: the first request of the next conversation
+  std::deque<double> rooms_;  ///< when the replies ended whose places are still free
+  /// Received data can wait, as it carries its arrival time, but due requests must be sent now: the
+  /// timer would get its turn only after all readable sockets.
   const std::function<void()> on_heard_ = [this] {
     if (!due_.empty() && due_.top().time <= now()) take_due();
   };
   std::unordered_map<std::size_t, std::unique_ptr<Flight>> flights_;
-  double request_seconds_ = 0, counted_ = 0;  ///< their time in flight, and until when
+  /// Time in flight summed over all requests, and the time up to which it is summed.
+  double request_seconds_ = 0, counted_ = 0;
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
   Balancer balancer_;
@@ -358,8 +361,8 @@ Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
                              const std::vector<Endpoint>& targets,
                              const std::function<bool()>& stop_requested,
                              const std::function<void(const LoadState&)>& progress) {
-  if (targets.empty()) return Error{ErrorKind::usage, "there is no server to load"};
-  if (prompts.size() == 0) return Error{ErrorKind::usage, "there is nothing to send"};
+  if (targets.empty()) return Error{ErrorKind::usage, "no server is given"};
+  if (prompts.size() == 0) return Error{ErrorKind::usage, "there are no prompts to send"};
   if (plan.arrivals.empty() && plan.max_concurrency == 0) {
     return Error{ErrorKind::usage, "a closed loop needs a number of requests in flight"};
   }

@@ -1,5 +1,5 @@
-// Sends requests as planned and logs what becomes of each. One thread, one event loop: what is late
-// is then late for one reason, and can be measured.
+// Sends requests as planned and logs the outcome of each. One thread runs one event loop, so
+// lateness has a single cause and can be measured.
 #pragma once
 
 #include <functional>
@@ -18,35 +18,35 @@
 namespace assay {
 
 struct LoadPlan {
-  /// Seconds after the beginning at which each conversation begins: an open loop, which sends
-  /// whatever the servers do. Empty: a closed loop, which sends when a reply has come.
+  /// When each conversation begins, in seconds after the start: an open loop, which sends
+  /// regardless of the servers' replies. Empty: a closed loop, which sends when a reply has ended.
   std::vector<double> arrivals;
   std::size_t max_concurrency = 0;  ///< requests in flight at most; 0: any number
-  double ramp_seconds = 0;          ///< over which a closed loop's first requests are spread
-  double silence_seconds = 600;     ///< for so long a server may say nothing within a reply
-  double send_seconds = 0;          ///< nothing is sent after that; 0: no end
+  double ramp_seconds = 0;          ///< time over which a closed loop's first requests are spread
+  double silence_seconds = 600;     ///< how long a server may stay silent during a reply
+  double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
-  std::uint64_t seed = 0;  ///< of Balance::random
+  std::uint64_t seed = 0;  ///< for Balance::random
   RequestOptions request;
-  std::string fields;  ///< of HTTP, lines "Name: value\r\n"
+  std::string fields;  ///< extra HTTP header lines, "Name: value\r\n"
 };
 
-/// How far a run is.
+/// Progress of a run.
 struct LoadState {
   double seconds = 0;
   std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;
-  std::uint64_t events = 0;  ///< of streams, so far
-  double last_ttft = -1;     ///< of the reply that began last; negative: none
+  std::uint64_t events = 0;  ///< stream events so far
+  double last_ttft = -1;     ///< TTFT of the reply that began last; negative: none yet
 };
 
 struct LoadOutcome {
-  std::vector<RequestLog> logs;  ///< of what was sent, in the order of the prompts
+  std::vector<RequestLog> logs;  ///< of the requests sent, in the order of the prompts
   ClientHealth health;
-  LoadClock::time_point begin;  ///< what the logs' times count from
+  LoadClock::time_point begin;  ///< the logs' times count from here
   bool interrupted = false;
 };
 
-/// Returns when all replies have ended. `stop_requested` is asked and `progress` told ten times a
+/// Returns when all replies have ended. `stop_requested` and `progress` are called ten times a
 /// second. Error: usage if there is nothing to send or nowhere to send it.
 Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
                              const std::vector<Endpoint>& targets,

@@ -7,10 +7,10 @@
 namespace assay {
 namespace {
 
-/// Objects and arrays whose members mean something to us, by where they are.
+/// The objects and arrays whose members are read, by position.
 enum class Place { other, root, choices, choice, message, usage, error, token, details };
 
-/// Names of members that mean something to us.
+/// The names of the members that are read.
 enum class Key {
   other,
   choices,
@@ -108,7 +108,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return true;
   }
 
-  /// What only the whole object tells.
+  /// Derives what depends on the whole object.
   void finish() {
     const bool closes = stopped_ || event_.output_tokens.has_value();
     const bool silent = event_.text.empty() && !has_other_output_;
@@ -142,7 +142,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (place() == Place::message && key_ == assay::Key::tool_calls) {
       has_output_ = has_other_output_ = true;
     }
-    if (place() == Place::choices) {  // of several choices, all are output
+    if (place() == Place::choices) {  // all of several choices count as output
       return array ? Place::other : Place::choice;
     }
     if (array) {
@@ -188,7 +188,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     } else if (key_ == K::stop_type && at == Place::root && text != "none") {
       event_.finish_reason = text;
     } else if (at == Place::root && key_ == K::generated_text && !event_.token) {
-      event_.text.append(text);  // a reply of TGI in one piece
+      event_.text.append(text);  // a TGI reply in one piece
       event_.token = true;
     } else if ((at == Place::error && key_ == K::message) ||
                (at == Place::root && key_ == K::error)) {
@@ -231,7 +231,7 @@ bool read_reply_event(Api api, std::string_view json, ReplyEvent& event) {
   Handler handler(api, event);
   rapidjson::MemoryStream stream(json.data(), json.size());
   rapidjson::Reader reader;
-  // Iterative: what comes from a network may be nested as deep as it likes.
+  // Iterative, because JSON from the network may be nested to any depth.
   if (reader.Parse<rapidjson::kParseIterativeFlag>(stream, handler).IsError()) return false;
   if (json.find('{') == json.npos) return false;
   handler.finish();

@@ -10,23 +10,22 @@
 
 namespace assay {
 
-/// What the object says, read in one pass without building it: at a hundred thousand events a
-/// second that is what the client's time goes into.
+/// The contents of the object, read in one pass without building a tree: at 100,000 events per
+/// second most of the client's time is spent here.
 struct ReplyEvent {
-  /// It stands for output, as vLLM counts: its `choices` are not empty. But neither does an event
-  /// that only opens a chat reply (`role`), which would show the time to an answer of the HTTP
-  /// server, nor one that only closes a reply, without text of its own or with the usage
-  /// (llama.cpp).
+  /// The event stands for output, by vLLM's rule: its `choices` are not empty. Two kinds do not
+  /// count: an event that only opens a chat reply (`role`), which would time the HTTP server's
+  /// answer, and one that only closes a reply, without text or with the usage (llama.cpp).
   bool token = false;
   std::string text;
   std::string finish_reason;
   std::string error;
   std::optional<std::uint64_t> prompt_tokens, output_tokens;
-  /// Of the simulated server, when asked: nanoseconds of this machine's monotonic clock.
+  /// Sent by the simulated server on request: nanoseconds of this machine's monotonic clock.
   std::optional<std::uint64_t> sent_ns;
 };
 
-/// Fills `event`, whose strings keep their memory. False: `json` is no object.
+/// Fills `event`, whose strings keep their memory. False: `json` is not an object.
 bool read_reply_event(Api api, std::string_view json, ReplyEvent& event);
 
 }  // namespace assay

@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 constexpr const char* port_range = "/proc/sys/net/ipv4/ip_local_port_range";
-/// Besides connections: the store, libraries, telemetry.
+/// Files open besides the connections: the store, libraries, telemetry.
 constexpr std::size_t other_files = 64;
 
 std::size_t local_ports() {

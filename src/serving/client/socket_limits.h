@@ -1,4 +1,4 @@
-// How many connections this process can have, found out before a run needs them.
+// How many connections this process can open, checked before a run.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct SocketLimits {
 /// Raises the soft limit of open files to the hard one.
 SocketLimits raise_socket_limits();
 
-/// Whether `connections`, spread evenly over `targets` servers, fit. Error: exhausted, with what is
-/// too small and how to change it.
+/// Checks that `connections`, spread evenly over `targets` servers, are possible. Error: exhausted,
+/// naming the limit that is too low and how to raise it.
 Status check_sockets(const SocketLimits& limits, std::size_t connections, std::size_t targets);
 
 }  // namespace assay

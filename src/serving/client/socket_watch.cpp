@@ -12,11 +12,11 @@
 namespace assay {
 namespace {
 
-// Sockets of one turn: timers and connections come between turns.
+// Sockets handled per turn; timers and new connections get their turn in between.
 constexpr int most_at_once = 64;
-// From one turn to the next: woken for each of 100,000 tokens a second, this process and the one
-// that sends them would spend a tenth of their time on waking. What is read so much later has the
-// time at which the kernel received it; a request that a reply's end sets off goes out later.
+// Time between turns. If each of 100,000 tokens per second woke this process, it and the sender
+// would spend a tenth of their time on wake-ups. Data read late keeps the kernel's receive time;
+// only a request triggered by the end of a reply goes out this much later.
 constexpr auto between_turns = std::chrono::microseconds(200);
 
 }  // namespace
@@ -25,7 +25,7 @@ SocketWatch::SocketWatch(boost::asio::io_context& loop) : loop_(loop), set_(loop
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   boost::system::error_code failed;
   if (set >= 0) set_.assign(set, failed);
-  if (set >= 0 && failed) ::close(set);  // add() will say that there is none
+  if (set >= 0 && failed) ::close(set);  // add() will report it
 }
 
 Status SocketWatch::add(int file, Watcher& watcher) {

@@ -1,5 +1,5 @@
-// Says which of many sockets have something to read. Each is registered once, so that a piece of a
-// reply costs the one system call that reads it: with Asio's own sockets it would be two or three.
+// Tells which of many sockets are readable. Each is registered once, so that a piece of a reply
+// costs only the system call that reads it; with Asio's sockets it would cost two or three.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,8 +17,9 @@ class SocketWatch {
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    /// The socket may have become readable or writable, which is said once: what is there must be
-    /// used up. `over`: the other end has said its last, an error or the end will be read.
+    /// The socket may have become readable or writable. This is reported once (edge-triggered), so
+    /// read until nothing is left. `over`: the peer has closed; reading will return an error or the
+    /// end.
     virtual void on_ready(bool over) = 0;
   };
 
@@ -26,10 +27,12 @@ class SocketWatch {
   SocketWatch(const SocketWatch&) = delete;
   SocketWatch& operator=(const SocketWatch&) = delete;
 
-  /// `watcher` must be removed before it goes and before `file` is closed. Error: exhausted.
+  /// `watcher` must be removed before it is destroyed and before `file` is closed. Error:
+  /// exhausted.
   Status add(int file, Watcher& watcher);
   void remove(int file);
-  /// For whoever reads a watched socket, until it returns: one place for all stays in the cache.
+  /// A read buffer for the duration of one callback; one buffer shared by all sockets stays in the
+  /// CPU's cache.
   std::vector<char>& scratch() { return scratch_; }
 
  private:
@@ -40,7 +43,7 @@ class SocketWatch {
   boost::asio::io_context& loop_;
   boost::asio::posix::stream_descriptor set_;  ///< of epoll
   boost::asio::steady_timer rest_;
-  std::chrono::steady_clock::time_point rested_;  ///< when the next turn may come
+  std::chrono::steady_clock::time_point rested_;  ///< earliest time of the next turn
   std::vector<Watcher*> watchers_;                ///< by file; null: none
   std::vector<char> scratch_ = std::vector<char>(16 << 10);
   bool waiting_ = false;

@@ -20,7 +20,7 @@ nanoseconds since_epoch(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-/// When the kernel stamped what came with `message`; now if it did not.
+/// The kernel's timestamp in `message`; now if there is none.
 LoadClock::time_point arrival(msghdr& message) {
   timespec stamp = {}, now = {};
   bool stamped = false;
@@ -30,11 +30,12 @@ LoadClock::time_point arrival(msghdr& message) {
     std::memcpy(&stamp, CMSG_DATA(part), sizeof stamp);
     stamped = true;
   }
-  // The clock of stamps first: to lose the core between the two makes a time late, never early.
+  // Read the stamps' clock first: being descheduled between the two reads then makes a time late,
+  // never early.
   ::clock_gettime(CLOCK_REALTIME, &now);
   const LoadClock::time_point read = LoadClock::now();
   const nanoseconds age = since_epoch(now) - since_epoch(stamp);
-  // Otherwise someone set the clock meanwhile.
+  // Any other age means that the system clock was set meanwhile.
   const bool likely = age >= nanoseconds(0) && age <= std::chrono::seconds(10);
   return stamped && likely ? read - age : read;
 }

@@ -1,5 +1,6 @@
-// A TCP socket that knows when what it reads came to this machine. The kernel stamps every packet,
-// so that neither this program's other work nor a core it had to wait for counts as the server's.
+// A TCP socket that knows when its data arrived at this machine. The kernel stamps every packet, so
+// that time this program spends on other work or waiting for a core is not attributed to the
+// server.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +14,19 @@ namespace assay {
 
 using LoadClock = std::chrono::steady_clock;
 
-/// Asks the kernel for stamps on what comes to the socket, and lets small writes leave at once.
+/// Enables receive timestamps on the socket, and disables Nagle's algorithm.
 void prepare_stamps(int file);
 
 struct StampedRead {
   ssize_t bytes = 0;  ///< as of recv(): 0 the end, below 0 an error in errno
-  /// When the packet with the last of the bytes came; where the kernel gives no stamp, when they
-  /// were read. Of bytes that waited for a lost packet before them it is too early.
+  /// When the packet with the last of the bytes arrived; without a kernel stamp, when they were
+  /// read. It is too early for bytes that had to wait for a lost packet before them.
   LoadClock::time_point arrived;
 };
-/// What is there now; never waits.
+/// Reads what has arrived; never waits.
 StampedRead read_stamped(int file, void* target, std::size_t bytes);
 
-/// As Asio's own sockets for reading, writing and for TLS on top.
+/// Has the interface of Asio's own sockets for reading and writing, so that TLS can run on top.
 class StampedSocket {
  public:
   using Socket = boost::asio::ip::tcp::socket;
@@ -38,14 +39,14 @@ class StampedSocket {
   executor_type get_executor() { return socket_.get_executor(); }
   lowest_layer_type& lowest_layer() { return socket_.lowest_layer(); }
 
-  /// Of what was read last.
+  /// Arrival time of the last data read.
   LoadClock::time_point arrived() const { return arrived_; }
 
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
     const boost::asio::mutable_buffer buffer = *boost::asio::buffer_sequence_begin(buffers);
     if (buffer.size() > 0) return wait_and_read(buffer, std::forward<Handler>(handler));
-    // TLS has decrypted something before and only wants to be called from the loop.
+    // TLS already holds decrypted data and only needs its handler called from the loop.
     boost::asio::post(get_executor(), [handler = std::forward<Handler>(handler)]() mutable {
       handler(boost::system::error_code(), 0);
     });
@@ -66,7 +67,7 @@ class StampedSocket {
       handler(error, bytes);
     });
   }
-  /// What is there now. would_block: nothing.
+  /// Reads what has arrived. would_block: nothing.
   std::size_t read(boost::asio::mutable_buffer buffer, boost::system::error_code& error);
 
   Socket socket_;

@@ -17,7 +17,7 @@ bool takes_part(std::string_view text, std::string_view start, std::string_view&
   return true;
 }
 
-/// What would end a line of the request, or is no part of a host.
+/// Characters that would end a line of the request or cannot be part of a host.
 bool is_strange(unsigned char c) {
   return c <= ' ' || c == 0x7f || c == '@' || c == '?' || c == '#' || c == '\\';
 }
@@ -26,7 +26,7 @@ bool is_strange(unsigned char c) {
 
 Result<Url> parse_url(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return Error{ErrorKind::usage, fmt::format("\"{}\" is no URL of a server: {}; expected e.g. "
+    return Error{ErrorKind::usage, fmt::format("\"{}\" is not a server URL: {}; expected e.g. "
                                                "http://127.0.0.1:8000",
                                                text, why)};
   };
@@ -35,10 +35,10 @@ Result<Url> parse_url(std::string_view text) {
   if (takes_part(text, "https://", rest)) {
     url.tls = true;
   } else if (!takes_part(text, "http://", rest) && text.find("://") != text.npos) {
-    return wrong("only http and https are spoken");
+    return wrong("only http and https are supported");
   }
   if (std::any_of(rest.begin(), rest.end(), is_strange)) {
-    return wrong("it holds a character that no such URL has");
+    return wrong("it contains a character that is not allowed");
   }
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   url.path = rest.substr(slash);
@@ -47,7 +47,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view port;
   if (authority.starts_with('[')) {
     const std::size_t close = authority.find(']');
-    if (close == authority.npos) return wrong("a bracket is open");
+    if (close == authority.npos) return wrong("a bracket is not closed");
     url.host = authority.substr(1, close - 1);
     port = authority.substr(close + 1);
   } else {

@@ -11,9 +11,9 @@ namespace assay {
 
 struct Url {
   bool tls = false;
-  std::string host;  ///< a name or an address; of IPv6 without brackets
+  std::string host;  ///< a name or an address; IPv6 without brackets
   std::uint16_t port = 0;
-  std::string path;  ///< before every endpoint's own: "" or "/base", never ending in '/'
+  std::string path;  ///< prefix of every endpoint's path: "" or "/base", never ending in '/'
 };
 
 /// "http://host:8000", "https://host/base", "host:8000"; the port is 80 or 443 if none is given.
@@ -23,7 +23,7 @@ Result<Url> parse_url(std::string_view text);
 /// "http://host:8000/base"
 std::string text_of(const Url& url);
 
-/// "host:8000", as HTTP's field Host has it.
+/// "host:8000", as in the HTTP Host header.
 std::string authority_of(const Url& url);
 
 }  // namespace assay

@@ -16,7 +16,7 @@ namespace {
 
 using Logs = std::vector<RequestLog>;
 
-/// The logs that succeeded, as they are ordered.
+/// The logs that succeeded, in the same order.
 std::vector<const RequestLog*> succeeded(const Logs& logs) {
   std::vector<const RequestLog*> chosen;
   for (const RequestLog& log : logs) {
@@ -35,7 +35,8 @@ RequestCounts counts_of(const Logs& logs) {
     counts.wrong_prompts += log.counted && prompt_known && log.prompt_tokens != log.prompt_asked;
     if (!log.succeeded()) continue;
     ++counts.completed;
-    // An event may hold several tokens: without the server's count nothing is known to be missing.
+    // An event may hold several tokens, so without the server's count no token is known to be
+    // missing.
     counts.short_replies += log.counted && log.output_tokens < log.output_asked;
     counts.uncounted += !log.counted;
     counts.input_tokens += log.prompt_tokens;
@@ -158,8 +159,8 @@ double most_output_per_second(const std::vector<const RequestLog*>& replies) {
   return events.empty() ? 0 : static_cast<double>(*std::max_element(events.begin(), events.end()));
 }
 
-/// When each was in flight: of all until their end, or, as vLLM counts, of those that succeeded
-/// until their last token.
+/// When each request was in flight: all of them until their end, or, as vLLM counts, those that
+/// succeeded until their last token.
 InFlight in_flight_of(const Logs& logs) {
   std::vector<Presence> presences;
   for (const RequestLog& log : logs) {
@@ -184,7 +185,7 @@ std::optional<LittlesLaw> littles_law(const ServingResult& result) {
   return law;
 }
 
-/// What passed between first and last token is told twice, by their times and by the gaps.
+/// The time between first and last token is known twice: from their times and from the gaps.
 double identity_error_of(const std::vector<const RequestLog*>& replies) {
   double largest = 0;
   for (const RequestLog* log : replies) {
@@ -224,7 +225,7 @@ AnalysisSettings with_p99(AnalysisSettings settings) {
   return settings;
 }
 
-/// By the time of sending, as intervals need them; what was never sent comes first.
+/// Sorted by time of sending, as the confidence intervals need; unsent requests come first.
 Logs sorted_by_sending(const Logs& logs) {
   Logs sorted = logs;
   std::sort(sorted.begin(), sorted.end(), [](const RequestLog& a, const RequestLog& b) {

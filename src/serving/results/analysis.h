@@ -1,4 +1,4 @@
-// From logs of requests to the result of the run.
+// Turns the logs of requests into the result of the run.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What the load generator says of itself: whether it was the limit, and what it counted apart from
-// the logs.
+// What the load generator reports about itself: whether it was the bottleneck, and what it counted
+// independently of the logs.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@ namespace assay {
 struct ClientHealth {
   double loop_lag_p99 = 0;  ///< seconds by which the event loop's timers came late
   double loop_lag_max = 0;
-  double cpu_share = 0;    ///< of its threads' time, the share that they computed; at most 1
-  double cpu_seconds = 0;  ///< user and system, of the process
-  /// Of all requests in flight, summed up as they went out and landed.
+  double cpu_share = 0;    ///< share of its threads' time spent computing; at most 1
+  double cpu_seconds = 0;  ///< user and system time of the process
+  /// Time in flight summed over all requests, updated as each was sent and ended.
   std::optional<double> request_seconds;
 };
 

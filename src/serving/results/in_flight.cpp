@@ -9,7 +9,7 @@ InFlight::InFlight(const std::vector<Presence>& presences) {
   std::vector<std::pair<double, int>> events;  // ends (0) sort before beginnings (1)
   events.reserve(2 * presences.size());
   for (const Presence& presence : presences) {
-    // Who leaves at once would leave before it came.
+    // Because ends sort first, a request of no duration would leave before it came.
     if (!(presence.begin < presence.end)) continue;
     events.emplace_back(presence.begin, 1);
     events.emplace_back(presence.end, 0);

@@ -1,5 +1,5 @@
-// How many requests were in flight at every moment, found exactly by a sweep over all beginnings
-// and ends.
+// How many requests were in flight at every moment, computed exactly by a sweep over all begin and
+// end times.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ struct Presence {
 
 class InFlight {
  public:
-  /// Who leaves at the moment that another one comes is not counted together with it.
+  /// A request that ends at the moment another begins does not overlap it.
   explicit InFlight(const std::vector<Presence>& presences);
 
   std::size_t most() const;
-  /// Just after that moment.
+  /// The number just after that moment.
   std::size_t at(double seconds) const;
-  /// From when there first were at least `level` > 0 until that last ended.
+  /// From the first moment with at least `level` > 0 in flight until the last.
   std::optional<Presence> at_least(double level) const;
 
  private:
   struct Step {
     double seconds = 0;
-    std::size_t level = 0;  ///< from then on
+    std::size_t level = 0;  ///< requests in flight from then on
   };
   std::vector<Step> steps_;
 };

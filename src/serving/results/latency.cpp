@@ -13,7 +13,7 @@ Interval around(double value, double margin) {
   return {value - margin, value + margin};
 }
 
-/// Interpolation and resampling may leave the value itself just outside.
+/// Widens the interval to hold `value`, which interpolation and resampling may leave just outside.
 Interval holding(Interval interval, double value) {
   return {std::min(interval.low, value), std::max(interval.high, value)};
 }
@@ -36,8 +36,8 @@ Latency without_intervals(std::span<const double> sorted, std::span<const double
   return latency;
 }
 
-/// What a bootstrap over replies needs of each of them: its number of gaps, their sum, and how many
-/// are no larger than each threshold.
+/// What a bootstrap over replies needs from each reply: the number of gaps, their sum, and how many
+/// are at most each threshold.
 class ReplyCounts {
  public:
   ReplyCounts(std::span<const ReplyGaps> replies, std::span<const double> thresholds)
@@ -61,7 +61,7 @@ class ReplyCounts {
     for (std::size_t r = 0; r < replies_; ++r) add(r, sums);
     return shares(sums);
   }
-  /// The same of as many replies drawn with replacement.
+  /// The same for as many replies drawn with replacement.
   std::vector<double> drawn(Random& random) const {
     std::vector<double> sums(width_);
     for (std::size_t i = 0; i < replies_; ++i) {
@@ -85,7 +85,7 @@ class ReplyCounts {
   std::vector<double> counts_;  // row by row
 };
 
-/// For each column the deviations from the whole that 95% of the resamples stay within.
+/// For each column, the interval that holds 95% of the resamples' deviations from the full data.
 std::vector<Interval> deviations_of(const ReplyCounts& counts, std::uint64_t seed,
                                     std::size_t resamples) {
   Random random(seed);
@@ -121,7 +121,7 @@ Latency latency_of(const std::vector<double>& values, std::span<const double> pe
   const double error = sample_deviation(values) / std::sqrt(effective);
   const double freedom = std::max(1.0, effective - 1);
   latency.mean95 = around(latency.mean, student_t_quantile(0.975, freedom) * error);
-  latency.mean95.low = std::max(latency.mean95.low, 0.0);  // no time is shorter
+  latency.mean95.low = std::max(latency.mean95.low, 0.0);  // no time is negative
   const auto interval_of = [&](double share, double value) {
     return holding(quantile_interval(sorted, share, 0.95, effective), value);
   };

@@ -1,4 +1,4 @@
-// What is said of many latencies: as vLLM says it, and how sure it is.
+// Statistics of many latencies, as vLLM defines them, with confidence intervals.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace assay {
 
 struct Percentile {
-  double percent = 0;  ///< 99: of all values, 99% are no larger
-  double value = 0;    ///< seconds, between two values interpolated linearly
+  double percent = 0;  ///< 99: 99% of all values are no larger
+  double value = 0;    ///< seconds, linearly interpolated between two values
   Interval interval95;
 };
 
-/// All in seconds; every interval holds its value; all 0 if there is no value, as vLLM has it.
+/// All in seconds; every interval contains its value; all 0 if there are no values, as in vLLM.
 struct Latency {
   std::size_t n = 0;
   double mean = 0;
   Interval mean95;
   double median = 0;
   Interval median95;
-  double deviation = 0;  ///< of the population
+  double deviation = 0;  ///< population standard deviation
   double maximum = 0;
   std::vector<Percentile> percentiles;
 
@@ -31,9 +31,9 @@ struct Latency {
   const Percentile* percentile(double percent) const;
 };
 
-/// One value of each request, in the order of sending, so that dependence between neighbours widens
-/// the intervals: of percentiles from order statistics, of the mean from Student's t. `percents`
-/// between 0 and 100, both excluded.
+/// One value of each request, in the order of sending, so that correlation between successive
+/// requests widens the intervals. Intervals of percentiles come from order statistics, that of the
+/// mean from Student's t. `percents` lie strictly between 0 and 100.
 Latency latency_of(const std::vector<double>& values, std::span<const double> percents);
 
 /// The gaps of one reply, each multiplied by `scale`.
@@ -42,11 +42,12 @@ struct ReplyGaps {
   double scale = 1;
 };
 
-/// All gaps pooled, as vLLM's ITL. Gaps of one reply depend on each other, so the intervals come
-/// from a bootstrap over replies (Efron & Tibshirani 1993, ch. 8). It does not pool anew each time:
-/// it draws the share of gaps below an estimated percentile, and goes back to gaps through their
-/// distribution (Woodruff 1952, J. Am. Stat. Assoc. 47). `resamples` is lowered where replies times
-/// resamples exceed 20 million; 0 or a single reply: the intervals are the values themselves.
+/// All gaps pooled, like vLLM's ITL. Gaps of one reply are correlated, so the intervals come from a
+/// bootstrap over replies (Efron & Tibshirani 1993, ch. 8). Instead of pooling the gaps of each
+/// resample, it resamples the share of gaps below the estimated percentile and converts the result
+/// to gaps through their distribution (Woodruff 1952, J. Am. Stat. Assoc. 47). `resamples` is
+/// lowered if replies times resamples exceed 20 million. With 0 resamples or a single reply, the
+/// intervals are the values themselves.
 Latency pooled_latency_of(std::vector<ReplyGaps> replies, std::span<const double> percents,
                           std::uint64_t seed, std::size_t resamples);
 

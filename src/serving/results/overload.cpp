@@ -25,12 +25,12 @@ Saturation saturation_of(const std::vector<RequestLog>& logs, const InFlight& in
     saturation.sentence =
         settings.load.max_concurrency
             ? "closed loop: the load follows the server, which is never overloaded"
-            : "all requests were offered at once: latencies are places in the queue";
+            : "all requests were offered at once: latencies show the position in the queue";
     return saturation;
   }
   saturation.achieved_share =
       (result.steady ? result.steady->request_throughput : result.request_throughput) / offered;
-  // Without the ramp, in which the number in flight always grows.
+  // Leave out the ramp, in which the number in flight always grows.
   const double begin = result.steady ? result.steady->begin : 0;
   std::vector<double> sent, flying, first, ttfts;
   for (const RequestLog& log : logs) {
@@ -54,10 +54,10 @@ Saturation saturation_of(const std::vector<RequestLog>& logs, const InFlight& in
                                     *saturation.achieved_share * offered, offered);
   if (growing) {
     saturation.sentence +=
-        fmt::format(", {:.3g} more in flight and {:.3g} s more TTFT with every second",
+        fmt::format(", each second adds {:.3g} requests in flight and {:.3g} s of TTFT",
                     flying_slope->value, ttft_slope->value);
   } else if (!long_enough) {
-    saturation.sentence += ", less than 30 s are too few to see what grows";
+    saturation.sentence += ", shorter than the 30 s needed to see growth";
   }
   return saturation;
 }

@@ -29,7 +29,7 @@ std::optional<double> parse_value(std::string_view text) {
   return value;
 }
 
-/// Reads one line from left to right. Every part is false if it is not there.
+/// Reads one line from left to right. Each function returns false if its part is not there.
 class LineParser {
  public:
   explicit LineParser(std::string_view line) : rest_(line) {}
@@ -81,7 +81,7 @@ class LineParser {
   std::string_view rest_;
 };
 
-/// What stands between braces, the first one read already.
+/// Reads the labels up to the closing brace; the opening one has been read.
 bool parse_labels(LineParser& line, PrometheusSample& sample) {
   for (line.skip_blanks(); !line.accept('}'); line.skip_blanks()) {
     auto& [key, value] = sample.labels.emplace_back();
@@ -152,7 +152,7 @@ Result<Scrape> Scrape::parse(std::string_view text) {
     const std::size_t begin = line.find_first_not_of(" \t");
     if (begin == std::string_view::npos || line[begin] == '#') continue;
     auto sample = parse_sample(line);
-    if (!sample) return wrong(number, "is no metric of the Prometheus text format");
+    if (!sample) return wrong(number, "is not a metric in the Prometheus text format");
     if (scrape.samples_.size() == most_samples) return wrong(number, "more than a million metrics");
     scrape.samples_.push_back(std::move(*sample));
   }

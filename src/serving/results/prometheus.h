@@ -1,5 +1,4 @@
-// The Prometheus text format, version 0.0.4, as servers answer on /metrics. Nothing in it is
-// trusted.
+// The Prometheus text format, version 0.0.4, as servers return on /metrics. It is untrusted input.
 #pragma once
 
 #include <map>
@@ -22,32 +21,32 @@ struct PrometheusSample {
   const std::string* label(std::string_view key) const;
 };
 
-/// A histogram, of which counters and differences of counters are made alike.
+/// A histogram of counters, or of differences between counters.
 struct Histogram {
   double sum = 0, count = 0;
-  std::map<double, double> buckets;  ///< upper bound to how many are no larger; the last infinite
+  std::map<double, double> buckets;  ///< cumulative count by upper bound; the last is infinite
 
-  /// 0 if it counts nothing.
+  /// 0 if the count is 0.
   double mean() const { return count > 0 ? sum / count : 0; }
-  /// As Prometheus estimates it: equally spread within a bucket, and the highest finite bound for
-  /// what is beyond it. 0 < q < 1; empty if there is nothing in its buckets.
+  /// Prometheus' estimate: values spread evenly within a bucket, and the highest finite bound for
+  /// values above it. 0 < q < 1; empty if the buckets are empty.
   std::optional<double> quantile(double q) const;
 };
 
-/// One answer of /metrics.
+/// One response of /metrics.
 class Scrape {
  public:
   /// Error: usage, "line N: ...", if it is not that format, has more than 64 MiB or a million
   /// samples, or one with more than 64 labels.
   static Result<Scrape> parse(std::string_view text);
 
-  /// Whether the name of any sample begins like that.
+  /// Whether the name of any sample begins with `prefix`.
   bool has_prefix(std::string_view prefix) const;
-  /// The sum over all samples of that name, whatever their labels: engines, ranks, models. Empty if
-  /// there is none that is a number.
+  /// The sum over all samples of that name and any labels (engines, ranks, models). Empty if none
+  /// of them is a number.
   std::optional<double> sum(std::string_view name) const;
-  /// The same of NAME_sum, NAME_count and, by their bounds, NAME_bucket. Empty if there is no
-  /// count.
+  /// The same for NAME_sum, NAME_count and, per bound, NAME_bucket. Empty if there is no
+  /// NAME_count.
   std::optional<Histogram> histogram(std::string_view name) const;
 
   const std::vector<PrometheusSample>& samples() const { return samples_; }

@@ -1,4 +1,4 @@
-// The latencies of one request by vLLM's definitions, in seconds; only of requests that succeeded.
+// The latencies of one request by vLLM's definitions, in seconds; only for requests that succeeded.
 #pragma once
 
 #include <algorithm>

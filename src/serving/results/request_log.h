@@ -1,5 +1,5 @@
 // What happened to one request. All times are seconds after the beginning of the run, by a clock
-// that never jumps; negative: it never came to that.
+// that never jumps; negative: it never happened.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,40 @@ namespace assay {
 /// How a request ended.
 enum class ReplyEnd {
   complete,     ///< the reply ended as its protocol says
-  unfinished,   ///< the stream ended in order but without its end mark, or the run was over
-  refused,      ///< the server answered with another status than 200
+  unfinished,   ///< the stream ended cleanly but without its end marker, or the run was over
+  refused,      ///< the server answered with a status other than 200
   unconnected,  ///< no connection could be made
-  broken,       ///< the connection closed or was reset within the reply
-  silent,       ///< nothing came for as long as was allowed
-  malformed,    ///< what came is no reply: no HTTP, no JSON, larger than allowed
+  broken,       ///< the connection was closed or reset during the reply
+  silent,       ///< the server stayed silent for longer than allowed
+  malformed,    ///< the reply is invalid: not HTTP, not JSON, or too large
 };
 
 struct RequestLog {
   std::size_t index = 0;  ///< of the prompt
   int target = 0;         ///< which server, from 0
-  double scheduled = 0;   ///< when the arrival plan has it; in a closed loop, `due`
+  double scheduled = 0;   ///< time in the arrival plan; in a closed loop, `due`
   double due = 0;     ///< when it could be sent: `scheduled`, or later under a cap on concurrency
-  double sent = -1;   ///< when its connection got it, and opened first if it was new
+  double sent = -1;   ///< when it was handed to its connection, before a new one was opened
   double first = -1;  ///< its first token event
   double last = -1;   ///< its last token event
   double end = -1;    ///< the reply was whole, or the error was known
   /// Seconds between token events. An event may hold several tokens.
   std::vector<float> gaps;
-  /// Of every token event, seconds from when the server said it sent it: the simulated one, asked.
+  /// For every token event, seconds since the send time that the server reported; only the
+  /// simulated server does, on request.
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
-  bool resent = false;   ///< its connection, kept from an earlier reply, was closed before this one
-  bool counted = false;  ///< the tokens are the server's `usage`; else events stand for tokens
-  int status = 0;        ///< of HTTP; 0: none came
+  bool resent = false;   ///< its kept-alive connection was closed before this reply
+  bool counted = false;  ///< tokens are from the server's `usage`; else one per event
+  int status = 0;        ///< HTTP status; 0: none received
   ReplyEnd reply_end = ReplyEnd::unfinished;
   std::string error;          ///< one line, empty: none
   std::string finish_reason;  ///< "length", "stop"
 
   /// The reply is complete and has at least one token event.
   bool succeeded() const { return reply_end == ReplyEnd::complete && first >= 0; }
-  /// Complete and without any token.
+  /// The reply is complete but has no token.
   bool empty() const { return reply_end == ReplyEnd::complete && first < 0; }
 };
 

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// What a server calls its metrics, the newest name first; empty: it has none.
+/// A server's names for its metrics, newest first; empty: it has no such metric.
 struct Names {
   using Two = std::array<std::string_view, 2>;
   std::string_view server, prefix;
@@ -60,7 +60,7 @@ constexpr std::array<Names, 4> servers = {{
      "tgi_queue_size"},
 }};
 
-/// How far a counter went. One that was not there before had not begun to count.
+/// How much a counter grew. A counter missing from `before` counts from 0.
 std::optional<double> counted(const Scrape& before, const Scrape& after, std::string_view name) {
   const auto end = after.sum(name);
   if (!end) return std::nullopt;
@@ -109,7 +109,8 @@ Result<ServerMetrics> server_metrics(const Scrape& before, const Scrape& after) 
     metrics.waiting = after.sum(names.waiting);
     return metrics;
   }
-  return Error{ErrorKind::unsupported, "these metrics are none of vLLM, SGLang, llama.cpp or TGI"};
+  return Error{ErrorKind::unsupported,
+               "these metrics are not those of vLLM, SGLang, llama.cpp or TGI"};
 }
 
 std::string prefix_cache_warning(const ServerMetrics& metrics) {

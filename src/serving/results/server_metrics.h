@@ -1,4 +1,4 @@
-// What a server says of itself over a run: the difference of two answers of /metrics.
+// What a server reports about itself over a run: the difference between two /metrics responses.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,24 @@
 
 namespace assay {
 
-/// What the server does not tell is empty; so is what fell in between, as after a restart.
+/// A value is empty if the server does not report it or if the counter decreased, as after a
+/// restart.
 struct ServerMetrics {
   std::string server;                           ///< "vLLM", "SGLang", "llama.cpp", "TGI"
   std::optional<double> prefix_cache_hit_rate;  ///< share of prompt tokens found in the cache
-  std::optional<double> preemptions;            ///< requests put off for want of memory
+  std::optional<double> preemptions;            ///< requests preempted for lack of memory
   std::optional<double> generation_tokens;
   std::optional<Histogram> ttft;        ///< seconds, by the server's own clock
-  std::optional<Histogram> queue_time;  ///< seconds before a request was worked on
+  std::optional<Histogram> queue_time;  ///< seconds before work on a request began
   std::optional<double> waiting;        ///< requests in its queue at the end
 };
 
-/// Of several servers their answers one after the other. Error: unsupported, if `after` is of none
-/// of these servers.
+/// For several servers, pass their responses concatenated. Error: unsupported, if `after` comes
+/// from none of these servers.
 Result<ServerMetrics> server_metrics(const Scrape& before, const Scrape& after);
 
 /// One sentence if at least 1% of the prompts' tokens came from the prefix cache, which makes a run
-/// with prompts seen before look faster; empty otherwise.
+/// with already seen prompts look faster; otherwise empty.
 std::string prefix_cache_warning(const ServerMetrics& metrics);
 
 }  // namespace assay

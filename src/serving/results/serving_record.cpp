@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view in_seconds = "s";
 
-/// What `assay compare` judges. Forty judgements of one load would be mostly of the same thing, and
-/// each would need more pairs to be sure of; the others are told.
+/// Which statistics `assay compare` judges. Forty judgements of one load would mostly repeat each
+/// other, and each would need more pairs to be certain; the rest are only reported.
 enum class Judged { none, p99, mean_and_p99 };
 
 class Metrics {
@@ -67,14 +67,14 @@ Cell cell_of(const OfferedLoad& load, std::vector<std::pair<std::string, std::st
   return {"serving", std::move(axes)};
 }
 
-/// What vLLM tells too, in the order in which its results are imported.
+/// The metrics that vLLM also reports, in the order in which its results are imported.
 void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
   metrics.told("request_throughput", result.request_throughput, "1/s");
   if (result.goodput) metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
   metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
   metrics.latency("ttft", result.ttft, Judged::mean_and_p99);
-  // Of replies that came whole nothing is known between their tokens, though vLLM calls it 0.
+  // For non-streamed replies the time between tokens is unknown; vLLM reports 0.
   if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
   metrics.latency("itl", result.itl, Judged::p99);
   metrics.latency("e2el", result.e2el, Judged::mean_and_p99);

@@ -1,5 +1,5 @@
-// What a run of load against servers came to. Times are seconds, rates are per second; what vLLM
-// defines is by the definitions of `vllm bench serve`, so that its numbers and these compare.
+// The result of a load run. Times are in seconds, rates per second. Metrics that vLLM has follow
+// the definitions of `vllm bench serve`, so that the numbers are comparable.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// What a reply may take at most to count as good, in seconds.
+/// The most seconds a reply may take to count as good.
 struct GoodputLimits {
   std::optional<double> ttft, tpot, itl, e2el;  ///< `itl`: the reply's mean
 
@@ -25,8 +25,8 @@ struct GoodputLimits {
 
 /// How requests were meant to be sent.
 struct OfferedLoad {
-  /// Requests per second; infinite: all at once, or as fast as the cap allows, a closed loop. Of a
-  /// ramp or a recorded trace the mean.
+  /// Requests per second; the mean for a ramp or a recorded trace. Infinite: all at once or, with a
+  /// cap, a closed loop.
   double request_rate = std::numeric_limits<double>::infinity();
   double burstiness = 1;                       ///< 1/CV^2 of the gaps between arrivals
   std::optional<std::size_t> max_concurrency;  ///< the cap on requests in flight
@@ -35,11 +35,11 @@ struct OfferedLoad {
   bool is_open_loop() const { return std::isfinite(request_rate); }
 };
 
-/// How the run was meant, how its client fared, and what is wanted to be known.
+/// The intended load, the client's health and what to compute.
 struct AnalysisSettings {
   OfferedLoad load;
   ClientHealth client;
-  std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always among the result's
+  std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always added
   GoodputLimits goodput;
   std::uint64_t seed = 0;        ///< of the bootstrap
   std::size_t resamples = 1000;  ///< of the bootstrap, at most
@@ -49,46 +49,46 @@ struct AnalysisSettings {
 struct RequestCounts {
   std::size_t requests = 0;
   std::size_t completed = 0;               ///< complete and with at least one token
-  std::size_t empty = 0;                   ///< complete and without any
+  std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
   std::array<std::size_t, 7> by_end = {};  ///< by ReplyEnd
   std::size_t short_replies = 0;           ///< completed with fewer tokens than asked for
-  std::size_t wrong_prompts = 0;           ///< the server counted another prompt length than asked
+  std::size_t wrong_prompts = 0;           ///< the server counted a different prompt length
   std::size_t uncounted = 0;  ///< completed, but the server did not say how many tokens
   std::uint64_t input_tokens = 0, output_tokens = 0;  ///< of the completed ones
 
   std::size_t ended(ReplyEnd end) const { return by_end[static_cast<std::size_t>(end)]; }
 };
 
-/// Of a quantity of which only the upper end matters.
+/// Statistics of a quantity of which only the upper tail matters.
 struct Tail {
   double median = 0, p99 = 0, maximum = 0;
 };
 
-/// The run without its ramp and its drain. Latencies are of requests sent within it.
+/// The run without its ramp and its drain. Its latencies cover the requests sent within it.
 struct SteadyState {
   double begin = 0, end = 0;
   std::size_t requests = 0;       ///< sent within it and completed
-  double request_throughput = 0;  ///< ends within it
-  double output_throughput = 0;   ///< tokens that came within it
+  double request_throughput = 0;  ///< replies ended within it
+  double output_throughput = 0;   ///< tokens received within it
   Latency ttft, tpot;
 };
 
-/// Little's law: what is in flight on average is throughput times time in the system. Both sides
-/// are measured apart: the left is the client's own count, kept as requests went out and landed;
-/// the right is made of the logs, completed replies until their last token. A request that the logs
-/// lack or have twice, wrong times, failures and slow ends open a gap.
+/// Little's law: the mean number in flight equals throughput times time in the system. The two
+/// sides are measured independently: the left is the client's own count, updated as requests are
+/// sent and end; the right comes from the logs, completed replies until their last token. Missing
+/// or duplicate logs, wrong times, failures and slow ends make the two differ.
 struct LittlesLaw {
   double in_flight = 0;   ///< mean over the duration
   double predicted = 0;   ///< request throughput times mean E2EL
-  double difference = 0;  ///< of `predicted` from `in_flight`, relative to the larger of them
+  double difference = 0;  ///< (predicted - in_flight) over the larger of the two
 };
 
 /// Whether the server kept up with what was offered.
 struct Saturation {
   bool saturated = false;
-  std::optional<double> achieved_share;   ///< of the offered rate
-  std::optional<double> in_flight_slope;  ///< requests per second, over the time of sending
+  std::optional<double> achieved_share;   ///< achieved rate over the offered rate
+  std::optional<double> in_flight_slope;  ///< growth of requests in flight, per second
   std::optional<double> ttft_slope;       ///< seconds per second
   std::string sentence;
 };
@@ -111,25 +111,25 @@ struct ServingResult {
   RequestCounts counts;
   double duration = 0;  ///< from the first dispatch until all were done
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;
-  std::optional<double> goodput;  ///< requests that kept every limit; empty: there is no limit
+  std::optional<double> goodput;  ///< rate of requests that met every limit; empty: no limits given
   Latency ttft, tpot, e2el;       ///< from when a request was sent
   Latency itl;                    ///< pooled gaps between token events
   std::optional<Latency> itl_per_token;    ///< if some events hold several tokens by the server's
                                            ///< count: gaps over the reply's mean tokens per event
   Latency ttft_scheduled, e2el_scheduled;  ///< from when it should have been sent: coordinated
                                            ///< omission corrected
-  Tail queue_time;                         ///< from its scheduled time until it might be sent
-  Tail send_lag;                           ///< from when it might be sent until it was
-  Tail longest_stall;                      ///< the longest gap of every reply that has one
-  double most_output_per_second = 0;       ///< token events in one second
+  Tail queue_time;                    ///< from the scheduled time until the request could be sent
+  Tail send_lag;                      ///< from when it could be sent until it was
+  Tail longest_stall;                 ///< over the longest gap of each reply
+  double most_output_per_second = 0;  ///< token events in one second
   std::size_t most_concurrent = 0;
   std::optional<SteadyState> steady;
-  std::string no_steady;             ///< why there is none
+  std::string no_steady;             ///< why there is no steady state
   std::optional<LittlesLaw> little;  ///< empty: the client did not count
   double identity_error = 0;         ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
   Saturation saturation;
   std::vector<TargetResult> targets;  ///< by number
-  double imbalance = 1;               ///< most requests of a target over their mean
+  double imbalance = 1;               ///< requests of the busiest target over the mean
   ClientHealth client;
   RunVerdict verdict;
 };

@@ -83,7 +83,7 @@ Result<std::vector<Slo>> parse_slos(const std::string& text) {
     if (!slo) {
       return Error{
           ErrorKind::usage,
-          fmt::format("\"{}\" is no target; allowed: mean, median or a percentile of ttft, "
+          fmt::format("\"{}\" is not a target; allowed: mean, median or a percentile of ttft, "
                       "tpot, itl or e2el with a time, e.g. p99_ttft:200ms, or "
                       "attainment:95%",
                       part)};

@@ -1,4 +1,4 @@
-// Targets that a server is held to: service-level objectives.
+// Targets a server must meet: service-level objectives (SLOs).
 #pragma once
 
 #include <string>
@@ -10,26 +10,27 @@
 
 namespace assay {
 
-/// Latencies are what users wait: from the scheduled time, so that a cap on concurrency hides none.
+/// Latencies count from the scheduled time, as users experience them, so that a cap on concurrency
+/// hides nothing.
 struct Slo {
   enum class Quantity { ttft, tpot, itl, e2el, attainment };
 
   std::string name;  ///< "p99_ttft", "mean_tpot", "attainment"
   Quantity quantity = Quantity::ttft;
-  double percent = 0;  ///< of a percentile; 0: the mean
-  /// Seconds that may be taken; of attainment the share of requests that may miss the limits of
-  /// goodput.
+  double percent = 0;  ///< 99 for p99; 0: the mean
+  /// The most seconds allowed; for attainment, the share of requests that may miss the goodput
+  /// limits.
   double limit = 0;
 };
 
 /// "p99_ttft:200ms,mean_tpot:50ms,attainment:95%". Error: usage, saying what is allowed.
 Result<std::vector<Slo>> parse_slos(const std::string& text);
 
-/// In the unit of `limit`; 0 if there is nothing to judge by. A percentile must be among those that
-/// `result` was made with, and attainment needs its goodput.
+/// In the unit of `limit`; 0 if there is nothing to judge by. A percentile must be among those
+/// computed for `result`, and attainment needs its goodput.
 double value_of(const Slo& slo, const ServingResult& result);
 
-/// A value or a limit as results report it: of attainment the share that kept the limits.
+/// A value or a limit as results report it: for attainment, the share that met the limits.
 double reported_value(const Slo& slo, double value);
 
 /// A value or a limit for reading: "183.0 ms", "96.2%".

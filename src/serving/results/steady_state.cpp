@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr double full_share = 0.95;  // of the concurrency, as vllm-bench's steady_state
+constexpr double full_share = 0.95;  // of the concurrency, as in vllm-bench's steady_state
 constexpr std::size_t fewest = 10;
 
 std::optional<Presence> window_of(const std::vector<RequestLog>& logs, const InFlight& in_flight,
@@ -37,7 +37,7 @@ std::optional<Presence> window_of(const std::vector<RequestLog>& logs, const InF
   return Presence{first_end, last_sent};
 }
 
-/// Of the reply's tokens, those that came in the window: every event holds equally many.
+/// The reply's tokens that arrived in the window, assuming that all its events hold equally many.
 double tokens_within(const RequestLog& log, const Presence& window) {
   std::size_t events = 0;
   double at = log.first;

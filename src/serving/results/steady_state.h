@@ -1,4 +1,4 @@
-// The part of a run in which the load was what it was meant to be.
+// The part of a run in which the load was as intended.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// Open loop: from when the first request ends until the last one is sent. Closed loop: from when
-/// 95% of the concurrency were first in flight until they last were. Empty if fewer than 10
-/// requests were sent in that time and completed; `reason` then says so.
+/// Open loop: from when the first request ends until the last one is sent. Closed loop: from the
+/// first until the last moment with 95% of the concurrency in flight. Empty, with `reason`, if
+/// fewer than 10 requests were sent in that time and completed.
 std::optional<SteadyState> steady_state_of(const std::vector<RequestLog>& logs,
                                            const InFlight& in_flight,
                                            const AnalysisSettings& settings, std::string& reason);

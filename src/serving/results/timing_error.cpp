@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-/// The 99th percentile by rank, without sorting millions.
+/// The 99th percentile by rank, without a full sort of millions of values.
 double upper_percentile(std::vector<double>& values) {
   if (values.empty()) return 0;
   const auto rank = static_cast<std::ptrdiff_t>(0.99 * static_cast<double>(values.size() - 1));
@@ -33,7 +33,7 @@ std::optional<TimingError> client_error(const std::vector<RequestLog>& logs) {
   for (const RequestLog& log : logs) {
     if (!log.succeeded()) continue;
     if (log.delays.size() != log.gaps.size() + 1) return std::nullopt;
-    // What delays both ends of a gap alike does not change it.
+    // A delay common to both ends of a gap cancels.
     ttfts.push_back(std::abs(static_cast<double>(log.delays[0])));
     for (std::size_t i = 1; i < log.delays.size(); ++i) {
       itls.push_back(std::abs(static_cast<double>(log.delays[i]) - log.delays[i - 1]));

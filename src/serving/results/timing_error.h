@@ -1,4 +1,4 @@
-// How far the times that a client measured are from the true ones of the simulated server.
+// How far the times a client measured differ from the true times of the simulated server.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ struct TimingError {
   double ttft_p99 = 0, itl_p99 = 0;  ///< seconds, of |measured - true|
 };
 
-/// Against what the server was told to keep, `ttft` and `itl` seconds, so that its own lateness
-/// counts, too. Of the replies that succeeded; both 0 if there are none.
+/// Error against the times the server was configured for, `ttft` and `itl` seconds, so it includes
+/// the server's own lateness. Over the replies that succeeded; both 0 if there are none.
 TimingError planned_error(const std::vector<RequestLog>& logs, double ttft, double itl);
 
-/// Against when the server says it sent each token (RequestLog::delays). What is left where the
-/// kernel stamps what comes: tokens read together, and what the server did between saying and
-/// sending. Empty if it did not say so in every reply that succeeded.
+/// Error against the send times the server reported (RequestLog::delays). With kernel timestamps,
+/// what remains is tokens read together and the server's work between stamping and sending. Empty
+/// unless every reply that succeeded has those times.
 std::optional<TimingError> client_error(const std::vector<RequestLog>& logs);
 
 }  // namespace assay

@@ -22,8 +22,8 @@ void judge_client(RunVerdict& verdict, const ServingResult& result) {
   }
   if (result.client.cpu_share > most_cpu_share) {
     verdict.void_reasons.push_back(
-        fmt::format("the client was the limit: its threads computed {:.0f}% of the time, at most "
-                    "80% is sound",
+        fmt::format("the client was the limit: its threads computed {:.0f}% of the time; the "
+                    "maximum is 80%",
                     result.client.cpu_share * 100));
   }
 }
@@ -40,14 +40,14 @@ void judge_replies(RunVerdict& verdict, const RequestCounts& counts, double most
   const std::string text = fmt::format("{} of {} replies are empty and {} shorter than asked",
                                        counts.empty, replies, counts.short_replies);
   if (static_cast<double>(spoilt) > most_spoilt * static_cast<double>(replies)) {
-    verdict.void_reasons.push_back(fmt::format("{}, {:.3g}% are allowed", text, most_spoilt * 100));
+    verdict.void_reasons.push_back(fmt::format("{}; {:.3g}% is allowed", text, most_spoilt * 100));
   } else {
     verdict.warnings.push_back(text);
   }
 }
 
-/// Failed requests are in flight and have no E2EL, and the client needs a moment to see that a
-/// reply has ended.
+/// The two sides may differ: failed requests are in flight but have no E2EL, and the client needs a
+/// moment to see that a reply has ended.
 void warn_of_little(RunVerdict& verdict, const ServingResult& result) {
   if (!result.little || result.counts.failed > 0) return;
   const LittlesLaw& law = *result.little;
@@ -69,15 +69,16 @@ void warn(RunVerdict& verdict, const ServingResult& result) {
     add(fmt::format("{} of {} requests ended {}", counts.by_end[i], counts.requests, name_of(end)));
   }
   if (counts.wrong_prompts > 0) {
-    add(fmt::format("the server counts another prompt length than asked for in {} of {} requests",
-                    counts.wrong_prompts, counts.requests));
+    add(fmt::format(
+        "the server counts a different prompt length than asked for in {} of {} requests",
+        counts.wrong_prompts, counts.requests));
   }
   if (counts.uncounted > 0) {
-    add(fmt::format("the server did not count the tokens of {} replies: events stand for them",
+    add(fmt::format("the server did not count the tokens of {} replies: each event counts as one",
                     counts.uncounted));
   }
   if (counts.completed > 0 && counts.completed < enough_for_p99) {
-    add(fmt::format("p99 of {} requests is uncertain, 1000 are enough", counts.completed));
+    add(fmt::format("p99 of {} requests is uncertain: use at least 1000", counts.completed));
   }
   if (result.saturation.saturated) add(result.saturation.sentence);
   if (result.identity_error > longest_identity_error) {

@@ -1,4 +1,5 @@
-// A result in the JSON that `vllm bench serve` wrote in September 2025, for programs that read it.
+// A result in the JSON format of `vllm bench serve` as of September 2025, for programs that read
+// it.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace assay {
 
-/// What such a file says about its run besides what was measured.
+/// What the file says about the run besides the measurements.
 struct VllmNames {
   std::string date;  ///< "20250914-020903", of the run's end
   std::string endpoint_type = "openai";
@@ -20,7 +21,7 @@ struct VllmNames {
 
 /// One object on one line, its fields as that version orders them: rates per second, statistics in
 /// milliseconds. With `details`, the logs of the same run, also the arrays of --save-detailed, in
-/// seconds and by the index of requests; generated_texts are empty, for texts are not kept.
+/// seconds and by the index of requests; generated_texts are empty because texts are not kept.
 std::string vllm_json(const VllmNames& names, const ServingResult& result,
                       const std::vector<RequestLog>* details = nullptr);
 

@@ -1,5 +1,5 @@
-// Boost.Asio as the simulator uses it. No macros that change it: all of the program must see the
-// same Asio.
+// Boost.Asio as the simulator uses it. Do not set macros that configure Asio: the whole program
+// must see the same one.
 #pragma once
 
 #include <boost/asio/buffer.hpp>

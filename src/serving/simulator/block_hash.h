@@ -1,5 +1,5 @@
-// Prompts as the prefix cache sees them: full blocks of 16 tokens, each known by the hash of itself
-// and of everything before it.
+// Prompts as the prefix cache sees them: full blocks of 16 tokens, each identified by the hash of
+// itself and everything before it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace assay::simulator {
 
 inline constexpr std::uint64_t block_tokens = 16;
-/// Texts have one token to this many bytes: the simulator has no tokenizer.
+/// Text counts as one token per this many bytes, because the simulator has no tokenizer.
 inline constexpr std::size_t bytes_per_token = 4;
 
 /// One hash for each full block of `tokens`. Equal prompts share hashes up to where they differ.
@@ -19,7 +19,7 @@ std::vector<std::uint64_t> block_hashes(std::span<const std::uint32_t> tokens);
 /// Appends the tokens of `text`: its bytes, four to a token, the last one filled with zeros.
 void append_tokens(std::string_view text, std::vector<std::uint32_t>& tokens);
 
-/// Blocks that hold `tokens`.
+/// Number of blocks needed for `tokens`.
 constexpr std::uint64_t blocks_for(std::uint64_t tokens) {
   return (tokens + block_tokens - 1) / block_tokens;
 }

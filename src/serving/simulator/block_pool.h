@@ -9,7 +9,7 @@
 
 namespace assay::simulator {
 
-/// Free blocks keep what they hold until they are taken again; the one free for longest goes first.
+/// Free blocks keep their contents until they are taken again, least recently freed first.
 class BlockPool {
  public:
   using Block = std::uint32_t;
@@ -19,19 +19,19 @@ class BlockPool {
   std::size_t size() const { return blocks_.size(); }
   std::size_t free() const { return free_; }
 
-  /// How many of `hashes`, from the first on, are held.
+  /// How many leading `hashes` are held.
   std::size_t held(std::span<const std::uint64_t> hashes) const;
-  /// Of those, the ones that are free: sharing them takes them from what is free.
+  /// How many of those are in free blocks, which sharing would remove from the free list.
   std::size_t held_and_free(std::span<const std::uint64_t> hashes) const;
   /// Appends the blocks of `hashes`, all held, each now used once more.
   void share(std::span<const std::uint64_t> hashes, std::vector<Block>& blocks);
-  /// Appends `count` <= free() blocks, and forgets what they held.
+  /// Appends `count` <= free() blocks and discards their contents.
   void take(std::size_t count, std::vector<Block>& blocks);
-  /// The used `block` now holds `hash`, unless another block does already.
+  /// Records that the used `block` holds `hash`, unless another block already does.
   void hold(Block block, std::uint64_t hash);
-  /// Ends one use of each; the last block of a prefix is then reused before its first.
+  /// Ends one use of each block; the last block of a prefix will be reused before its first.
   void release(std::span<const Block> blocks);
-  /// Forgets all prefixes. False, and nothing done, while any block is in use.
+  /// Discards all prefixes. Does nothing and returns false while any block is in use.
   bool forget();
 
  private:
@@ -40,7 +40,7 @@ class BlockPool {
     std::uint64_t hash = 0;
     bool hashed = false;
     std::uint32_t uses = 0;
-    Block before = none, after = none;  // in the list of free blocks
+    Block before = none, after = none;  // neighbours in the list of free blocks
   };
 
   void append_free(Block block);

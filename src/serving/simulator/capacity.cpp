@@ -33,7 +33,7 @@ double share_of_whole(const Memory& memory, int parts) {
 
 int most_parts(const Memory& memory) {
   const double parts = memory.bytes * memory.utilization / (memory.weights + memory.reserved);
-  return static_cast<int>(std::ceil(parts)) - 1;  // none is left at exactly `parts`
+  return static_cast<int>(std::ceil(parts)) - 1;  // at exactly `parts` no cache is left
 }
 
 Hardware hardware_of(const Gpu& gpu, const Efficiency& efficiency, int parts) {

@@ -14,8 +14,8 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t most_head = 16 << 10, most_body = 32 << 20;
-constexpr std::size_t most_ahead = 64 << 10;   // of requests sent before their time
-constexpr std::size_t most_unsent = 32 << 20;  // what a client may leave unread
+constexpr std::size_t most_ahead = 64 << 10;   // bytes of pipelined requests
+constexpr std::size_t most_unsent = 32 << 20;  // bytes that a client may leave unread
 constexpr double pause_between_pieces = 5e-4;
 
 }  // namespace
@@ -26,7 +26,7 @@ Connection::Connection(Loop& loop, Tcp::socket socket, RequestHandler& handler)
 void Connection::start() {
   SystemError ignored;
   socket_.set_option(Tcp::no_delay(true), ignored);
-  // Where the system's choice paces, as BBR does, tokens would leave when it sees fit.
+  // A system default with pacing, such as BBR, would delay tokens.
   constexpr std::string_view unpaced = "reno";
   ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CONGESTION, unpaced.data(),
                unpaced.size());
@@ -155,7 +155,7 @@ void Connection::wait_write() {
 void Connection::next() {
   replying_ = false;
   reply_.reset();
-  // Not from here: a client that sends many requests ahead would have them nest.
+  // Posted, not called: many pipelined requests would otherwise recurse.
   if (!input_.empty()) {
     asio::post(loop_.context(), [self = shared_from_this()] {
       if (!self->replying_ && self->open()) self->parse();

@@ -18,25 +18,25 @@ class Connection;
 struct HttpRequest {
   std::string method, path, body;
   bool keep_alive = true;
-  bool chunks = true;   ///< the client knows them: HTTP/1.1
+  bool chunks = true;   ///< the client understands chunks: HTTP/1.1
   double received = 0;  ///< when its last byte was read, by the loop's clock
 };
 
-/// Answers requests. Each is answered by one reply, then Connection::next() or close().
+/// Answers requests. Each gets one reply, followed by Connection::next() or close().
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
   virtual void on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) = 0;
 };
 
-/// A reply under way, which is told if there is nobody left to read it.
+/// A reply in progress, which is told if its reader is gone.
 class Abandonable {
  public:
   virtual ~Abandonable() = default;
   virtual void abandoned() = 0;
 };
 
-/// Lives while its client does, and as long as a reply holds it. `handler` outlives it.
+/// Lives while its client is connected or a reply holds it. `handler` must outlive it.
 class Connection final : public Due, public std::enable_shared_from_this<Connection> {
  public:
   Connection(Loop& loop, Tcp::socket socket, RequestHandler& handler);
@@ -45,15 +45,15 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   bool open() const { return socket_.is_open(); }
   void tell(std::weak_ptr<Abandonable> reply) { reply_ = std::move(reply); }
 
-  /// At once, as far as the system takes it; the rest follows when it takes more.
+  /// Writes at once what the system takes; the rest follows when it takes more.
   void write(std::string_view bytes);
-  /// Each piece in a write of its own, with a pause after it in which a client reads it alone.
+  /// Writes each piece separately, with a pause in which the client can read it alone.
   void write_apart(std::vector<std::string> pieces);
   /// The reply is complete: the next request may come.
   void next();
-  /// Closes once all is written.
+  /// Closes once everything is written.
   void close();
-  /// Closes with a reset, whatever is written.
+  /// Closes with a TCP reset, even if data is unsent.
   void reset();
 
   void on_due(double due) override;  ///< the next piece
@@ -74,9 +74,9 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   Tcp::socket socket_;
   RequestHandler& handler_;
   std::weak_ptr<Abandonable> reply_;
-  std::optional<Parser> parser_;  // of a request that is not whole yet
-  std::string input_;             // read and not parsed
-  std::string unsent_;            // given to write() and not taken by the system
+  std::optional<Parser> parser_;  // for a request that is not complete yet
+  std::string input_;             // read but not parsed
+  std::string unsent_;            // passed to write() but not taken by the system
   std::deque<std::string> pieces_;
   bool replying_ = false, reading_ = false, closing_ = false;
 };

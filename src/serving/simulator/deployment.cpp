@@ -22,7 +22,7 @@ Result<DeployedEngine> deploy(const Deployment& deployment) {
   const double per_block = kv_bytes_per_token(model) * static_cast<double>(block_tokens);
   const Memory memory = {deployment.gpu.memory_bytes, deployment.utilization, deployment.reserved,
                          weight_bytes(model), per_block};
-  // A block pool counts in 32 bits; no GPU comes near.
+  // A block pool counts in 32 bits, which no GPU exceeds.
   const std::uint64_t blocks =
       std::min<std::uint64_t>(sequences_per_part(memory, deployment.parts), UINT32_MAX - 1);
   const std::uint64_t room = blocks * block_tokens;

@@ -1,4 +1,4 @@
-// A model on a GPU or on its partitions: from what a user says to an engine's settings.
+// A model on a GPU or on its partitions: turns what the user asked for into engine settings.
 #pragma once
 
 #include "serving/simulator/engine.h"
@@ -8,7 +8,7 @@ namespace assay::simulator {
 struct Deployment {
   Model model;
   Gpu gpu;
-  int parts = 1;  ///< the GPU is cut into so many; each holds a server of its own
+  int parts = 1;  ///< number of partitions of the GPU, each with its own server
   double utilization = 0.9;
   double reserved = 2e9;  ///< bytes, in each part
   Efficiency efficiency;

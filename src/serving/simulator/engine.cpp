@@ -12,7 +12,7 @@ struct Engine::Sequence {
   EngineRequest request;
   std::uint64_t generated = 0;
   std::uint64_t computed = 0;   // tokens whose keys and values are in the cache
-  std::uint64_t scheduled = 0;  // tokens that the step under way adds to them
+  std::uint64_t scheduled = 0;  // tokens that the current step adds
   std::vector<BlockPool::Block> blocks;
   bool started = false;
 
@@ -50,7 +50,7 @@ Step Engine::step() {
   Step step;
   StepWork work;
   std::uint64_t budget = settings_.max_batched_tokens;
-  // Whoever lost its blocks just now would be admitted and lose them again.
+  // A sequence that was just preempted would be admitted and preempted again.
   if (schedule_running(budget, work, step)) admit(budget, work, step);
   step.seconds = step_seconds(settings_.model, settings_.hardware, work);
   if (settings_.jitter > 0) {
@@ -61,7 +61,8 @@ Step Engine::step() {
   return step;
 }
 
-/// Gives the sequence its blocks for as many tokens as the budget has. False: too few are free.
+/// Allocates the sequence's blocks for as many tokens as the budget allows. False: too few are
+/// free.
 bool Engine::schedule(Sequence& sequence, std::uint64_t& budget, StepWork& work) {
   const std::uint64_t tokens = std::min(sequence.tokens() - sequence.computed, budget);
   const std::uint64_t needed = blocks_for(sequence.computed + tokens) - sequence.blocks.size();
@@ -78,7 +79,7 @@ bool Engine::schedule(Sequence& sequence, std::uint64_t& budget, StepWork& work)
   return true;
 }
 
-/// True: nobody was preempted.
+/// True: no sequence was preempted.
 bool Engine::schedule_running(std::uint64_t& budget, StepWork& work, Step& step) {
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
     while (i < running_.size() && !schedule(*running_[i], budget, work)) preempt_last(step);
@@ -99,7 +100,7 @@ void Engine::preempt_last(Step& step) {
 void Engine::admit(std::uint64_t& budget, StepWork& work, Step& step) {
   while (!waiting_.empty() && budget > 0 && running_.size() < settings_.max_sequences) {
     Sequence& sequence = *waiting_.front();
-    // At least one token is computed: the next one comes out of it.
+    // At least one token must be computed, because the next token comes out of it.
     const std::span<const std::uint64_t> hashes(
         sequence.request.hashes.data(),
         std::min<std::size_t>(sequence.request.hashes.size(),
@@ -123,7 +124,7 @@ void Engine::admit(std::uint64_t& budget, StepWork& work, Step& step) {
   }
 }
 
-/// What holds once the step is over.
+/// Updates the state to the end of the step.
 void Engine::advance(Step& step) {
   for (Sequence* sequence : running_) {
     const std::uint64_t before = sequence->computed / block_tokens;

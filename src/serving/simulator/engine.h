@@ -1,11 +1,11 @@
-// Continuous batching as vLLM does it, as a discrete-event model: no clock, no I/O, the same from
-// the same seed.
+// Continuous batching as vLLM does it, as a discrete-event model: no clock, no I/O, deterministic
+// for a seed.
 //
-// Each step has a budget of tokens. Running sequences come first, in the order they were admitted;
-// then waiting ones, first come first served, as long as tokens, places and blocks are left. A
+// Each step has a budget of tokens. Running sequences come first, in order of admission; then
+// waiting ones, first come, first served, as long as tokens, batch slots and blocks are left. A
 // prompt longer than what is left of the budget is computed in chunks. When a running sequence
-// needs a block and none is free, the one admitted last loses all of its blocks and computes them
-// again later.
+// needs a block and none is free, the one admitted last is preempted: it loses all its blocks and
+// recomputes them later.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ namespace assay::simulator {
 struct EngineSettings {
   Model model;
   Hardware hardware;
-  std::uint32_t blocks = 0;  ///< of block_tokens each
+  std::uint32_t blocks = 0;  ///< blocks of block_tokens tokens
   std::uint32_t max_sequences = 256;
   std::uint64_t max_batched_tokens = 8192;
   bool prefix_cache = true;
-  double jitter = 0;  ///< sigma of the lognormal factor, of mean 1, on the time of each step
+  double jitter = 0;  ///< sigma of a lognormal factor with mean 1 on the time of each step
   std::uint64_t seed = 0;
 };
 
 struct EngineRequest {
-  std::uint64_t id = 0;  ///< of no other that is in the engine
+  std::uint64_t id = 0;  ///< unique among the requests in the engine
   std::uint64_t prompt_tokens = 0;
   std::uint64_t output_tokens = 0;    ///< at least 1; with the prompt at most blocks x block_tokens
   std::vector<std::uint64_t> hashes;  ///< block_hashes() of the prompt; may be empty
 };
 
-/// A token that comes out at the end of a step.
+/// A token produced at the end of a step.
 struct EngineToken {
   std::uint64_t id = 0;
   std::uint64_t number = 0;  ///< from 1
@@ -48,11 +48,11 @@ struct EngineToken {
 struct Step {
   double seconds = 0;
   std::vector<EngineToken> tokens;
-  std::vector<std::uint64_t> started;    ///< left the queue for the first time
-  std::vector<std::uint64_t> preempted;  ///< went back to its front
+  std::vector<std::uint64_t> started;    ///< requests that left the queue for the first time
+  std::vector<std::uint64_t> preempted;  ///< requests that went back to the front of the queue
 };
 
-/// As vLLM's metrics have them.
+/// The counters of vLLM's metrics.
 struct EngineCounters {
   std::uint64_t preemptions = 0;
   std::uint64_t prompt_tokens = 0, generation_tokens = 0;
@@ -66,10 +66,10 @@ class Engine {
   ~Engine();
 
   void submit(EngineRequest request);
-  /// Forgets a request; nothing if it is not known.
+  /// Removes a request; does nothing if it is unknown.
   void cancel(std::uint64_t id);
   bool idle() const { return running_.empty() && waiting_.empty(); }
-  /// Begins a step if not idle(). What it says of the step's end already holds in the engine.
+  /// Begins a step; call only if not idle(). The engine is already in the state at the step's end.
   Step step();
 
   /// False while any request runs.

@@ -21,7 +21,7 @@ Result<std::size_t> index_of(std::string_view name) {
     if (fault_names[i] == name) return i;
     allowed += fmt::format("{}{}", i == 1 ? "" : ", ", fault_names[i]);
   }
-  return Error{ErrorKind::usage, fmt::format("no fault \"{}\": give any of {}", name, allowed)};
+  return Error{ErrorKind::usage, fmt::format("unknown fault \"{}\"; allowed: {}", name, allowed)};
 }
 
 Result<double> parse_share(std::string_view text) {

@@ -1,4 +1,4 @@
-// What the simulated server does wrong on purpose, so that a client's handling of it can be tested.
+// Faults that the simulated server makes on purpose, to test how a client handles them.
 #pragma once
 
 #include <array>
@@ -15,34 +15,34 @@ enum class Fault {
   http500,    ///< refused with an internal error
   http429,    ///< refused with Retry-After
   hang,       ///< a few tokens, then nothing, on an open connection
-  utf8,       ///< a character of two bytes in two chunks and two writes
+  utf8,       ///< a two-byte character split over two chunks and two writes
   merged,     ///< several events in one chunk
   split,      ///< one event in ten chunks and ten writes
-  nodone,     ///< the stream ends in order, but without [DONE]
+  nodone,     ///< the stream ends cleanly, but without [DONE]
   nousage,    ///< no usage, even if asked for
   line,       ///< one event of 10 MB
   empty,      ///< complete, but without any token
   cut,        ///< fewer tokens than asked for
-  slowclose,  ///< announces that it closes, and takes a second to do so
+  slowclose,  ///< announces that it closes, but takes a second to do so
 };
 inline constexpr std::size_t fault_count = 14;
 
-/// "none", "reset", ...; of `line` "long" and of `cut` "short", which C++ keeps for itself.
+/// "none", "reset", ...; "long" for `line` and "short" for `cut`, because those are C++ keywords.
 std::string_view name_of(Fault fault);
-/// Only what is streamed can have it.
+/// Whether only a streamed reply can have the fault.
 bool only_streamed(Fault fault);
 
 /// The share of requests that get each fault.
 class FaultPlan {
  public:
-  /// "reset=0.01,hang=0.02"; faults without a share have equal parts of what is left: "reset" alone
-  /// is every request. Error: usage, naming what is wrong and what is allowed.
+  /// "reset=0.01,hang=0.02"; faults without a share divide the rest equally, so "reset" alone hits
+  /// every request. Error: usage, naming what is wrong and what is allowed.
   static Result<FaultPlan> parse(std::string_view text);
-  /// Of request `number`; the same for the same seed.
+  /// The fault of request `number`; deterministic for a seed.
   Fault of(std::uint64_t number, std::uint64_t seed) const;
 
  private:
-  std::array<double, fault_count> shares_{};  ///< of `none`: what the others leave
+  std::array<double, fault_count> shares_{};  ///< that of `none` is what the others leave
 };
 
 }  // namespace assay::simulator

@@ -1,4 +1,4 @@
-// Replies whose timing is known beforehand, whatever the load: what a client is calibrated against.
+// Replies with a fixed timing that does not depend on the load, for calibrating a client.
 #pragma once
 
 #include <string_view>
@@ -24,7 +24,7 @@ struct Spread {
 struct FixedTiming {
   double ttft = 0.05;  ///< from the request's last byte to its first token
   double itl = 0.02;   ///< between tokens
-  Spread spread;       ///< of every one of these times
+  Spread spread;       ///< applied to each of these times
 };
 
 }  // namespace assay::simulator

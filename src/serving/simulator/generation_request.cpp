@@ -12,8 +12,8 @@ constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 
-/// Takes the known fields as they come, without a tree of values: a prompt of 100,000 ids costs no
-/// more memory than its ids. Fields that are not known are passed over at any depth allowed.
+/// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
+/// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
 class FieldReader final : public nlohmann::json_sax<SortedJson> {
  public:
   explicit FieldReader(Dialect dialect) : dialect_(dialect) {}
@@ -74,13 +74,14 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
   bool end_object() override { return leave(); }
   bool start_array(std::size_t) override {
     if (level_ == 0) return fail("the body must be a JSON object");
-    // Dialect chat has its texts deeper; elsewhere an array in an array begins another prompt.
+    // In dialect chat, text is nested deeper; in the others, an array within an array begins
+    // another prompt.
     if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
       return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
     }
     if (is_prompt() && level_ > 2)
       return wrong(prompt_key(), "a text, token ids, or lists of them");
-    if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // even if it is empty
+    if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // create it even if it stays empty
     return enter();
   }
   bool end_array() override { return leave(); }
@@ -91,7 +92,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    return fail(fmt::format("the body is no JSON: error at byte {}", position));
+    return fail(fmt::format("the body is not JSON: error at byte {}", position));
   }
 
  private:
@@ -123,7 +124,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     return false;
   }
 
-  /// A value is done; one at the top must be a field of the object.
+  /// Accepts a value inside the object; a bare value as the whole body is an error.
   bool top_or_pass() { return level_ > 0 || fail("the body must be a JSON object"); }
   bool enter() { return ++level_ <= most_levels || fail("the body is nested too deeply"); }
   bool leave() {
@@ -142,7 +143,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     if (request.prompts.size() <= index) request.prompts.resize(index + 1);
     return request.prompts[index];
   }
-  /// Ids of one list are one prompt, those of a list within it another one each.
+  /// The ids of a flat list form one prompt; each nested list is a prompt of its own.
   bool token(std::uint64_t id) {
     if (dialect_ == Dialect::tgi || level_ == 1) return wrong(prompt_key(), "a text");
     if (id > UINT32_MAX) return wrong(prompt_key(), "token ids below 2^32");
@@ -150,7 +151,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     prompt(level_ == 3 ? nested_ - 1 : 0).push_back(static_cast<std::uint32_t>(id));
     return true;
   }
-  /// Texts of a list are prompts of their own; llama.cpp joins them.
+  /// Each text of a list is a prompt of its own; llama.cpp joins them.
   bool text(const std::string& value) {
     if (dialect_ == Dialect::tgi && level_ > 1) return wrong(prompt_key(), "a text");
     if (level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");

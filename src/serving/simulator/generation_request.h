@@ -1,4 +1,4 @@
-// What a client asks of any of the endpoints that generate, read from JSON that nobody vouches for.
+// A client's request to any of the generation endpoints, parsed from untrusted JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace assay::simulator {
 
-/// The servers whose requests and replies are spoken.
+/// The servers whose request and reply formats are supported.
 enum class Dialect { completions, chat, llama_cpp, tgi };
 
 struct GenerationRequest {
-  /// Token ids of each prompt; of a text, append_tokens().
+  /// Token ids of each prompt; text is converted by append_tokens().
   std::vector<std::vector<std::uint32_t>> prompts;
   bool ids = false;  ///< the prompts came as token ids
   std::string model;
@@ -24,13 +24,13 @@ struct GenerationRequest {
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
   bool ignore_eos = false;
-  bool stamps = false;  ///< events shall say when they are sent
+  bool stamps = false;  ///< events must carry their send time
 };
 
-/// Error: usage, one line for the client: no JSON, a field of the wrong type, no prompt.
+/// Error: usage, one line for the client: not JSON, a field of the wrong type, no prompt.
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect);
 
-/// Tokens of the field `prompt`. Error as above.
+/// Number of tokens of the field `prompt`. Error as above.
 Result<std::uint64_t> count_tokens(std::string_view body);
 
 }  // namespace assay::simulator

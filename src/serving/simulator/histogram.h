@@ -1,4 +1,4 @@
-// Counts of what was observed, as Prometheus wants them, and quantiles of a lag.
+// Histograms in Prometheus' format, and quantiles of a lag.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace assay::simulator {
 
 class Histogram {
  public:
-  /// `bounds` ascend and outlive the histogram.
+  /// `bounds` must ascend and outlive the histogram.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds), counts_(bounds.size() + 1) {}
 
@@ -23,11 +23,11 @@ class Histogram {
 
  private:
   std::span<const double> bounds_;
-  std::vector<std::uint64_t> counts_;  // of each bucket alone; the last one has no bound
+  std::vector<std::uint64_t> counts_;  // per bucket, not cumulative; the last one has no bound
   double sum_ = 0;
 };
 
-/// Of a value of many orders of magnitude: quantiles within 9%, the largest exactly.
+/// Records a value that spans many orders of magnitude: quantiles within 9%, the maximum exactly.
 class LagRecord {
  public:
   void observe(double seconds);
@@ -37,7 +37,7 @@ class LagRecord {
   std::uint64_t count() const { return count_; }
 
  private:
-  static constexpr double least = 1e-6;  // what is below counts as this
+  static constexpr double least = 1e-6;  // smaller values count as this
   static constexpr std::size_t per_octave = 8;
   std::array<std::uint64_t, 26 * per_octave> counts_{};  // up to a minute
   std::uint64_t count_ = 0;

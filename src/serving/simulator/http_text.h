@@ -1,4 +1,4 @@
-// The parts of an HTTP/1.1 reply that are no body.
+// The parts of an HTTP/1.1 reply other than its body.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ namespace assay::simulator {
 struct ReplyHead {
   int status = 200;
   std::string_view content_type = "application/json";
-  bool close = false;           ///< the connection closes after it
-  std::string_view extra = "";  ///< more lines, each with its end
+  bool close = false;           ///< the connection closes after the reply
+  std::string_view extra = "";  ///< more header lines, each with its line end
 };
 
 /// A reply whose body is `body`.
 std::string whole_reply(const ReplyHead& head, std::string_view body);
 /// The head of a reply whose body comes in chunks.
 std::string stream_head(const ReplyHead& head);
-/// An error as OpenAI's interface has them; `message` is any text.
+/// An error body in OpenAI's format; `message` may be any text.
 std::string error_body(int status, std::string_view message);
 
-/// A chunk's frame around what is appended to the text meanwhile, so that nothing is copied twice.
+/// Frames content as an HTTP chunk in place, so that nothing is copied twice.
 class ChunkBuffer {
  public:
   /// Begins a chunk; append its content to the result.

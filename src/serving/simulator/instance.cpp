@@ -13,8 +13,8 @@
 namespace assay::simulator {
 namespace {
 
-constexpr std::uint64_t usual_tokens = 16;     // of /v1/completions, as OpenAI's
-constexpr std::uint64_t natural_tokens = 128;  // where nothing limits it, the model ends by itself
+constexpr std::uint64_t usual_tokens = 16;     // default of /v1/completions, as in OpenAI's API
+constexpr std::uint64_t natural_tokens = 128;  // where a reply without a limit ends
 
 struct Route {
   std::string_view path;
@@ -80,7 +80,7 @@ void Instance::accept() {
       accept();
       return;
     }
-    // Out of descriptors, most likely: some will be free soon.
+    // Most likely out of descriptors; some will be free soon.
     retry_.expires_after(std::chrono::milliseconds(10));
     retry_.async_wait([this](const SystemError& stopped) {
       if (!stopped) accept();
@@ -135,7 +135,7 @@ void Instance::answer_simple(Connection& connection, const HttpRequest& request)
   }
 }
 
-/// What the server cannot do, in vLLM's words.
+/// Rejects what the server cannot do, in vLLM's words.
 Status Instance::check(const GenerationRequest& asked, std::uint64_t tokens) const {
   for (const auto& prompt : asked.prompts) {
     if (prompt.size() + tokens > settings_.max_length) {

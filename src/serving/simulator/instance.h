@@ -11,7 +11,7 @@ namespace assay::simulator {
 
 class Instance final : public RequestHandler {
  public:
-  /// `index` distinguishes the seeds of several. `settings` and `loop` outlive it.
+  /// `index` gives each instance its own seed. `settings` and `loop` must outlive the instance.
   Instance(Loop& loop, const ServerSettings& settings, std::uint64_t index);
 
   /// Error: unavailable, naming what failed.
@@ -39,7 +39,7 @@ class Instance final : public RequestHandler {
   asio::steady_timer retry_;
   std::shared_ptr<ServerMetrics> metrics_ = std::make_shared<ServerMetrics>();
   std::shared_ptr<EngineDriver> driver_;  // null with fixed times
-  std::uint64_t requests_ = 0;            // that were well-formed and generate
+  std::uint64_t requests_ = 0;            // well-formed generation requests so far
 };
 
 }  // namespace assay::simulator

@@ -8,10 +8,10 @@
 namespace assay::simulator {
 namespace {
 
-// What is done before sockets are looked at again.
+// Entries processed before the sockets are polled again.
 constexpr int most_at_once = 64;
-// What is due so soon is waited for awake: with so many tokens to come, setting a timer, sleeping
-// and waking up would take a fifth of the time there is.
+// Entries due this soon are waited for by polling: at high token rates, setting a timer, sleeping
+// and waking up would take a fifth of the available time.
 constexpr double soon = 50e-6;
 
 }  // namespace
@@ -38,7 +38,7 @@ void Loop::arm() {
     return;
   }
   armed_ = queue_.front().due;
-  if (awake_) return;  // work() comes in any case
+  if (awake_) return;  // work() is already posted
   if (armed_ - now() < soon) {
     awake_ = true;
     asio::post(context_, [this] {
@@ -47,15 +47,15 @@ void Loop::arm() {
     });
     return;
   }
-  // Rounded up, so that what the timer wakes us for is due.
+  // Rounded up, so that the entry is due when the timer fires.
   timer_.expires_at(begin_ + std::chrono::nanoseconds(std::llround(std::ceil(armed_ * 1e9))));
   timer_.async_wait([this](const SystemError& error) {
-    if (!error) work();  // else it was set anew
+    if (!error) work();  // else the timer was set again
   });
 }
 
 void Loop::work() {
-  armed_ = 0;  // arm() comes below, whatever the work puts into the queue
+  armed_ = 0;  // keeps at() from arming: arm() follows below
   for (int i = 0; i < most_at_once && !queue_.empty() && queue_.front().due <= now(); ++i) {
     std::pop_heap(queue_.begin(), queue_.end(), later);
     const Entry entry = std::move(queue_.back());

@@ -1,5 +1,6 @@
-// One thread's loop: sockets, and thousands of things that are due at their times. They wait in one
-// queue behind one timer, because a timer of the system for each costs more than what is due.
+// The event loop of one thread: sockets, and thousands of callbacks due at given times. The
+// callbacks share one queue and one timer, because a system timer for each would cost more than the
+// callback itself.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@ namespace assay::simulator {
 class Due {
  public:
   virtual ~Due() = default;
-  /// Never before `due`, by the loop's clock.
+  /// Called at or after `due` on the loop's clock.
   virtual void on_due(double due) = 0;
 };
 
@@ -23,13 +24,13 @@ class Loop {
   Loop();
 
   asio::io_context& context() { return context_; }
-  /// For whoever reads a socket, until it returns to the loop.
+  /// A read buffer, valid until the caller returns to the loop.
   std::vector<char>& scratch() { return scratch_; }
   /// Seconds since the loop was made.
   double now() const;
-  /// Calls `what` once at `due`; things due at the same time in the order they were given.
+  /// Calls `what` once at `due`; callbacks due at the same time run in the order they were added.
   void at(double due, std::shared_ptr<Due> what);
-  /// Until stop() is true, which is asked ten times a second.
+  /// Runs until stop() returns true; stop() is called ten times a second.
   void run(const std::function<bool()>& stop);
 
  private:
@@ -48,10 +49,10 @@ class Loop {
   asio::steady_timer timer_{context_}, stop_timer_{context_};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<char> scratch_ = std::vector<char>(256 << 10);
-  std::vector<Entry> queue_;  // a heap; the earliest in front
+  std::vector<Entry> queue_;  // a heap; the earliest is in front
   std::uint64_t order_ = 0;
-  double armed_ = -1;   // for when work() is to come; negative: it is not
-  bool awake_ = false;  // it comes without a timer
+  double armed_ = -1;   // time for which work() is scheduled; negative: not scheduled
+  bool awake_ = false;  // work() is posted without a timer
 };
 
 }  // namespace assay::simulator

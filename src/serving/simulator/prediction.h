@@ -1,4 +1,4 @@
-// One whole GPU against its partitions, as the model of engine.h has it. Not a measurement.
+// Compares a whole GPU with its partitions in the model of engine.h. Not a measurement.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace assay::simulator {
 
-/// The requests that both get: the same arrivals, all prompts different, all lengths equal.
+/// The requests that both get: same arrivals, all prompts different, all lengths equal.
 struct PredictedLoad {
   std::size_t requests = 500;
   std::uint64_t prompt_tokens = 1024, output_tokens = 128;
@@ -23,8 +23,8 @@ struct Prediction {
   std::uint64_t preemptions = 0;
 };
 
-/// For each rate > 0 the whole GPU, then `parts` > 1 partitions behind a balancer. Error: as of
-/// deploy(), or a request is longer than what fits.
+/// For each rate > 0 the whole GPU, then `parts` > 1 partitions behind a balancer. Error: as from
+/// deploy(), or if a request does not fit.
 Result<std::vector<Prediction>> predict(const Deployment& deployment, const PredictedLoad& load,
                                         const std::vector<double>& rates);
 

@@ -20,10 +20,10 @@ const std::array<Model, 4> models = {{
 }};
 
 // Memory: what NVIDIA's driver reports; AMD's data sheets, in decimal. Rates come from
-// device/peaks.h where the device is known there.
+// device/peaks.h for devices listed there.
 struct GpuRow {
   const char* name;
-  const char* device_name;  // as a driver gives it
+  const char* device_name;  // as reported by the driver
   double memory_bytes, bandwidth, flops;
 };
 constexpr double MiB = 1048576, T = 1e12, G = 1e9;
@@ -56,7 +56,7 @@ auto find_row(const Rows& rows, std::string_view name, std::string_view kind)
     if (same_but_for_case(row.name, name)) return row;
   }
   return Error{ErrorKind::usage,
-               fmt::format("no {} \"{}\" is known: give one of {}", kind, name, names_of(rows))};
+               fmt::format("unknown {} \"{}\"; allowed: {}", kind, name, names_of(rows))};
 }
 
 }  // namespace

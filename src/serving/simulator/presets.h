@@ -13,7 +13,7 @@ namespace assay::simulator {
 struct Model {
   std::string name;
   double parameters = 0;        ///< all of them
-  double table_parameters = 0;  ///< of the embedding table, and again of the output table
+  double table_parameters = 0;  ///< of the embedding table; the output table has as many
   std::uint32_t vocabulary = 0;
   int layers = 0, query_heads = 0, kv_heads = 0, head_size = 0;
   std::uint64_t context = 0;      ///< tokens, prompt and reply together
@@ -29,9 +29,9 @@ struct Gpu {
   double flops = 0;      ///< operations/s, dense bf16 on the matrix units
 };
 
-/// "llama-3.1-8b", in any case. Error: usage, naming those that are known.
+/// "llama-3.1-8b", case-insensitive. Error: usage, naming the known ones.
 Result<Model> find_model(std::string_view name);
-/// "MI300X", in any case. Error: usage, naming those that are known.
+/// "MI300X", case-insensitive. Error: usage, naming the known ones.
 Result<Gpu> find_gpu(std::string_view name);
 /// "llama-3.1-8b, llama-3.3-70b, ..."
 std::string model_names();

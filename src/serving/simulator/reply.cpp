@@ -65,7 +65,7 @@ bool Reply::on_token(const SourceToken& token) {
   }
   if (plan_.stream) write_token(token);
   observe(token, loop_.now());
-  // What is left of a reset or hanging reply is not written at once either.
+  // A hanging reply is never finished, streamed or not.
   if (token.last && ++finished_ == plan_.choices) {
     if (plan_.fault == Fault::hang) {
       over_ = true;
@@ -77,7 +77,7 @@ bool Reply::on_token(const SourceToken& token) {
 }
 
 void Reply::write_token(const SourceToken& token) {
-  static thread_local ChunkBuffer chunk;  // grown once, not for each of so many tokens
+  static thread_local ChunkBuffer chunk;  // allocated once, not for each token
   const bool odd = token.number == std::min<std::uint64_t>(2, plan_.tokens);
   TokenEvent event{token.choice, token.number, token_text(plan_.request, token.number), token.last};
   std::string& out = chunk.begin();
@@ -130,7 +130,7 @@ void Reply::write_merged(std::string_view event, bool all) {
 void Reply::observe(const SourceToken& token, double now) {
   metrics_->write_lag.observe(now - token.due);
   if (driver_ == nullptr) {
-    // An engine counts its own.
+    // Without an engine, count here; an engine does its own counting.
     ++metrics_->engine.generation_tokens;
     if (token.number == 1 && token.choice == 0)
       metrics_->engine.prompt_tokens += plan_.prompt_tokens;

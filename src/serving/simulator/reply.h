@@ -1,4 +1,4 @@
-// A reply under way: turns tokens into bytes, with the fault that was drawn for it.
+// A reply in progress: turns tokens into bytes, with the fault drawn for it.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace assay::simulator {
 
 struct ReplyPlan {
   std::unique_ptr<ReplyFormat> format;
-  std::uint64_t request = 0;  ///< its number
+  std::uint64_t request = 0;  ///< request number
   std::size_t choices = 1;
   std::uint64_t prompt_tokens = 0;
-  std::uint64_t tokens = 0;  ///< of each choice; 0 only of the fault `empty`
+  std::uint64_t tokens = 0;  ///< per choice; 0 only for the fault `empty`
   bool stream = false;
   bool keep_alive = true;
-  bool natural_end = false;  ///< it ends as a model ends, not at the limit
+  bool natural_end = false;  ///< it ends by itself, not at the token limit
   double received = 0;
   Fault fault = Fault::none;
 };
@@ -30,22 +30,22 @@ class Reply final : public TokenSink,
                     public Due,
                     public std::enable_shared_from_this<Reply> {
  public:
-  /// `driver` is null if tokens come at fixed times, and else lives while the loop runs.
+  /// `driver` is null if tokens come at fixed times; otherwise it lives while the loop runs.
   Reply(Loop& loop, std::shared_ptr<Connection> connection, std::shared_ptr<ServerMetrics> metrics,
         EngineDriver* driver, ReplyPlan plan);
   ~Reply() override;
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
-  /// Before its tokens come: the head of a stream. A reply without tokens is complete with it.
+  /// Call before any tokens: writes the head of a stream. A reply without tokens is then complete.
   void begin();
-  /// Its request in the engine, cancelled if nobody reads it.
+  /// Adds a request in the engine, which is cancelled if the reader is gone.
   void add_engine_id(std::uint64_t id) { engine_ids_.push_back(id); }
 
   void on_started(double when) override;
   bool on_token(const SourceToken& token) override;
   void abandoned() override;
-  void on_due(double due) override;  ///< the pause of a slow close is over
+  void on_due(double due) override;  ///< ends the pause of a slow close
 
  private:
   void write_token(const SourceToken& token);

@@ -98,7 +98,7 @@ class OpenAiFormat final : public ReplyFormat {
         "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
         facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
   }
-  /// By the clock that all processes of a machine share.
+  /// Uses the clock that all processes of a machine share.
   static void stamp(std::string& out) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     out += ",\"sim_sent_ns\":";
@@ -115,7 +115,7 @@ class OpenAiFormat final : public ReplyFormat {
   std::string head_;
 };
 
-/// llama.cpp's own endpoint. Its end mark is an event with all counts.
+/// llama.cpp's own endpoint. Its end marker is an event with all counts.
 class LlamaCppFormat final : public ReplyFormat {
  public:
   explicit LlamaCppFormat(ReplyFacts facts) : facts_(std::move(facts)) {}

@@ -1,5 +1,5 @@
-// Replies as the servers write them. What is the same in all events of a reply is made once; an
-// event is a few copies, because a hundred thousand of them a second must fit into one core.
+// The reply formats of the servers. The constant parts of a reply's events are made once, so that
+// an event costs only a few copies: one core must handle 100,000 events per second.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace assay::simulator {
 
-/// What the simulated model says as its token `number`, from 1, of request `request`: four bytes,
-/// so that /tokenize counts it as one, that need no escapes in JSON.
+/// The text of token `number` (from 1) of request `request`: four bytes, so that /tokenize counts
+/// it as one token, without characters that JSON would escape.
 std::string_view token_text(std::uint64_t request, std::uint64_t number);
 
 struct ReplyFacts {
@@ -21,15 +21,15 @@ struct ReplyFacts {
   std::int64_t created = 0;  ///< Unix seconds
   std::uint64_t prompt_tokens = 0;
   bool usage = false, continuous_usage = false;
-  bool stamps = false;             ///< OpenAI's events say when they are sent
+  bool stamps = false;             ///< OpenAI's events carry their send time
   std::string_view finish_reason;  ///< "length", "stop"
 };
 
 struct TokenEvent {
   std::size_t choice = 0;
   std::uint64_t number = 0;  ///< from 1
-  std::string_view text;     ///< as it stands between the quotes of JSON
-  bool last = false;         ///< of its choice
+  std::string_view text;     ///< as between the quotes in JSON
+  bool last = false;         ///< the last token of its choice
 };
 
 class ReplyFormat {
@@ -40,9 +40,9 @@ class ReplyFormat {
   virtual void opening(std::size_t /*choice*/, std::string& /*out*/) const {}
   /// Each event ends in an empty line.
   virtual void token(const TokenEvent& token, std::string& out) const = 0;
-  /// Usage, if it is asked for, after all tokens.
+  /// Appends the usage, if requested, after all tokens.
   virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
-  /// Without one, only the end of the stream tells that no more comes.
+  /// Without an end marker, only the end of the stream shows that the reply is complete.
   virtual bool has_end_mark() const { return true; }
   virtual void done(std::uint64_t tokens, std::string& out) const = 0;
   /// The reply in one piece, `tokens` in each of `choices`.

@@ -11,7 +11,7 @@
 namespace assay::simulator {
 namespace {
 
-/// It stands within JSON and within labels of metrics as it is.
+/// The name goes into JSON and metric labels unescaped.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= 200 &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -28,7 +28,7 @@ class OpenServer final : public Server {
     for (int i = 0; i < settings_.servers; ++i) {
       const int port = settings_.port == 0 ? 0 : settings_.port + i;
       if (port > UINT16_MAX) {
-        return Error{ErrorKind::usage, fmt::format("port {} does not exist", port)};
+        return Error{ErrorKind::usage, fmt::format("port {} is above 65535", port)};
       }
       instances_.push_back(
           std::make_unique<Instance>(loop_, settings_, static_cast<std::uint64_t>(i)));

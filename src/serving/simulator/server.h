@@ -16,12 +16,12 @@ namespace assay::simulator {
 
 struct ServerSettings {
   std::string host = "127.0.0.1";     ///< a numeric address
-  std::uint16_t port = 8000;          ///< of the first server; 0: any free one for each
+  std::uint16_t port = 8000;          ///< port of the first server; 0: any free port for each
   int servers = 1;                    ///< on consecutive ports, each with an engine of its own
-  std::string model = "assay-sim";    ///< what it calls itself
+  std::string model = "assay-sim";    ///< the name it reports
   std::optional<FixedTiming> fixed;   ///< if set, there is no engine
   EngineSettings engine;              ///< of each server
-  std::uint64_t max_length = 131072;  ///< tokens of prompt and reply; fits the engine's blocks
+  std::uint64_t max_length = 131072;  ///< tokens of prompt and reply; must fit the engine's blocks
   std::uint32_t vocabulary = 128256;  ///< token ids are below it
   FaultPlan faults;
   std::uint64_t seed = 0;
@@ -29,14 +29,14 @@ struct ServerSettings {
 
 class Server {
  public:
-  /// Listens. Error: usage if the address or the name is none; unavailable, naming the port, if it
-  /// cannot be had.
+  /// Starts listening. Error: usage if the address or the name is invalid; unavailable, naming the
+  /// port, if it cannot be opened.
   static Result<std::unique_ptr<Server>> open(const ServerSettings& settings);
   virtual ~Server() = default;
 
   /// "http://127.0.0.1:8000", one for each server.
   virtual std::vector<std::string> urls() const = 0;
-  /// Serves until stop() is true, which is asked ten times a second.
+  /// Serves until stop() returns true; stop() is called ten times a second.
   virtual void run(const std::function<bool()>& stop) = 0;
 };
 

@@ -86,7 +86,7 @@ std::string metrics_page(const ServerMetrics& metrics, std::string_view model) {
   page.histogram("vllm:request_prefill_time_seconds", "From leaving the queue to the first token.",
                  metrics.prefill);
   constexpr std::string_view lag = "assay_sim_write_lag_seconds";
-  page.head("summary", lag, "How much later than due tokens were written: the simulator's error.");
+  page.head("summary", lag, "Delay between due and write of tokens: the simulator's error.");
   page.labelled(lag, "quantile", "0.5", metrics.write_lag.quantile(0.5));
   page.labelled(lag, "quantile", "0.99", metrics.write_lag.quantile(0.99));
   page.labelled(lag, "quantile", "1", metrics.write_lag.largest());

@@ -1,4 +1,4 @@
-// What a simulated server counts, and its page /metrics.
+// The counters of a simulated server, and its /metrics page.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct ServerMetrics {
   EngineCounters engine;
   std::uint64_t finished_length = 0, finished_stop = 0;
   Histogram ttft, itl, e2e, queue, prefill;
-  /// By how much later than due a token was given to the system. What a client adds to it is the
+  /// How late each token was handed to the system. Any delay a client sees beyond this is the
   /// client's own.
   LagRecord write_lag;
   std::array<std::uint64_t, fault_count> faults{};
 };
 
-/// In Prometheus' text format, with vLLM's names and the simulator's own beside them.
+/// The metrics in Prometheus' text format: vLLM's names, and some of the simulator's own.
 std::string metrics_page(const ServerMetrics& metrics, std::string_view model);
 
 }  // namespace assay::simulator

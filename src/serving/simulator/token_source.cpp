@@ -50,7 +50,8 @@ std::uint64_t EngineDriver::submit(EngineRequest request, std::size_t choice,
   request.id = ++last_id_;
   readers_.emplace(last_id_, Reader{choice, std::move(sink)});
   engine_.submit(std::move(request));
-  // What arrives in one turn of the loop, as several prompts of one request do, makes one step.
+  // Requests that arrive in one turn of the loop, e.g. several prompts of one request, share one
+  // step.
   if (!stepping_) {
     stepping_ = true;
     step_ = {};
@@ -68,7 +69,7 @@ void EngineDriver::on_due(double due) {
   for (const EngineToken& token : step_.tokens) {
     const auto reader = readers_.find(token.id);
     if (reader == readers_.end()) continue;
-    const Reader to = reader->second;  // what it does may change the map
+    const Reader to = reader->second;  // a copy: on_token() may change the map
     if (token.last) readers_.erase(reader);
     if (!to.sink->on_token({to.choice, token.number, token.last, due})) cancel(token.id);
   }

@@ -13,21 +13,21 @@ namespace assay::simulator {
 struct SourceToken {
   std::size_t choice = 0;
   std::uint64_t number = 0;  ///< from 1
-  bool last = false;         ///< of its choice
+  bool last = false;         ///< the last token of its choice
   double due = 0;            ///< when it should be written, by the loop's clock
 };
 
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
-  /// A choice left the queue.
+  /// A choice has left the queue.
   virtual void on_started(double when) = 0;
-  /// False: no more are wanted.
+  /// False: stop sending tokens.
   virtual bool on_token(const SourceToken& token) = 0;
 };
 
-/// The first token of each of `choices` at received + TTFT, each next one ITL after the one before,
-/// however late that was written.
+/// The first token of each of `choices` at received + TTFT, each later one ITL after the one
+/// before, even if that was written late.
 void start_fixed(Loop& loop, const FixedTiming& timing, std::uint64_t seed, double received,
                  std::size_t choices, std::uint64_t tokens, std::shared_ptr<TokenSink> sink);
 
@@ -36,11 +36,11 @@ class EngineDriver final : public Due, public std::enable_shared_from_this<Engin
  public:
   EngineDriver(Loop& loop, const EngineSettings& settings) : loop_(loop), engine_(settings) {}
 
-  /// Its id, for cancel(). `request.id` is set here.
+  /// Returns the request's id, for cancel(), after storing it in `request.id`.
   std::uint64_t submit(EngineRequest request, std::size_t choice, std::shared_ptr<TokenSink> sink);
   void cancel(std::uint64_t id);
   Engine& engine() { return engine_; }
-  void on_due(double due) override;  ///< the step is over
+  void on_due(double due) override;  ///< ends the current step
 
  private:
   struct Reader {

@@ -100,7 +100,7 @@ Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines
   for (const WorkloadRequest& request : workload) {
     if (request.prompt_tokens + request.output_tokens <= room) continue;
     return Error{ErrorKind::usage,
-                 fmt::format("a request of {} + {} tokens does not fit into a cache of {} tokens",
+                 fmt::format("a request of {} + {} tokens does not fit in a cache of {} tokens",
                              request.prompt_tokens, request.output_tokens, room)};
   }
   return Run(settings, engines, workload).all();

@@ -1,5 +1,5 @@
-// A whole workload through engines in virtual time: seconds of serving in milliseconds. What comes
-// out is what the model of engine.h says, never a measurement.
+// Runs a whole workload through engines in virtual time: seconds of serving take milliseconds. The
+// result is a prediction of the model of engine.h, not a measurement.
 #pragma once
 
 #include <span>
@@ -27,14 +27,14 @@ struct WorkloadOutcome {
   std::uint64_t preemptions = 0;
 };
 
-/// Runs `workload` through `engines` equal engines behind a balancer that gives each request to the
-/// one with the fewest unfinished, in turns among equals. Error: usage if a request is larger than
-/// the cache of one engine.
+/// Runs `workload` through `engines` equal engines behind a balancer that sends each request to the
+/// engine with the fewest unfinished requests, ties in turn. Error: usage if a request is larger
+/// than the cache of one engine.
 Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines,
                                      std::span<const WorkloadRequest> workload);
 
-/// `count` requests of equal length without common prefixes, whose arrivals are a Poisson process
-/// of `rate` per second.
+/// `count` requests of equal length without common prefixes, arriving as a Poisson process with
+/// `rate` per second.
 std::vector<WorkloadRequest> poisson_workload(std::size_t count, double rate,
                                               std::uint64_t prompt_tokens,
                                               std::uint64_t output_tokens, std::uint64_t seed);

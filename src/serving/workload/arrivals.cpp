@@ -14,7 +14,7 @@ Error wrong(std::string message) {
 }
 
 Status check(const ArrivalSettings& settings) {
-  constexpr double least_burstiness = 0.01;  // below, nearly all gaps are 0
+  constexpr double least_burstiness = 0.01;  // below this, nearly all gaps are 0
   if (!(settings.burstiness >= least_burstiness)) {
     return wrong(fmt::format("burstiness {} is below {}", settings.burstiness, least_burstiness));
   }
@@ -30,7 +30,7 @@ Status check(const ArrivalSettings& settings) {
   return {};
 }
 
-/// `share` of the way from the first rate to the last.
+/// The rate at `share` of the way from the first to the last.
 double rate_at(const RateRamp& ramp, double share) {
   if (ramp.exponential) return ramp.first * std::pow(ramp.last / ramp.first, share);
   return ramp.first + (ramp.last - ramp.first) * share;
@@ -68,7 +68,7 @@ Result<std::vector<double>> recorded_arrivals(const Prompts& prompts, double spe
   double before = first;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const double now = prompts.recorded_seconds(i);
-    if (!(now >= 0)) return wrong("the data do not say when their requests arrived");
+    if (!(now >= 0)) return wrong("the data have no arrival times");
     if (now < before) {
       return wrong(fmt::format("request {} arrived at {} s, before the one ahead of it", i, now));
     }

@@ -1,5 +1,5 @@
-// Conversations of several turns, with time to think between them. As text: only chat carries what
-// came before, and it takes no ids.
+// Conversations of several turns with think time between them. They are text, because only the chat
+// API carries earlier turns, and it takes no token ids.
 #include <algorithm>
 
 #include "serving/workload/datasets.h"

@@ -1,5 +1,4 @@
-// The kinds of prompts, one file each; make_prompts() chooses among them and has checked the
-// settings.
+// The kinds of prompts, one file each; make_prompts() checks the settings and chooses among them.
 #pragma once
 
 #include <memory>
@@ -18,16 +17,17 @@ std::unique_ptr<Prompts> conversation_prompts(const PromptSettings& settings);
 
 /// vLLM's filter: the first two turns of every conversation; prompt and reply of at least 4 tokens
 /// (the reply only if its length is not set), the prompt of at most 1024, both together of at most
-/// 2048. Without a tokenizer a token is taken to be 4 bytes, so lengths are estimates: the reply
-/// asked for is as long as the estimate of the recorded one, and the prompt's length is not known.
+/// 2048. Without a tokenizer a token is assumed to be 4 bytes, so lengths are estimates: the
+/// requested reply length is the estimate for the recorded reply, and the prompt's length is
+/// unknown.
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings);
 
-/// Objects with "prompt" and, if they say so, "output_tokens".
+/// Objects with "prompt" and optionally "output_tokens".
 Result<std::unique_ptr<Prompts>> jsonl_prompts(const PromptSettings& settings);
 
 /// The first `count` objects of a Mooncake trace: timestamp, input_length, output_length, hash_ids.
-/// Equal hash ids become equal blocks of token ids, so that a prefix cache finds what it found when
-/// the trace was recorded.
+/// Equal hash ids become equal blocks of token ids, so that a prefix cache has the same hits as
+/// when the trace was recorded.
 Result<std::unique_ptr<Prompts>> trace_prompts(const PromptSettings& settings);
 
 }  // namespace assay

@@ -41,7 +41,7 @@ int JsonObjects::get() {
   return letter;
 }
 
-/// From the brace that was read to the one that closes it.
+/// Reads up to the brace that closes the one already read.
 Result<std::string> JsonObjects::object_text() {
   std::string text = "{";
   std::size_t depth = 1;
@@ -76,17 +76,17 @@ Result<std::optional<SortedJson>> JsonObjects::next() {
     }
     return std::optional<SortedJson>();
   }
-  if (letter != '{') return wrong("here an object must begin");
+  if (letter != '{') return wrong("expected the start of an object here");
   const std::string text = TRY(object_text());
   auto json = SortedJson::parse(text, nullptr, false);
-  if (json.is_discarded()) return wrong("it is no JSON");
+  if (json.is_discarded()) return wrong("it is not JSON");
   return std::optional(std::move(json));
 }
 
 Result<std::string> text_at(const SortedJson& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) {
-    return without_place(fmt::format("{} is no text", key));
+    return without_place(fmt::format("{} is not text", key));
   }
   return found->get<std::string>();
 }
@@ -94,7 +94,7 @@ Result<std::string> text_at(const SortedJson& object, const char* key) {
 Result<double> number_at(const SortedJson& object, const char* key, double most) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) {
-    return without_place(fmt::format("{} is no number", key));
+    return without_place(fmt::format("{} is not a number", key));
   }
   const double value = found->get<double>();
   if (!(0 <= value && value <= most)) {
@@ -106,7 +106,7 @@ Result<double> number_at(const SortedJson& object, const char* key, double most)
 Result<std::uint64_t> count_at(const SortedJson& object, const char* key, std::uint64_t most) {
   const double value = TRY(number_at(object, key, static_cast<double>(most)));
   if (value != std::floor(value)) {
-    return without_place(fmt::format("{} {} is no whole number", key, value));
+    return without_place(fmt::format("{} {} is not a whole number", key, value));
   }
   return static_cast<std::uint64_t>(value);
 }

@@ -1,5 +1,5 @@
-// The objects of a file that holds a JSON array of them or one after the other, one at a time: such
-// files have a gigabyte, of which few prompts are wanted.
+// Reads JSON objects one at a time from a file that holds an array of them or a sequence. Such
+// files can have a gigabyte, of which few prompts are used.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class JsonObjects {
   /// Error: usage if the file cannot be read.
   static Result<JsonObjects> open(const std::string& path);
 
-  /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": no JSON, no object,
-  /// an object of more than 16 MiB or nested deeper than 64 levels.
+  /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an
+  /// object, or an object of more than 16 MiB or nested deeper than 64 levels.
   Result<std::optional<SortedJson>> next();
 
-  /// "FILE:LINE: message", of the line in which the last object began.
+  /// "FILE:LINE: message", with the line in which the last object began.
   Error wrong(std::string_view message) const;
 
  private:
@@ -41,7 +41,7 @@ class JsonObjects {
   std::size_t line_ = 1, object_line_ = 1;
 };
 
-/// The member as text, also of what may be no object. Error: the message alone.
+/// The member as text; `object` may be any JSON value. Error: the message alone.
 Result<std::string> text_at(const SortedJson& object, const char* key);
 /// The member as a number between 0 and `most`. Error: the message alone.
 Result<double> number_at(const SortedJson& object, const char* key, double most);

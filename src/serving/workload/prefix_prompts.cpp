@@ -1,4 +1,4 @@
-// A few prefixes, each asked with many suffixes, in random order: what a prefix cache is made for.
+// A few prefixes, each sent with many suffixes, in random order: the best case for a prefix cache.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ class PrefixPrompts final : public Prompts {
  public:
   explicit PrefixPrompts(const PromptSettings& settings)
       : settings_(settings), range_(token_range(settings.vocabulary)) {
-    // Every prefix equally often, as vLLM has it: what does not divide is left out.
+    // Every prefix equally often, as in vLLM: the remainder of the division is dropped.
     order_.resize(settings.count / settings.prefixes * settings.prefixes);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     Random random = stream_of(settings.seed, RandomStream::order, 0);
@@ -42,7 +42,7 @@ class PrefixPrompts final : public Prompts {
  private:
   PromptSettings settings_;
   TokenRange range_;
-  std::vector<std::size_t> order_;  // which prefix and suffix each request has
+  std::vector<std::size_t> order_;  // index of the prefix and suffix of each request
 };
 
 }  // namespace

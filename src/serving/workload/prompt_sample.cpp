@@ -46,7 +46,7 @@ Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
     ++eligible;
     bytes += prompt.text.size();
     if (drawn.size() < settings.count) {
-      // Where it stands is random too, so that the file's order does not matter.
+      // Its position is random too, so that the file's order does not matter.
       drawn.push_back(std::move(prompt));
       std::swap(drawn.back(), drawn[random_index(drawn.size(), random)]);
     } else if (const std::size_t place = random_index(eligible, random); place < drawn.size()) {
@@ -58,8 +58,8 @@ Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
     if (bytes > most_text_bytes) return objects.wrong("the prompts so far have more than 1 GiB");
   }
   if (drawn.empty()) {
-    return Error{ErrorKind::usage, fmt::format("{}: none of its {} entries is a prompt to send",
-                                               settings.file, seen)};
+    return Error{ErrorKind::usage,
+                 fmt::format("{}: none of its {} entries is a usable prompt", settings.file, seen)};
   }
   return std::unique_ptr<Prompts>(std::make_unique<PromptSample>(std::move(drawn), settings));
 }

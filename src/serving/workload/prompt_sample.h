@@ -1,4 +1,4 @@
-// Prompts drawn from a file in one pass, so that only those drawn are kept.
+// Prompts drawn from a file in one pass, keeping only those drawn.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// The prompt of an object; empty if it is not to be drawn. Error: the message alone.
+/// The prompt of an object; empty if it must not be drawn. Error: the message alone.
 using ReadPrompt = std::function<Result<std::optional<Prompt>>(const SortedJson&)>;
 
 /// `settings.count` of the file's prompts, each equally likely, in random order (a reservoir:
-/// Vitter 1985, algorithm R); if it holds fewer, some come again, as in vLLM. Error: usage, naming
-/// file and line; also if no prompt may be drawn, or those drawn have more than 1 GiB.
+/// Vitter 1985, algorithm R); if it holds fewer, some are repeated, as in vLLM. Error: usage,
+/// naming file and line; also if no prompt may be drawn, or those drawn have more than 1 GiB.
 Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
                                                 const ReadPrompt& read);
 

@@ -1,4 +1,4 @@
-// Prompts of random tokens, whose lengths are exact and which no cache knows.
+// Prompts of random tokens, with exact lengths, which no cache holds.
 #include <cmath>
 
 #include "serving/workload/datasets.h"

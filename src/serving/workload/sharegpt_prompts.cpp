@@ -4,7 +4,7 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t bytes_per_token = 4;  // of English under the usual vocabularies
+constexpr std::uint64_t bytes_per_token = 4;  // for English in common vocabularies
 constexpr std::uint64_t fewest = 4, longest_prompt = 1024, longest_both = 2048;
 
 std::uint64_t estimated_tokens(const std::string& text) {
@@ -15,7 +15,7 @@ Result<std::optional<Prompt>> read_conversation(const SortedJson& object,
                                                 std::optional<std::uint64_t> fixed_output) {
   const auto turns = object.find("conversations");
   if (turns == object.end() || !turns->is_array()) {
-    return Error{ErrorKind::usage, "conversations is no array"};
+    return Error{ErrorKind::usage, "conversations is not an array"};
   }
   if (turns->size() < 2) return std::optional<Prompt>();
   Prompt prompt;

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 64> words = {
 }  // namespace
 
 Random stream_of(std::uint64_t seed, RandomStream purpose, std::uint64_t index) {
-  // Each step mixes all bits of what came before it.
+  // Each step mixes all bits of the previous one.
   Random by_seed(seed);
   Random by_purpose(by_seed.next() ^ static_cast<std::uint64_t>(purpose));
   Random by_index(by_purpose.next() ^ index);

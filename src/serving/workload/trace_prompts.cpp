@@ -12,7 +12,7 @@ namespace {
 struct TraceRow {
   double seconds = 0;
   std::uint64_t input_tokens = 0, output_tokens = 0;
-  std::vector<std::uint64_t> hashes;  // of its blocks, from the beginning
+  std::vector<std::uint64_t> hashes;  // hashes of its blocks, from the beginning
 };
 
 class TracePrompts final : public Prompts {
@@ -38,7 +38,7 @@ class TracePrompts final : public Prompts {
       const std::uint64_t left = row.input_tokens - prompt.ids.size();
       append_ids(prompt.ids, std::min(block_tokens_, left), range_, block);
     }
-    // What no hash stands for is like nothing else.
+    // Tokens not covered by a hash are unique to the request.
     Random body = stream_of(seed_, RandomStream::body, index);
     append_ids(prompt.ids, row.input_tokens - prompt.ids.size(), range_, body);
     return prompt;
@@ -60,10 +60,10 @@ Result<TraceRow> read_recorded(const SortedJson& object, const PromptSettings& s
   if (settings.output_tokens) row.output_tokens = *settings.output_tokens;
   const auto hashes = object.find("hash_ids");
   if (hashes == object.end()) return row;
-  if (!hashes->is_array()) return Error{ErrorKind::usage, "hash_ids is no array"};
+  if (!hashes->is_array()) return Error{ErrorKind::usage, "hash_ids is not an array"};
   for (const SortedJson& hash : *hashes) {
     if (!hash.is_number_unsigned()) {
-      return Error{ErrorKind::usage, "hash_ids holds something else than whole numbers"};
+      return Error{ErrorKind::usage, "hash_ids must hold only whole numbers"};
     }
     row.hashes.push_back(hash.get<std::uint64_t>());
   }
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Prompts>> trace_prompts(const PromptSettings& settings) {
     rows.push_back(std::move(*row));
   }
   if (rows.empty()) {
-    return Error{ErrorKind::usage, fmt::format("{}: it holds no request", settings.file)};
+    return Error{ErrorKind::usage, fmt::format("{}: it has no requests", settings.file)};
   }
   return std::unique_ptr<Prompts>(std::make_unique<TracePrompts>(std::move(rows), settings));
 }

@@ -5,7 +5,7 @@ function ticksAmong(values, log, length, gap) {
   const place = (v) => (log ? Math.log(v) : v);
   const least = place(values[0]);
   const span = place(values[values.length - 1]) - least || 1;
-  // From the right end: the largest size is what a reader looks for.
+  // Starts at the right end: readers look for the largest size.
   const chosen = [];
   let last = Infinity;
   for (let i = values.length - 1; i >= 0; --i) {
@@ -17,7 +17,7 @@ function ticksAmong(values, log, length, gap) {
   return chosen;
 }
 
-/** Round numbers in [least, most], some `count` of them. */
+/** Round numbers in [least, most], about `count` of them. */
 function roundTicks(least, most, count) {
   const raw = (most - least) / Math.max(1, count) || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -29,7 +29,7 @@ function roundTicks(least, most, count) {
   return ticks;
 }
 
-/** Ticks of a logarithmic axis: 1, 2, 5 of each decade, or decades only where they are many. */
+/** Ticks of a logarithmic axis: 1, 2, 5 of each decade, or fewer where there are many decades. */
 function logTicks(least, most) {
   const decades = Math.log10(most / least);
   if (decades < 0.7) return roundTicks(least, most, 5);
@@ -44,13 +44,13 @@ function logTicks(least, most) {
   return ticks;
 }
 
-/** The axis of values: its scale and its guide. `values` decide the range, `floor` joins them. */
+/** The scale of a value axis. Its domain covers `values` and, on a linear axis with `zero`, also 0. */
 function valueScale(name, values, log, range, zero) {
   const finite = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
   let least = Math.min(...finite), most = Math.max(...finite);
   if (!finite.length) [least, most] = [0, 1];
   if (log && least > 0) {
-    // Six hundredths of the axis at either end.
+    // Room of 6% at either end.
     const room = Math.max(1.02, (most / least) ** 0.06);
     least /= room;
     most *= room;
@@ -81,13 +81,13 @@ function seriesLegend(keys, width, withMarks) {
   const legend = {labelLimit: Math.max(120, width - 80), stroke: 'colour', orient: 'top', columns, direction: 'horizontal', offset: 6,
                   symbolType: 'stroke', symbolStrokeWidth: 2, strokeDash: 'dash'};
   if (!withMarks) return legend;
-  // Dashes would tear the marks.
+  // Dashes would break up the outlines of the marks.
   return {...legend, stroke: undefined, strokeDash: undefined, symbolType: undefined, shape: 'shape', fill: 'colour'};
 }
 
-/** Scales by which series are told apart. */
+/** Scales that tell series apart. */
 function seriesScales(keys, theme) {
-  // A second round of colours has other dashes and marks.
+  // Where colours repeat, dashes and marks differ.
   const pick = (list) => keys.map((_, i) => list[i % list.length]);
   const shifted = (list) => keys.map((_, i) => list[(i + Math.floor(i / list.length)) % list.length]);
   return [

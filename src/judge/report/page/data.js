@@ -1,6 +1,6 @@
 'use strict';
-// The report's data as the page uses them: columns of tables, numbers as people read them (as
-// src/judge/report/display.cpp does), CSV.
+// Access to the report's data: columns of tables, numbers as readable text (as in
+// src/judge/report/display.cpp), CSV.
 
 let report = null;
 
@@ -8,7 +8,7 @@ function loadReport() {
   report = JSON.parse(document.getElementById('data').textContent);
 }
 
-/** The table `id` of a chart or of its own; undefined if there is none. */
+/** The table with this id, a chart's or a separate one; undefined if there is none. */
 function tableOf(id) {
   const chart = chartOf(id);
   return chart ? chart.table : report.tables.find((table) => table.id === id);
@@ -37,7 +37,7 @@ function isText(column) {
   return column.kind === 'text' || column.kind === 'verdict' || column.kind === 'unit';
 }
 
-/** The rows as objects by column key; numbers of number columns in the unit that is shown. */
+/** The rows as objects by column key; values of number columns are in the shown unit. */
 function rowsOf(table) {
   const rows = [];
   for (let i = 0; i < rowCount(table); ++i) {
@@ -135,7 +135,7 @@ function csvOfTable(table) {
   return csvLines(rows);
 }
 
-/** The same of a table in the markup, whose numbers stand in <data> elements. */
+/** The same for a table in the markup, whose numbers are in <data> elements. */
 function csvOfMarkup(table) {
   const rows = [[...table.tHead.rows[0].cells].map((cell) => cell.dataset.key)];
   for (const row of table.tBodies[0].rows) {

@@ -10,7 +10,7 @@ function frame(width, height, theme) {
   };
 }
 
-/** Series of a chart by name: environments where there are several, else lines. */
+/** The names of a chart's series: environments if there are several, else lines. */
 function seriesOf(rows, several) {
   for (const row of rows) {
     row.series = several ? row.environment : row.line || row.environment;
@@ -77,7 +77,7 @@ function curveSpec(chart, width, theme) {
   const {settings, table} = chart;
   const height = chartHeights.curve;
   const value = columnOf(table, 'value'), axis = columnOf(table, 'x');
-  // What a logarithmic axis cannot show is in the table.
+  // The table has what a logarithmic axis cannot show.
   const rows = rowsOf(table).filter((row) => row.value !== null && (!settings.log || row.value > 0) &&
                                              (!settings.x.log || row.x > 0));
   const keys = seriesOf(rows, report.environments.length > 1);
@@ -102,12 +102,12 @@ function curveSpec(chart, width, theme) {
   const labelled = rings.length <= 2;
   rings.forEach((ring, i) => {
     ring.drop = 22 + 14 * i;
-    // Right of its ring where there is room, else ending at the edge.
+    // A label is right of its ring if there is room, else it ends at the edge.
     const place = (v) => (settings.x.log ? Math.log(v) : v);
     const share = (place(ring.x) - place(xs[0])) / (place(xs[xs.length - 1]) - place(xs[0]));
     ring.shift = Math.min(8, (1 - share) * (width - 70) - textWidth(ring.text));
   });
-  // Two labels on one spot would cover each other.
+  // Two labels in the same place would cover each other.
   if (rings.length === 2 && rings[0].x === rings[1].x) rings[1].text = '';
   const many = settings.links && keys.length < unique(rows.map((row) => row.id)).length;
   const manyKeys = keys.length > 16;
@@ -145,10 +145,10 @@ function latencySpec(chart, width, theme) {
     row.x = row.throughput;
     row.value = row.latency;
     row.tip = tipOf(row, latency) + `\n${settings.load} ${row.load}`;
-    // Of the first environment only: the others lie close by.
+    // Only the first environment's points are labelled: the others lie close by.
     row.label = row.series === keys[0] ? row.load : '';
   }
-  // Not their intervals: one that is unknown within orders of magnitude would hide the points.
+  // Only values decide about the scale: an interval that spans orders of magnitude would hide the points.
   const values = rows.map((row) => row.value);
   const log = Math.min(...values) > 0 && Math.max(...values) > 30 * Math.min(...values);
   for (const row of rows) {

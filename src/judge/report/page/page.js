@@ -1,9 +1,9 @@
-// The page: draws charts when they come near, builds long tables when they are opened, saves files,
-// filters cells, follows the theme and the paper.
+// The page: draws charts when they scroll near, builds long tables when they are opened, saves files,
+// filters cells, adapts to the theme and to print.
 
 const makers = {curve: curveSpec, latency: latencySpec, timeline: timelineSpec, bars: barsSpec, ratio: ratioSpec,
                 heat: heatSpec};
-/** Rows of a long table that a page holds with ease; the CSV has all. */
+/** Most rows shown of a long table, on screen and on paper; the CSV file has all. */
 const mostRows = 2000, mostPrintedRows = 100;
 
 const views = new Map();
@@ -28,7 +28,7 @@ function draw(figure, theme, width) {
     view.run();
     views.set(figure.id, view);
   } catch (error) {
-    // One chart must not take the others with it.
+    // A chart that fails must not stop the others.
     console.error(`${chart.title}: ${error.message}`);
     plot.textContent = 'This chart could not be drawn; its data are below.';
   }
@@ -58,7 +58,7 @@ function figures() {
   return [...document.querySelectorAll('figure.chart')];
 }
 
-/** After the width or the theme changed: those in sight now, others when they come near. */
+/** After a change of width or theme: redraws charts in view now, others when they scroll near. */
 function redraw() {
   for (const figure of figures()) {
     const plot = figure.querySelector('.plot');
@@ -129,7 +129,7 @@ async function saveAs(form, id) {
     save(`${id}.csv`, new Blob([table ? csvOfTable(table) : csvOfMarkup(markup)], {type: 'text/csv'}));
     return;
   }
-  // As a document would want it: light, and of a size that fits a page.
+  // For documents: the light theme and a size that fits a page.
   const view = viewOf(makers[chart.kind](chart, 720, themes.light));
   if (form === 'svg') {
     save(`${id}.svg`, new Blob([await view.toSVG()], {type: 'image/svg+xml'}));
@@ -140,7 +140,7 @@ async function saveAs(form, id) {
   view.finalize();
 }
 
-/** A box for words and one for verdicts above a table of cells. */
+/** Adds a text filter and a verdict filter above a table of cells. */
 function addFilter(figure) {
   const rows = [...figure.querySelectorAll('tbody tr')];
   const verdicts = unique(rows.map((row) => (row.querySelector('.badge') || {}).textContent)).filter(Boolean);
@@ -151,7 +151,7 @@ function addFilter(figure) {
   choice.append(element('option', {value: ''}, 'every verdict'));
   for (const verdict of verdicts) choice.append(element('option', {value: verdict}, verdict));
   const count = element('output', {'aria-live': 'polite'});
-  // "8mib" finds size=8MiB and not size=128MiB: words are sought from their beginning.
+  // "8mib" finds size=8MiB and not size=128MiB: words match from their beginning.
   const plain = (text) => text.toLowerCase().replace(/[=\s]+/g, ' ');
   const texts = new Map(rows.map((row) => [row, plain(' ' + [...row.cells].map((cell) => cell.textContent).join(' '))]));
   const apply = () => {
@@ -174,7 +174,7 @@ function addFilter(figure) {
   apply();
 }
 
-/** On paper everything is open, drawn, and in dark ink. */
+/** For printing, everything is open, drawn, and in the light theme. */
 function prepareForPaper() {
   for (const details of document.querySelectorAll('details')) {
     details.dataset.wasOpen = details.open ? 'yes' : '';
@@ -205,7 +205,7 @@ function start() {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   let width = window.innerWidth, timer = 0;
   window.addEventListener('resize', () => {
-    if (window.innerWidth === width) return;  // a phone's address bar changes the height alone
+    if (window.innerWidth === width) return;  // a phone's address bar changes only the height
     width = window.innerWidth;
     clearTimeout(timer);
     timer = setTimeout(redraw, 150);

@@ -1,6 +1,6 @@
 // Charts with a row for each cell or a square for each link.
 
-/** Width in pixels of text at 11 px, roughly. */
+/** Approximate width in pixels of text at 11 px. */
 function textWidth(text) {
   return text.length * 6.1;
 }
@@ -84,7 +84,7 @@ function ratioSpec(chart, width, theme) {
   const {beside, left} = labelPlace(rows.map((row) => row.label), width);
   const step = beside ? 22 : 36;
   const bound = 1 + settings.margin;
-  // A wide interval is cut at the edge, not the effects squeezed.
+  // A wide interval is cut off at the edge; otherwise it would squeeze the effects.
   const ratios = rows.map((row) => row.ratio).concat([1 / bound, bound]);
   const spread = Math.max(...ratios) - Math.min(...ratios);
   const cut = (v) => (v === null ? null
@@ -139,7 +139,7 @@ function ratioSpec(chart, width, theme) {
   };
 }
 
-/** Cividis: ordered in lightness for every eye. */
+/** Cividis: lightness grows with the value, also for colour-blind readers. */
 const heatColours = ['#00204d', '#31446b', '#666970', '#958f78', '#cab969', '#ffea46'];
 
 function heatColour(share) {

@@ -1,5 +1,5 @@
-// Colours of charts. Series colours can be told apart with every common colour blindness and stand
-// out from the paper by 3:1 or more; lines differ by dash and mark as well.
+// Colours of charts. Series colours can be told apart with every common colour blindness and have a
+// contrast of at least 3:1 to the paper; lines differ by dash and mark as well.
 
 const themes = {
   light: {

@@ -1,12 +1,12 @@
-// Puts Vega together from the parts that the page carries. Expressions are interpreted: no code is
-// made from text, so the page's policy can forbid that.
+// Assembles Vega from the parts in the page. Expressions are interpreted: no code is made from text,
+// so the page's policy can forbid eval.
 
 const vega = {};
 
 function loadVega() {
   const loaded = {};
   function load(name) {
-    // One part is asked for by two names.
+    // One part is requested under two names.
     if (name === 'vega-selections') name = 'vega-selection';
     if (!loaded[name]) {
       const module = loaded[name] = {exports: {}};

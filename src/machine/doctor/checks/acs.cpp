@@ -21,7 +21,7 @@ constexpr Advice advice = {
         "sudo setpci -s BRIDGE ECAP_ACS+0x6.w=0000 for each bridge; off for good: ACS Enable = "
         "Disable in the BIOS"};
 
-/// Bridges above every GPU and NIC, each once.
+/// The bridges above every GPU and NIC, each listed once.
 std::set<std::string> bridges_of_interest(const CheckContext& context) {
   std::set<std::string> bridges;
   const auto add = [&](const std::string& address) {
@@ -34,8 +34,8 @@ std::set<std::string> bridges_of_interest(const CheckContext& context) {
   return bridges;
 }
 
-/// Behind a switch the kernel puts devices into groups of their own only if the switch isolates
-/// them, which is what ACS does. Groups are made at boot and say nothing of later changes.
+/// Behind a switch, the kernel gives devices IOMMU groups of their own only if the switch isolates
+/// them, which is what ACS does. Groups are formed at boot and do not reflect later changes.
 bool groups_suggest_acs(const CheckContext& context) {
   for (const Gpu& gpu : context.gpus) {
     const auto group = context.machine.resolve(pci_folder(gpu.pci) / "iommu_group");
@@ -85,11 +85,11 @@ std::vector<Finding> run(const CheckContext& context) {
   }
   const std::set<std::string> addresses = bridges_of_interest(context);
   if (addresses.empty()) {
-    return {unknown(advice, "the bridges above the GPUs are not to be seen in /sys")};
+    return {unknown(advice, "the bridges above the GPUs are not visible in /sys")};
   }
   const Bridges bridges = read_bridges(context.machine, addresses);
   if (!bridges.redirecting.empty()) {
-    // Traffic inside the node goes over xGMI or NVLink; only GPU-NIC traffic crosses the bridges.
+    // Traffic within the node uses xGMI or NVLink; only GPU-NIC traffic crosses the bridges.
     Finding finding = bad(context.intent.multi_node, advice,
                           fmt::format("{} of {} bridges redirect peer-to-peer traffic",
                                       bridges.redirecting.size(), addresses.size()));

@@ -8,7 +8,7 @@ namespace {
 constexpr Advice advice = {
     .wanted = "no enabled idle state with an exit latency of 100 us or more (C2 on EPYC)",
     .why =
-        "a core asleep that deep delays every completion it is woken for: small messages, "
+        "a core in such a deep idle state delays every completion that wakes it: small messages, "
         "network and launches",
     .source = "ROCm docs, MI300X system optimization: CPU core states (C-states)",
     .mend = {}};
@@ -18,7 +18,7 @@ constexpr const char* idle_folder = "sys/devices/system/cpu/cpu0/cpuidle";
 
 struct IdleState {
   std::string name;
-  std::string problem;  ///< why the rest is not known; empty if it is
+  std::string problem;  ///< why the fields below are unknown; empty if they are known
   bool enabled = false;
   long long exit_us = 0;
 };
@@ -30,14 +30,14 @@ IdleState read_state(const Machine& machine, const std::filesystem::path& folder
   const Reading latency = read_setting(machine, folder / "latency");
   if (!latency.text) return {.name = name, .problem = latency.why_not};
   const auto exit_us = whole_number(*latency.text);
-  if (!exit_us) return {.name = name, .problem = "no number: " + in_quotes(*latency.text)};
+  if (!exit_us) return {.name = name, .problem = "not a number: " + in_quotes(*latency.text)};
   return {.name = read_setting(machine, folder / "name").text.value_or(name),
           .problem = {},
           .enabled = *disabled.text == "0",
           .exit_us = *exit_us};
 }
 
-/// The first CPU stands for all: idle-set and the kernel's own limits apply to every one of them.
+/// The first CPU represents all: idle-set and the kernel's own limits apply to every CPU.
 std::vector<Finding> run(const CheckContext& context) {
   if (context.gpus.empty() || context.virtual_machine()) return {};
   std::optional<Finding> deepest;
@@ -49,7 +49,7 @@ std::vector<Finding> run(const CheckContext& context) {
     if (!state.problem.empty()) return {unknown(advice, state.problem)};
     if (!state.enabled || state.exit_us < slow_exit_us) continue;
     deepest = bad(context.intent.multi_node, advice,
-                  fmt::format("{} enabled, {} us to leave", state.name, state.exit_us));
+                  fmt::format("{} enabled, exit latency {} us", state.name, state.exit_us));
     deepest->mend = "sudo cpupower idle-set -d " + name.substr(std::string_view("state").size());
   }
   if (!any) {

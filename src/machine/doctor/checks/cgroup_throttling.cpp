@@ -10,7 +10,7 @@ namespace {
 constexpr Advice advice = {
     .wanted = "0 throttled periods",
     .why =
-        "a throttled process stands still for the rest of a period, 100 ms by default, and with "
+        "a throttled process is stopped for the rest of a period, 100 ms by default, and with "
         "it every GPU it feeds",
     .source =
         "Linux kernel documentation, CFS Bandwidth Control: statistics; Control Group v2: "
@@ -19,10 +19,10 @@ constexpr Advice advice = {
         "raise or remove the CPU quota: docker update --cpus N CONTAINER; Kubernetes: "
         "resources.limits.cpu; systemd: systemctl set-property UNIT CPUQuota="};
 
-/// From this share on, standing still is the rule and no accident of start-up.
+/// From this share on, throttling is the rule and not a start-up effect.
 constexpr double frequent = 0.05;
 
-/// "nr_periods 12" to 12.
+/// 12 of "nr_periods 12".
 std::optional<long long> counter(std::string_view statistics, std::string_view name) {
   const std::vector<std::string_view> all = words(statistics);
   for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
@@ -39,7 +39,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (!statistics.text) return {unknown(advice, statistics.why_not)};
   const auto periods = counter(*statistics.text, "nr_periods");
   const auto throttled = counter(*statistics.text, "nr_throttled");
-  // Version 2 shows these counters only where the cpu controller is on.
+  // Version 2 has these counters only if the cpu controller is enabled.
   if (!periods || !throttled) {
     if (!limits.cpus && counter(*statistics.text, "usage_usec")) {
       return {passed(advice, "no quota")};

@@ -11,7 +11,7 @@ constexpr Advice advice = {
         "a clock read without a system call: tsc, kvm-clock, hyperv_clocksource_tsc_page, "
         "arch_sys_counter",
     .why =
-        "every reading of the time then takes microseconds instead of some 20 ns, in "
+        "otherwise every reading of the time takes microseconds instead of about 20 ns, in "
         "frameworks, collectives and measurements alike",
     .source =
         "Linux kernel documentation, Timekeeping: clock sources; RHEL for Real Time, Using "
@@ -20,7 +20,7 @@ constexpr Advice advice = {
         "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, "
         "if available_clocksource has it"};
 
-/// Those that the kernel's vDSO reads in user space.
+/// The sources that the kernel's vDSO reads in user space.
 constexpr std::array<std::string_view, 4> quick = {
     "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
 /// Registers outside the CPU.

@@ -23,8 +23,8 @@ constexpr Advice boost_advice = {
 
 constexpr const char* frequency_folder = "sys/devices/system/cpu/cpufreq";
 
-/// The drivers that choose the clock in hardware call their only dynamic governor "powersave" and
-/// take the wish from another file.
+/// Drivers that let the hardware choose the clock name their only dynamic governor "powersave" and
+/// take the preference from another file.
 std::string mode_of(const Machine& machine, const std::filesystem::path& policy,
                     const std::string& governor) {
   if (governor != "powersave") return governor;
@@ -36,7 +36,7 @@ bool is_quick(const std::string& mode) {
   return mode == "performance" || mode == "powersave, preference performance";
 }
 
-/// Governors that leave the clock at its lowest.
+/// Governors that keep the clock at its lowest.
 bool is_slow(const std::string& mode) {
   return mode == "powersave" || mode == "powersave, preference power";
 }
@@ -74,7 +74,7 @@ std::vector<Finding> governor_findings(const Machine& machine) {
 }
 
 std::vector<Finding> run(const CheckContext& context) {
-  // The hypervisor chooses the clocks of the CPUs that a guest sees.
+  // The clocks of a guest's CPUs are chosen by the hypervisor.
   if (context.virtual_machine()) return {};
   std::vector<Finding> findings = governor_findings(context.machine);
   const std::filesystem::path folder = frequency_folder;

@@ -34,7 +34,7 @@ std::optional<long long> socket_of(const Machine& machine, const std::string& no
 std::vector<Finding> run(const CheckContext& context) {
   if (!has_mi300x(context) || context.virtual_machine()) return {};
   std::set<long long> sockets;
-  std::size_t nodes = 0;  // with CPUs: memory of GPUs or CXL may be a node of its own
+  std::size_t nodes = 0;  // nodes with CPUs: memory of GPUs or CXL may be a node of its own
   for (const std::string& name : context.machine.list("sys/devices/system/node")) {
     if (!name.starts_with("node")) continue;
     const auto socket = socket_of(context.machine, name);
@@ -42,7 +42,7 @@ std::vector<Finding> run(const CheckContext& context) {
     sockets.insert(*socket);
     ++nodes;
   }
-  if (sockets.empty()) return {unknown(advice, "nodes and sockets are not to be seen in /sys")};
+  if (sockets.empty()) return {unknown(advice, "nodes and sockets are not visible in /sys")};
   const std::string found = fmt::format("{} nodes, {} sockets", nodes, sockets.size());
   return {nodes <= sockets.size() ? passed(advice, found) : warned(advice, found)};
 }

@@ -11,7 +11,7 @@ constexpr Advice advice = {
     .wanted = "no quota, or one of all CPUs the process may run on",
     .why =
         "programs start a thread per CPU they see, use the quota up early in each period and "
-        "stand still for the rest of it",
+        "are stopped for the rest of it",
     .source = "Linux kernel documentation, CFS Bandwidth Control; Control Group v2: cpu.max",
     .mend =
         "give whole CPUs instead: docker run --cpuset-cpus LIST without --cpus; Kubernetes: "
@@ -24,8 +24,8 @@ std::optional<int> usable_cpus(const Machine& machine, const CgroupLimits& limit
   return online.text ? count_cpus(*online.text) : std::nullopt;
 }
 
-/// What is wrong with the group's own quota file; empty if it is absent, as in a group without the
-/// controller, or well.
+/// What is wrong with the group's own quota file; empty if the file is fine, or absent because the
+/// group lacks the controller.
 std::string odd_quota(const Machine& machine, const CgroupLimits& limits) {
   const Reading reading =
       read_setting(machine, limits.cpu_statistics.parent_path() /
@@ -33,13 +33,13 @@ std::string odd_quota(const Machine& machine, const CgroupLimits& limits) {
   if (reading.state == FileState::missing) return {};
   if (!reading.text) return reading.why_not;
   const std::string_view quota = words(*reading.text).front();
-  return quota == "max" || whole_number(quota) ? "" : "no quota: " + in_quotes(*reading.text);
+  return quota == "max" || whole_number(quota) ? "" : "not a quota: " + in_quotes(*reading.text);
 }
 
 std::vector<Finding> run(const CheckContext& context) {
   const CgroupLimits limits = read_cgroup_limits(context.machine);
   if (limits.version == 0) {
-    return {unknown(advice, "no control groups are to be seen in /sys/fs/cgroup")};
+    return {unknown(advice, "no control groups are visible in /sys/fs/cgroup")};
   }
   if (const std::string odd = odd_quota(context.machine, limits); !odd.empty()) {
     return {unknown(advice, odd)};
@@ -47,12 +47,12 @@ std::vector<Finding> run(const CheckContext& context) {
   const auto cpus = usable_cpus(context.machine, limits);
   if (!limits.cpus) return {passed(advice, "no quota")};
   if (!cpus) {
-    return {unknown(
-        advice, fmt::format("a quota of {:.4g} CPUs, of an unknown number of CPUs", *limits.cpus))};
+    return {unknown(advice, fmt::format("a quota of {:.4g} CPUs, but the number of CPUs is unknown",
+                                        *limits.cpus))};
   }
-  const std::string found = fmt::format("quota of {:.4g} CPUs, {} to be seen", *limits.cpus, *cpus);
+  const std::string found = fmt::format("quota of {:.4g} CPUs, {} visible", *limits.cpus, *cpus);
   if (*limits.cpus >= *cpus) return {passed(advice, found)};
-  // A process per GPU keeps a core busy launching.
+  // A process per GPU keeps one core busy with launches.
   const bool starves = *limits.cpus < visible_gpus(context);
   return {bad(starves, advice, found)};
 }

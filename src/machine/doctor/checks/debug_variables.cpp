@@ -43,7 +43,7 @@ constexpr std::array<Switch, 17> switches = {
      {"RCCL_KERNEL_COLL_TRACE_ENABLE", false, "collectives trace every step"},
      {"TORCH_COMPILE_DEBUG", false, "the compiler writes its intermediate steps"}}};
 
-/// "0", "false" and nothing leave a switch off.
+/// Unset, "0" and "false" leave a switch off.
 bool is_on(const std::string& value) {
   return !value.empty() && value != "0" && value != "false" && value != "False" && value != "OFF" &&
          value != "off";

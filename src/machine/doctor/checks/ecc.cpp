@@ -6,7 +6,7 @@ namespace {
 
 constexpr Advice advice = {
     .wanted = "on",
-    .why = "without it a flipped bit in memory goes unnoticed into results and checkpoints",
+    .why = "without it a flipped bit in memory reaches results and checkpoints unnoticed",
     .source = "NVML docs, nvmlDeviceGetEccMode; Linux kernel documentation, AMDGPU RAS Support",
     .mend =
         "sudo nvidia-smi --ecc-config=1 and reboot (AMD: amdgpu.ras_enable=1 in the kernel's "
@@ -16,7 +16,7 @@ std::optional<Finding> look(const Gpu& gpu) {
   if (!gpu.ecc) {
     return unknown(advice,
                    gpu.virtual_function ? "a virtual function does not show it; its host sets it"
-                                        : "the driver does not state it",
+                                        : "the driver does not report it",
                    label(gpu));
   }
   return *gpu.ecc ? passed(advice, "on", label(gpu)) : warned(advice, "off", label(gpu));

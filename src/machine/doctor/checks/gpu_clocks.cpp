@@ -38,7 +38,7 @@ struct Spread {
   }
 };
 
-/// GPUs of one model.
+/// Compares GPUs of one model.
 Finding compare(const std::vector<const Gpu*>& gpus, const std::string& model) {
   Spread highest, now;
   bool busy = true;
@@ -51,7 +51,7 @@ Finding compare(const std::vector<const Gpu*>& gpus, const std::string& model) {
   }
   if (!highest.even()) return failed(advice, "highest clocks of " + highest.text(), model);
   if (now.clocks.size() < gpus.size()) {
-    return unknown(advice, "the driver does not state every GPU's clock", model);
+    return unknown(advice, "the driver does not report every GPU's clock", model);
   }
   if (!busy) return unknown(advice, "not all busy: read again under load", model);
   if (!now.even()) return failed(advice, "now at " + now.text(), model);

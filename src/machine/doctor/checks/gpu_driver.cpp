@@ -32,12 +32,12 @@ std::vector<Finding> run(const CheckContext& context) {
     if (driver.empty()) {
       findings.push_back(failed(advice, "no driver", address));
     } else if (driver.starts_with("vfio")) {
-      findings.push_back(passed(advice, driver + ": handed to a virtual machine", address));
+      findings.push_back(passed(advice, driver + ": passed through to a virtual machine", address));
     } else {
       findings.push_back(passed(advice, driver, address));
     }
   }
-  // The driver is there and its management library does not get on with it.
+  // The driver is loaded, but its management library does not work with it.
   const Json nvidia = context.machine.ask("nvidia");
   if (nvidia.is_object() && nvidia.contains("problem") && nvidia["problem"].is_string()) {
     findings.push_back(failed(advice, nvidia["problem"].get<std::string>(), "NVML"));

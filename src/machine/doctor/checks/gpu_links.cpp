@@ -10,7 +10,7 @@ namespace assay::gpu_links_check {
 namespace {
 
 constexpr Advice advice = {
-    .wanted = "every link up, equally many and equally fast on every GPU",
+    .wanted = "every link up; every GPU with the same number of links at the same speed",
     .why = "collectives run at the pace of the weakest link, or fall back to PCIe",
     .source =
         "ROCm docs, MI300X system optimization: Hardware verification (every pair one hop of "
@@ -26,7 +26,7 @@ const char* mend_for(const Gpu& gpu) {
 
 struct Links {
   int up = 0, down = 0;
-  double bytes_per_second = 0;  ///< of those that are up
+  double bytes_per_second = 0;  ///< of the links that are up
   std::set<std::string> peers;
 };
 
@@ -41,7 +41,7 @@ Links links_of(const Gpu& gpu) {
   return links;
 }
 
-/// On AMD's mesh every GPU reaches every other one directly.
+/// On AMD's mesh, every GPU has a direct link to every other GPU.
 std::string missing_peers(const CheckContext& context, const Gpu& gpu, const Links& links) {
   std::vector<std::string> missing;
   for (const Gpu& other : context.gpus) {
@@ -86,7 +86,7 @@ Finding look(const CheckContext& context, const Gpu& gpu, const Links& most) {
 
 std::vector<Finding> findings_of(const CheckContext& context, std::string_view vendor) {
   Links most;
-  std::vector<const Gpu*> gpus;  // those that are visible
+  std::vector<const Gpu*> gpus;  // the visible GPUs
   for (const Gpu& gpu : context.gpus) {
     if (gpu.vendor != vendor || !is_visible(gpu)) continue;
     gpus.push_back(&gpu);
@@ -97,8 +97,8 @@ std::vector<Finding> findings_of(const CheckContext& context, std::string_view v
   }
   if (gpus.size() < 2) return {};
   if (most.up == 0 && most.down == 0) {
-    // Cards without links are a kind of machine; Instinct modules without links are a fault or are
-    // hidden from here.
+    // PCIe cards may have no links. Instinct modules without links are faulty, or their links are
+    // hidden from this process.
     if (!std::any_of(gpus.begin(), gpus.end(), [](const Gpu* gpu) { return is_mesh(*gpu); })) {
       return {};
     }

@@ -27,7 +27,7 @@ std::optional<Finding> look(const CheckContext& context, const std::vector<Nic>&
   });
   if (behind_switch) return passed(advice, "a NIC behind the same switch", label(gpu));
   if (!gpu.numa_node || *gpu.numa_node < 0) {
-    return unknown(advice, "the firmware does not say on which NUMA node the GPU is", label(gpu));
+    return unknown(advice, "the firmware does not report the GPU's NUMA node", label(gpu));
   }
   const bool on_node = std::any_of(nics.begin(), nics.end(),
                                    [&](const Nic& nic) { return nic.numa_node == gpu.numa_node; });

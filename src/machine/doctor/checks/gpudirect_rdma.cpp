@@ -30,7 +30,7 @@ bool dmabuf_kernel(const Machine& machine) {
   return kernel && *kernel >= dmabuf_since;
 }
 
-/// The same places RCCL looks at; the driver makes the folder where it may.
+/// The same places that RCCL checks; the driver creates the folder wherever it may.
 bool amd_peer_memory(const Machine& machine) {
   constexpr std::array<const char*, 3> files = {"sys/kernel/mm/memory_peers/amdkfd/version",
                                                 "sys/kernel/memory_peers/amdkfd/version",
@@ -46,17 +46,17 @@ Finding look_amd(const CheckContext& context) {
   if (amd_peer_memory(machine)) return passed(amd_advice, "peer memory (amdkfd)", "AMD");
   if (!dmabuf_kernel(machine)) {
     if (!read_kernel_version(machine)) {
-      return unknown(amd_advice, "the kernel's version is not to be found", "AMD");
+      return unknown(amd_advice, "the kernel version was not found", "AMD");
     }
     return bad(context.intent.multi_node, amd_advice,
-               "no peer memory, and a kernel without dma-buf for RDMA", "AMD");
+               "no peer memory, and the kernel has no dma-buf for RDMA", "AMD");
   }
   const std::string release = read_fact(machine, "proc/sys/kernel/osrelease").value_or("");
   const Reading options = read_setting(machine, "boot/config-" + release);
   if (!options.text) {
-    return unknown(
-        amd_advice,
-        "no peer memory, and the kernel's options are not to be seen: " + options.why_not, "AMD");
+    return unknown(amd_advice,
+                   "no peer memory, and the kernel's options cannot be read: " + options.why_not,
+                   "AMD");
   }
   for (const char* option : {"CONFIG_DMABUF_MOVE_NOTIFY=y", "CONFIG_PCI_P2PDMA=y"}) {
     if (options.text->find(option) == std::string::npos) {

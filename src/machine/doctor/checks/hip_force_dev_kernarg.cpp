@@ -20,14 +20,14 @@ std::vector<Finding> run(const CheckContext& context) {
   const auto set = variable(context, name);
   if (set == "1") return {passed(advice, variable_text(context, name))};
   if (set) return {warned(advice, variable_text(context, name))};
-  // Nothing to advise: the runtime does it by itself.
+  // Nothing to advise: the runtime does this by default.
   const bool by_default = context.rocm && *context.rocm >= default_since;
   if (by_default) return {};
   if (auto finding = variables_not_known(context, advice)) return {*finding};
   if (!context.rocm) {
     return {unknown(advice,
-                    "not set, and the ROCm version is not to be found in /opt/rocm: it is "
-                    "the default since 6.2")};
+                    "not set, and no ROCm version was found in /opt/rocm: it is the default "
+                    "since 6.2")};
   }
   return {warned(advice, "not set, ROCm " + to_string(*context.rocm))};
 }

@@ -45,7 +45,7 @@ std::vector<Finding> run(const CheckContext& context) {
     if (auto finding = variables_not_known(context, advice)) return {*finding};
     if (!firmware) {
       return {unknown(advice, variable_text(context, name) +
-                                  ", and the driver does not state the MEC firmware's version")};
+                                  ", and the driver does not report the MEC firmware's version")};
     }
     return {warned(advice,
                    fmt::format("{}, MEC firmware {}", variable_text(context, name), *firmware))};

@@ -38,7 +38,7 @@ std::vector<Finding> run(const CheckContext& context) {
   }
   if (types.empty()) {
     if (!machine.exists(pci_folder(context.gpus.front().pci))) {
-      return {unknown(advice, "the GPUs' folders in /sys/bus/pci/devices are not to be seen")};
+      return {unknown(advice, "the GPUs' folders in /sys/bus/pci/devices are not visible")};
     }
     return {passed(advice, "off: the GPUs are in no IOMMU group")};
   }

@@ -10,8 +10,8 @@ namespace {
 constexpr Advice advice = {
     .wanted = "unlimited",
     .why =
-        "memory registered with a NIC or pinned for DMA counts against it, and registration "
-        "fails once it is used up",
+        "memory registered with a NIC or pinned for DMA counts against this limit, and "
+        "registration fails once it is used up",
     .source = "NCCL docs, Troubleshooting: Networking issues, locked memory; RCCL usage tips",
     .mend =
         "ulimit -l unlimited; for good: \"* soft memlock unlimited\" and \"* hard memlock "
@@ -29,8 +29,8 @@ std::string soft_limit(std::string_view limits) {
   return columns.empty() ? std::string() : std::string(columns.front());
 }
 
-/// Such a process may lock what it likes. The kernel asks for the capability in the first user
-/// namespace: root of a rootless container has its own, which count for nothing here.
+/// Such a process may lock any amount of memory. The kernel checks the capability in the initial
+/// user namespace: the capabilities of root in a rootless container do not count.
 bool may_lock_all(const Machine& machine) {
   constexpr int cap_ipc_lock = 14;
   constexpr std::uint64_t first_user_namespace = 4026531837;

@@ -10,7 +10,7 @@ constexpr Advice advice = {
     .wanted = "no errors, no retired pages",
     .why =
         "an uncorrectable error kills the process that meets it or corrupts its data; "
-        "correctable ones announce it",
+        "correctable ones warn of it",
     .source = "Linux kernel documentation, AMDGPU RAS Support; NVIDIA GPU Memory Error Management",
     .mend = {}};
 

@@ -10,7 +10,7 @@ constexpr Advice advice = {
     .wanted = "collectives over 8 GPUs, or none (1 GPU)",
     .why =
         "each pair of GPUs has a link of its own: 2 GPUs use 1 of 7 links and 4 GPUs use 3, so "
-        "they get that share of the bandwidth",
+        "they get only that share of the bandwidth",
     .source = "ROCm docs, workload optimization: Use all eight GPUs; Multi-GPU communications",
     .mend =
         "use all 8 GPUs in one job (tensor parallel size 8), or run one process per GPU without "
@@ -18,7 +18,7 @@ constexpr Advice advice = {
 
 constexpr int whole_mesh = 8;
 
-/// In other partition modes a job counts partitions, of which some share a GPU and need no link.
+/// In other partition modes a job counts partitions; those of one GPU need no link to each other.
 bool on_mesh(const Gpu& gpu) {
   return on_mesh_of_eight(gpu) && (gpu.compute_partition.empty() || gpu.compute_partition == "SPX");
 }

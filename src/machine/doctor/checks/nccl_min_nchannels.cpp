@@ -14,7 +14,7 @@ constexpr Advice advice = {
         "variables",
     .mend = {}};
 
-/// Advised for the MI300X's mesh of 8; with fewer GPUs RCCL's own choice suits.
+/// Advised for the mesh of 8 MI300X; with fewer GPUs, RCCL's own choice is good.
 std::vector<Finding> run(const CheckContext& context) {
   constexpr int whole_mesh = 8;
   if (!has_mi300x(context) || gpus_used(context) < whole_mesh) return {};

@@ -16,7 +16,7 @@ constexpr Advice advice = {
         "give the interface an IP address (ip addr add ADDRESS dev INTERFACE), then "
         "show_gids or rdma link; NCCL before 2.21: export NCCL_IB_GID_INDEX=INDEX"};
 
-/// Drivers have 16 to 256 entries and fill them from the front.
+/// Drivers provide 16 to 256 entries and fill them in order.
 constexpr int entries = 16;
 
 std::string gid_type(const Machine& machine, const Nic& nic, long long index) {
@@ -24,7 +24,7 @@ std::string gid_type(const Machine& machine, const Nic& nic, long long index) {
       .text.value_or("");
 }
 
-/// fe80::/10 written out; a capture without serial numbers has no addresses.
+/// fe80::/10 in full notation; a capture with masked addresses has none.
 bool is_link_local(const Machine& machine, const Nic& nic, int index) {
   const auto gid = read_setting(machine, nic.port_folder() / "gids" / std::to_string(index)).text;
   return gid && gid->starts_with("fe80:");
@@ -52,7 +52,7 @@ Finding look(const CheckContext& context, const Nic& nic, std::optional<long lon
                   label(nic));
   }
   if (!local.empty()) return warned(advice, "RoCE v2 with a link-local address only", label(nic));
-  if (!any) return unknown(advice, "the GID table is not to be seen from here", label(nic));
+  if (!any) return unknown(advice, "the GID table is not visible here", label(nic));
   return bad(context.intent.multi_node, advice, "no RoCE v2 GID", label(nic));
 }
 

@@ -44,7 +44,7 @@ std::vector<Finding> run(const CheckContext& context) {
   for (const Nic& nic : nics) {
     if (!is_known(nic.state)) {
       findings.push_back(unknown(advice,
-                                 nic.state.empty() ? "the kernel does not state the port's state"
+                                 nic.state.empty() ? "the kernel does not report the port's state"
                                                    : "unknown state " + in_quotes(nic.state),
                                  label(nic)));
       continue;
@@ -61,7 +61,7 @@ std::vector<Finding> run(const CheckContext& context) {
                        " up; check "
                        "cable, transceiver and switch port";
     } else if (nic.gigabits_per_second.value_or(fastest) < fastest) {
-      // A slower one may be there for storage or management.
+      // A slower port may be there for storage or management.
       finding =
           warned(advice, fmt::format("{}, others have {:g} Gb/s", found, fastest), label(nic));
     }

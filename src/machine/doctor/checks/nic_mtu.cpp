@@ -9,8 +9,8 @@ namespace {
 constexpr Advice advice = {
     .wanted = "9000, and the same on the switch",
     .why =
-        "RoCE takes the largest of 1024, 2048 and 4096 bytes that fits, and 4096 needs some 4200: "
-        "smaller packets cost bandwidth",
+        "RoCE takes the largest of 1024, 2048 and 4096 bytes that fits, and 4096 needs an MTU of "
+        "about 4200: smaller packets cost bandwidth",
     .source =
         "NVIDIA networking docs, RoCE: MTU considerations; Broadcom and AMD AI NIC setup guides",
     .mend = {}};
@@ -27,7 +27,7 @@ Finding look(const Machine& machine, const Nic& nic) {
       read_setting(machine, std::filesystem::path("sys/class/net") / nic.interface / "mtu");
   if (!reading.text) return unknown(advice, reading.why_not, label(nic));
   const auto mtu = whole_number(*reading.text);
-  if (!mtu) return unknown(advice, "no number: " + in_quotes(*reading.text), label(nic));
+  if (!mtu) return unknown(advice, "not a number: " + in_quotes(*reading.text), label(nic));
   return *mtu >= whole_packets ? passed(advice, *reading.text, label(nic))
                                : warned(advice, *reading.text, label(nic));
 }

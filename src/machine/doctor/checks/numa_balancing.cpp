@@ -28,7 +28,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (reading.state == FileState::missing) return {};
   if (!reading.text) return {unknown(advice, reading.why_not)};
   const auto mode = whole_number(*reading.text);
-  if (!mode) return {unknown(advice, "no number: " + in_quotes(*reading.text))};
+  if (!mode) return {unknown(advice, "not a number: " + in_quotes(*reading.text))};
   if (*mode == 0) return {passed(advice, "0")};
   if (memory_nodes(context.machine) == 1) {
     return {passed(advice, *reading.text + ", without effect on one NUMA node")};

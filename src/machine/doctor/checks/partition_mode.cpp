@@ -42,13 +42,13 @@ Mode parse(const std::string& text) {
   return {text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
 }
 
-/// In the parts that are wanted.
+/// Compares only the parts that `wanted` specifies.
 bool agrees(const Gpu& gpu, const Mode& wanted) {
   return (wanted.compute.empty() || wanted.compute == gpu.compute_partition) &&
          (wanted.memory.empty() || wanted.memory == gpu.memory_partition);
 }
 
-/// The memory mode first: changing it reloads the driver and may reset the compute mode.
+/// The memory mode comes first: changing it reloads the driver and may reset the compute mode.
 std::string mend_for(const Mode& mode) {
   std::vector<std::string> commands;
   if (!mode.memory.empty()) {
@@ -73,17 +73,18 @@ std::optional<Finding> look(const CheckContext& context, const Gpu& gpu) {
   if (intent.empty() ? (!nvidia && mode == usual) : agrees(gpu, parse(intent))) {
     return passed(spoken, mode, label(gpu));
   }
-  // Without an intent the other mode may be just what is meant.
+  // Without an intent, the other mode may be deliberate.
   Finding finding = bad(!intent.empty(), spoken, mode, label(gpu));
   if (!intent.empty()) finding.wanted = intent;
   if (!nvidia) {
     finding.mend = mend_for(parse(intent.empty() ? usual : intent));
-    if (intent.empty()) finding.mend += fmt::format("; if it is meant: --partition {}", mode);
+    if (intent.empty())
+      finding.mend += fmt::format("; if this mode is intended: --partition {}", mode);
   }
   return finding;
 }
 
-/// Modes that GPUs do not show: those before MI200, virtual functions, NVIDIA without MIG.
+/// Some GPUs show no mode: those before MI200, virtual functions, NVIDIA without MIG.
 std::vector<Finding> run(const CheckContext& context) {
   std::vector<Finding> findings =
       for_each_gpu(context, [&](const Gpu& gpu) { return look(context, gpu); });

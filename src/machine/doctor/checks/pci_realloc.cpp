@@ -10,13 +10,13 @@ constexpr Advice advice = {
     .wanted = "pci=realloc=off in the kernel's command line",
     .why =
         "when the kernel reassigns PCI resources, GPUs can lose their BARs and be missing after "
-        "a boot",
+        "boot",
     .source = "ROCm docs, MI300X system optimization: GRUB settings",
     .mend =
         "append pci=realloc=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo "
         "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg) and reboot"};
 
-/// "pci=noaer,realloc=off" sets it as well.
+/// "pci=noaer,realloc=off" counts too.
 bool turns_off(std::string_view word) {
   return word.starts_with("pci=") && word.find("realloc=off") != std::string_view::npos;
 }

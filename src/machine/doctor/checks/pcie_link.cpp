@@ -9,7 +9,7 @@ namespace {
 constexpr Advice advice = {
     .wanted = "the widest and fastest link the GPU can do",
     .why =
-        "copies to and from the host and GPUDirect RDMA get that share of the bandwidth, and a "
+        "copies to and from the host and GPUDirect RDMA get only that share of the bandwidth; a "
         "link that trained down often has a bad contact",
     .source = "ROCm Validation Suite, PEQT module; PCI Express Base Specification: Link Status",
     .mend =
@@ -25,7 +25,7 @@ std::optional<Finding> look(const Gpu& gpu) {
   if (!link.speed_gts || !link.speed_max_gts || !link.width || !link.width_max) {
     return unknown(advice,
                    gpu.virtual_function ? "a virtual function does not show its host's link"
-                                        : "the kernel does not state width and speed",
+                                        : "the kernel does not report width and speed",
                    label(gpu));
   }
   const std::string now = link_text(*link.speed_gts, *link.width);
@@ -34,7 +34,7 @@ std::optional<Finding> look(const Gpu& gpu) {
   const bool slow = *link.speed_gts < *link.speed_max_gts;
   if (!narrow && !slow) return passed(advice, now, label(gpu));
   const std::string found = now + " of " + best;
-  // An idle link may lower its speed to save power, never its width.
+  // An idle link may lower its speed to save power, but never its width.
   const bool busy = gpu.state.utilisation_percent.value_or(0) > 0;
   if (narrow || busy) return failed(advice, found, label(gpu));
   return warned(advice, found + ", idle: read again under load", label(gpu));

@@ -24,14 +24,15 @@ std::optional<Finding> look(const Gpu& gpu) {
     return unknown(advice,
                    gpu.virtual_function
                        ? "a virtual function does not show the limit; its host sets it"
-                       : "the driver does not state the limit",
+                       : "the driver does not report the limit",
                    label(gpu));
   }
-  // hwmon has power1_cap_default since Linux 6.1; the highest limit says less.
+  // hwmon has power1_cap_default since Linux 6.1; before that, the highest limit is a substitute.
   const auto usual =
       gpu.power_cap_default_watts ? gpu.power_cap_default_watts : gpu.power_cap_max_watts;
   if (!usual) {
-    return unknown(advice, fmt::format("{:.0f} W, of an unknown default", *gpu.power_cap_watts),
+    return unknown(advice,
+                   fmt::format("{:.0f} W, but the default is unknown", *gpu.power_cap_watts),
                    label(gpu));
   }
   const std::string found = fmt::format("{:.0f} W of {:.0f} W", *gpu.power_cap_watts, *usual);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Advice advice = {
     .wanted = "this user may read and write it",
-    .why = "without the verbs device collectives fall back to TCP, if they run at all",
+    .why = "without the verbs device, collectives fall back to TCP, if they run at all",
     .source = "rdma-core docs, udev rules for /dev/infiniband; NCCL docs, Troubleshooting",
     .mend =
         "docker run --device=/dev/infiniband --ulimit memlock=-1; on the host: install "

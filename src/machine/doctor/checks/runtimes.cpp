@@ -40,8 +40,9 @@ std::vector<Library> libraries_of(const Json& answer, const char* role) {
   return libraries;
 }
 
-/// Copies of one version are harmless. CUDA's runtimes of one major version get on with each other;
-/// HIP's do not, and PyTorch's wheels strip the number off theirs, which is one more runtime.
+/// Copies of one version are harmless. CUDA runtimes of one major version are compatible; HIP
+/// runtimes are not. PyTorch's wheels omit the version number of theirs, so it counts as one more
+/// runtime.
 std::size_t count_versions(const std::vector<Library>& libraries, bool major_only) {
   std::set<std::string> versions;
   for (const Library& library : libraries) {
@@ -64,8 +65,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (context.gpus.empty()) return {};
   const Json answer = context.machine.ask("libraries");
   if (!answer.is_object()) {
-    return {
-        unknown(advice, "nobody listed this machine's libraries: not in the capture or folder")};
+    return {unknown(advice, "the capture or folder has no list of this machine's libraries")};
   }
   std::vector<Finding> findings;
   for (const auto& [role, vendor, subject] : {std::tuple{"hip", "amd", "HIP runtime"},
@@ -74,7 +74,7 @@ std::vector<Finding> run(const CheckContext& context) {
     if (!context.has(vendor)) continue;
     const std::vector<Library> libraries = libraries_of(answer, role);
     findings.push_back(libraries.empty()
-                           ? unknown(advice, "none is found where libraries usually are", subject)
+                           ? unknown(advice, "not found in the usual library folders", subject)
                            : look(libraries, role == std::string_view("cudart"), subject));
   }
   return findings;

@@ -16,7 +16,7 @@ constexpr Advice advice = {
 
 constexpr long long least_kib = 1 << 20;
 
-/// The size option in the /dev/shm line of a mount table, in KiB; 0: mounted without one.
+/// The size option in the /dev/shm line of a mount table, in KiB; 0: mounted without a size.
 std::optional<long long> size_of_shm(std::string_view mounts) {
   while (!mounts.empty()) {
     const std::string_view line = mounts.substr(0, mounts.find('\n'));

@@ -8,14 +8,14 @@ constexpr Advice advice = {
     .wanted = "off",
     .why =
         "two threads of one core share its execution units, which slows compute-bound host "
-        "work and makes its times uneven",
+        "work and makes its times vary",
     .source = "ROCm docs, MI300X system optimization: System BIOS settings, SMT control",
     .mend =
         "SMT Control = Disable in the BIOS; until the next boot: echo off | sudo tee "
         "/sys/devices/system/cpu/smt/control"};
 
-/// The advice is that of the MI300X guide for the machine that holds the GPUs; a guest sees what
-/// its hypervisor made up.
+/// This is the MI300X guide's advice for the machine that holds the GPUs; a guest's topology is
+/// made up by its hypervisor.
 std::vector<Finding> run(const CheckContext& context) {
   if (!has_mi300x(context) || context.virtual_machine()) return {};
   const Reading reading = read_setting(context.machine, "sys/devices/system/cpu/smt/active");

@@ -25,7 +25,7 @@ constexpr Advice advice = {
         "check fans, inlet temperature, heat sinks and power supplies of this node; then read "
         "again under load: assay doctor --check throttling"};
 
-/// What is rarer than this was an incident, not a state.
+/// A smaller share was an incident, not a state.
 constexpr double notable_share = 0.001;
 
 struct Cause {
@@ -39,18 +39,19 @@ constexpr std::array<Cause, 4> causes = {
      {"heat of the memory", &ThrottleResidency::memory_thermal}}};
 
 struct Largest {
-  const char* name = nullptr;  ///< none: no heat or brake
+  const char* name = nullptr;  ///< null: neither heat nor brake
   double share = 0;
 };
 
-/// What limited the clock longest in `cycles`, of which `before` is the first part.
+/// What limited the clock longest in `cycles`, of the cycles between the readings `before` and
+/// `now`.
 Largest largest_cause(const ThrottleResidency& now, const ThrottleResidency& before,
                       std::uint64_t cycles) {
   Largest largest;
   for (const Cause& cause : causes) {
     const std::uint64_t after = (now.*cause.counter).value_or(0);
     const std::uint64_t first = (before.*cause.counter).value_or(0);
-    if (after <= first) continue;  // nothing, or the driver was loaded again
+    if (after <= first) continue;  // no increase, or the driver was reloaded
     const double share = static_cast<double>(after - first) / static_cast<double>(cycles);
     if (share > largest.share) largest = {cause.name, share};
   }
@@ -62,7 +63,8 @@ std::string percent(double share) {
                                : fmt::format("{:.3g}%", 100 * share);
 }
 
-/// Two readings of a running machine: what happened in between. Else: since the driver was loaded.
+/// With two readings of a running machine: what happened in between. Else: since the driver was
+/// loaded.
 Finding look_amd(const CheckContext& context, const Gpu& gpu, const ThrottleResidency& before) {
   const auto folder = pci_folder(gpu.pci);
   const FileText file = context.machine.read(folder / "gpu_metrics");
@@ -75,12 +77,12 @@ Finding look_amd(const CheckContext& context, const Gpu& gpu, const ThrottleResi
   if (!throttle.cycles || *throttle.cycles == 0) {
     return unknown(
         advice,
-        fmt::format("gpu_metrics {}.{} counts no throttling", metrics.format, metrics.content),
+        fmt::format("gpu_metrics {}.{} has no throttle counters", metrics.format, metrics.content),
         label(gpu));
   }
   const Largest ever = largest_cause(throttle, {}, *throttle.cycles);
   const std::string history =
-      ever.name ? fmt::format("{} limited the clock {} of the time since the driver was loaded",
+      ever.name ? fmt::format("{} limited the clock for {} of the time since the driver was loaded",
                               ever.name, percent(ever.share))
                 : "no heat or brake since the driver was loaded";
   const std::uint64_t first = before.cycles.value_or(*throttle.cycles);
@@ -93,17 +95,17 @@ Finding look_amd(const CheckContext& context, const Gpu& gpu, const ThrottleResi
     return passed(advice, ever.name ? "no heat or brake now; " + history : history, label(gpu));
   }
   const std::string found =
-      fmt::format("{} limits the clock {} of the time now", now.name, percent(now.share));
+      fmt::format("{} limits the clock for {} of the time now", now.name, percent(now.share));
   return now.share > notable_share ? warned(advice, found, label(gpu))
                                    : passed(advice, found, label(gpu));
 }
 
-/// NVML's words; the power limit is no fault.
+/// Uses NVML's names of reasons; reaching the power limit is not a fault.
 Finding look_nvidia(const Gpu& gpu) {
   constexpr std::array<std::string_view, 3> faults = {"thermal", "brake", "hw_slowdown"};
   const std::string& reasons = gpu.state.throttle_reasons;
   if (reasons.empty() && gpu.state.engine_clocks_hz.empty()) {
-    return unknown(advice, "the driver does not state it", label(gpu));
+    return unknown(advice, "the driver does not report it", label(gpu));
   }
   if (reasons.empty()) return passed(advice, "none", label(gpu));
   for (const std::string_view fault : faults) {
@@ -118,7 +120,7 @@ Finding look_nvidia(const Gpu& gpu) {
   return passed(advice, reasons, label(gpu));
 }
 
-/// The first reading of every GPU, and some of the firmware's cycles of a millisecond after it.
+/// The first reading of every GPU; then waits for some of the firmware's 1 ms cycles to pass.
 std::map<std::string, ThrottleResidency> first_readings(const CheckContext& context) {
   constexpr std::chrono::milliseconds between_readings(50);
   std::map<std::string, ThrottleResidency> readings;

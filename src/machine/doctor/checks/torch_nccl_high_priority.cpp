@@ -6,7 +6,7 @@ namespace {
 constexpr Advice advice = {
     .wanted = "TORCH_NCCL_HIGH_PRIORITY=1",
     .why =
-        "in multi-node FSDP the collectives' streams do not overlap well with the kernels' "
+        "in multi-node FSDP the streams of collectives overlap poorly with those of kernels "
         "unless they have priority",
     .source = "ROCm docs, workload optimization: Multi-node FSDP and RCCL settings",
     .mend = {}};

@@ -9,14 +9,15 @@ constexpr const char* name = "TORCH_BLAS_PREFER_HIPBLASLT";
 constexpr Advice advice = {
     .wanted = "TORCH_BLAS_PREFER_HIPBLASLT=1",
     .why =
-        "PyTorch then takes hipBLASLt's matrix products instead of rocBLAS's, which are faster "
-        "on Instinct for most shapes",
+        "PyTorch then uses hipBLASLt for matrix products; on Instinct it is faster than rocBLAS "
+        "for most shapes",
     .source =
         "ROCm docs, workload optimization: Performance environment variables; PyTorch, "
         "CUDAHooks.cpp: getHipblasltPreferredArchs",
     .mend = "export TORCH_BLAS_PREFER_HIPBLASLT=1"};
 
-/// From these on, the PyTorch releases made for ROCm prefer hipBLASLt on the GPU by themselves.
+/// Since these ROCm versions, PyTorch releases built for ROCm prefer hipBLASLt on the GPU by
+/// default.
 std::optional<Version> default_since(const CheckContext& context) {
   if (has_arch(context, "gfx950")) return Version{7, 0, 0};
   if (has_arch(context, "gfx942") || has_arch(context, "gfx90a")) return Version{6, 4, 0};
@@ -34,7 +35,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (auto finding = variables_not_known(context, advice)) return {*finding};
   if (!context.rocm) {
     return {unknown(advice,
-                    "not set, and the ROCm version is not to be found in /opt/rocm: it is "
+                    "not set, and no ROCm version was found in /opt/rocm: it is "
                     "PyTorch's default since ROCm " +
                         to_string(*since))};
   }

@@ -17,12 +17,12 @@ constexpr Advice advice = {
     .source = "ROCm docs, workload optimization: efficiency uses the mean clock of the slowest XCD",
     .mend =
         "reduce the chance of power excursions: sudo amd-smi set --gpu all --perf-determinism "
-        "1900; update the firmware if it stays"};
+        "1900; update the firmware if the spread persists"};
 
 constexpr int busy_percent = 50;
 constexpr double tolerated_spread = 0.05;
 
-/// Why there are no clocks: what the driver's table says is wrong with it.
+/// Why there are no clocks: the problem that the parser found in the driver's table.
 std::string why_none(const CheckContext& context, const Gpu& gpu) {
   const std::filesystem::path path = pci_folder(gpu.pci) / "gpu_metrics";
   const FileText file = context.machine.read(path);
@@ -38,12 +38,12 @@ std::optional<Finding> look(const CheckContext& context, const Gpu& gpu) {
   const auto [least, most] = std::minmax_element(clocks.begin(), clocks.end());
   const std::string found = fmt::format("{} XCDs at {} to {}", clocks.size(),
                                         format_frequency(*least), format_frequency(*most));
-  // Idle dies sleep one by one.
+  // Idle dies sleep individually.
   if (!gpu.state.utilisation_percent) {
-    return unknown(advice, found + ", and whether it is busy is not known", label(gpu));
+    return unknown(advice, found + ", and it is not known whether the GPU is busy", label(gpu));
   }
   if (*gpu.state.utilisation_percent < busy_percent) {
-    return unknown(advice, "idle, where clocks say nothing: read again under load", label(gpu));
+    return unknown(advice, "idle, where clocks mean nothing: read again under load", label(gpu));
   }
   if (*most - *least <= tolerated_spread * *most) return passed(advice, found, label(gpu));
   return failed(advice, found, label(gpu));

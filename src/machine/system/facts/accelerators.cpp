@@ -1,5 +1,5 @@
-// The accelerators as their drivers describe them, whether or not a runtime opens them, and the
-// libraries that the description came from.
+// The accelerators as their drivers describe them, whether or not a runtime can open them, and the
+// libraries that the descriptions come from.
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 #include "machine/system/gpu.h"
@@ -13,7 +13,7 @@ Json read_accelerators(const Machine& machine) {
   const bool guest = !read_virtualization(machine).hypervisor.empty();
   for (const Gpu& gpu : read_gpus(machine)) {
     Json json = to_json(gpu, false);
-    // A whole GPU inside a virtual machine was handed through to it.
+    // A virtual machine that has a whole GPU got it by pass-through.
     if (guest && !gpu.virtual_function) json["passthrough"] = true;
     list.push_back(std::move(json));
   }

@@ -1,4 +1,4 @@
-// Which assay measured.
+// Which build of assay took the measurement.
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 

@@ -1,4 +1,4 @@
-// Limits that the control groups put on this process.
+// Limits that control groups set for this process.
 #include "machine/system/cgroup.h"
 
 #include "core/json.h"

@@ -1,4 +1,4 @@
-// The host: name, operating system, kernel and how it was started, board.
+// The host: name, operating system, kernel and its boot options, board.
 #include <sstream>
 
 #include "core/json.h"
@@ -8,8 +8,8 @@
 namespace assay::host_fact {
 namespace {
 
-/// The kernel's command line without secrets and without which image was booted from where: that
-/// changes with every update and says nothing about speed.
+/// The kernel's command line without secrets and without the words that name the boot image and its
+/// location: they change with every update and do not affect speed.
 std::string command_line(const std::string& text) {
   std::istringstream words(hide_secrets(text));
   std::string kept;

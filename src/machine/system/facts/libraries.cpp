@@ -1,4 +1,5 @@
-// Runtimes, BLAS, collective and network libraries within reach, by file (library_probe.cpp).
+// Runtimes, BLAS, collective and network libraries that a process here can find
+// (library_probe.cpp).
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 

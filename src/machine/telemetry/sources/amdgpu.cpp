@@ -1,6 +1,6 @@
-// AMD accelerators through the amdgpu driver's files. One reading of gpu_metrics gives nearly
-// everything at the price of one question to the firmware; hwmon fills in what a version lacks.
-// Partitions are read through the device they are part of.
+// AMD accelerators, from the amdgpu driver's files. One reading of gpu_metrics gives nearly
+// everything for one query to the firmware; hwmon provides what a version lacks. A partition is
+// read through the device it belongs to.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ double number(const std::optional<std::uint64_t>& value) {
   return value ? static_cast<double>(*value) : nan;
 }
 
-/// 1 while anything holds the clock down; NaN where the table does not say.
+/// 1 while anything limits the clock; NaN if the table does not report it.
 double throttled(const GpuMetrics& metrics) {
   if (!metrics.throttle_reasons) return nan;
   return *metrics.throttle_reasons != 0 ? 1 : 0;
@@ -65,7 +65,7 @@ constexpr MetricsChannel metrics_channels[] = {
 };
 // clang-format on
 
-/// "ue: 0\nce: 3" of one block of the memory controllers.
+/// Files with one number, or with lines like "ue: 0\nce: 3".
 struct FileChannel {
   const char* quantity;
   const char* unit;
@@ -79,7 +79,7 @@ constexpr FileChannel slow_files[] = {
     {"ecc_corrected", "1", counter, "ras/umc_err_count", "ce", 1},
     {"ecc_uncorrected", "1", counter, "ras/umc_err_count", "ue", 1},
 };
-/// Where gpu_metrics does not say; the first of each quantity that can be read.
+/// For what gpu_metrics does not report; of each quantity the first readable file is used.
 constexpr FileChannel hwmon_files[] = {
     {"clock", "Hz", gauge, "freq1_input", nullptr, 1},
     {"memory_clock", "Hz", gauge, "freq2_input", nullptr, 1},
@@ -130,8 +130,9 @@ class AmdGpu {
     });
   }
 
-  /// XCDs to give a channel each. One asleep shows no clock in the table, so the compute driver is
-  /// asked; it hides partitions that this process may not use, so what has a clock counts too.
+  /// The number of XCDs that get a channel. A sleeping XCD has no clock in the table, so the
+  /// compute driver is asked; that hides partitions this process may not use, so XCDs with a clock
+  /// count too.
   std::size_t count_dies(const GpuMetrics& now) const {
     const std::vector<double>& clocks = now.xcd_clocks_hz;
     std::size_t known = 0, awake = clocks.size();
@@ -141,10 +142,11 @@ class AmdGpu {
     }
     if (known == 0) known = clocks.size();
     const std::size_t dies = clocks.empty() ? 0 : std::max(known, awake);
-    return dies == 1 && awake == 0 ? 0 : dies;  // hwmon may know the only clock
+    return dies == 1 && awake == 0 ? 0 : dies;  // hwmon may have the only clock
   }
 
-  /// A channel for what this chip's table holds now; it does not change while the driver is loaded.
+  /// Adds a channel for each value in this chip's table now; the set is fixed while the driver is
+  /// loaded.
   void add_metrics() {
     const GpuMetrics now = parse_gpu_metrics(metrics_.read_start());
     const std::size_t dies = count_dies(now);
@@ -209,7 +211,7 @@ class AmdSource final : public TelemetrySource {
   }
 
  private:
-  /// HIP counts the partitions of a socket in the function number.
+  /// HIP numbers the partitions of a socket in the function digit.
   static bool same_socket(std::string_view one, std::string_view other) {
     return one.substr(0, one.rfind('.')) == other.substr(0, other.rfind('.'));
   }

@@ -1,4 +1,4 @@
-// How long this process's control group was kept from running because its CPU quota was used up.
+// How long this process's control group was throttled because it had used up its CPU quota.
 #include "machine/system/cgroup.h"
 
 #include <cmath>

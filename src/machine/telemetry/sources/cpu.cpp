@@ -1,5 +1,5 @@
-// Clocks of the CPUs this process uses, and what all CPUs together did: busy, stolen by the
-// hypervisor.
+// Clocks of the CPUs this process uses, and the time that all CPUs together were busy or had stolen
+// by the hypervisor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace assay::cpu_source {
 namespace {
 
-// Some kernels interrupt a CPU to learn its clock; a spread of a few says enough of all.
+// Some kernels interrupt a CPU to read its clock; a few evenly spread CPUs are enough.
 constexpr std::size_t most_clocks = 16;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 

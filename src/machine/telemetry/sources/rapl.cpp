@@ -1,4 +1,4 @@
-// Energy of the CPU packages, from the powercap files. Most systems let only root read them.
+// Energy of the CPU packages, from the powercap files. On most systems only root may read them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace assay::rapl_source {
 namespace {
 
-/// A counter that starts again at `range` made one that does not.
+/// Turns a counter that wraps at `range` into one that does not.
 class Package {
  public:
   Package(const std::filesystem::path& folder, double range)
@@ -35,7 +35,7 @@ class RaplSource final : public TelemetrySource {
     const std::filesystem::path folder = "sys/class/powercap";
     const FolderMachine machine(request.root);
     for (const std::string& zone : machine.list(folder)) {
-      // "intel-rapl:0" is a package, on AMD too; "intel-rapl:0:0" a part of it.
+      // "intel-rapl:0" is a package, also on AMD; "intel-rapl:0:0" is a part of it.
       const auto name = read_fact(machine, folder / zone / "name");
       if (zone.rfind("intel-rapl:", 0) != 0 || !name || name->rfind("package-", 0) != 0) continue;
       const auto range = read_number(machine, folder / zone / "max_energy_range_uj");

@@ -1,5 +1,5 @@
-// aiperf's (and genai-perf's) profile_export_aiperf.json: an object for each metric with its unit
-// and statistics.
+// profile_export_aiperf.json of aiperf and genai-perf: an object per metric with its unit and
+// statistics.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,7 +13,8 @@
 namespace assay::aiperf_importer {
 namespace {
 
-/// "ms" is seconds / 1000, "tokens/sec/user" and "requests/sec" are rates, all else counts.
+/// "ms" means seconds / 1000, "tokens/sec/user" and "requests/sec" are rates, everything else is a
+/// count.
 MeasuredUnit unit_of(std::string_view text) {
   if (const auto known = measured_unit(text)) return *known;
   if (contains(text, "token") && contains(text, "/s")) return {"tokens/s", 1};
@@ -21,7 +22,7 @@ MeasuredUnit unit_of(std::string_view text) {
   return {"1", 1};
 }
 
-/// In the order in which they are shown.
+/// In display order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> statistics = {
     {{"avg", "mean"},
      {"p50", "median"},
@@ -33,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> statistic
      {"p99", "p99"},
      {"p1", "p1"}}};
 
-/// Tags under the names that other importers use.
+/// Metric names for tags, as in other importers.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> renamed = {
     {{"time_to_first_token", "ttft"},
      {"inter_token_latency", "itl"},
@@ -70,12 +71,12 @@ class Aiperf final : public Importer {
  private:
   static Status add(Draft& draft, const JsonDocument& document) {
     const JsonNode& top = document.node;
-    if (!top.is_object()) return draft.wrong(document.line, "it is no object");
+    if (!top.is_object()) return draft.wrong(document.line, "it is not an object");
     RunFacts& run = draft.run();
     run.version = top.at("aiperf_version");
     run.time = top.at("start_time");
     Record& record = draft.add(Cell("serving", axes_of(run, top)), document.line);
-    // Throughputs first: they are single numbers and the headline.
+    // Throughputs first: they are single numbers and the main result.
     for (const bool throughput : {true, false}) {
       for (std::size_t i = 0; i < top.items.size(); ++i) {
         const bool is = contains(top.keys[i], "throughput") || contains(top.keys[i], "goodput");

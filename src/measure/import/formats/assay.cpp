@@ -1,5 +1,5 @@
-// assay's own records, as --json prints them and stores keep them: so a campaign can have any of
-// its commands as a cell.
+// assay's own records, as --json prints them and stores keep them, so that a campaign can use any
+// of its commands as a cell.
 #include <fmt/format.h>
 
 #include "core/json_text.h"
@@ -15,12 +15,12 @@ constexpr std::size_t most_records = 1'000'000, most_warnings = 100;
 class AssayRecords final : public Importer {
  public:
   std::string_view name() const override { return "assay"; }
-  std::string_view summary() const override { return "records of assay, one a line"; }
+  std::string_view summary() const override { return "records of assay, one per line"; }
 
   int recognises(const ImportText& input) const override {
     LineReader lines(input.text);
     TextLine line;
-    // What comes before them are fingerprints.
+    // The lines before the records are fingerprints.
     while (lines.next(line)) {
       if (line.text.starts_with(first_member) && contains(line.text, "\"benchmark\":")) return 100;
       if (!line.text.starts_with("{\"id\":")) return 0;
@@ -38,10 +38,10 @@ class AssayRecords final : public Importer {
       auto record = read(line.text);
       if (record.ok()) {
         if (imported.records.size() == most_records) {
-          return Error{ErrorKind::usage,
-                       fmt::format("{}: it holds more than {} records", input.name, most_records)};
+          return Error{ErrorKind::usage, fmt::format("{}: it contains more than {} records",
+                                                     input.name, most_records)};
         }
-        record->fingerprint.clear();  // the store that it names is elsewhere
+        record->fingerprint.clear();  // its store is not available here
         imported.records.push_back(std::move(record).value());
       } else if (imported.warnings.size() < most_warnings) {
         imported.warnings.push_back(
@@ -50,7 +50,7 @@ class AssayRecords final : public Importer {
     }
     if (!imported.records.empty()) return imported;
     return Error{ErrorKind::usage,
-                 fmt::format("{}: no record of assay in it{}", input.name,
+                 fmt::format("{}: it contains no record of assay{}", input.name,
                              imported.warnings.empty() ? "" : "; " + imported.warnings.front())};
   }
 

@@ -13,7 +13,7 @@
 namespace assay::babelstream_importer {
 namespace {
 
-/// What the rows of one run share.
+/// What all rows of one run share.
 struct Setting {
   std::string dtype = "f64";
   std::string size;  ///< of one array, canonical; empty: unknown
@@ -26,7 +26,6 @@ Cell cell_of(std::string_view function, const Setting& setting) {
   return Cell("memory", std::move(axes));
 }
 
-/// Whether the times are positive and in order, as no measurement's are otherwise.
 void add_metrics(Record& record, std::string_view rate, const MeasuredUnit& unit,
                  std::string_view least, std::string_view most, std::string_view average) {
   record.metrics = {
@@ -66,7 +65,7 @@ class Reader {
   void header(const TextLine& line) {
     const auto words = split_words(line.text, 4);
     unit_ = words.size() < 2 ? std::nullopt : measured_unit(words[1]);
-    if (!unit_) draft_.warn(line.number, "a table without a unit that is known");
+    if (!unit_) draft_.warn(line.number, "a table without a known unit");
   }
 
   void other(const TextLine& line) {
@@ -74,7 +73,7 @@ class Reader {
     const auto words = split_words(line.text, 8);
     if (!unit_ || words.size() < 2 || !parse_number(words[1])) return;
     if (words.size() < 5 || !parse_number(words[4])) {
-      draft_.warn(line.number, "the row is cut, skipped");
+      draft_.warn(line.number, "the row is truncated, skipped");
       return;
     }
     Record& record = draft_.add(cell_of(words[0], setting_), line.number);
@@ -90,7 +89,7 @@ class Reader {
     if (line.starts_with("Precision:") && contains(line, "float")) setting_.dtype = "f32";
     if (line.starts_with("Driver:")) run.note("driver", after_label(line, "Driver"));
     if (line.starts_with("Running ")) run.note("running", line.substr(8));
-    // It is rounded, so not the size of a cell of assay's own, but the same from run to run.
+    // The size is rounded, so not the exact size of the cell, but the same in every run.
     if (line.starts_with("Array size:")) {
       run.note("array_size", after_label(line, "Array size"));
       setting_.size = exact_size(after_label(line, "Array size"));
@@ -101,7 +100,8 @@ class Reader {
     }
   }
 
-  /// "268.4 MB (=0.3 GB)" is a rounded power of two: the one that rounds to it, if there is one.
+  /// "268.4 MB (=0.3 GB)" is usually a rounded power of two: returns the power that rounds to it,
+  /// if any.
   static std::string exact_size(std::string_view text) {
     const auto words = split_words(text, 2);
     if (words.size() < 2) return {};
@@ -170,7 +170,7 @@ class BabelStreamCsv final : public Importer {
     for (const std::string& column : table.columns()) {
       if (column.starts_with("max_") && column.ends_with("_per_sec")) rate_name = column;
     }
-    // "max_mbytes_per_sec" of version 3 and 4, "max_GiB_per_sec" of version 5
+    // "max_mbytes_per_sec" in versions 3 and 4, "max_GiB_per_sec" in version 5
     std::string unit = rate_name.size() > 12 ? rate_name.substr(4, rate_name.size() - 12) : "";
     if (unit == "mbytes") unit = "MB";
     const auto scale = measured_unit(unit + "/s");
@@ -179,7 +179,7 @@ class BabelStreamCsv final : public Importer {
     const auto bytes = parse_count(table.at(row, "sizeof"));
     if (!elements || !bytes || *bytes > 16 || *elements > (std::uint64_t{1} << 56) ||
         !parse_number(table.at(row, rate_name))) {
-      return draft.wrong(row.line, "n_elements, sizeof or the bandwidth is no number");
+      return draft.wrong(row.line, "n_elements, sizeof or the bandwidth is not a number");
     }
     const Setting setting{*bytes == 4 ? "f32" : "f64", format_size(*elements * *bytes)};
     Record& record = draft.add(cell_of(table.at(row, "function"), setting), row.line);

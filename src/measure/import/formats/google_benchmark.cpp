@@ -12,7 +12,7 @@
 namespace assay::google_benchmark_importer {
 namespace {
 
-/// Members that are not a user's counter.
+/// Members that are not user counters.
 constexpr std::array<std::string_view, 18> known = {"name",
                                                     "family_index",
                                                     "per_family_instance_index",
@@ -47,7 +47,7 @@ class GoogleBenchmark final : public Importer {
     for (const JsonDocument& document : TRY(parse_json_documents(input))) {
       const JsonNode* benchmarks = document.node.find("benchmarks");
       if (benchmarks == nullptr || !benchmarks->is_array()) {
-        return draft.wrong(document.line, "benchmarks is missing or no array");
+        return draft.wrong(document.line, "benchmarks is missing or not an array");
       }
       draft.next_run();
       if (const JsonNode* context = document.node.find("context")) {
@@ -76,7 +76,7 @@ class GoogleBenchmark final : public Importer {
     std::vector<std::pair<std::string, std::string>> axes = {{"name", std::string(run_name)}};
     const std::string_view aggregate = benchmark.at("aggregate_name");
     if (!aggregate.empty()) axes.emplace_back("aggregate", aggregate);
-    // Each repetition is a result of its own, so that none is taken for another.
+    // Each repetition is a separate result, so that none is mistaken for another.
     if (aggregate.empty() && benchmark.number_at("repetitions").value_or(1) > 1) {
       axes.emplace_back("repetition", benchmark.at("repetition_index"));
     }
@@ -90,12 +90,12 @@ class GoogleBenchmark final : public Importer {
                                                             : benchmark.at("error_message");
     } else if (record.metrics.empty()) {
       record.status = RecordStatus::error;
-      record.reason = "it reports no number";
+      record.reason = "it reports no numbers";
     }
   }
 
   static void add_metrics(Record& record, const JsonNode& benchmark) {
-    const bool share = benchmark.at("aggregate_unit") == "percentage";  // of cv
+    const bool share = benchmark.at("aggregate_unit") == "percentage";  // used by cv
     const auto unit = measured_unit(benchmark.at("time_unit"));
     for (const char* key : {"real_time", "cpu_time"}) {
       if (share) {

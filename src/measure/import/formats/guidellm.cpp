@@ -1,5 +1,5 @@
-// guidellm's benchmarks.json: a benchmark for each strategy and rate; the metrics of successful
-// requests, and the counts of all.
+// guidellm's benchmarks.json: one benchmark per strategy and rate, with the metrics of successful
+// requests and the counts of all requests.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ const JsonNode* find_path(const JsonNode& node, std::initializer_list<std::strin
   return at;
 }
 
-/// Rates are single numbers in all but name; latencies get their quantiles, too.
+/// Rates have only a mean; latencies also have quantiles.
 void add_distribution(Record& record, const JsonNode& metrics, const Distribution& kind) {
   const JsonNode* values = find_path(metrics, {kind.key, "successful"});
   if (values == nullptr || values->number_at("count").value_or(1) == 0) return;
@@ -74,7 +74,7 @@ class Guidellm final : public Importer {
     for (const JsonDocument& document : TRY(parse_json_documents(input))) {
       const JsonNode* benchmarks = document.node.find("benchmarks");
       if (benchmarks == nullptr || !benchmarks->is_array()) {
-        return draft.wrong(document.line, "benchmarks is missing or no array");
+        return draft.wrong(document.line, "benchmarks is missing or not an array");
       }
       draft.next_run();
       RunFacts& run = draft.run();
@@ -94,7 +94,7 @@ class Guidellm final : public Importer {
       draft.warn(line, "a benchmark without metrics, skipped");
       return;
     }
-    // Before version 2 the configuration was called args.
+    // Before version 2 the configuration was named args.
     const JsonNode* strategy = find_path(benchmark, {"config", "strategy"});
     if (strategy == nullptr) strategy = find_path(benchmark, {"args", "strategy"});
     std::vector<std::pair<std::string, std::string>> axes;

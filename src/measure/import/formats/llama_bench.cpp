@@ -11,19 +11,19 @@
 namespace assay::llama_bench_importer {
 namespace {
 
-/// What a sweep varies, in the order in which a cell shows it.
+/// The parameters of a sweep, in the order in which a cell shows them.
 constexpr std::array<std::string_view, 9> swept = {"n_batch",      "n_ubatch",   "n_threads",
                                                    "n_gpu_layers", "split_mode", "type_k",
                                                    "type_v",       "flash_attn", "n_depth"};
 
-/// "pp512", "tg128", "pp512+tg128", as its own tables say.
+/// "pp512", "tg128", "pp512+tg128", as in its own tables.
 std::string test_name(std::uint64_t prompt, std::uint64_t generated) {
   if (generated == 0) return fmt::format("pp{}", prompt);
   if (prompt == 0) return fmt::format("tg{}", generated);
   return fmt::format("pp{}+tg{}", prompt, generated);
 }
 
-/// `at(key)`: the row's text under that key. False if a number is missing.
+/// `at(key)` returns the row's text for that key. False if a number is missing.
 template <typename At>
 bool add_row(Draft& draft, std::size_t line, const At& at) {
   const auto prompt = parse_count(at("n_prompt")), generated = parse_count(at("n_gen"));
@@ -101,7 +101,7 @@ class LlamaBenchCsv final : public Importer {
         table = CsvTable(row.fields);
         continue;
       }
-      if (table.size() == 0) continue;  // what was logged before
+      if (table.size() == 0) continue;  // log lines before the table
       const bool fits = row.fields.size() == table.size();
       if (!fits ||
           !add_row(draft, row.line, [&](std::string_view key) { return table.at(row, key); })) {
@@ -145,14 +145,14 @@ class LlamaBenchSql final : public Importer {
       row.fields = sql_values(line.text.substr(open + 1, close - open - 1));
       const auto at = [&](std::string_view key) { return table.at(row, key); };
       if (row.fields.size() != table.size() || !add_row(draft, line.number, at)) {
-        draft.warn(line.number, "its values do not fit its names, skipped");
+        draft.warn(line.number, "it has more or fewer values than names, skipped");
       }
     }
     return draft.finish();
   }
 
  private:
-  /// Between commas that stand outside of single quotes.
+  /// Splits at commas outside single quotes.
   static std::vector<std::string> sql_values(std::string_view text) {
     std::vector<std::string> values(1);
     bool quoted = false;

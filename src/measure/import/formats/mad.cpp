@@ -1,4 +1,5 @@
-// perf.csv of AMD's MAD / madengine: a row per model, with the one number its script printed.
+// perf.csv of AMD's MAD / madengine: one row per model, with the single number that its script
+// printed.
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
@@ -10,7 +11,7 @@
 namespace assay::mad_importer {
 namespace {
 
-/// The column `metric` holds the unit, in whatever spelling the script chose.
+/// The column `metric` contains the unit, in whatever spelling the script chose.
 Metric performance_metric(double value, std::string_view unit, std::string_view text) {
   const std::string lower = lower_case(unit);
   if (const auto known = measured_unit(unit)) {
@@ -45,7 +46,7 @@ class Mad final : public Importer {
       if (row.fields.front() == "model") {
         table = CsvTable(row.fields);
       } else if (table.size() == 0) {
-        return draft.wrong(row.line, "a row before the header, which begins with \"model\"");
+        return draft.wrong(row.line, "a row before the header that begins with \"model\"");
       } else if (row.fields.size() != table.size()) {
         draft.warn(row.line, fmt::format("{} values under {} names, skipped", row.fields.size(),
                                          table.size()));
@@ -86,7 +87,7 @@ class Mad final : public Importer {
     } else if (!value) {
       record.status = RecordStatus::failed;
       record.reason = text.empty() ? "it has no performance"
-                                   : fmt::format("its performance is no number: {}", text);
+                                   : fmt::format("its performance is not a number: {}", text);
     }
   }
 };

@@ -1,5 +1,5 @@
-// What nccl-tests and rccl-tests print, of every generation since 2.0: with or without header,
-// device list and footer, with what launchers and libraries print in between.
+// The output of nccl-tests and rccl-tests, of every version since 2.0: with or without header,
+// device list and footer, and with output of launchers and libraries in between.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace assay::nccl_tests_importer {
 namespace {
 
-/// Settings on the "nThread" line that change what is measured.
+/// Settings on the "nThread" line that affect the measurement.
 void note_settings(RunFacts& run, std::string_view line) {
   for (const char* key : {"nThread", "nGpus", "minBytes", "maxBytes", "step:", "warmup iters:",
                           "iters:", "agg iters:", "validation:", "graph:", "side_work:"}) {
     const std::string_view name(key);
     std::size_t at = line.find(name);
-    // "iters:" alone is the one that is neither warm-up's nor aggregation's.
+    // The plain "iters:" is the one that belongs neither to warm-up nor to aggregation.
     while (name == "iters:" && at != std::string_view::npos &&
            (line.substr(0, at).ends_with("warmup ") || line.substr(0, at).ends_with("agg "))) {
       at = line.find(name, at + 1);
@@ -52,7 +52,7 @@ class Reader {
   }
 
  private:
-  /// A new run's first lines: forget what was known of the last one.
+  /// At the first lines of a new run: forgets what was known about the previous one.
   void begin_run() {
     if (!draft_.run_has_records() && !seen_settings_) return;
     finish_run();
@@ -141,17 +141,18 @@ class Reader {
   }
 
   void row(std::string_view line, std::size_t number) {
-    if (seen_footer_) begin_run();  // rows of runs whose heads somebody cut off
+    if (seen_footer_) begin_run();  // rows of a run without its head
     const auto parsed = nccl_row(line, columns_);
     if (!parsed) {
-      draft_.warn(number, "looks like a row but has not the columns of its table, skipped");
+      draft_.warn(number, "looks like a row but does not have the columns of its table, skipped");
       return;
     }
     for (int half = 1; half <= parsed->halves; ++half) add(*parsed, half, number);
     if (parsed->cut_halves > 0) {
-      draft_.warn(number, fmt::format("the row is cut after {} of {} columns; {}",
-                                      parsed->words.size(), parsed->columns.size(),
-                                      parsed->halves == 0 ? "skipped" : "what is whole is kept"));
+      draft_.warn(number,
+                  fmt::format("the row is truncated after {} of {} columns; {}",
+                              parsed->words.size(), parsed->columns.size(),
+                              parsed->halves == 0 ? "skipped" : "the complete half is kept"));
     }
   }
 
@@ -170,7 +171,7 @@ class Reader {
     const auto size = parse_count(parsed.text("size"));
     const auto count = parse_count(parsed.text("count"));
     if (!size || !count) {
-      if (half == 1) draft_.warn(number, "its size or count is no number, skipped");
+      if (half == 1) draft_.warn(number, "its size or count is not a number, skipped");
       return;
     }
     row.size = *size;
@@ -178,13 +179,14 @@ class Reader {
     row.ranks = ranks(row, *count);
     Record* record = add_collective(draft_, row, number, fnuz_);
     if (record == nullptr) {
-      draft_.warn(number, fmt::format("its {}-of-place numbers are none, skipped", row.place));
+      draft_.warn(number,
+                  fmt::format("its {}-of-place values are not numbers, skipped", row.place));
       return;
     }
     finish(*record, parsed, half);
   }
 
-  /// What a row says beyond time and bandwidth.
+  /// Adds what a row contains besides time and bandwidth.
   static void finish(Record& record, const NcclRow& parsed, int half) {
     for (std::size_t i = 0; i < parsed.words.size(); ++i) {
       const auto& [name, of] = parsed.columns[i];
@@ -197,14 +199,14 @@ class Reader {
       } else if (of == half && value && name == "i_cv%") {
         record.metrics.push_back(metric("i_cv", *value / 1e2, "1", Better::lower, word));
       } else if (name == "timestamp") {
-        record.time = word;  // of the machine, without a zone
+        record.time = word;  // local time of the machine, without a zone
       } else if (of == 0 && (name == "algo" || name == "proto" || contains(name, "channels"))) {
         note(record, name, word);
       }
     }
   }
 
-  /// With one half only the banner above the header tells which.
+  /// If there is only one half, only the banner above the header tells which one it is.
   std::string place(const NcclRow& parsed, int half) const {
     const bool two = std::any_of(parsed.columns.begin(), parsed.columns.end(),
                                  [](const NcclColumn& column) { return column.half == 2; });
@@ -218,7 +220,8 @@ class Reader {
     const auto named =
         operation_in(slash == std::string_view::npos ? input_.name : input_.name.substr(slash + 1));
     if (!named.empty()) return std::string(named);
-    // What the columns alone leave open is not guessed: reducing with a root or to chunks is clear.
+    // Not guessed if the columns are ambiguous: only reductions with busbw above algbw or in chunks
+    // are clear.
     const bool reduces = !row.redop.empty() && row.redop != "none";
     const bool chunks = row.size > count * collective_type_bytes(collective_type(row.type));
     if (reduces && chunks) return "reduce_scatter";
@@ -227,8 +230,8 @@ class Reader {
     return "";
   }
 
-  /// By the list of devices; where that is lost, of operations that print the chunk of one rank as
-  /// count, by how often it fits into size.
+  /// From the list of devices. Without it, for operations that print the chunk of one rank as
+  /// count, from how often the count fits into size.
   std::uint64_t ranks(const CollectiveRow& row, std::uint64_t count) const {
     if (seen_ranks_) return split_ ? group_ranks_ : highest_rank_ + 1;
     const std::uint64_t bytes = collective_type_bytes(collective_type(row.type));
@@ -246,7 +249,8 @@ class Reader {
       const bool known = std::any_of(records, records + size, [](const Record& record) {
         return record.status == RecordStatus::failed;
       });
-      // The rows that are wrong say so, unless validation's column is lost: then any may be.
+      // Failed rows are already marked, unless the validation column is missing: then any row may
+      // have failed.
       for (std::size_t i = 0; !known && i < size; ++i) {
         if (records[i].status != RecordStatus::passed) continue;
         records[i].status = RecordStatus::failed;

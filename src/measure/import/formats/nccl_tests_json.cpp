@@ -1,5 +1,5 @@
-// What nccl-tests writes with -J, and rccl-tests of 2026 with it. Its array `env` is never read: it
-// holds the whole environment, secrets included.
+// The output of -J of nccl-tests, and of rccl-tests since 2026. The array `env` is never read: it
+// contains the whole environment, secrets included.
 #include <fmt/format.h>
 
 #include "measure/import/collective.h"
@@ -10,7 +10,7 @@
 namespace assay::nccl_tests_json_importer {
 namespace {
 
-/// "0.000000" to "0": doubles are written with six decimals, also where they count.
+/// "0" of "0.000000": doubles are written with six decimals, even counts.
 std::string count_text(std::string_view text) {
   const auto value = parse_number(text);
   if (!value || *value < 0 || *value > 1e15) return std::string(text);
@@ -21,7 +21,7 @@ class NcclTestsJson final : public Importer {
  public:
   std::string_view name() const override { return "nccl-tests-json"; }
   std::string_view summary() const override {
-    return "what nccl-tests and rccl-tests write with -J";
+    return "JSON written by nccl-tests and rccl-tests with -J";
   }
   int recognises(const ImportText& input) const override {
     return looks_like_json(input.text) && contains(input.text, "\"out_of_place\"") ? 95 : 0;
@@ -40,7 +40,7 @@ class NcclTestsJson final : public Importer {
     const JsonNode& top = document.node;
     const JsonNode* results = top.find("results");
     if (results == nullptr || !results->is_array()) {
-      return draft.wrong(document.line, "results is missing or no array");
+      return draft.wrong(document.line, "results is missing or not an array");
     }
     RunFacts& run = draft.run();
     if (top.find("rccl_version") != nullptr) run.tool = "rccl-tests";
@@ -69,8 +69,8 @@ class NcclTestsJson final : public Importer {
     return {};
   }
 
-  /// Settings to notes; the ranks if all devices are listed. Builds without MPI list the first
-  /// only.
+  /// Adds settings as notes. Returns the number of ranks if all devices are listed; builds without
+  /// MPI list only the first.
   static std::uint64_t config(RunFacts& run, const JsonNode* config) {
     if (config == nullptr) return 0;
     for (const char* key :
@@ -123,7 +123,7 @@ class NcclTestsJson final : public Importer {
     values.wrong = wrong;
     Record* record = add_collective(draft, values, line);
     if (record == nullptr) {
-      draft.warn(line, fmt::format("size {}: its {} numbers are none, skipped", *size, key));
+      draft.warn(line, fmt::format("size {}: its {} values are not numbers, skipped", *size, key));
       return;
     }
     add_metric(*record, *half, "hip_event_time", "event_time", 1e-6, "s", Better::lower);

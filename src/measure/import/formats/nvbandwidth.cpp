@@ -1,4 +1,4 @@
-// nvbandwidth's matrices and its JSON. Values are GB/s, or ns for tests of latency.
+// nvbandwidth's matrices and its JSON. Values are in GB/s, or in ns for latency tests.
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
@@ -32,7 +32,7 @@ Cell pair_cell(std::string_view test, std::string_view row, std::string_view col
       {{"op", std::string(test)}, {"row", std::string(row)}, {"column", std::string(column)}});
 }
 
-/// Versions before 0.5 printed 0.00 where a device meets itself.
+/// Versions before 0.5 printed 0.00 for a device with itself.
 bool not_measured(std::string_view value, std::string_view row, std::string_view column) {
   return !parse_number(value) || (row == column && *parse_number(value) == 0);
 }
@@ -81,7 +81,7 @@ class Reader {
     return false;
   }
 
-  /// Without the PCI address that newer versions add.
+  /// Removes the PCI address that newer versions add.
   static std::string_view device_name(std::string_view text) {
     const std::size_t open = text.rfind(" (");
     return trim(text.substr(0, open));
@@ -101,12 +101,12 @@ class Reader {
     const auto parsed = matrix_row(words);
     if (!parsed || !parse_count(parsed->name)) return false;
     if (parsed->values.size() != columns_.size()) {
-      draft_.warn(number, fmt::format("{} values under {} columns; the last one may be cut",
+      draft_.warn(number, fmt::format("{} values under {} columns; the last one may be truncated",
                                       parsed->values.size(), columns_.size()));
     }
     for (std::size_t i = 0; i < parsed->values.size() && i < columns_.size(); ++i) {
       if (not_measured(parsed->values[i], parsed->name, columns_[i])) continue;
-      // Of a row that is cut the last value may be cut, too.
+      // In a truncated row, the last value may be truncated too.
       if (parsed->values.size() < columns_.size() && i + 1 == parsed->values.size()) continue;
       Record& record = draft_.add(pair_cell(test_, parsed->name, columns_[i]), number);
       put_value(record, parsed->values[i], *unit_);
@@ -114,7 +114,7 @@ class Reader {
     return true;
   }
 
-  /// "SUM key 20785.58" closes a matrix; its key tells the matrices of one test apart.
+  /// "SUM key 20785.58" ends a matrix; the key distinguishes the matrices of one test.
   void statistic(std::string_view text, std::size_t number) {
     const auto words = split_words(text, 4);
     if (words.size() == 3 && (words[0] == "SUM" || words[0] == "MIN" || words[0] == "MAX" ||
@@ -178,7 +178,7 @@ class Nvbandwidth final : public Importer {
 class NvbandwidthJson final : public Importer {
  public:
   std::string_view name() const override { return "nvbandwidth-json"; }
-  std::string_view summary() const override { return "what nvbandwidth writes with --json"; }
+  std::string_view summary() const override { return "JSON written by nvbandwidth with --json"; }
   int recognises(const ImportText& input) const override {
     return looks_like_json(input.text) && contains(input.text, "\"nvbandwidth\"") ? 95 : 0;
   }
@@ -189,7 +189,7 @@ class NvbandwidthJson final : public Importer {
       const JsonNode* top = document.node.find("nvbandwidth");
       const JsonNode* tests = top == nullptr ? nullptr : top->find("testcases");
       if (tests == nullptr || !tests->is_array()) {
-        return draft.wrong(document.line, "nvbandwidth.testcases is missing or no array");
+        return draft.wrong(document.line, "nvbandwidth.testcases is missing or not an array");
       }
       facts(draft.run(), *top);
       for (const JsonNode& test : tests->items) add(draft, test);

@@ -1,5 +1,5 @@
-// nvbench's --json: benchmarks, their states, and each state's summaries with a tag and a hint of
-// its unit. Whole numbers are written as text.
+// nvbench's --json: benchmarks, their states, and each state's summaries with a tag and a hint
+// about the unit. Whole numbers are written as text.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::array<Hint, 6> hints = {{{"duration", "s", Better::lower},
                                         {"bytes", "bytes", Better::neither},
                                         {"sample_size", "1", Better::neither}}};
 
-/// Tags under shorter names; "nv/batch/time/gpu/mean" would be batch_time_gpu_mean.
+/// Shortens tags; "nv/batch/time/gpu/mean" would otherwise become batch_time_gpu_mean.
 std::string metric_name(std::string_view tag) {
   if (tag == "nv/cold/bw/global/bytes_per_second") return "bandwidth";
   if (tag == "nv/cold/time/gpu/mean") return "gpu_time";
@@ -30,7 +30,7 @@ std::string metric_name(std::string_view tag) {
   return identifier(tag.starts_with("nv/") ? tag.substr(3) : tag);
 }
 
-/// A summary's member "value"; null if it has none.
+/// A summary's member "value"; null if absent.
 const JsonNode* value_of(const JsonNode& summary) {
   const JsonNode* data = summary.find("data");
   if (data == nullptr) return nullptr;
@@ -55,7 +55,7 @@ class Nvbench final : public Importer {
     for (const JsonDocument& document : TRY(parse_json_documents(input))) {
       const JsonNode* benchmarks = document.node.find("benchmarks");
       if (benchmarks == nullptr || !benchmarks->is_array()) {
-        return draft.wrong(document.line, "benchmarks is missing or no array");
+        return draft.wrong(document.line, "benchmarks is missing or not an array");
       }
       draft.next_run();
       facts(draft.run(), document.node);
@@ -104,11 +104,11 @@ class Nvbench final : public Importer {
           state.at("skip_reason").empty() ? "nvbench skipped it" : state.at("skip_reason");
     } else if (record.metrics.empty()) {
       record.status = RecordStatus::error;
-      record.reason = "it reports no number";
+      record.reason = "it reports no numbers";
     }
   }
 
-  /// Bandwidth first, where there is one, then the mean time on the GPU.
+  /// Adds bandwidth first, if there is one, then the mean time on the GPU.
   static void add_metrics(Record& record, const JsonNode& summaries) {
     const auto place = [](std::string_view name) {
       return name == "bandwidth" ? 0 : name == "gpu_time" ? 1 : 2;
@@ -120,7 +120,7 @@ class Nvbench final : public Importer {
         const JsonNode* value = value_of(summary);
         if (name.empty() || place(name) != wanted || value == nullptr) continue;
         const auto number = value->number();
-        if (!number) continue;  // a text, or Infinity
+        if (!number) continue;  // text, or Infinity
         std::string_view unit;
         Better better = Better::neither;
         for (const Hint& hint : hints) {

@@ -1,5 +1,5 @@
-// ib_write_bw and its sisters (perftest): tables in whatever unit their header names, also of two
-// processes that printed into one file, and the JSON of --out_json.
+// ib_write_bw and related programs (perftest): tables in the unit named in their header, also of
+// two processes that printed into one file, and the JSON of --out_json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 namespace assay::perftest_importer {
 namespace {
 
-/// perftest counts 2^20 bytes as MB and as MiB; its Gb are 10^9 bits.
+/// perftest uses both MB and MiB for 2^20 bytes; its Gb are 10^9 bits.
 std::optional<MeasuredUnit> bandwidth_unit(std::string_view name) {
   if (name == "MB/sec" || name == "MiB/sec") return MeasuredUnit{"bytes/s", 1048576};
   return measured_unit(name);
 }
 
-/// "RDMA_Write Bidirectional BW Test" to "write", and whether both sides send.
+/// From "RDMA_Write Bidirectional BW Test": "write", and whether both sides send.
 struct Test {
   std::string op = "write";
   bool bidirectional = false;
@@ -51,7 +51,7 @@ void add_metrics(Record& record, std::string_view average, std::string_view peak
     record.metrics.push_back(
         metric("bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, average));
   }
-  // 0 says that the peak was not measured: -N, -D or many iterations.
+  // 0 means that the peak was not measured: -N, -D or many iterations.
   if (const auto value = parse_number(peak); value && *value > 0) {
     record.metrics.push_back(
         metric("peak_bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, peak));
@@ -61,7 +61,7 @@ void add_metrics(Record& record, std::string_view average, std::string_view peak
   }
 }
 
-/// Settings of the banner that change what is measured, under perftest's names.
+/// Settings in the banner that affect the measurement, under perftest's names.
 constexpr std::array<std::string_view, 9> settings = {
     "Device", "Transport type", "Connection type", "TX depth",       "CQ Moderation",
     "Mtu",    "Link type",      "GID index",       "Max inline data"};
@@ -75,7 +75,7 @@ class Reader {
     TextLine line;
     while (lines_.next(line)) {
       if (const auto test = test_of(line.text)) {
-        // Server and client of a loopback print their banners one after the other.
+        // In a loopback test, server and client print their banners one after the other.
         if (draft_.run_has_records()) {
           draft_.next_run();
           seen_.clear();
@@ -98,7 +98,7 @@ class Reader {
     if (open != std::string_view::npos && close != std::string_view::npos) {
       unit_ = bandwidth_unit(line.text.substr(open + 8, close - open - 8));
     }
-    if (!unit_) draft_.warn(line.number, "a table without a bandwidth unit that is known");
+    if (!unit_) draft_.warn(line.number, "a table without a known bandwidth unit");
   }
 
   void other(const TextLine& line) {
@@ -107,7 +107,7 @@ class Reader {
     if (!row) {
       facts(line.text);
       if (unit_ && !words.empty() && words.size() < 4 && parse_count(words[0])) {
-        draft_.warn(line.number, "the row is cut, skipped");
+        draft_.warn(line.number, "the row is truncated, skipped");
       }
       return;
     }
@@ -118,14 +118,14 @@ class Reader {
     const bool numbers = parse_number(words[2]) && parse_number(words[3]) &&
                          (words.size() < 5 || parse_number(words[4]));
     if (!numbers) {
-      draft_.warn(line.number, "its numbers are none, skipped");
+      draft_.warn(line.number, "its values are not numbers, skipped");
       return;
     }
     if (!seen_.emplace(trim(line.text)).second) {
       draft_.warn(line.number, "repeats a row: the other side of the connection; counted once");
       return;
     }
-    if (words.size() < 5) draft_.warn(line.number, "its message rate is cut off");
+    if (words.size() < 5) draft_.warn(line.number, "its message rate is missing");
     Record& record = draft_.add(cell_of(test_, qps_, *parse_count(words[0])), line.number);
     add_metrics(record, words[3], words[2], words.size() < 5 ? "" : words[4], *unit_);
     note(record, "iterations", words[1]);
@@ -172,7 +172,7 @@ class Perftest final : public Importer {
 class PerftestJson final : public Importer {
  public:
   std::string_view name() const override { return "perftest-json"; }
-  std::string_view summary() const override { return "what perftest writes with --out_json"; }
+  std::string_view summary() const override { return "JSON written by perftest with --out_json"; }
   int recognises(const ImportText& input) const override {
     return looks_like_json(input.text) && contains(input.text, "\"test_info\"") &&
                    contains(input.text, "\"BW_average\"")
@@ -205,7 +205,7 @@ class PerftestJson final : public Importer {
     Test test = test_of(info->at("test")).value_or(Test{});
     if (contains(info->at("test"), "Bidirectional")) test.bidirectional = true;
     Record& record = draft.add(cell_of(test, info->at("Number_of_qps"), *size), document.line);
-    // No key names the unit: it is what --report_gbits says, and that is nowhere in the file.
+    // No key names the unit: it depends on --report_gbits, which the file does not contain.
     std::string_view unit = results->at("BW_unit");
     if (unit.empty()) unit = gigabits(*results, *size) ? "Gb/sec" : "MiB/sec";
     const auto scale = bandwidth_unit(unit);
@@ -213,11 +213,11 @@ class PerftestJson final : public Importer {
     add_metrics(record, results->at("BW_average"), results->at("BW_peak"), results->at("MsgRate"),
                 *scale);
     note(record, "iterations", results->at("n_iterations"));
-    note(record, "unit", fmt::format("{}, told by message size and rate", unit));
+    note(record, "unit", fmt::format("{}, derived from message size and rate", unit));
     return {};
   }
 
-  /// Message rate times size is the bandwidth; the unit in which it agrees is the one meant.
+  /// Bandwidth is message rate times size; the unit in which they agree best is the right one.
   static bool gigabits(const JsonNode& results, std::uint64_t size) {
     const double average = results.number_at("BW_average").value_or(0);
     const double bytes = results.number_at("MsgRate").value_or(0) * 1e6 * static_cast<double>(size);

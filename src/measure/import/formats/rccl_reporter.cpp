@@ -1,4 +1,4 @@
-// What rccl-tests writes with -x or -X FILE -Z json|csv: a row for each half.
+// What rccl-tests writes with -x or -X FILE -Z json|csv: one row per half.
 #include <fmt/format.h>
 
 #include "measure/import/collective.h"
@@ -10,7 +10,7 @@
 namespace assay::rccl_reporter_importer {
 namespace {
 
-/// `at(key)`: the row's text under that key.
+/// `at(key)` returns the row's text for that key.
 template <typename At>
 void add_row(Draft& draft, std::size_t line, const At& at) {
   const auto size = parse_count(at("size"));
@@ -32,7 +32,7 @@ void add_row(Draft& draft, std::size_t line, const At& at) {
   row.wrong = at("wrong").empty() ? at("#wrong") : at("wrong");
   Record* record = add_collective(draft, row, line);
   if (record == nullptr) {
-    draft.warn(line, "its numbers are none, skipped");
+    draft.warn(line, "its values are not numbers, skipped");
     return;
   }
   for (const char* key : {"numCycle", "nodes", "ranksPerNode", "gpusPerRank"}) {
@@ -44,7 +44,7 @@ class RcclReporterJson final : public Importer {
  public:
   std::string_view name() const override { return "rccl-tests-json"; }
   std::string_view summary() const override {
-    return "what rccl-tests writes with -Z json: an array or an object to a line";
+    return "JSON written by rccl-tests with -Z json: an array, or one object per line";
   }
   int recognises(const ImportText& input) const override {
     return looks_like_json(input.text) && contains(input.text, "\"busBw\"") &&
@@ -70,7 +70,7 @@ class RcclReporterJson final : public Importer {
 class RcclReporterCsv final : public Importer {
  public:
   std::string_view name() const override { return "rccl-tests-csv"; }
-  std::string_view summary() const override { return "what rccl-tests writes with -Z csv"; }
+  std::string_view summary() const override { return "CSV written by rccl-tests with -Z csv"; }
   int recognises(const ImportText& input) const override {
     return !looks_like_json(input.text) && contains(input.text, "numCycle") &&
                    contains(input.text, "busBw")
@@ -89,7 +89,7 @@ class RcclReporterCsv final : public Importer {
         continue;
       }
       if (table.size() == 0) continue;
-      // With MPI the header forgets `nodes`, which every row has behind the name.
+      // With MPI, the header lacks `nodes`, which every row has after the name.
       if (row.fields.size() == table.size() + 1 && table.size() > 2 && !table.has("nodes")) {
         auto columns = table.columns();
         columns.insert(columns.begin() + 2, "nodes");

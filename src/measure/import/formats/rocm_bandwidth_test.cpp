@@ -1,4 +1,4 @@
-// rocm_bandwidth_test 2.x: tables of one pair over sizes, and matrices over all pairs.
+// rocm_bandwidth_test 2.x: tables of one pair by size, and matrices of all pairs.
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
-/// A column of the table of one pair.
+/// A column of the table for one pair.
 struct Column {
   std::string_view title;
   std::string_view name;
@@ -65,7 +65,7 @@ class Reader {
       in_matrix_ = false;
       return true;
     }
-    if (contains(text, "Inter-Device")) {  // access and NUMA distance: no measurements
+    if (contains(text, "Inter-Device")) {  // access and NUMA distance, not measurements
       matrix_is_bandwidth_ = in_matrix_ = false;
       return true;
     }
@@ -79,7 +79,7 @@ class Reader {
       return true;
     }
     if (text.starts_with("Data Size")) {
-      // Titles end in a unit in parentheses; before the first there is the size.
+      // Column titles end in a unit in parentheses; before the first title is the size.
       titles_.clear();
       for (std::size_t at = 9; at < text.size();) {
         const std::size_t close = text.find(')', at);
@@ -100,7 +100,7 @@ class Reader {
     const auto size = parse_binary_size(fmt::format("{} {}", words[0], words[1]));
     if (!size || parse_number(words[1])) return false;
     if (words.size() < 2 + titles_.size()) {
-      draft_.warn(number, "the row is cut, skipped");
+      draft_.warn(number, "the row is truncated, skipped");
       return true;
     }
     std::vector<Metric> metrics;
@@ -118,7 +118,7 @@ class Reader {
       }
     }
     if (metrics.empty()) {
-      draft_.warn(number, "its numbers are none, skipped");
+      draft_.warn(number, "its values are not numbers, skipped");
       return true;
     }
     Record& record = draft_.add(Cell("peer", {{"direction", both_ ? "both" : "one"},
@@ -142,7 +142,7 @@ class Reader {
     const auto row = matrix_row(words);
     if (!row) return;
     const bool cut = row->values.size() < columns_.size();
-    if (cut) draft_.warn(number, "the row is cut");
+    if (cut) draft_.warn(number, "the row is truncated");
     for (std::size_t i = 0; i + (cut ? 1 : 0) < row->values.size() && i < columns_.size(); ++i) {
       const auto value = parse_number(row->values[i]);
       if (!value) continue;  // N/A
@@ -166,7 +166,7 @@ class RocmBandwidthTest final : public Importer {
  public:
   std::string_view name() const override { return "rocm-bandwidth-test"; }
   std::string_view summary() const override {
-    return "rocm_bandwidth_test 2.x: one pair over sizes, or all pairs";
+    return "rocm_bandwidth_test 2.x: one pair by size, or all pairs";
   }
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "RocmBandwidthTest Version")) return 90;

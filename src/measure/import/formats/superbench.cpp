@@ -1,5 +1,5 @@
-// SuperBench's results-summary.jsonl: one flat object per node whose keys are
-// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit there and get none here.
+// SuperBench's results-summary.jsonl: one flat object per node with keys
+// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit there, and none is added here.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ struct Key {
   std::string benchmark, repeat, metric, rank;
 };
 
-/// Empty optional if the key has no slash.
+/// Nullopt if the key has no slash.
 std::optional<Key> split_key(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Key> split_key(std::string_view text) {
   return key;
 }
 
-/// What names say of the direction; neither where they say nothing.
+/// The better direction according to the name; neither if it gives no hint.
 Better better_of(std::string_view name) {
   constexpr std::array<std::string_view, 5> lower = {"time", "latency", "_lat", "_us", "_ms"};
   constexpr std::array<std::string_view, 6> higher = {"bw",   "bandwidth",  "flops",
@@ -64,7 +64,7 @@ class SuperBench final : public Importer {
     Draft draft(input, name(), "SuperBench");
     for (const JsonDocument& document : TRY(parse_json_documents(input))) {
       draft.next_run();
-      if (!document.node.is_object()) return draft.wrong(document.line, "it is no object");
+      if (!document.node.is_object()) return draft.wrong(document.line, "it is not an object");
       draft.run().note("hosts", document.node.at("node"));
       add_node(draft, document);
     }
@@ -81,12 +81,12 @@ class SuperBench final : public Importer {
       const auto value = node.items[i].number();
       if (!value) {
         if (node.items[i].kind != JsonNode::Kind::null) {
-          draft.warn(document.line, fmt::format("{} is no number, skipped", node.keys[i]));
+          draft.warn(document.line, fmt::format("{} is not a number, skipped", node.keys[i]));
         }
         continue;
       }
       Record& record = add(draft, *key, *value, node.items[i].text, document.line);
-      // Numbers of a benchmark that failed are kept, but not as results.
+      // Numbers of a failed benchmark are kept, but not as results.
       const auto code = failed.find(key->benchmark);
       if (code == failed.end()) continue;
       record.status = RecordStatus::failed;
@@ -105,7 +105,7 @@ class SuperBench final : public Importer {
     return record;
   }
 
-  /// Benchmarks with a return code that is not 0.
+  /// Benchmarks whose return code is not 0.
   static std::map<std::string, std::string> failures(const JsonNode& node) {
     std::map<std::string, std::string> failed;
     for (std::size_t i = 0; i < node.items.size(); ++i) {

@@ -1,5 +1,5 @@
-// TransferBench: results of tests with | or box characters between their columns, its matrices
-// (a2a, p2p) and its CSV, alone or within what a newer rocm-bandwidth-test prints.
+// TransferBench: test results with columns separated by | or box characters, matrices (a2a, p2p)
+// and CSV, alone or inside the output of newer versions of rocm-bandwidth-test.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
-/// Columns are separated by | or by the box character for it; its CSV has commas there instead.
+/// Columns are separated by | or the corresponding box character; in CSV by commas.
 std::vector<std::string> columns_of(std::string_view line) {
   constexpr std::string_view box = "\xe2\x94\x82";
   std::string plain;
@@ -38,13 +38,13 @@ std::vector<std::string> columns_of(std::string_view line) {
   return columns;
 }
 
-/// A number with its unit; the text is part of the column it was found in.
+/// A number with its unit; `text` points into the column.
 struct Quantity {
   std::string_view text;
   double value = 0;  ///< in SI units
 };
 
-/// "47.056 GB/s" at the beginning of the column, if its unit is `unit` in SI.
+/// "47.056 GB/s" at the start of the column, if `unit` is its unit in SI.
 std::optional<Quantity> quantity(std::string_view column, std::string_view unit) {
   const auto words = split_words(column, 2);
   if (words.size() < 2) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Quantity> quantity(std::string_view column, std::string_view unit)
   return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
 }
 
-/// The first of the columns that is one.
+/// The first column that is a quantity in `unit`.
 std::optional<Quantity> quantity_of(const std::vector<std::string>& columns,
                                     std::string_view unit) {
   for (const std::string& column : columns) {
@@ -64,7 +64,7 @@ std::optional<Quantity> quantity_of(const std::vector<std::string>& columns,
   return std::nullopt;
 }
 
-/// "G000:008" to G0 and 8 sub-executors.
+/// "G000:008" means G0 and 8 sub-executors.
 void put_executor(Axes& axes, std::string_view text) {
   const std::size_t colon = text.find(':');
   std::string name(text.substr(0, colon));
@@ -113,7 +113,7 @@ class Reader {
     return {{"scope", std::string(scope)}, {"test", fmt::format("{}", test_)}};
   }
 
-  /// Executors, transfers and the sum of a test.
+  /// Reads the results of executors and transfers, and the aggregate of a test.
   bool result(const TextLine& line) {
     if (!contains(line.text, "B/s") || !contains(line.text, " ms")) return false;
     const auto columns = columns_of(line.text);
@@ -126,7 +126,7 @@ class Reader {
     if (!known) return false;
     constexpr double most_bytes = 1e18;
     if (!bandwidth || !time || !bytes || !(bytes->value >= 0 && bytes->value <= most_bytes)) {
-      draft_.warn(line.number, "the row is cut or its numbers cannot be, skipped");
+      draft_.warn(line.number, "the row is truncated or has impossible numbers, skipped");
       return true;
     }
     Axes axes;
@@ -151,7 +151,7 @@ class Reader {
     record.metrics = {
         metric("bandwidth", bandwidth->value, "bytes/s", Better::higher, bandwidth->text),
         metric("time", time->value, "s", Better::lower, time->text)};
-    // A transfer's clock starts when it starts, so the sum hides transfers that waited.
+    // A transfer's time starts when the transfer starts, so the sum hides transfers that waited.
     const std::string_view last = columns.back();
     if (const auto sum = quantity(last, "bytes/s"); sum && contains(last, "(sum)")) {
       record.metrics.push_back(
@@ -164,7 +164,7 @@ class Reader {
     return true;
   }
 
-  /// Rows of its CSV until version 1.6x: numbers under names.
+  /// Rows of its CSV until version 1.6x: numbers below a header of names.
   bool csv(const TextLine& line) {
     if (line.text.starts_with("Test#,")) {
       CsvReader reader(line.text, ',');
@@ -200,7 +200,7 @@ class Reader {
     return true;
   }
 
-  /// What goes from where to where: a2a and p2p.
+  /// Reads a matrix of sources and destinations: a2a and p2p.
   bool matrix(const TextLine& line) {
     std::string plain;
     for (const std::string& column : columns_of(line.text)) plain += column + " ";
@@ -219,7 +219,7 @@ class Reader {
     const auto row = matrix_row(words);
     if (!row) return false;
     for (std::size_t i = 0; i < row->values.size() && i < matrix_.size(); ++i) {
-      if (!parse_number(row->values[i])) continue;  // N/A: a device and itself
+      if (!parse_number(row->values[i])) continue;  // N/A: a device with itself
       Axes axes = {{"scope", scope_}, {"src", row->name}, {"dst", matrix_[i]}};
       if (!row->arrow.empty()) {
         axes.emplace_back("direction", row->arrow == "->"   ? "to"
@@ -228,7 +228,7 @@ class Reader {
       }
       add_rate(std::move(axes), row->values[i], line.number);
     }
-    if (row->values.size() < matrix_.size()) draft_.warn(line.number, "the row is cut");
+    if (row->values.size() < matrix_.size()) draft_.warn(line.number, "the row is truncated");
     return true;
   }
 
@@ -301,7 +301,7 @@ class Reader {
   Draft draft_;
   LineReader lines_;
   CsvTable table_;
-  std::vector<std::string> matrix_;  // its columns
+  std::vector<std::string> matrix_;  // column names
   std::string scope_ = "a2a", size_, mismatch_;
   std::uint64_t test_ = 0;
 };

@@ -1,6 +1,6 @@
-// vLLM's benchmarks: serving results of 2024 to 2026, also several appended to one file, and the
-// results of its offline throughput and latency benchmarks; SGLang's serving results, which come
-// from the same ancestor.
+// vLLM's benchmarks: serving results of 2024 to 2026, also several in one file, and results of its
+// offline throughput and latency benchmarks; also SGLang's serving results, which have a common
+// origin.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ void add_rate(Record& record, const JsonNode& result, std::string_view key, std:
   add_metric(record, result, key, key, 1, unit, Better::higher);
 }
 
-/// What both programs call the same.
+/// Adds what both programs report under the same names.
 void add_serving(Draft& draft, const JsonNode& result, const Cell& cell, std::size_t line) {
   Record& record = draft.add(cell, line);
   add_rate(record, result, "output_throughput", "tokens/s");
@@ -84,7 +84,7 @@ class SglangServing final : public Importer {
  public:
   std::string_view name() const override { return "sglang"; }
   std::string_view summary() const override {
-    return "SGLang's bench_serving, one object to a line";
+    return "SGLang's bench_serving, one object per line";
   }
   int recognises(const ImportText& input) const override {
     const bool marked = contains(input.text, "\"total_output_tokens_retokenized\"") ||
@@ -133,7 +133,7 @@ class VllmThroughput final : public Importer {
       draft.next_run();
       Axes axes;
       put_axis(axes, result, "num_requests");
-      // The lengths are not told; requests and tokens together tell unequal work apart.
+      // The lengths are not reported; requests and tokens together distinguish different workloads.
       const std::string_view tokens = result.at("total_num_tokens");
       if (!tokens.empty()) axes.emplace_back("tokens", tokens);
       if (!result.at("input").empty()) axes.emplace_back("input", result.at("input"));
@@ -189,14 +189,14 @@ class VllmLatency final : public Importer {
                     std::size_t line) {
     const auto latencies = numbers_of(result.find("latencies"));
     if (!latencies || latencies->empty()) {
-      draft.warn(line, "it keeps no single latencies, so its mean cannot be checked");
+      draft.warn(line, "it has no individual latencies, so its mean cannot be checked");
       return;
     }
     double sum = 0;
     for (const double latency : *latencies) sum += latency;
     const double mean = sum / static_cast<double>(latencies->size());
     if (std::abs(mean - average) > 1e-6 * std::abs(mean)) {
-      draft.warn(line, fmt::format("avg_latency is stated as {}, its latencies give {}",
+      draft.warn(line, fmt::format("avg_latency is reported as {}, its latencies give {}",
                                    result.at("avg_latency"), mean));
     }
     note(record, "iterations", fmt::format("{}", latencies->size()));

@@ -39,7 +39,7 @@ class Container final : public Environment {
                    fmt::format("environment {}: there is no program {} in PATH; install {}",
                                context.environment, engine->program, engine->name)};
     }
-    // The engine would make a missing folder as root's.
+    // The engine would create a missing folder owned by root.
     std::error_code ignored;
     if (!context.cache.empty()) std::filesystem::create_directories(context.cache, ignored);
     return {};
@@ -104,7 +104,7 @@ Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
   }
   if (!context.gpus) {
     return Error{ErrorKind::usage,
-                 fmt::format("environment {}: gpus: {} cannot be resolved on another machine; say "
+                 fmt::format("environment {}: gpus: {} cannot be resolved on another machine; use "
                              "amd, nvidia or none",
                              context.environment, settings.gpus)};
   }

@@ -1,4 +1,4 @@
-// bubblewrap: namespaces around a folder that serves as root, without an image or a daemon.
+// bubblewrap: namespaces around a folder that becomes the root, without an image or a daemon.
 #include <fmt/format.h>
 
 #include "ranks/environments/kinds/container.h"
@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-/// "/host/path:/path" or one path for both.
+/// "/host/path:/path", or one path for both sides.
 std::pair<std::string, std::string> sides_of(const std::string& volume) {
   const std::size_t colon = volume.find(':');
   if (colon == std::string::npos) return {volume, volume};
@@ -18,7 +18,7 @@ std::pair<std::string, std::string> sides_of(const std::string& volume) {
 Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const LaunchContext& context,
                                  const std::vector<std::string>& arguments) {
   const ContainerGpus gpus = TRY(container_gpus(settings, context));
-  // A temporary file system is the one place where mount points can be made under any root.
+  // Under an arbitrary root, mount points can be created only in a temporary file system.
   const std::string binary = "/tmp/assay", cache = "/tmp/cache";
   Launch launch;
   std::vector<std::string>& words = launch.words;
@@ -28,7 +28,7 @@ Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const Launch
   } else {
     words.insert(words.end(), {"--dev", "/dev"});
   }
-  // The machine's description, so that both sides' environments can be compared.
+  // Provides the machine's description, so that the environments of both sides can be compared.
   if (settings.image != "/") words.insert(words.end(), {"--ro-bind", "/sys", "/sys"});
   words.insert(words.end(), {"--tmpfs", "/tmp", "--ro-bind", context.binary, binary});
   if (!context.cache.empty()) {

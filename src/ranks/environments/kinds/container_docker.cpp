@@ -1,4 +1,4 @@
-// docker and podman, whose options are the same but for NVIDIA's GPUs and rootless groups.
+// docker and podman, whose options differ only for NVIDIA's GPUs and rootless groups.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,9 +12,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What ROCm's documentation asks for: the compute interface, the render nodes, their groups by
-/// number (an image need not know their names), shared memory for RCCL, and system calls that
-/// Docker's filter would refuse.
+/// What ROCm's documentation requires: the compute interface, the render nodes, their groups by
+/// number (an image need not know the names), shared memory for RCCL, and system calls that
+/// Docker's filter would block.
 Status add_amd(Words& words, const ContainerSettings& settings, const ContainerGpus& gpus,
                const LaunchContext& context) {
   words.emplace_back("--device=/dev/kfd");
@@ -41,7 +41,7 @@ Status add_amd(Words& words, const ContainerSettings& settings, const ContainerG
 }
 
 void add_nvidia(Words& words, const ContainerSettings& settings, const ContainerGpus& gpus) {
-  if (settings.engine == "podman") {  // by the Container Device Interface
+  if (settings.engine == "podman") {  // through the Container Device Interface
     if (gpus.indices.empty()) words.emplace_back("--device=nvidia.com/gpu=all");
     for (const std::string& index : gpus.indices) {
       words.push_back("--device=nvidia.com/gpu=" + index);
@@ -50,7 +50,7 @@ void add_nvidia(Words& words, const ContainerSettings& settings, const Container
   } else if (gpus.indices.empty()) {
     words.emplace_back("--gpus=all");
   } else {
-    // Docker reads the value as CSV: the quotes keep the list in one field.
+    // Docker parses the value as CSV: the quotes keep the list in one field.
     words.push_back(fmt::format("--gpus=\"device={}\"", fmt::join(gpus.indices, ",")));
   }
   words.emplace_back("--ipc=host");
@@ -80,14 +80,14 @@ Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchCont
   for (const std::string& volume : settings.volumes) words.insert(words.end(), {"-v", volume});
   words.insert(words.end(), {"-v", fmt::format("{}:{}:ro", context.binary, binary_in_container)});
   if (!context.cache.empty()) {
-    // What assay once found out about this machine's GPU holds inside and outside alike.
+    // What assay has learned about this machine's GPU is valid inside and outside the container.
     words.insert(words.end(), {"-v", fmt::format("{}:{}/assay", context.cache, cache_in_container),
                                "-e", fmt::format("XDG_CACHE_HOME={}", cache_in_container)});
   }
   words.insert(words.end(), settings.options.begin(), settings.options.end());
   words.insert(words.end(), {fmt::format("--entrypoint={}", binary_in_container), settings.image});
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // Killing the client leaves the container running.
+  // Killing the client does not stop the container.
   launch.cleanup = {settings.engine, "rm", "-f", context.unit};
   return launch;
 }

@@ -1,5 +1,5 @@
-// A task of dstack: writes the fleet and the task as files that `dstack apply` takes, and reads the
-// records from the task's log, which `dstack apply` prints while it is attached.
+// A dstack task: writes the fleet and the task as files for `dstack apply`, and reads the records
+// from the task's log, which `dstack apply` prints while it is attached.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace assay::dstack_environment {
 namespace {
 
-/// As block YAML. Numbers and truth values stay bare, other text is quoted as in JSON.
+/// A scalar in block YAML. Numbers and booleans stay bare, other text is quoted as in JSON.
 std::string scalar(const std::string& text) {
   const bool bare = text == "true" || text == "false" || parse_integer(text).ok();
   return bare ? text : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
     for (const YamlValue::Key& given : value->keys) {
       for (const char* name : own) {
         if (given.text == name) {
-          return settings.wrong(key, fmt::format("assay itself writes \"{}\" of the {}; leave it "
+          return settings.wrong(key, fmt::format("assay writes \"{}\" of the {} itself; leave it "
                                                  "out",
                                                  name, key));
         }

@@ -1,4 +1,4 @@
-// One process on every rank of an MPI job; rank 0's records count.
+// One process on every rank of an MPI job; the records of rank 0 are used.
 #include <fmt/format.h>
 
 #include "ranks/environments/environment.h"
@@ -19,7 +19,7 @@ class Mpi final : public Environment {
     launch.words = {launcher, "-n", fmt::format("{}", ranks)};
     if (!hostfile.empty()) launch.words.insert(launch.words.end(), {"--hostfile", hostfile});
     launch.words.insert(launch.words.end(), options.begin(), options.end());
-    // Every MPI has its own option for variables; env works with all of them.
+    // Every MPI has its own option for variables; `env` works with all of them.
     std::vector<std::string> words = {binary.empty() ? context.binary : binary};
     words.insert(words.end(), arguments.begin(), arguments.end());
     for (std::string& word : with_variables(variables, std::move(words))) {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
 
 const EnvironmentKindRegistry::Add registered{
     {"mpi",
-     "mpirun: ranks, hostfile, options; rank 0's records count",
+     "mpirun: ranks, hostfile, options; the records of rank 0 are used",
      {"launcher", "ranks", "hostfile", "options", "variables", "binary"},
      &read}};
 

@@ -1,4 +1,4 @@
-// A part of this machine: one partition or device of a GPU, or a set of CPUs.
+// A part of this machine: a partition or device of a GPU, or a set of CPUs.
 #include <fmt/format.h>
 
 #include "ranks/environments/environment.h"
@@ -24,7 +24,8 @@ class Partition final : public Environment {
     launch.variables = variables;
     if (visible.empty()) return launch;
     const std::string whose = TRY(vendor_of(context));
-    // ROCR hides the others from every ROCm runtime; HIP_VISIBLE_DEVICES would only renumber them.
+    // ROCR_VISIBLE_DEVICES hides the others from every ROCm runtime; HIP_VISIBLE_DEVICES would only
+    // renumber them.
     launch.variables.emplace_back(whose == "amd" ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
                                   visible);
     return launch;

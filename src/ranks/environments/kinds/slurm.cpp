@@ -1,4 +1,4 @@
-// A job step of Slurm; task 0's records count.
+// A Slurm job step; the records of task 0 are used.
 #include <fmt/format.h>
 
 #include "ranks/environments/environment.h"
@@ -25,7 +25,7 @@ class Slurm final : public Environment {
     std::string path = binary.empty() ? context.binary : binary;
     if (broadcast) launch.words.push_back(fmt::format("--bcast=/tmp/{}", context.unit));
     launch.words.insert(launch.words.end(), options.begin(), options.end());
-    // srun carries this process's variables to the job.
+    // srun passes this process's variables to the job.
     launch.variables = variables;
     launch.words.push_back(std::move(path));
     launch.words.insert(launch.words.end(), arguments.begin(), arguments.end());
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
 
 const EnvironmentKindRegistry::Add registered{
     {"slurm",
-     "srun: nodes, tasks, partition, gpus; task 0's records count",
+     "srun: nodes, tasks, partition, gpus; the records of task 0 are used",
      {"nodes", "tasks", "partition", "nodelist", "gpus", "binary", "broadcast", "options",
       "variables"},
      &read}};

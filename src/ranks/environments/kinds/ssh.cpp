@@ -1,5 +1,5 @@
-// Another machine or VM over ssh. The binary is copied there once, under a name with its hash; what
-// runs there may itself be a container, an MPI job or any other kind that is words alone.
+// Another machine or VM over ssh. The binary is copied there once, under a name with its hash. It
+// may be started there in a container, an MPI job or any other kind that needs only a command.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -28,7 +28,7 @@ class Ssh final : public Environment {
   std::string device() const override { return inside ? inside->device() : ""; }
 
   Status prepare(const LaunchContext& context) const override {
-    if (!binary.empty()) return {};  // the user sees to it
+    if (!binary.empty()) return {};  // the user provides it
     const std::string there = TRY(far_binary(context));
     const ProgramEnd test = TRY(run({"test", "-x", there}, ""));
     if (test.status == 0) return {};
@@ -39,7 +39,7 @@ class Ssh final : public Environment {
     }
     std::error_code error;
     const auto bytes = std::filesystem::file_size(context.binary, error);
-    // Under its name only when whole: a connection may break at any moment.
+    // Gets its name only when complete: the connection may break at any moment.
     const std::string path = there.substr(2);  // after "~/": ssh starts in the home folder
     const std::string script = fmt::format(
         "mkdir -p {0} && cat > {1}.$$ && test \"$(wc -c < {1}.$$)\" -eq {2} && chmod 755 {1}.$$ && "
@@ -58,7 +58,7 @@ class Ssh final : public Environment {
                         const LaunchContext& context) const override {
     LaunchContext far = context;
     far.binary = binary.empty() ? TRY(far_binary(context)) : binary;
-    far.cache.clear();  // this machine's
+    far.cache.clear();  // it belongs to this machine
     far.gpus.reset();
     std::vector<std::string> words;
     Launch launch;
@@ -95,7 +95,7 @@ class Ssh final : public Environment {
     return run_program(start);
   }
 
-  /// Hashed once: it is this process's own, which does not change under it.
+  /// Hashed once: the running binary does not change.
   static Result<std::string> far_binary(const LaunchContext& context) {
     static std::mutex mutex;
     static std::map<std::string, std::string> known;
@@ -110,7 +110,7 @@ class Ssh final : public Environment {
   }
 };
 
-/// Inside of ssh only words arrive: no limits put on by assay, no files written by it.
+/// Inside ssh only the command is passed on: assay sets no limits and writes no files there.
 Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::string_view file) {
   auto inside = TRY(read_environment(value, file, {}));
   LaunchContext probe;
@@ -138,7 +138,8 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
   TRY(settings.optional("options", ssh->options));
   TRY(settings.optional("variables", ssh->variables));
   if (ssh->target.starts_with('-')) {
-    return settings.wrong("target", fmt::format("\"{}\" is no host; e.g. user@node1", ssh->target));
+    return settings.wrong("target",
+                          fmt::format("\"{}\" is not a host; e.g. user@node1", ssh->target));
   }
   if (const YamlValue* inside = settings.find("inside")) {
     ssh->inside = TRY(read_inside(*inside, file));
