@@ -139,12 +139,12 @@ TEST_P(HipVirtual, OutOfMemoryNamesAskedAndFree) {
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().kind, ErrorKind::exhausted);
   EXPECT_EQ(more.error().message,
-            "hip:0: out of device memory: asked for 537919488 bytes, 536870912 free");
+            "hip:0: out of device memory: requested 537919488 bytes, 536870912 free");
   machine_.fail_next("hipHostMalloc", hip_out_of_memory);
   const auto pinned = device_->allocate(4096, MemoryKind::pinned);
   ASSERT_FALSE(pinned);
   EXPECT_EQ(pinned.error().kind, ErrorKind::exhausted);
-  EXPECT_THAT(pinned.error().message, HasSubstr("pinned host memory: asked for 4096 bytes"));
+  EXPECT_THAT(pinned.error().message, HasSubstr("pinned host memory: requested 4096 bytes"));
   const auto memory = device_->memory_free_and_total();
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->first, std::uint64_t{512} << 20);
@@ -269,7 +269,7 @@ TEST_P(HipVirtualKernels, ResourcesAndOccupancy) {
   ASSERT_FALSE(too_much);
   EXPECT_EQ(too_much.error().kind, ErrorKind::unsupported);
   EXPECT_EQ(too_much.error().message,
-            "hip:0: dot_f64 asks for 65537 bytes of shared memory per block (" +
+            "hip:0: dot_f64 requests 65537 bytes of shared memory per block (" +
                 std::to_string(lds) + " of them static); the device has 65536");
 }
 
@@ -378,7 +378,7 @@ TEST_P(HipVirtual, PeerCopies) {
             "hip has 2 devices, numbered from 0: there is no 2");
   const Status none = device_->enable_peer_access(0);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "hip:0 and hip:0 cannot reach each other's memory");
+  EXPECT_EQ(none.error().message, "hip:0 and hip:0 cannot access each other's memory");
 }
 
 TEST_P(HipVirtual, EachDeviceIsCurrentForItsOwnCalls) {

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"run", "quick", "--budget", "soon"}, "--budget: bad duration \"soon\"", 2},
         Mistake{{"run", "quick", "--seed", "x"}, "--seed: bad number \"x\"", 2},
         Mistake{{"run", "quick", "--device", "gpu"}, "device \"gpu\": no backend \"gpu\"", 2},
-        Mistake{{"run", "quick", "--device", "fake:9"}, "fake has 1 device; there is ", 2},
+        Mistake{{"run", "quick", "--device", "fake:9"}, "fake has 1 device; allowed: ", 2},
         Mistake{{"run", "quick", "--color", "pink"}, "allowed: auto, always, never", 2},
         Mistake{{"run", "/none/s.yaml"}, "cannot read the suite /none/s.yaml: No such file", 2},
         Mistake{{"run", "quick", "--device", "fake", "--out", "/proc/x"},

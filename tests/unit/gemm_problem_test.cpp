@@ -79,10 +79,10 @@ TEST(GemmProblem, RefusesWhatMakesNoSense) {
   expect_refused(p, "epilogues take one matrix");
   p = problem();
   p.compute = DataType::f64;
-  expect_refused(p, "bf16 * bf16 is not accumulated in f64");
+  expect_refused(p, "bf16 * bf16 cannot be accumulated in f64");
   p = problem();
   p.d = DataType::i32;
-  expect_refused(p, "f32 accumulation does not give i32 results");
+  expect_refused(p, "f32 accumulation cannot give i32 results");
 }
 
 TEST(GemmProblem, ABroadcastInputIsAllowed) {

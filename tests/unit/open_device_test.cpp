@@ -57,7 +57,7 @@ TEST(OpenDevice, FakeIsNeverTheDefault) {
 }
 
 TEST(OpenDevice, WrongNamesSayWhatThereIs) {
-  const std::string there = "; there is cpu, cuda:0, cuda:1, fake, hip (absent)";
+  const std::string there = "; allowed: cpu, cuda:0, cuda:1, fake, hip (absent)";
   EXPECT_EQ(choose("gpu").message, "device \"gpu\": no backend \"gpu\"" + there);
   EXPECT_EQ(choose("cuda:2").message, "device \"cuda:2\": cuda has 2 devices" + there);
   for (const char* bad : {"cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999"}) {

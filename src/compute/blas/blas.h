@@ -1,7 +1,7 @@
-// Matrix products through a vendor's library. A library is opened per device; it proposes
-// algorithms for a problem, and a plan of one algorithm is enqueued on streams as often as wanted,
-// each time with other operands if need be. Everything that costs time (descriptors, heuristics,
-// reordering) happens before enqueue().
+// Matrix products through a vendor's library. A library is opened per device. It proposes
+// algorithms for a problem; a plan with one algorithm can be enqueued on streams any number of
+// times, with different operands each time. Everything slow (descriptors, heuristics, reordering)
+// happens before enqueue().
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace assay {
 
-/// Device addresses for one enqueue. What the problem's epilogue or flags do not use stays null.
+/// Device addresses for one enqueue. Operands that the problem does not use stay null.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -28,21 +28,21 @@ struct GemmOperands {
   void* d = nullptr;
   void* bias = nullptr;            ///< read by bias epilogues, written by bgrad ones
   void* aux = nullptr;             ///< written by *_aux epilogues, read by dgelu ones
-  const float* scale_a = nullptr;  ///< factors that turn stored fp8 values into real ones
+  const float* scale_a = nullptr;  ///< factors that convert stored fp8 values to real ones
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
   float* amax_d = nullptr;  ///< receives the largest magnitude of D before scale_d
 };
 
-/// Scratch memory on the device, at least as large as the algorithm asks for. One workspace may
-/// serve many plans as long as they run on one stream.
+/// Scratch memory on the device, at least as large as the algorithm requires. Plans on the same
+/// stream can share one workspace.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
 
-/// One way a library can compute a problem. A value: it may be kept and stored for the same
-/// problem, library version and device.
+/// One way in which a library can compute a problem. A plain value that can be stored and reused
+/// for the same problem, library version and device.
 struct GemmAlgorithm {
   std::string name;  ///< "algo=66 tile=20 stages=35", "solution=1234", "packed"
   std::size_t workspace_bytes = 0;
@@ -54,11 +54,11 @@ class GemmPlan {
  public:
   virtual ~GemmPlan() = default;
 
-  /// For algorithms that keep B in a layout of their own (GemmProblem::constant_b): copies it.
-  /// Called once for each B before it is used, and again whenever its contents changed.
+  /// For algorithms that keep B in a layout of their own (GemmProblem::constant_b): copies it. Call
+  /// once for each B before its use, and again whenever its contents have changed.
   virtual Status pack(Stream&, const void* /*b*/) { return {}; }
-  /// Error: failed with the library's status; unsupported if these operands cannot be served (for
-  /// instance c != d where the library works in place).
+  /// Error: failed with the library's status; unsupported if these operands are impossible (e.g. c
+  /// != d where the library works in place).
   virtual Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) = 0;
 };
 
@@ -68,8 +68,8 @@ struct BlasFacts {
   std::string path;     ///< the file it was loaded from
 };
 
-/// One vendor library on one device. Must be destroyed before the device. Thread-safe except that a
-/// plan is used by one thread at a time.
+/// One vendor library on one device. Must be destroyed before the device. Thread-safe, except that
+/// a plan must be used by one thread at a time.
 class Blas {
  public:
   virtual ~Blas() = default;
@@ -82,24 +82,25 @@ class Blas {
                                                  const GemmAlgorithm& algorithm) = 0;
 };
 
-/// Why a library without GemmProblem::multiprocessors cannot do a problem that sets it.
+/// The reason why a library without support for GemmProblem::multiprocessors refuses a problem that
+/// sets it.
 inline std::optional<std::string> needs_all_multiprocessors(const GemmProblem& problem) {
   if (problem.multiprocessors == 0) return std::nullopt;
-  return "it takes all multiprocessors; only cublaslt can leave some to others";
+  return "it uses all multiprocessors; only cublaslt can leave some free";
 }
 
-/// How a library announces itself; each lives in one file of this folder.
+/// How a library registers itself; each is one file in this folder.
 struct BlasProvider {
   std::string_view name;     ///< "hipblaslt"
   std::string_view backend;  ///< "hip": devices it works on
-  int preference;            ///< the lowest of a backend is the first choice
-  /// Why the library cannot do this on such a device, known without loading it.
+  int preference;            ///< the lowest value of a backend is the first choice
+  /// Why the library cannot compute the problem on such a device, without loading it.
   std::optional<std::string> (*unsupported)(const GemmProblem& problem, const DeviceFacts& facts);
   /// Error: unavailable, naming what was looked for, where, and what to install.
   Result<std::unique_ptr<Blas>> (*open)(Device& device);
-  bool by_name_only = false;  ///< no part of the choice "auto"
+  bool by_name_only = false;  ///< not chosen by "auto"
 
-  /// Whether a user's choice, a name or "auto", allows it.
+  /// Whether a user's choice, a name or "auto", allows this library.
   bool allowed_by(std::string_view choice) const {
     return choice == name || (choice == "auto" && !by_name_only);
   }
@@ -111,8 +112,8 @@ std::vector<BlasProvider> blas_providers(std::string_view backend);
 /// Every library's name, sorted; for axes and messages.
 std::vector<std::string> blas_names();
 
-/// The library `choice` names, or with "auto" the first choice of the device's backend that can be
-/// opened and supports `problem`. Error: unsupported or unavailable with every reason.
+/// The library named by `choice`, or with "auto" the first library of the device's backend that can
+/// be opened and supports `problem`. Error: unsupported or unavailable, with all reasons.
 Result<std::unique_ptr<Blas>> open_blas(Device& device, std::string_view choice,
                                         const GemmProblem& problem);
 

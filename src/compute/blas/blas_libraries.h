@@ -1,4 +1,4 @@
-// Where the vendors' matrix libraries are looked for.
+// Where to look for the vendors' matrix libraries.
 #pragma once
 
 #include <string_view>
@@ -13,8 +13,8 @@ namespace assay {
 /// Error: unavailable.
 Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* override_variable);
 
-/// libhipblaslt, librocblas or librccl. First beside the HIP runtime this process has already
-/// loaded, since a second copy of that runtime would not see the device. Error: unavailable.
+/// libhipblaslt, librocblas or librccl. Looks first beside the HIP runtime already loaded in this
+/// process, because a second copy of that runtime would not see the device. Error: unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
 
 /// libdnnl of oneDNN 2 or 3. Error: unavailable.

@@ -1,4 +1,4 @@
-// cuBLAS' cublasGemmEx: one algorithm, chosen by the library's own heuristics at each call.
+// cuBLAS' cublasGemmEx: one algorithm, chosen by the library's own heuristics on each call.
 #include <fmt/format.h>
 
 #include "compute/blas/blas_libraries.h"

@@ -1,4 +1,4 @@
-// The few functions of cuBLAS that are used. Enumerators are cuBLASLt's (lt_dialects.h).
+// The few cuBLAS functions that are used. Enumerators are those of cuBLASLt (lt_dialects.h).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// cuBLASLt: the first choice on NVIDIA devices, and the only library there with fp8.
+// cuBLASLt: the first choice on NVIDIA devices, and the only library with fp8 there.
 #include <fmt/format.h>
 
 #include "compute/blas/blas_libraries.h"
@@ -47,7 +47,7 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
   if (problem.a == DataType::e5m2 && problem.b == DataType::e5m2) {
     return "e5m2 * e5m2 does not exist; one operand must be e4m3";
   }
-  // Only from Blackwell on does the hardware read fp8 in any order.
+  // The hardware reads fp8 in any order only from Blackwell on.
   if (compute_capability(facts) < 100 && layout_of(problem) != "TN") {
     return fmt::format("fp8 needs both operands contiguous along k on {}: use layout TN",
                        facts.arch);

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> tiles_of(const AlgorithmFunctions& f, const void* alg
   return tiles;
 }
 
-/// Collects what can run and is not known yet.
+/// Collects algorithms that can run and are not known yet.
 class Collector {
  public:
   Collector(const AlgorithmFunctions& functions, Handle handle, const Descriptors& descriptors,
@@ -62,7 +62,7 @@ class Collector {
                          algorithm.data.data(), result) != 0) {
       return;
     }
-    std::memcpy(&tail, result + 8, sizeof(tail));  // behind the algorithm's 64 bytes
+    std::memcpy(&tail, result + 8, sizeof(tail));  // after the algorithm's 64 bytes
     if (tail.status != 0 || tail.workspace_bytes > workspace_bytes_) return;
     algorithm.workspace_bytes = tail.workspace_bytes;
     algorithm.name = describe_algorithm(functions_, algorithm.data.data());

@@ -1,4 +1,4 @@
-// More cuBLASLt algorithms than its heuristic lists: neighbours of its choices in one setting.
+// cuBLASLt algorithms beyond those of its heuristic: variations of its choices in one setting.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace assay::lt {
 
 class Descriptors;
 
-/// The functions that read, change and check an algorithm's settings; null where missing.
+/// The functions that read, change and check an algorithm's settings; null if missing.
 struct AlgorithmFunctions {
   int (*get_config)(const void* algorithm, int attribute, void* value, std::size_t bytes,
                     std::size_t* written) = nullptr;
@@ -23,11 +23,11 @@ struct AlgorithmFunctions {
 };
 AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
 
-/// "algo=66 tile=24 stages=35 cluster=5 ...", the settings cuBLASLt can name.
+/// "algo=66 tile=24 stages=35 cluster=5 ...", the settings that cuBLASLt exposes.
 std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
 
-/// Each of the first few of `listed` with another tile, cluster shape, custom option or block
-/// order, one at a time, as far as the library says it can run them within `workspace_bytes`; at
+/// Each of the first few `listed` algorithms with a different tile, cluster shape, custom option or
+/// block order, one at a time, if the library says that it can run within `workspace_bytes`; at
 /// most `most`, none of them in `listed`.
 std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handle handle,
                                       const Descriptors& descriptors,

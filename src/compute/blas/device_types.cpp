@@ -56,7 +56,7 @@ std::optional<std::string> rocm_lacks_type(const GemmProblem& problem, const Dev
   if (problem.compute == DataType::tf32 && !fnuz_hardware) {
     return fmt::format("{} has no xf32 matrix instructions; only gfx942 has", facts.arch);
   }
-  if (problem.fast_accumulate) return "accumulate=fast is a choice of NVIDIA's fp8 only";
+  if (problem.fast_accumulate) return "accumulate=fast applies to NVIDIA's fp8 only";
   return std::nullopt;
 }
 

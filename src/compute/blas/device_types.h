@@ -1,4 +1,4 @@
-// Which element types a device's matrix libraries can multiply, from its architecture alone.
+// Which element types a device's matrix libraries can multiply, judged by its architecture.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ std::optional<std::string> cuda_lacks_type(const GemmProblem& problem, const Dev
 /// The same for ROCm's libraries.
 std::optional<std::string> rocm_lacks_type(const GemmProblem& problem, const DeviceFacts& facts);
 
-/// "13.1.0" from 130100, as cuBLAS and cuBLASLt count.
+/// "13.1.0" from 130100, the numbering of cuBLAS and cuBLASLt.
 std::string cuda_version_text(std::size_t number);
 
 }  // namespace assay

@@ -46,10 +46,10 @@ std::optional<std::string> beyond_gemm_ex(const GemmProblem& p) {
   if (is_fp8(p.a) || is_fp8(p.b) || p.scales_a || p.scales_b || p.scales_d || p.writes_amax_d) {
     return "it has no fp8 and no scaling factors";
   }
-  if (p.c != p.d) return "C and D must have one type";
+  if (p.c != p.d) return "C and D must have the same type";
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldd});
   if (largest > std::numeric_limits<int>::max()) {
-    return fmt::format("it counts in 32 bits, and {} is more", largest);
+    return fmt::format("its sizes are 32-bit, and {} is larger", largest);
   }
   return std::nullopt;
 }
@@ -113,7 +113,7 @@ Result<std::unique_ptr<GemmPlan>> GemmExBlas::plan(const GemmProblem& problem,
 Status GemmExBlas::run(void* stream, Workspace workspace, const GemmExCall& call) {
   if (works_in_place() && call.c != call.d) {
     return Error{ErrorKind::unsupported,
-                 fmt::format("{}: C must be D where beta is not 0", facts_.name)};
+                 fmt::format("{}: C must be D if beta is not 0", facts_.name)};
   }
   const std::lock_guard lock(mutex_);
   TRY(device_.make_current());

@@ -1,5 +1,5 @@
-// What cublasGemmEx and rocblas_gemm_ex have in common: one call with everything in it, on a handle
-// that holds the stream and the workspace.
+// What cublasGemmEx and rocblas_gemm_ex have in common: a single call with all parameters, on a
+// handle that holds the stream and the workspace.
 #pragma once
 
 #include <mutex>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The column-major call for a row-major problem: `left` is our B, `right` our A, rows and columns
-/// of the result change places (see lt_descriptors.h).
+/// The column-major call for a row-major problem: `left` is our B, `right` our A, and rows and
+/// columns of the result are swapped (see lt_descriptors.h).
 struct GemmExCall {
   bool transpose_left = false, transpose_right = false;
   int rows = 0, columns = 0, inner = 0, batch = 1;
@@ -30,7 +30,8 @@ struct GemmExCall {
 /// Why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond 2^31).
 std::optional<std::string> beyond_gemm_ex(const GemmProblem& problem);
 
-/// One vendor's gemm_ex. A library has one stream and one workspace at a time, so a call sets both.
+/// One vendor's gemm_ex. A handle has one stream and one workspace at a time, so each call sets
+/// both.
 class GemmExBlas : public Blas {
  public:
   explicit GemmExBlas(Device& device) : device_(device) {}
@@ -54,11 +55,12 @@ class GemmExBlas : public Blas {
   virtual int multiply(const GemmExCall& call) = 0;
   virtual std::string_view status_name(int status) const = 0;
   virtual bool means_unsupported(int status) const = 0;
-  /// Solutions beside the default one, in no particular order; empty if the library has no choice.
+  /// Solutions other than the default, in no particular order; empty if the library offers no
+  /// choice.
   virtual std::vector<int> solutions(const GemmExCall&) { return {}; }
-  /// Whether C is D and nothing else.
+  /// Whether C must be D.
   virtual bool works_in_place() const { return false; }
-  /// Scratch memory the library can use; it makes do with less.
+  /// Scratch memory that the library can use; less also works.
   virtual std::size_t wanted_workspace() const = 0;
 
   Status check(int status, std::string_view what) const;
@@ -67,7 +69,7 @@ class GemmExBlas : public Blas {
 
  private:
   Device& device_;
-  std::mutex mutex_;  // from setting the stream to the call
+  std::mutex mutex_;  // held from setting the stream until after the call
   void* stream_ = nullptr;
   bool stream_set_ = false;
   Workspace workspace_;

@@ -117,7 +117,8 @@ Status validate(const GemmProblem& p) {
   TRY(check_matrix("B", p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n, p.ldb, p.batch,
                    p.stride_b));
   TRY(check_matrix("D", p.m, p.n, p.ldd, p.batch, p.stride_d));
-  if (p.batch > 1 && p.stride_d == 0) return misfit("all matrices D of the batch are the same one");
+  if (p.batch > 1 && p.stride_d == 0)
+    return misfit("all matrices D of the batch are the same matrix");
   if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
     TRY(check_matrix("aux", p.m, p.n, p.ld_aux, 1, 0));
   }
@@ -126,12 +127,12 @@ Status validate(const GemmProblem& p) {
                               name_of(p.epilogue), p.batch));
   }
   if (p.compute != compute_for(p.a) || p.compute != compute_for(p.b)) {
-    return misfit(fmt::format("{} * {} is not accumulated in {}", name_of(p.a), name_of(p.b),
+    return misfit(fmt::format("{} * {} cannot be accumulated in {}", name_of(p.a), name_of(p.b),
                               name_of(p.compute)));
   }
   if ((p.compute == DataType::i32) != (p.d == DataType::i32)) {
     return misfit(
-        fmt::format("{} accumulation does not give {} results", name_of(p.compute), name_of(p.d)));
+        fmt::format("{} accumulation cannot give {} results", name_of(p.compute), name_of(p.d)));
   }
   return {};
 }

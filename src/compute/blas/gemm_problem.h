@@ -44,8 +44,8 @@ struct GemmProblem {
   std::int64_t batch = 1;
   bool transpose_a = false, transpose_b = false;
   DataType a = DataType::bf16, b = DataType::bf16, c = DataType::bf16, d = DataType::bf16;
-  /// What products are accumulated in: f64, f32, tf32 (f32 operands rounded to tf32) or i32. alpha
-  /// and beta have this type too (f32 for tf32).
+  /// The accumulation type: f64, f32, tf32 (f32 operands rounded to tf32) or i32. alpha and beta
+  /// have this type too (f32 for tf32).
   DataType compute = DataType::f32;
   std::int64_t lda = 0, ldb = 0, ldd = 0;
   std::int64_t stride_a = 0, stride_b = 0, stride_d = 0;  ///< elements between matrices of a batch
@@ -56,17 +56,17 @@ struct GemmProblem {
   DataType aux = DataType::bf16;   ///< element type of aux
   std::int64_t ld_aux = 0;
 
-  /// fp8 only: accumulate in the matrix unit's own reduced precision for all of k, as NVIDIA's
-  /// libraries call it; faster on Hopper, ignored where there is no such choice.
+  /// fp8 only: accumulate in the matrix unit's own reduced precision for all of k, as in NVIDIA's
+  /// libraries; faster on Hopper, ignored where there is no such choice.
   bool fast_accumulate = false;
-  /// Which operands come with a factor in device memory (GemmOperands::scale_a ...).
+  /// Which operands have a factor in device memory (GemmOperands::scale_a ...).
   bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
 
-  std::int64_t alignment = 256;  ///< bytes every operand address is a multiple of
-  bool constant_b = false;       ///< B never changes: a library may keep a copy in its own layout
+  std::int64_t alignment = 256;  ///< alignment in bytes of every operand's address
+  bool constant_b = false;  ///< B does not change, so a library may keep a copy in its own layout
 
-  /// Multiprocessors to leave the rest of the device to others with, communication for instance; 0:
-  /// all. Error unsupported where a library has no such setting.
+  /// Number of multiprocessors to use, leaving the rest to other work, e.g. communication; 0: all.
+  /// Error: unsupported if a library has no such setting.
   int multiprocessors = 0;
 
   auto operator<=>(const GemmProblem&) const = default;
@@ -77,7 +77,7 @@ struct GemmProblem {
   std::int64_t elements_a() const { return span(transpose_a ? k : m, lda, stride_a); }
   std::int64_t elements_b() const { return span(transpose_b ? n : k, ldb, stride_b); }
   std::int64_t elements_d() const { return span(m, ldd, stride_d); }
-  /// What an enqueue must at least read and write: A, B, D once, C if beta is not 0.
+  /// The minimum that an enqueue must read and write: A, B, D once, C if beta is not 0.
   double bytes() const;
   /// Elements of bias.
   std::int64_t bias_elements() const { return epilogue == Epilogue::bgrad_a ? m : n; }
@@ -89,20 +89,20 @@ struct GemmProblem {
 };
 
 /// A problem with densely packed matrices (`pad` elements added to each row), inputs of type `in`,
-/// C, D, bias and aux of type `out`, and the compute type that goes with `in`.
+/// C, D, bias and aux of type `out`, and the compute type that matches `in`.
 GemmProblem make_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType in, DataType out,
                       bool transpose_a = false, bool transpose_b = false, std::int64_t batch = 1,
                       std::int64_t pad = 0);
 
-/// Error: usage, naming the first thing that makes no sense (an extent below 1, a leading dimension
-/// shorter than a row, overlapping matrices of a batch, types that do not go together).
+/// Error: usage, naming the first inconsistency (an extent below 1, a leading dimension shorter
+/// than a row, overlapping matrices of a batch, incompatible types).
 Status validate(const GemmProblem& problem);
 
 /// "m=4096 n=4096 k=4096 bf16*bf16->bf16 TN gelu_bias", the layout letters as in layout_of().
 std::string describe(const GemmProblem& problem);
 
-/// The transposes as the equivalent column-major BLAS call has them, where our B comes first: NN is
-/// a @ b in PyTorch, TN is a @ b.T (F.linear), NT is a.T @ b, TT is a.T @ b.T.
+/// The transposes of the equivalent column-major BLAS call, in which our B comes first: NN is a @ b
+/// in PyTorch, TN is a @ b.T (F.linear), NT is a.T @ b, TT is a.T @ b.T.
 std::string_view layout_of(const GemmProblem& problem);
 
 }  // namespace assay

@@ -13,7 +13,7 @@ namespace {
 
 using GetVersion = int (*)(Handle, int* version);
 
-/// major * 100000 + minor * 100 + patch; 0 if it does not say.
+/// major * 100000 + minor * 100 + patch; 0 if unknown.
 int version_number(const Library& library, Handle handle) {
   const auto get = reinterpret_cast<GetVersion>(library.get_version);
   int number = 0;
@@ -28,8 +28,8 @@ std::string version(const Library& library, Handle handle) {
 }
 
 std::string describe_algorithm(const Library&, const void* algorithm) {
-  // The solution index is the first int of the algorithm's data; it means something to one release
-  // on one architecture only.
+  // The solution index is the first int of the algorithm's data; it is valid only for one release
+  // on one architecture.
   std::int32_t index = 0;
   std::memcpy(&index, algorithm, sizeof(index));
   return fmt::format("solution={}", index);
@@ -55,7 +55,7 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
 Result<std::unique_ptr<Blas>> open(Device& device) {
   const Library* library = TRY(load());
   std::unique_ptr<Blas> blas = TRY(open_lt(*library, device));
-  // ROCm 5's hipBLASLt 0.3 shares the soname of ROCm 6's with other numbers for the same enums.
+  // ROCm 5's hipBLASLt 0.3 has the soname of ROCm 6's, but different numbers for the same enums.
   if (blas->facts().version.rfind("0.3.", 0) == 0) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{} is hipBLASLt {}, of ROCm 5; assay needs ROCm 6 or later",

@@ -95,11 +95,11 @@ constexpr int data_type(DataType type) {
     case DataType::i32:
       return 10;
     default:
-      return absent;  // no library multiplies them
+      return absent;  // no library multiplies this type
   }
 }
 
-/// The epilogue numbers agree too. Operands are swapped (see lt_blas.cpp), so our A is their B.
+/// The epilogue numbers also agree. Operands are swapped (see lt_blas.cpp), so our A is their B.
 constexpr std::uint32_t epilogue_number(Epilogue epilogue) {
   switch (epilogue) {
     case Epilogue::none:

@@ -114,8 +114,8 @@ class LtBlas final : public Blas {
   }
 
  private:
-  /// The heuristics look at whether a pointer is set and how it is aligned, never at what it points
-  /// to; real operands need not exist yet.
+  /// The heuristics check whether a pointer is set and its alignment, but never dereference it, so
+  /// real operands need not exist yet.
   static GemmOperands placeholder_operands() {
     void* aligned = reinterpret_cast<void*>(std::uintptr_t{1} << 20);
     auto* scale = static_cast<float*>(aligned);
@@ -137,7 +137,8 @@ class LtBlas final : public Blas {
     };
     TRY(set(dialect.preference_workspace, static_cast<std::uint64_t>(workspace_bytes)));
     if (dialect.preference_reduction_mask != absent) {
-      // In place or in the compute type: partial sums rounded to a 16-bit D would cost accuracy.
+      // Allow reductions only in place or in the compute type: rounding partial sums to a 16-bit D
+      // would cost accuracy.
       TRY(set(dialect.preference_reduction_mask, std::uint32_t{3}));
     }
     if (dialect.preference_alignment_a != absent) {

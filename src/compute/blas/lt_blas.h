@@ -1,4 +1,4 @@
-// cuBLASLt and hipBLASLt: one implementation over a function table and the numbers of each.
+// cuBLASLt and hipBLASLt: one implementation with a function table and the enum numbers of each.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct Library {
   std::string (*version)(const Library& library, Handle handle);
   /// Names an algorithm from its bytes, for records.
   std::string (*describe_algorithm)(const Library& library, const void* algorithm);
-  void* get_version = nullptr;  ///< the library's own function; its type differs
-  /// Further algorithms like those `listed`; null where the heuristic lists all there are.
+  void* get_version = nullptr;  ///< the library's version function; its type differs
+  /// Further algorithms similar to `listed`; null if the heuristic already lists all.
   std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
                                            const std::vector<GemmAlgorithm>& listed,
                                            std::size_t workspace_bytes, std::size_t most) = nullptr;

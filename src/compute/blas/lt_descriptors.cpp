@@ -80,7 +80,7 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
     const std::int8_t on = 1;
     TRY(made.set(library, dialect.desc_fast_accumulate, &on, sizeof(on)));
   }
-  if (problem.multiprocessors > 0) {  // hipblaslt.cpp refuses such a problem before it comes here
+  if (problem.multiprocessors > 0) {  // hipblaslt.cpp has already refused such a problem
     const std::int32_t count = problem.multiprocessors;
     TRY(made.set(library, dialect.desc_multiprocessors, &count, sizeof(count)));
   }
@@ -105,7 +105,7 @@ Status Descriptors::describe_epilogue(const Library& library, const GemmProblem&
   }
   if (reads_aux(problem.epilogue) || writes_aux(problem.epilogue)) {
     TRY(set(library, dialect.desc_aux_ld, &problem.ld_aux, sizeof(problem.ld_aux)));
-    // Left alone where it is D's own type, which is the default: older releases lack the attribute.
+    // Not set if it is D's type, which is the default: older releases lack the attribute.
     if (problem.aux != problem.d) {
       const std::int32_t type = data_type(problem.aux);
       TRY(set(library, dialect.desc_aux_type, &type, sizeof(type)));

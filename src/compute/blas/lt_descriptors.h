@@ -1,4 +1,4 @@
-// A problem as cuBLASLt and hipBLASLt want it described, and alpha and beta in the type they want.
+// A problem as descriptors of cuBLASLt and hipBLASLt, with alpha and beta in the type they require.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// A scaling factor in the type of a problem's compute type; address() is what a library is given.
+/// A scaling factor in a problem's compute type; address() is passed to the library.
 class Scalar {
  public:
   Scalar(DataType compute, double value) {
@@ -58,9 +58,9 @@ class Owned {
   int (*destroy_)(void*) = nullptr;
 };
 
-/// The libraries are column-major, and a row-major matrix is its own transpose in column-major
-/// memory. So D^T = op(B)^T op(A)^T is computed: `left` is our B, `right` our A, rows and columns
-/// change places, and the transposes stay as they are.
+/// The libraries are column-major, and a row-major matrix read as column-major is its transpose. So
+/// D^T = op(B)^T op(A)^T is computed: `left` is our B, `right` our A, rows and columns are swapped,
+/// and the transpose flags stay the same.
 class Descriptors {
  public:
   static Result<Descriptors> create(const Library& library, const GemmProblem& problem);
@@ -82,7 +82,7 @@ class Descriptors {
   GemmOperands current_;
 };
 
-/// "cublaslt: matmul: NOT_SUPPORTED (15) for m=... ", of the kind that status is.
+/// "cublaslt: matmul: NOT_SUPPORTED (15) for m=... ", with the error kind of that status.
 Error status_error(const Library& library, std::string_view call, int status,
                    const GemmProblem& problem);
 

@@ -1,5 +1,5 @@
-// The numbers of cuBLASLt (12 and 13) and hipBLASLt (ROCm 6 and later). tests/abi holds the first
-// against cublasLt.h.
+// The enum numbers of cuBLASLt (12 and 13) and hipBLASLt (ROCm 6 and later). tests/abi checks the
+// first against cublasLt.h.
 #pragma once
 
 #include "compute/blas/lt_api.h"

@@ -1,4 +1,4 @@
-// Contents of matrices for measuring: numbers that a result can be checked from.
+// Contents of matrices for measurements: numbers from which a result can be checked.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace assay {
 
 /// In the order of `enum Pattern` in src/compute/kernels/matrix.cu. `normal`: the standard normal
-/// distribution, of i8 32 times that, so that they use most of its range.
+/// distribution, times 32 for i8, to use most of its range.
 enum class Inputs { zeros, ones, integers, normal };
 
-/// A row-major matrix whose rows lie `ld` elements apart.
+/// A row-major matrix whose rows are `ld` elements apart.
 struct MatrixExtent {
   std::int64_t rows = 0, columns = 0, ld = 0;
 };
 
-/// Queues filling it with numbers made from `seed`. `program` is that of matrix.cu.
+/// Queues filling the matrix with numbers generated from `seed`. `program` is built from matrix.cu.
 Status fill_matrix(Stream& stream, const DeviceFacts& facts, Program& program, void* matrix,
                    DataType type, const MatrixExtent& extent, Inputs inputs, std::uint64_t seed);
 

@@ -33,8 +33,8 @@ MatrixView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
   return view;
 }
 
-/// The primitive, its memory objects, and the first error of an execution. Work queued on a stream
-/// shares it, so it outlives the plan if need be.
+/// The primitive, its memory objects, and the first error of an execution. Shared with work queued
+/// on a stream, so it may outlive the plan.
 struct Execution {
   const Library* library = nullptr;
   std::shared_ptr<void> engine, stream;
@@ -131,7 +131,7 @@ class OneDnnPlan final : public GemmPlan {
   }
 
   Status enqueue(assay::Stream& stream, const GemmOperands& operands, Workspace) override {
-    // Work runs later on the stream's thread; its failure is told at the next call.
+    // Work runs later on the stream's thread, so its failure is reported on the next call.
     TRY(library_.check(execution_->failure.load(), describe(problem_)));
     std::shared_ptr<void> packed;
     if (reorder_) {
@@ -156,7 +156,7 @@ class OneDnnPlan final : public GemmPlan {
     Finish finish;
     finish.alpha = static_cast<float>(problem_.alpha);
     finish.beta = static_cast<float>(problem_.beta);
-    // matmul adds its own bias before anything else, so not after a factor.
+    // matmul adds its own bias first, so with a factor the bias must be a separate step.
     if (bias && finish.alpha != 1) finish.added = bias.get();
     switch (problem_.epilogue) {
       case Epilogue::relu:
@@ -254,15 +254,16 @@ std::optional<std::string> unsupported(const GemmProblem& p, const DeviceFacts&)
                        name_of(data_type(p.a) < 0 ? p.a : p.b));
   }
   if (auto reason = needs_all_multiprocessors(p)) return reason;
-  if (p.fast_accumulate) return "accumulate=fast is a choice of NVIDIA's fp8 only";
+  if (p.fast_accumulate) return "accumulate=fast applies to NVIDIA's fp8 only";
   if (writes_aux(p.epilogue) || reads_aux(p.epilogue) || writes_bias(p.epilogue)) {
     return fmt::format("oneDNN has no fused {}", name_of(p.epilogue));
   }
   if (p.compute == DataType::i32 && p.epilogue != Epilogue::none) {
     return "integer products take no epilogue";
   }
-  if (p.scales_a || p.scales_b || p.scales_d || p.writes_amax_d) return "it takes no fp8 factors";
-  if (p.c != p.d) return "C and D must have one type";
+  if (p.scales_a || p.scales_b || p.scales_d || p.writes_amax_d)
+    return "it does not support fp8 factors";
+  if (p.c != p.d) return "C and D must have the same type";
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// The C interface of oneDNN 2 and 3. They differ in how a memory descriptor is held (a struct of
-// the caller's, or an object of the library's), how a matmul is described, and in some numbers.
+// The C interface of oneDNN 2 and 3. They differ in who owns a memory descriptor (a struct of the
+// caller, or an object of the library), in how a matmul is described, and in some numbers.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +42,13 @@ constexpr int query_implementation = 8, query_weights = 131;
 constexpr int argument_source = 1, argument_source_1 = 2, argument_destination = 17;
 constexpr int argument_weights = 33, argument_bias = 41, argument_post_op = 16384;
 constexpr int binary_add = 0x1fff0;
-/// dnnl_alg_kind_t changed with version 3.
+/// dnnl_alg_kind_t changed in version 3.
 struct Eltwise {
   int relu, linear, gelu_tanh;
 };
 constexpr Eltwise eltwise_v2 = {0x1f, 0x7f, 0xcf};
 constexpr Eltwise eltwise_v3 = {0x20, 0x26, 0x2b};
-// Sizes of version 2's structs, with room to spare (2.6: 696 and 2800 bytes).
+// Sizes of version 2's structs, with a margin (2.6: 696 and 2800 bytes).
 constexpr std::size_t memory_desc_bytes_v2 = 1024, matmul_desc_bytes_v2 = 4096;
 
 /// dnnl_data_type_t; -1 for types the CPU engine does not multiply.

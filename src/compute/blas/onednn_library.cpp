@@ -108,7 +108,7 @@ Result<Object> Library::attributes(const Finish& finish) const {
   };
   if (finish.alpha != 1) TRY(check(append(kinds.linear, finish.alpha), "alpha"));
   if (finish.beta != 0) {
-    constexpr int type_of_d = 0;  // dnnl_data_type_undef: as D is
+    constexpr int type_of_d = 0;  // dnnl_data_type_undef: the type of D
     TRY(check(major_ == 2 ? v2_.post_ops_sum(ops.get(), finish.beta)
                           : v3_.post_ops_sum(ops.get(), finish.beta, 0, type_of_d),
               "beta"));

@@ -1,4 +1,4 @@
-// oneDNN 2 or 3 as loaded: the same operations whichever it is.
+// The loaded oneDNN 2 or 3, with the same operations for both.
 #pragma once
 
 #include <array>
@@ -41,17 +41,17 @@ class OwnedDesc {
   std::shared_ptr<std::array<std::byte, memory_desc_bytes_v2>> bytes_;  // version 2
 };
 
-/// What happens to the products before they are stored, in order.
+/// The operations on the products before they are stored, in order.
 struct Finish {
   float alpha = 1;             ///< factor, if not 1
-  float beta = 0;              ///< times what D holds, added, if not 0
+  float beta = 0;              ///< factor for the old D, which is added, if not 0
   MemoryDesc added = nullptr;  ///< a vector added
   enum class Function { none, relu, gelu_tanh } function = Function::none;
 };
 
 class Library {
  public:
-  /// Loaded once per process. Error: unavailable, also when the library is of another version.
+  /// Loaded once per process. Error: unavailable, also if the library has another version.
   static Result<const Library*> load();
 
   const Functions& functions() const { return functions_; }
@@ -62,9 +62,9 @@ class Library {
   /// A matmul's primitive descriptor. Error: unsupported if the library has no implementation.
   Result<Object> matmul(Engine engine, MemoryDesc a, MemoryDesc b, MemoryDesc bias, MemoryDesc d,
                         const Finish& finish) const;
-  /// The index of the argument that `Finish::added` becomes.
+  /// The argument index for `Finish::added`.
   static int added_argument(const Finish& finish);
-  /// Error of the kind that `status` is; empty on success.
+  /// An error of the kind that matches `status`; none on success.
   Status check(int status, std::string_view call) const;
 
  private:

@@ -1,5 +1,5 @@
-// Matrix products by assay's own kernel (src/compute/kernels/gemm.cu) behind the interface of the
-// vendors' libraries, on every backend: what the portable dialect makes of a matrix unit.
+// Matrix products with assay's own kernel (src/compute/kernels/gemm.cu) behind the interface of the
+// vendors' libraries, on every backend: shows what the portable dialect gets out of a matrix unit.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct TileShape {
   std::uint64_t shared_bytes() const { return stages * (rows + columns) * depth * 2; }
 };
 
-// The first is what an H200 is fastest with at 8192; the smaller ones give small products more
-// blocks. Those for CDNA fit its 64 KiB; none has run on such a chip.
+// The first is the fastest on an H200 at 8192; the smaller ones give small products more blocks.
+// Those for CDNA fit its 64 KiB of LDS; none has run on such a chip.
 constexpr TileShape cuda_shapes[] = {
     {128, 256, 64, 3, 2, 4, 1},
     {256, 128, 64, 3, 4, 2, 1},
@@ -31,7 +31,7 @@ constexpr TileShape cdna_shapes[] = {
     {128, 128, 64, 2, 2, 2, 1},
     {64, 64, 64, 2, 2, 2, 2},
 };
-constexpr TileShape cpu_shape = {64, 64, 64, 2, 1, 1, 1};  // the one that is compiled in
+constexpr TileShape cpu_shape = {64, 64, 64, 2, 1, 1, 1};  // the one compiled in
 
 std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
   std::vector<TileShape> shapes;
@@ -49,7 +49,7 @@ std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
 }
 
 bool has_matrix_units(const DeviceFacts& facts) {
-  // mma.sync of bf16 and asynchronous copies came with sm_80, MFMA of bf16 as it is used with
+  // mma.sync for bf16 and asynchronous copies need sm_80; the bf16 MFMA instructions used need
   // gfx90a.
   if (facts.backend == "cuda") return compute_capability(facts) >= 80;
   const auto is = [&](const char* family) { return facts.arch.starts_with(family); };
@@ -80,7 +80,7 @@ class OwnPlan final : public GemmPlan {
 
   Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
     if (problem_.beta != 0 && operands.c != operands.d) {
-      return Error{ErrorKind::unsupported, "own: adds to D in place; C is another matrix"};
+      return Error{ErrorKind::unsupported, "own: adds to D in place, so C must be D"};
     }
     const auto whole_chunks = [](const void* address, std::int64_t ld, std::int64_t stride) {
       return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && ld % 8 == 0 && stride % 8 == 0;

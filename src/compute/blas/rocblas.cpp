@@ -1,4 +1,5 @@
-// rocBLAS: runs where hipBLASLt has nothing, and sometimes beats it; its solutions can be listed.
+// rocBLAS: supports problems that hipBLASLt lacks, and is sometimes faster; its solutions can be
+// listed.
 #include <fmt/format.h>
 
 #include <array>
@@ -111,8 +112,8 @@ class Rocblas final : public GemmExBlas {
   void* handle_;
 };
 
-/// rocBLAS ends the process when it has no kernels for a device, so their files are looked for
-/// first. True also when it keeps them in some unknown way.
+/// rocBLAS ends the process if it has no kernels for a device, so look for their files first. Also
+/// true if it stores them in an unknown way.
 bool has_kernels(const std::string& library_path, const std::string& arch) {
   namespace fs = std::filesystem;
   if (std::getenv("ROCBLAS_TENSILE_LIBPATH") != nullptr) return true;
@@ -131,7 +132,7 @@ bool has_kernels(const std::string& library_path, const std::string& arch) {
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (const auto reason = beyond_gemm_ex(problem)) return reason;
-  if (problem.compute == DataType::tf32) return "tf32 is computed by hipblaslt only";
+  if (problem.compute == DataType::tf32) return "only hipblaslt supports tf32";
   return rocm_lacks_type(problem, facts);
 }
 

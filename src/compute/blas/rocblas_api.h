@@ -93,7 +93,7 @@ constexpr std::string_view status_name(int status) {
   F(gemm, rocblas_gemm_ex, (ASSAY_ROCBLAS_GEMM, std::int32_t solution, std::uint32_t flags)) \
   F(gemm_batched, rocblas_gemm_strided_batched_ex,                                           \
     (ASSAY_ROCBLAS_GEMM_BATCHED, std::int32_t solution, std::uint32_t flags))
-// Beta interface: exported by every release, but its absence only costs the choice of solutions.
+// Beta interface, exported by every release; without it, only the choice of solutions is lost.
 #define ASSAY_ROCBLAS_OPTIONAL_FUNCTIONS(F)                                              \
   F(solutions, rocblas_gemm_ex_get_solutions,                                            \
     (ASSAY_ROCBLAS_GEMM, std::uint32_t flags, std::int32_t * list, std::int32_t * size)) \

@@ -16,10 +16,10 @@ class Arena {
   explicit Arena(Buffer buffer) : buffer_(std::move(buffer)) {}
 
   /// `bytes` bytes aligned to `alignment` (a power of two). Valid until release_to() passes below
-  /// it. Error: exhausted, naming the bytes asked for and left.
+  /// it. Error: exhausted, naming the bytes requested and left.
   Result<void*> allocate(std::size_t bytes, std::size_t alignment = default_alignment);
 
-  /// The current height; hand it to release_to() to free everything allocated since.
+  /// The current height; pass it to release_to() to free everything allocated since.
   std::size_t mark() const { return used_; }
   void release_to(std::size_t mark) { used_ = mark < used_ ? mark : used_; }
 

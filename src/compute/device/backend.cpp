@@ -25,7 +25,7 @@ Json facts_of(Backend& backend) {
   return json;
 }
 
-/// "cpu, cuda:0, cuda:1, fake, hip (absent)": what a user may name.
+/// "cpu, cuda:0, cuda:1, fake, hip (absent)": the names a user can give.
 std::string choices(std::vector<std::unique_ptr<Backend>>& backends) {
   std::vector<std::string> names;
   for (const auto& backend : backends) {
@@ -46,7 +46,7 @@ std::optional<int> parse_ordinal(std::string_view text) {
   return value;
 }
 
-/// The backend that serves when the user names none; null if all are absent.
+/// The backend used if the user names none; null if all are absent.
 Backend* default_backend(std::vector<std::unique_ptr<Backend>>& backends) {
   Backend* best = nullptr;
   int best_score = 0;
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>
       colon == std::string_view::npos ? std::optional(0) : parse_ordinal(choice.substr(colon + 1));
   if (found == backends.end() || !ordinal) {
     return Error{ErrorKind::usage,
-                 fmt::format("device \"{}\": {}; there is {}", choice,
+                 fmt::format("device \"{}\": {}; allowed: {}", choice,
                              found == backends.end() ? fmt::format("no backend \"{}\"", name)
                                                      : "the part after ':' must be a number",
                              choices(backends))};
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>
   const std::size_t count = backend.devices().size();
   if (static_cast<std::size_t>(*ordinal) >= count) {
     return Error{ErrorKind::usage,
-                 fmt::format("device \"{}\": {} has {} device{}; there is {}", choice, name, count,
+                 fmt::format("device \"{}\": {} has {} device{}; allowed: {}", choice, name, count,
                              count == 1 ? "" : "s", choices(backends))};
   }
   return backend.open(*ordinal);
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<
   }
   if (backend == nullptr || backend->score() == 0 ||
       (!choice.empty() && backend->name() != choice)) {
-    return open_device(backends, choice);  // which says what is wrong
+    return open_device(backends, choice);  // gives the error
   }
   const std::size_t count = backend->devices().size();
   const bool shared = count == 1 && backend->devices().front().pci.empty();  // a CPU

@@ -1,4 +1,4 @@
-// A vendor's run-time stack as a whole: is it here, which versions, which devices.
+// A vendor's run-time stack as a whole: whether it is present, its versions and devices.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// One library the backend uses or looked for.
+/// A library that the backend uses or looked for.
 struct LibraryFact {
   std::string role;     ///< "driver", "runtime", "rtc"
   std::string path;     ///< where it was really loaded from; empty: not found
@@ -29,7 +29,7 @@ class Backend {
   /// 0: absent. Otherwise the backend with the highest score is the default one: accelerators rank
   /// above the CPU, and the scripted fake is never a default (-1).
   virtual int score() = 0;
-  /// Why score() is 0, precise enough to act upon; empty otherwise.
+  /// Why score() is 0, precise enough to act on; otherwise empty.
   virtual std::string absence() = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 
@@ -39,24 +39,24 @@ class Backend {
   virtual Result<std::unique_ptr<Device>> open(int ordinal) = 0;
 };
 
-/// A factory per backend folder; nothing is loaded until the Backend is asked something.
+/// A factory per backend folder; nothing is loaded until the Backend is first used.
 using BackendFactory = std::unique_ptr<Backend> (*)();
 using BackendRegistry = Registry<BackendFactory>;
 
 /// Makes every registered backend, sorted by name.
 std::vector<std::unique_ptr<Backend>> make_backends();
 
-/// Libraries and devices of those that are present, by name, for the fingerprint.
+/// Libraries and devices of the present backends, by name, for the fingerprint.
 Json facts_of(const std::vector<std::unique_ptr<Backend>>& backends);
 
-/// Opens the device `choice` names: "cuda:1", "cpu", "hip" (ordinal 0), or "" for device 0 of the
-/// backend with the highest score. Error: usage for a name or ordinal that does not exist, listing
-/// what there is; unavailable for a backend that is absent, with the reason.
+/// Opens the device named by `choice`: "cuda:1", "cpu", "hip" (ordinal 0), or "" for device 0 of
+/// the backend with the highest score. Error: usage for a name or ordinal that does not exist,
+/// listing those that do; unavailable for a backend that is absent, with the reason.
 Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
                                             std::string_view choice);
 
-/// The device of a rank that is the `local_rank`th of its machine: `choice` if that has a number,
-/// else the backend's device of that number; ranks on CPUs share the one device. Error: as
+/// The device for rank number `local_rank` on its machine: `choice` if it has an ordinal, otherwise
+/// the backend's device with the number of the rank; ranks on CPUs share one device. Error: as from
 /// open_device(); usage if there are more ranks than devices.
 Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,
                                                     std::string_view choice, int local_rank);

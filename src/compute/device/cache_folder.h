@@ -1,4 +1,4 @@
-// Where assay keeps what it may lose: compiled kernels, launch geometries.
+// Where assay stores disposable data: compiled kernels, launch geometries.
 #pragma once
 
 #include <string>

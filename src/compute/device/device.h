@@ -1,5 +1,6 @@
 // The interface every vendor's run-time stack implements: a device with memory, streams, events,
-// graphs and compiled programs. It is all that benchmarks, measuring and the training engine see.
+// graphs and compiled programs. Benchmarks, measuring and the training engine see nothing else of
+// the vendor.
 //
 // Work on a stream runs asynchronously and in order. Objects may be used from one thread at a time;
 // different streams may be driven from different threads. Every object must be destroyed before the
@@ -26,7 +27,7 @@ namespace assay {
 enum class MemoryKind {
   device,    ///< fastest for kernels; not readable by the host on a GPU
   pinned,    ///< host memory locked and mapped: asynchronous copies, visible to kernels
-  pageable,  ///< ordinary host memory, as malloc gives it
+  pageable,  ///< ordinary host memory, as from malloc()
 };
 
 enum class StreamPriority { low, normal, high };
@@ -36,7 +37,7 @@ struct Dim3 {
 };
 
 /// Launch geometry. Kernels are written block-stride, so any block size is correct; the CPU backend
-/// runs each block with one thread whatever `block` says.
+/// runs each block with one thread and ignores `block`.
 struct LaunchShape {
   Dim3 grid;
   Dim3 block;
@@ -81,9 +82,9 @@ class Buffer {
   Release release_ = nullptr;
 };
 
-/// What the compiler gave one kernel.
+/// The resources that the compiler assigned to a kernel.
 struct KernelResources {
-  int registers = 0;  ///< per thread; 0 where the notion does not apply
+  int registers = 0;  ///< per thread; 0 where not applicable
   int static_shared_bytes = 0;
   int local_bytes = 0;  ///< per thread; > 0 means spills or arrays in scratch memory
   int max_threads_per_block = 0;
@@ -99,8 +100,8 @@ class Kernel {
   /// Resident blocks of `block_threads` threads per multiprocessor.
   virtual Result<int> blocks_per_multiprocessor(int block_threads,
                                                 unsigned dynamic_shared_bytes) const = 0;
-  /// Must precede a launch that asks for more dynamic shared memory than the default (48 KiB on
-  /// CUDA). Error: unsupported, naming the device's limit.
+  /// Must precede a launch with more dynamic shared memory than the default (48 KiB on CUDA).
+  /// Error: unsupported, naming the device's limit.
   virtual Status allow_dynamic_shared(unsigned bytes) = 0;
 
  private:
@@ -111,7 +112,7 @@ class Kernel {
 class Program {
  public:
   virtual ~Program() = default;
-  /// Error: failed, naming the kernel, if the program has none of that name.
+  /// Error: failed, naming the kernel, if the program has no such kernel.
   virtual Result<Kernel*> kernel(std::string_view name) = 0;
 };
 
@@ -145,14 +146,14 @@ class Stream {
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         std::span<void* const> arguments) = 0;
   virtual Status launch(Graph& graph) = 0;
-  /// Between any two of device, pinned and pageable memory; addresses are unified. A copy that
-  /// touches pageable memory may block the host.
+  /// Copies between any two of device, pinned and pageable memory; addresses are unified. A copy
+  /// that touches pageable memory may block the host.
   virtual Status copy(void* destination, const void* source, std::size_t bytes) = 0;
-  /// `source` lies on the device `source_ordinal` of the same backend.
+  /// `source` is on the device `source_ordinal` of the same backend.
   virtual Status copy_from_peer(void* destination, int source_ordinal, const void* source,
                                 std::size_t bytes) = 0;
-  /// `destination` lies on the device `destination_ordinal` of the same backend. Either way this
-  /// stream's device runs the copy: it pulls or it pushes.
+  /// `destination` is on the device `destination_ordinal` of the same backend. In both functions
+  /// this stream's device runs the copy: it pulls or pushes.
   virtual Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
                               std::size_t bytes) = 0;
   virtual Status fill(void* destination, std::uint8_t value, std::size_t bytes) = 0;
@@ -174,7 +175,7 @@ class Stream {
   virtual void* native_handle() const = 0;
 };
 
-/// Device memory as a file that other drivers can open, a network adapter's for instance.
+/// Device memory as a file that other drivers can open, e.g. that of a network adapter.
 struct DmaBuf {
   DmaBuf(int open_file, std::uint64_t start) : file(open_file), offset(start) {}
   DmaBuf(DmaBuf&& other) noexcept : file(std::exchange(other.file, -1)), offset(other.offset) {}
@@ -182,7 +183,7 @@ struct DmaBuf {
   ~DmaBuf();
 
   int file;              ///< descriptor, closed with this object
-  std::uint64_t offset;  ///< where the memory begins in it, bytes
+  std::uint64_t offset;  ///< offset of the memory in it, bytes
 };
 
 class Device {
@@ -191,44 +192,45 @@ class Device {
   virtual const DeviceFacts& facts() const = 0;
   /// Free and total bytes of device memory at this moment.
   virtual Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const = 0;
-  /// Aligned to 256 bytes at least. Error: exhausted, naming the bytes asked for and free.
+  /// Aligned to at least 256 bytes. Error: exhausted, naming the bytes requested and free.
   virtual Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) = 0;
   virtual Result<std::unique_ptr<Stream>> create_stream(
       StreamPriority priority = StreamPriority::normal) = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
   /// Compiles `source` for this device, or takes it from the kernel cache.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
-  /// How many devices its backend has, itself included; they are numbered from 0.
+  /// The number of devices of this backend, including this one; they are numbered from 0.
   virtual int siblings() const { return 1; }
-  /// Opens another device of the same backend. Error: usage if there is none of that number.
+  /// Opens another device of the same backend. Error: usage if there is no device with that number.
   virtual Result<std::unique_ptr<Device>> open_sibling(int ordinal) {
     return Error{ErrorKind::usage, "there is no device " + std::to_string(ordinal)};
   }
-  /// Makes this device's memory copyable from and to `peer`. Error: unsupported without a path.
+  /// Makes this device's memory copyable from and to `peer`. Error: unsupported if there is no
+  /// path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
-  /// Device memory of this device as a file. Error: unsupported where the driver has no such call,
-  /// failed as it says.
+  /// Device memory of this device as a file. Error: unsupported if the driver has no such call;
+  /// failed with the driver's message.
   virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
     return Error{ErrorKind::unsupported, "this backend does not export memory"};
   }
-  /// Makes this device current on the calling thread, for vendor libraries called directly. Costs a
-  /// thread-local comparison where it is so already.
+  /// Makes this device current on the calling thread, for vendor libraries called directly. If it
+  /// already is, this costs only a thread-local comparison.
   virtual Status make_current() { return {}; }
-  /// The same, to be called on a thread that may outlive this object.
+  /// A function that does the same, for a thread that may outlive this object.
   virtual std::function<Status()> current_maker() const {
     return [] { return Status(); };
   }
-  /// Never fails: what cannot be read stays empty.
+  /// Never fails: values that cannot be read stay empty.
   virtual SensorReading sense() const = 0;
 };
 
-/// What is wrong with arguments of these sizes for `kernel`. Error: failed, with both lists.
+/// The error for arguments of these sizes given to `kernel`: failed, with both lists.
 Error wrong_arguments(const Kernel& kernel, std::span<const unsigned> bytes);
 
 /// Launches with the arguments given by value:
 ///   TRY(launch(stream, kernel, shape, pointer, count));
-/// Error: failed if their sizes are not those of the kernel's parameters: an int where the kernel
-/// has a u64 would leave half of it to chance.
+/// Error: failed if their sizes differ from those of the kernel's parameters: an int passed for a
+/// u64 would leave half of it undefined.
 template <typename... Arguments>
 Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
               Arguments... arguments) {

@@ -16,8 +16,8 @@ inline LaunchShape filling_shape(const DeviceFacts& facts) {
   return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
 }
 
-/// How many bytes flush everything from the device's caches: twice its real last-level cache; a
-/// device that does not say gets twice the largest known.
+/// How many bytes flush all of the device's caches: twice its real last-level cache or, if its size
+/// is unknown, twice the largest known.
 inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
   constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
   return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);

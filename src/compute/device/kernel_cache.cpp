@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "assay kernel 1\n";
 
-/// What stands before the code: format, hash of the code, end of line.
+/// The header before the code: format, hash of the code, end of line.
 std::string header_of(std::string_view code) {
   return std::string(magic) + sha256_hex(code) + "\n";
 }

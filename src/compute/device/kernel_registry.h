@@ -1,11 +1,11 @@
-// How kernels compiled for the CPU announce themselves. This header is included by kernel files
-// built for AVX-512, so it must hold no inline function or template with external linkage: the
-// linker could pick that build of it for every caller.
+// How kernels compiled for the CPU register themselves. This header is included by kernel files
+// built for AVX-512, so it must have no inline function or template with external linkage: the
+// linker could choose that build of it for all callers.
 #pragma once
 
 namespace assay::cpu {
 
-/// Where a running kernel finds its place in the grid. Set by the executor before each block.
+/// The position of a running kernel in the grid. Set by the executor before each block.
 struct BlockContext {
   unsigned block_x, block_y, block_z;
   unsigned grid_x, grid_y, grid_z;
@@ -28,8 +28,8 @@ struct KernelEntry {
 };
 extern constinit const KernelEntry* kernel_entries;
 
-/// The kernel of this file and name in the build `variant`, or in any if that is null; null if
-/// there is none. The parameters are the same in all builds, and on every device.
+/// The kernel with this file and name in the build `variant`, or in any build if that is null; null
+/// if there is none. The parameters are the same in all builds, and on every device.
 const KernelEntry* find_kernel(const char* file, const char* name, const char* variant);
 
 struct AddKernel {

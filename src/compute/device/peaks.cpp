@@ -30,7 +30,7 @@ constexpr std::array<Peaks, 8> known = {{
      1978.9 * T, 1978.9 * T, 64 * G},
     {"H200", "H200 SXM", 132, 4800 * G, 66.9 * T, 66.9 * T, 494.7 * T, 989.4 * T, 1978.9 * T,
      1978.9 * T, 64 * G},
-    // Debian's and older drivers name CDNA3 parts only by architecture.
+    // Debian's driver and older ones name CDNA3 parts only by architecture.
     {"gfx942", "MI300X", 304, 5300 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
      2614.9 * T, 64 * G},
     {"gfx950", "MI350X", 256, 8000 * G, 72.1 * T, 144.2 * T, 0, 2306.9 * T, 4613.7 * T, 4613.7 * T,
@@ -67,7 +67,7 @@ const Peaks* find(const DeviceFacts& facts) {
   return nullptr;
 }
 
-/// The part of the whole device this one is: 1, or less for a CPX partition or a MIG slice.
+/// This device's share of the whole device: 1, or less for a CPX partition or a MIG slice.
 double share_of_device(const Peaks& peaks, const DeviceFacts& facts) {
   if (facts.multiprocessors <= 0 || facts.multiprocessors >= peaks.multiprocessors) return 1;
   return static_cast<double>(facts.multiprocessors) / peaks.multiprocessors;
@@ -112,7 +112,7 @@ double rate_for(const Peaks& peaks, DataType math) {
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts) {
   if (const Peaks* peaks = find(facts)) return datasheet(*peaks, facts, peaks->memory);
   if (facts.memory_clock_hz && facts.memory_bus_bits) {
-    // Double data rate; the driver names the clock, not the transfer rate.
+    // Double data rate; the driver reports the clock, not the transfer rate.
     return PeakRate{2 * *facts.memory_clock_hz * *facts.memory_bus_bits / 8,
                     "2 x memory clock x bus width"};
   }
@@ -132,7 +132,8 @@ std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts) {
 }
 
 std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts) {
-  // Cards with NVLink bridges have fewer links than the modules whose name theirs begins with.
+  // Cards with NVLink bridges have fewer links than the modules, whose names are prefixes of
+  // theirs.
   const bool is_card = facts.name.find("NVL") != std::string::npos;
   if (facts.backend == "cpu" || is_card) return std::nullopt;
   for (const PeerLinks& links : known_links) {

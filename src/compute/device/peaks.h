@@ -14,19 +14,20 @@ struct PeakRate {
   std::string source;  ///< "datasheet H200 SXM", "3201 MHz x 6144 bit"
 };
 
-/// Device memory bandwidth: the data sheet's for a known device, else 2 x clock x bus width.
+/// Device memory bandwidth: from the data sheet for a known device, otherwise 2 x clock x bus
+/// width.
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts);
 
-/// Matrix rate for `math` if the device has matrix units for it, else the vector rate. A partition
-/// gets its share by multiprocessors.
+/// Matrix rate for `math` if the device has matrix units for it, otherwise the vector rate. A
+/// partition gets the share of its multiprocessors.
 std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType math);
 
 /// One direction of the link to the host.
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts);
 
-/// One direction of what links a GPU to its peers (Limit::peer_link): of each link of a mesh, of
-/// all links together where they lead to a switch or can be shared out among peers. Whether two
-/// devices are linked is not its business (links_at_once). Empty where it is not known.
+/// One direction of the links from a GPU to its peers (Limit::peer_link): of a single link in a
+/// mesh; of all links together if they lead to a switch or can be divided among peers. Does not
+/// check whether two devices are linked; see links_at_once(). Empty if unknown.
 std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts);
 
 }  // namespace assay

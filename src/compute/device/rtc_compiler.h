@@ -1,4 +1,4 @@
-// Run-time compilation by NVRTC or hipRTC: two libraries of one shape.
+// Run-time compilation with NVRTC or hipRTC, which have the same interface.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-struct RtcProgram;  // the library's own, only ever pointed at
+struct RtcProgram;  // opaque, used only through pointers
 
 /// The functions of an RTC library. All but error_text return 0 for success.
 struct RtcApi {

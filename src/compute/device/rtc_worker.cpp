@@ -25,7 +25,7 @@ namespace assay {
 namespace {
 
 constexpr const char* worker_argument = "--assay-rtc-worker";
-constexpr std::uint64_t message_limit = 1 << 28;  // bytes; far above any kernel, stops nonsense
+constexpr std::uint64_t message_limit = 1 << 28;  // bytes; far above any kernel, rejects garbage
 
 using Clock = std::chrono::steady_clock;
 
@@ -67,7 +67,7 @@ bool receive_all(int socket, char* bytes, std::size_t count, Clock::time_point d
   return true;
 }
 
-/// One text of the conversation: its length in 8 bytes, then itself.
+/// Sends one text of the conversation: its length in 8 bytes, then the text.
 bool send_text(int socket, std::string_view text, Clock::time_point deadline) {
   const std::uint64_t bytes = text.size();
   char length[sizeof(bytes)];
@@ -98,7 +98,7 @@ bool send_request(int socket, const CompileRequest& request, Clock::time_point d
   return sent && ::shutdown(socket, SHUT_WR) == 0;
 }
 
-/// The child's standard output and error: a file in memory, read when something went wrong.
+/// The child's standard output and error: a file in memory, read if something went wrong.
 std::string last_words(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
   const off_t start = std::max<off_t>(0, size - 4096);
@@ -109,8 +109,8 @@ std::string last_words(int file) {
   return text.substr(text.rfind('\n') + 1);  // npos + 1 == 0: the only line
 }
 
-/// Starts this executable as a worker that converses over `socket`. Returns its process id, or the
-/// negated error number.
+/// Starts this executable as a worker that communicates over `socket`. Returns its process id, or
+/// the negated errno.
 pid_t start_worker(int socket, int output) {
   return start_child("/proc/self/exe", {"assay", worker_argument, std::to_string(::getpid())},
                      {output, output, socket});
@@ -122,7 +122,7 @@ std::optional<int> wait_for_end(pid_t child, Clock::time_point deadline) {
     int status = 0;
     const pid_t waited = ::waitpid(child, &status, WNOHANG);
     if (waited == child) return status;
-    if (waited < 0 && errno != EINTR) return 0;  // SIGCHLD is ignored: it ended, unseen
+    if (waited < 0 && errno != EINTR) return 0;  // SIGCHLD is ignored: status lost
     if (Clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -130,7 +130,7 @@ std::optional<int> wait_for_end(pid_t child, Clock::time_point deadline) {
 
 /// How a worker that gave no answer ended, as the middle of a sentence.
 std::string ending_of(std::optional<int> wait_status) {
-  if (!wait_status) return "gave an answer that makes no sense";
+  if (!wait_status) return "gave an invalid answer";
   if (WIFSIGNALED(*wait_status)) {
     const int number = WTERMSIG(*wait_status);
     return fmt::format("crashed with signal {} ({})", number, ::strsignal(number));
@@ -147,7 +147,8 @@ Result<std::string> compile_in_child(const CompileRequest& request) {
     return Error{ErrorKind::unavailable, fmt::format("cannot start a compiler process for {}: {}",
                                                      request.name, ::strerror(number))};
   };
-  // Numbers above child_conversation, so that giving the child its number overwrites nothing.
+  // Use numbers above child_conversation, so that duplicating one to that number overwrites
+  // nothing.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return cannot_start(errno);
   const Descriptor ours(ends[0]);
@@ -166,7 +167,7 @@ Result<std::string> compile_in_child(const CompileRequest& request) {
     if (verdict) text = receive_text(ours.number(), deadline);
   }
   const bool late = Clock::now() >= deadline;
-  // Without an answer it is about to die by itself, and how it does is worth knowing.
+  // A worker without an answer is about to end by itself; wait, to learn how.
   std::optional<int> ended;
   if (!text && !late) ended = wait_for_end(child, Clock::now() + std::chrono::seconds(2));
   if (!ended) {

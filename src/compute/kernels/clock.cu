@@ -9,10 +9,10 @@ KERNEL(mark_multiprocessors, u32* present, u32 n) {
 }
 
 /// reading[0]: cycles, reading[1]: wall ticks. Launched with one small block per multiprocessor;
-/// only the one on `multiprocessor` writes, since cycle counters differ between multiprocessors.
+/// only the one on `multiprocessor` writes, because cycle counters differ between multiprocessors.
 KERNEL(read_clock, u64* reading, u32 multiprocessor) {
   if (thread_index() != 0 || multiprocessor_index() != multiprocessor) return;
-  // Both are read before either is stored: a store between them would put its latency there.
+  // Read both before storing either: a store in between would add its latency.
   const u64 cycle = cycles(), tick = wall_ticks();
   reading[0] = cycle;
   reading[1] = tick;

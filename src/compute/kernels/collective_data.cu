@@ -1,6 +1,7 @@
-// Data of collective operations in closed form: what each rank contributes to element `i`, and what
-// must come out whatever order a library reduces in. Contributions are integers chosen so that
-// every partial result is exact in the element's type; an average divides one power of two.
+// Data of collective operations in closed form: what each rank contributes to element `i`, and the
+// result, which does not depend on the order of reduction. Contributions are integers chosen so
+// that every partial result is exact in the element's type; an average divides a single power of
+// two.
 #include "element_types.h"
 #include "mix.h"
 #include "wave.h"
@@ -10,7 +11,8 @@ namespace {
 /// The order of assay::Reduction (src/ranks/collective/communicator.h).
 enum Reduce { SUM, PROD, MIN, MAX, AVG };
 
-/// `largest`: every integer up to it is exact in T, and what is computed of it here fits an i64.
+/// `largest`: every integer up to it is exact in T, and everything computed from it here fits in an
+/// i64.
 template <typename T, u64 LARGEST, bool SIGNED>
 struct Whole {
   static constexpr u64 largest = LARGEST;
@@ -31,7 +33,8 @@ struct Narrow {
   static constexpr bool is_signed = true, is_float = true;
   static DEVICE T of(i64 x) { return T::encode(static_cast<float>(x)); }
   static DEVICE T quotient(i64 x, u32 n) {
-    // Rounded twice: 1/n is never so near the middle of two narrow numbers that it shows.
+    // Rounded twice, which is safe: 1/n is never close enough to the midpoint of two narrow numbers
+    // to matter.
     return T::encode(static_cast<float>(static_cast<double>(x) / n));
   }
 };
@@ -66,9 +69,9 @@ struct Exact<i64> : Whole<i64, 1ull << 62, true> {};
 template <>
 struct Exact<u64> : Whole<u64, 1ull << 62, false> {};
 
-/// What ranks contribute to one element. Only the ranks of a window, at a place that differs by
-/// element, contribute something; the others give the neutral element. So the results stay small
-/// however many ranks there are, and cost as little to check.
+/// The ranks' contributions to one element. Only the ranks in a window, whose position depends on
+/// the element, contribute a value; the others contribute the neutral element. So results stay
+/// small for any number of ranks, and are cheap to check.
 template <typename T>
 struct Element {
   u64 hash;
@@ -87,7 +90,7 @@ struct Element {
     const u32 most = reduction == AVG ? 1 : reduction != PROD ? 8 : Exact<T>::is_signed ? 6 : 5;
     return most < ranks ? most : ranks;
   }
-  /// 1 ... most, of either sign where T has one.
+  /// 1 ... most, of either sign if T is signed.
   DEVICE i64 draw(u64 random, u64 most) const {
     if (most == 0) return 0;
     const i64 magnitude = static_cast<i64>(1 + (random >> 1) % most);
@@ -111,11 +114,11 @@ struct Element {
     switch (reduction) {
       case SUM:
         return draw(random, Exact<T>::largest / 8);
-      case PROD:  // never 1: a rank left out must show
+      case PROD:  // never 1, so that a missing rank is detected
         if (!Exact<T>::is_signed) return static_cast<i64>(2 + (random >> 32) % 2);
         return (random >> 32) % 3 == 0 ? -1 : draw(random, 1) * 2;
       case AVG:
-        // The average of multiples of n, or of a power of two: one rounding wherever it happens.
+        // The average of multiples of n, or of a power of two: rounded only once, in any order.
         if (!Exact<T>::is_float) return draw(random, Exact<T>::largest / ranks) * ranks;
         return draw(random, 1) * (i64{1} << ((random >> 32) % 4));
       default:
@@ -166,7 +169,7 @@ struct Part {  // a rank's contribution to a reduction
   }
 };
 template <typename T, typename Word>
-struct Reduced {  // what the ranks' contributions reduce to
+struct Reduced {  // the result of the reduction
   u64 seed;
   u32 ranks;
   int reduction;
@@ -176,7 +179,7 @@ struct Reduced {  // what the ranks' contributions reduce to
   }
 };
 template <typename Word>
-struct Bits {  // what a rank sends where nothing is computed: any bits
+struct Bits {  // data without arithmetic: arbitrary bits
   u64 seed;
   u32 rank;
   DEVICE Word operator()(u64 i) const {
@@ -209,8 +212,8 @@ DEVICE void check(u64* found, const Word* x, u64 n, u64 first, Value value) {
 }  // namespace
 
 /// fill_*: x[0 ... n) become elements first ... first + n of that kind of data. check_*: found[2 *
-/// block] elements of x that are not so bit for bit, found[2 * block + 1] the least index of one (n
-/// if none). All kinds take the same arguments, whatever they need of them.
+/// block]: number of elements of x that differ in any bit; found[2 * block + 1]: the lowest index
+/// of one (n if none). All kinds take the same arguments, even if they do not use them.
 #define DATA_KERNELS(kind, Word, value)                                                            \
   KERNEL(fill_##kind, Word* x, u64 n, u64 first, u64 seed, u32 rank, u32 ranks, int reduction) {   \
     static_cast<void>(rank + ranks + static_cast<u32>(reduction));                                 \

@@ -1,12 +1,12 @@
-// Element types narrower than float, converted by bit operations: no vendor header is needed and
-// every device rounds alike. Encoding rounds to nearest, ties to even.
+// Element types narrower than float, converted with bit operations, so that no vendor header is
+// needed and all devices round alike. Encoding rounds to nearest, ties to even.
 #pragma once
 
 #include "prelude.h"
 
 namespace {
 
-union FloatBits {  // NVRTC knows neither bit_cast nor the memcpy builtin
+union FloatBits {  // NVRTC has neither bit_cast nor the memcpy builtin
   float value;
   u32 bits;
 };
@@ -24,7 +24,7 @@ DEVICE float float_of(u32 bits) {
 /// How a format uses its codes of largest magnitude.
 enum Specials {
   IEEE,         // infinities and NaNs in the last exponent; overflow gives infinity
-  IEEE_FINITE,  // the same codes, but encoding saturates: fp8 e5m2
+  IEEE_FINITE,  // as IEEE, but encoding saturates: fp8 e5m2
   ONE_NAN,      // no infinity, NaN is all ones; encoding saturates: fp8 e4m3
   FNUZ,         // no infinity, no negative zero: its code is the only NaN; encoding saturates
 };
@@ -49,7 +49,7 @@ struct SmallFloat {
     constexpr u32 least_normal = static_cast<u32>(128 - BIAS) << 23;  // as float bits
     u32 code;
     if (BIAS != 127 && magnitude < least_normal) {
-      // Adding a number whose last bit is worth the format's least value rounds to it.
+      // Adding a number whose last bit equals the format's smallest value rounds to that precision.
       constexpr u32 magic = static_cast<u32>(127 + 1 - BIAS - M + 23) << 23;
       code = bits_of(float_of(magnitude) + float_of(magic)) - magic;
     } else {
@@ -69,7 +69,7 @@ struct SmallFloat {
     if ((SPECIALS == IEEE || SPECIALS == IEEE_FINITE) && code >= infinity) {
       return float_of(sign | (code == infinity ? 0x7F800000u : 0x7FC00000u));
     }
-    if (BIAS == 127) return float_of(sign | (code << (23 - M)));  // float's own exponents
+    if (BIAS == 127) return float_of(sign | (code << (23 - M)));  // same exponents as float
     if (code < (1u << M)) {
       const float magnitude =
           static_cast<float>(code) * float_of(static_cast<u32>(127 + 1 - BIAS - M) << 23);
@@ -147,7 +147,7 @@ DEVICE double decode_at(const void* x, u64 i) {
   return decode(static_cast<const T*>(x)[i]);
 }
 
-/// Element `i` of an array whose type is known at run time only.
+/// Element `i` of an array whose type is known only at run time.
 DEVICE double element_at(const void* x, int type, u64 i) {
   switch (type) {
     case F64:

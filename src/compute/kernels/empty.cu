@@ -1,4 +1,4 @@
-// What launching costs: a kernel that does nothing, and one that proves it ran.
+// For the cost of launching: a kernel that does nothing, and one that proves it ran.
 #include "prelude.h"
 
 KERNEL(empty, int) {}

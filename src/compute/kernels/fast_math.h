@@ -19,7 +19,7 @@ DEVICE float fast_exp2(float x) {
 #endif
 }
 
-/// log2(x) of x > 0, absolute error below 2^-21 near 1, relative elsewhere.
+/// log2(x) for x > 0, absolute error below 2^-21 near 1, relative elsewhere.
 DEVICE float fast_log2(float x) {
 #if defined(ON_CUDA)
   float result;
@@ -60,13 +60,13 @@ DEVICE float fast_reciprocal(float x) {
 
 constexpr float log2_e = 1.44269504f;
 
-/// e^x; the error of fast_exp2, and of x log2(e) rounded.
+/// e^x; the errors of fast_exp2() and of rounding x log2(e).
 DEVICE float fast_exp(float x) {
   return fast_exp2(x * log2_e);
 }
 
-/// tanh(x), absolute error below 2^-20; from the exponential, since the hardware's own tanh has 11
-/// bits. The quotient is formed so that a large |x| gives 1 and no overflow.
+/// tanh(x), absolute error below 2^-20; computed from the exponential, because the hardware's tanh
+/// has only 11 bits. The quotient is written so that a large |x| gives 1 without overflow.
 DEVICE float fast_tanh(float x) {
   return 1 - 2 * fast_reciprocal(1 + fast_exp2(2 * log2_e * x));
 }

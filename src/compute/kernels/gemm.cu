@@ -1,11 +1,11 @@
-// Matrix products from the tiles of tile.h alone, with sums in f32: what the portable dialect makes
-// of a matrix unit, beside the vendor's library.
+// Matrix products using only the tiles of tile.h, with sums in f32: shows what the portable dialect
+// gets out of a matrix unit, compared with the vendor's library.
 #include "tile.h"
 
-// A block computes GEMM_ROWS x GEMM_COLUMNS of the product by GEMM_WAVES_DOWN x GEMM_WAVES_ACROSS
-// waves, GEMM_DEPTH of the depth at a time, with GEMM_STAGES such steps in shared memory;
-// GEMM_BLOCKS such blocks share a multiprocessor. src/compute/blas/own_gemm.cpp tries others than these
-// defaults; on a CPU they are what was compiled.
+// A block computes GEMM_ROWS x GEMM_COLUMNS of the product with GEMM_WAVES_DOWN x GEMM_WAVES_ACROSS
+// waves, in steps of GEMM_DEPTH along the depth, with GEMM_STAGES steps in shared memory;
+// GEMM_BLOCKS blocks share a multiprocessor. src/compute/blas/own_gemm.cpp also tries other values;
+// on a CPU these defaults are compiled in.
 #if !defined(GEMM_ROWS)
 #define GEMM_ROWS 64
 #define GEMM_COLUMNS 64
@@ -28,8 +28,8 @@ constexpr int stages = GEMM_STAGES;
 static_assert(stages >= 2 && block_depth / tile_depth % 2 == 0, "operands alternate");
 constexpr int threads = GEMM_WAVES_DOWN * GEMM_WAVES_ACROSS * static_cast<int>(wave_width);
 
-/// Places in a grid of tiles such that blocks that run together share operands in the cache:
-/// columns of a few tiles, one after the other.
+/// Orders the grid of tiles so that blocks running together share operands in the cache: columns a
+/// few tiles wide, one after another.
 struct TilePlace {
   u32 row, column;
 };
@@ -50,8 +50,8 @@ DEVICE void finish(Out& out, float sum, float alpha, float beta) {
 
 /// d[m,n] = alpha op(a)[m,k] op(b)[k,n] + beta d[m,n]; matrices are row-major with leading
 /// dimension ld*, transposed operands stored [k,m] and [n,k]. `aligned`: bit 0 for a, bit 1 for b,
-/// as TileCopy wants it. `result`: the type of d. One block per tile along x, one matrix of the
-/// batch along y.
+/// see TileCopy. `result`: the type of d. One block per tile along x, one matrix of the batch along
+/// y.
 template <typename T, bool TRANSPOSE_A, bool TRANSPOSE_B>
 DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, u64 ldb, u64 ldd,
                  u64 stride_a, u64 stride_b, u64 stride_d, float alpha, float beta, int aligned,
@@ -125,7 +125,7 @@ DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, 
   await_copies<stages - 2>();
   barrier();
   load_operands(0, 0, 0);
-  int now = 0, last = stages - 1;  // the stages that this step reads and fills
+  int now = 0, last = stages - 1;  // the stages that this step reads and writes
   for (u32 step = 0; step < steps; ++step) {
     const bool more = step + stages - 1 < steps;
     if (more) begin_copy(last);
@@ -133,13 +133,13 @@ DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, 
     UNROLL_LOOP
     for (int depth = 0; depth < block_depth; depth += tile_depth) {
       const int half = depth / tile_depth % 2;
-      if (depth + tile_depth < block_depth) {  // the next operands arrive during the product
+      if (depth + tile_depth < block_depth) {  // load the next operands during the product
         load_operands(1 - half, now, depth + tile_depth);
       } else {
         if (more) end_copy(last);
         close_copies();
         await_copies<stages - 2>();
-        barrier();  // the next step has arrived for all, and nobody reads this one any more
+        barrier();  // all threads have the next step, and none still reads this one
         if (step + 1 < steps) load_operands(1 - half, next, 0);
       }
       sums.multiply_add(x[half], y[half]);
@@ -169,8 +169,8 @@ DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, 
     gemm<T, TRANSPOSE_A, TRANSPOSE_B>(d, a, b, m, n, k, lda, ldb, ldd, stride_a, stride_b,    \
                                       stride_d, alpha, beta, aligned, result);                \
   }
-// By the transposes of a and b, n or t each, and the type of the operands. On GPUs, where each
-// compiles for seconds, GEMM_ONLY and what follows it name the one that is wanted.
+// Named by the transposes of a and b, n or t, and the operand type. On GPUs each takes seconds to
+// compile, so GEMM_ONLY and the macros below select a single one.
 #if defined(GEMM_ONLY)
 GEMM_KERNEL(GEMM_ONLY, GEMM_TYPE, GEMM_TRANSPOSE_A, GEMM_TRANSPOSE_B)
 #else

@@ -1,5 +1,5 @@
-// Matrices for GEMM: filled with a pattern on the device, and samples of a product recomputed in
-// double from the very elements that were multiplied.
+// Matrices for GEMM: fills them with a pattern on the device, and recomputes samples of a product
+// in double from the same elements that were multiplied.
 #include "element_types.h"
 #include "mix.h"
 #include "wave.h"
@@ -13,9 +13,9 @@ DEVICE u32 sum_of_quarters(u64 x) {
 
 enum Pattern { ZEROS, ONES, INTEGERS, NORMAL };
 
-/// Element `i` of a matrix: INTEGERS are -2 ... 2 with equal chance. NORMAL is the sum of eight
+/// Element `i` of a matrix: INTEGERS are -2 ... 2, equally likely. NORMAL is the sum of eight
 /// uniform numbers with mean 0 and variance 1 (excess kurtosis -0.15): integer arithmetic up to the
-/// last step, so every device gives the same bits.
+/// last step, so that every device gives the same bits.
 DEVICE float pattern_value(u64 i, u64 seed, int pattern) {
   if (pattern == ZEROS) return 0;
   if (pattern == ONES) return 1;
@@ -28,7 +28,8 @@ DEVICE float pattern_value(u64 i, u64 seed, int pattern) {
 
 constexpr u64 tile_columns = 4096;
 
-/// body(row, column) for every element of rows x columns, tiles of one row shared by a block.
+/// Calls body(row, column) for every element of rows x columns; the threads of a block share tiles
+/// within one row.
 template <typename Body>
 DEVICE void for_each_element(u64 rows, u64 columns, Body body) {
   const u64 per_row = (columns + tile_columns - 1) / tile_columns;
@@ -58,7 +59,7 @@ DEVICE void fill(T* x, u64 rows, u64 columns, u64 ld, u64 seed, int pattern, flo
   for_each_element(rows, columns, Fill<T>{x, columns, ld, seed, pattern, scale});
 }
 
-/// Counts what a product left unwritten and what it should have left alone.
+/// Counts elements that a product left unwritten, and padding that it overwrote.
 template <typename Word>
 struct Count {
   const Word* d;
@@ -127,7 +128,7 @@ struct Line {
 
 }  // namespace
 
-/// x: rows of `columns` elements, `ld` apart; what lies between is left alone.
+/// x: rows of `columns` elements, `ld` apart; the padding between them is not written.
 #define FILL_KERNEL(T, suffix)                                                                     \
   KERNEL(fill_##suffix, T* x, u64 rows, u64 columns, u64 ld, u64 seed, int pattern, float scale) { \
     fill(x, rows, columns, ld, seed, pattern, scale);                                              \
@@ -142,8 +143,9 @@ FILL_KERNEL(E4m3Fnuz, e4m3_fnuz)
 FILL_KERNEL(E5m2Fnuz, e5m2_fnuz)
 FILL_KERNEL(i8, i8)
 
-/// found[2 * block]: elements that still hold `poison`, or lie in the padding and do not;
-/// found[2 * block + 1]: the first such index (rows * ld if none). By element size in bytes.
+/// found[2 * block]: number of elements that still hold `poison`, or of padding that no longer
+/// does; found[2 * block + 1]: the first such index (rows * ld if none). Named by element size in
+/// bytes.
 #define UNWRITTEN_KERNEL(Word, suffix)                                                       \
   KERNEL(count_unwritten_##suffix, u64* found, const Word* d, u64 rows, u64 columns, u64 ld, \
          u64 poison) {                                                                       \

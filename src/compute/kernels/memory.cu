@@ -4,7 +4,8 @@
 
 namespace {
 
-/// Element `i` of array `which` (0, 1, 2): an integer in [0, 1023], different for neighbours.
+/// Element `i` of array `which` (0, 1, 2): an integer in [0, 1023] that differs between adjacent
+/// elements.
 DEVICE u32 input_value(u64 i, u32 which) {
   u64 x = (i + 1) * 0x9E3779B97F4A7C15ull + which * 0xD1B54A32D192ED03ull;
   x ^= x >> 32;
@@ -16,7 +17,7 @@ constexpr int scalar = 3;
 
 enum Operation { COPY, MUL, ADD, TRIAD, DOT, READ, WRITE };
 
-/// What element `i` of the output must be.
+/// The expected element `i` of the output.
 DEVICE u32 expected_value(u64 i, int operation) {
   const u32 a = input_value(i, 0), b = input_value(i, 1);
   switch (operation) {
@@ -157,8 +158,8 @@ DEVICE void reduce(T* partial, const T* a, const T* b, u64 n, T* scratch) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
-/// `hints`: bit 0 streams the stores, bit 1 the loads. What pays off depends on device and size;
-/// the host searches it.
+/// `hints`: bit 0 makes stores streaming, bit 1 loads. The best choice depends on device and size;
+/// the host searches for it.
 template <int Inputs, typename T, typename Compute>
 DEVICE void run(T* out, const T* a, const T* b, u64 n, int hints, Compute compute) {
   if constexpr (has_streaming_loads) {
@@ -171,7 +172,7 @@ DEVICE void run(T* out, const T* a, const T* b, u64 n, int hints, Compute comput
 
 template <int Inputs, typename T>
 DEVICE void run_reduction(T* partial, const T* a, const T* b, u64 n, int hints) {
-  SHARED T scratch[most_waves];  // here, so that both ways below use the same
+  SHARED T scratch[most_waves];  // declared here, so that both branches below share it
   if constexpr (has_streaming_loads) {
     if (hints & 2) return reduce<Inputs, true>(partial, a, b, n, scratch);
   }
@@ -187,8 +188,8 @@ DEVICE void initialize(T* x, u64 n, u32 which) {
   }
 }
 
-/// Counts elements that are not what `operation` must give. found[2 * block] is the block's count,
-/// found[2 * block + 1] the index of its first wrong element (n if none).
+/// Counts elements that differ from the expected result of `operation`. found[2 * block] is the
+/// block's count, found[2 * block + 1] the index of its first wrong element (n if none).
 template <typename T>
 DEVICE void check(u64* found, const T* out, u64 n, int operation) {
   const Tiles tiles = my_tiles(n, block_threads());
@@ -238,7 +239,7 @@ DEVICE void check(u64* found, const T* out, u64 n, int operation) {
 MEMORY_KERNELS(float, f32)
 MEMORY_KERNELS(double, f64)
 
-/// Exact sums, one per block, that `read` (inputs 1) and `dot` (inputs 2) approximate.
+/// The exact sums, one per block, for checking `read` (inputs 1) and `dot` (inputs 2).
 KERNEL(exact_sum, u64* partial, u64 n, int inputs) {
   const Tiles tiles = my_tiles(n, block_threads());
   u64 sum = 0;

@@ -1,4 +1,5 @@
-// Hashing for closed-form data: every element's value follows from its index, on every device.
+// Hashing for closed-form data: every element's value follows from its index and is the same on
+// every device.
 #pragma once
 
 #include "prelude.h"

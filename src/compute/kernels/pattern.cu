@@ -1,9 +1,10 @@
-// A pattern that differs in every word, to prove that a copy arrived whole.
+// A pattern that differs in every word, to prove that a copy arrived completely.
 #include "wave.h"
 
 namespace {
 
-/// Word `i` of the pattern; src/measure/benchmarks/copy_pattern.cpp has the same formula for the host's side.
+/// Word `i` of the pattern; src/measure/benchmarks/copy_pattern.cpp has the same formula for the
+/// host.
 DEVICE u64 pattern_word(u64 i, u64 seed) {
   return (i + seed) * 0x9E3779B97F4A7C15ull;
 }
@@ -18,7 +19,7 @@ KERNEL(fill_pattern, u64* words, u64 n, u64 seed) {
   }
 }
 
-/// wrong[block]: how many of the block's words are not the pattern's.
+/// wrong[block]: number of the block's words that differ from the pattern.
 KERNEL(check_pattern, u64* wrong, const u64* words, u64 n, u64 seed) {
   const Tiles tiles = my_tiles(n, block_threads());
   u64 count = 0;

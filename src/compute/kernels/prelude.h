@@ -1,8 +1,8 @@
-// The dialect every kernel here is written in. One text is compiled by NVRTC, by hipRTC, and by the
-// host compiler for the CPU; this header holds the only differences.
+// The dialect of all kernels. The same source is compiled by NVRTC, by hipRTC, and by the host
+// compiler for the CPU; all differences are in this header.
 //
-// Kernels are block-stride: a block covers its work whatever its number of threads. On the CPU a
-// block has one thread, thread_index() is 0 and barrier() does nothing.
+// Kernels are block-stride: a block covers its work with any number of threads. On the CPU a block
+// has one thread, thread_index() is 0 and barrier() does nothing.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -18,7 +18,7 @@
 #define UNROLL 4  // packs in flight per thread
 #endif
 #ifndef BLOCK_LIMIT
-#define BLOCK_LIMIT 1024  // most threads a block is launched with
+#define BLOCK_LIMIT 1024  // maximum threads per block
 #endif
 
 #if defined(ON_CPU)
@@ -40,9 +40,9 @@
 #endif
 #define KERNEL_TEXT(x) #x
 #define KERNEL_VARIANT(x) KERNEL_TEXT(x)
-/// Defines and registers a kernel: KERNEL(name, parameters...) { body }. KERNEL_OF begins with the
-/// threads of a block and how many blocks share a multiprocessor: the fewer, the more registers
-/// each thread gets.
+/// Defines and registers a kernel: KERNEL(name, parameters...) { body }. KERNEL_OF additionally
+/// takes the threads of a block and the number of blocks that share a multiprocessor: with fewer
+/// blocks, each thread gets more registers.
 #define KERNEL_OF(threads, blocks, name, ...) KERNEL(name, __VA_ARGS__)
 #define KERNEL(name, ...)                                                             \
   static void name(__VA_ARGS__);                                                      \
@@ -71,7 +71,7 @@
 #ifndef PACK_BYTES
 #define PACK_BYTES 16  // one vector load of a thread
 #endif
-#if defined(ON_HIP)  // whose second launch bound has another meaning; 4 SIMDs share the waves
+#if defined(ON_HIP)  // the second launch bound has another meaning in HIP; 4 SIMDs share the waves
 #define KERNEL_OF(threads, blocks, name, ...)                                     \
   extern "C" __global__ void __launch_bounds__(threads)                           \
       __attribute__((amdgpu_waves_per_eu(1, ((threads) * (blocks) + 255) / 256))) \
@@ -85,7 +85,7 @@
 
 #endif
 
-// Names of the kernels' own; nothing here may be merged across instruction-set builds.
+// An unnamed namespace, so that nothing is merged across instruction-set builds.
 namespace {
 
 using i8 = signed char;
@@ -157,7 +157,7 @@ DEVICE void barrier() {
 }
 #endif
 
-/// The shared memory whose size the launch gives, aligned to 128 bytes.
+/// The shared memory whose size is set at launch, aligned to 128 bytes.
 DEVICE void* dynamic_shared() {
 #if defined(ON_CPU)
   return ::assay::cpu::current_block.dynamic_shared;
@@ -167,9 +167,9 @@ DEVICE void* dynamic_shared() {
 #endif
 }
 
-/// The items a block works on, out of `items`, `per_tile` at a time: tiles begin, begin + step, ...
-/// below end. Tiles are interleaved on a GPU, so that neighbouring blocks touch neighbouring
-/// memory; a block has one contiguous run on a CPU, for its prefetchers and NUMA nodes.
+/// The items that a block processes, out of `items`, `per_tile` at a time: tiles begin, begin +
+/// step, ... below end. On a GPU, tiles are interleaved, so that adjacent blocks access adjacent
+/// memory; on a CPU a block has one contiguous range, for prefetchers and NUMA nodes.
 struct Tiles {
   u64 begin, end, step;
 };
@@ -179,7 +179,7 @@ DEVICE Tiles my_tiles(u64 items, u64 per_tile) {
   const u64 end = tiles * (block_index() + 1) / blocks * per_tile;
   return {tiles * block_index() / blocks * per_tile, end < items ? end : items, per_tile};
 #else
-  // No division: a block of small tiles lives for little longer than one takes.
+  // No division: it would take about as long as a block with small tiles runs.
   return {block_index() * per_tile, items, grid_blocks() * per_tile};
 #endif
 }
@@ -242,7 +242,7 @@ DEVICE Pack<T, N> operator*(Pack<T, N> a, Pack<T, N> b) {
 }
 #endif
 
-/// Stores past the caches where the hardware can; `to` must be aligned to the pack.
+/// Stores bypassing the caches if the hardware can; `to` must be aligned to the pack.
 template <typename T, int N>
 DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #if defined(ON_CPU) && defined(__AVX512F__)
@@ -252,7 +252,7 @@ DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #elif defined(ON_CPU) && defined(__SSE2__)
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(pack.v));
 #elif defined(ON_CUDA)
-  // 16 bytes at a time with the evict-first hint; a narrower pack is stored plainly.
+  // 16 bytes at a time with the evict-first hint; a narrower pack gets an ordinary store.
   if (sizeof(pack) % 16 == 0) {
     for (unsigned i = 0; i < sizeof(pack) / 16; ++i) {
       __stcs(reinterpret_cast<float4*>(to) + i, reinterpret_cast<const float4*>(&pack)[i]);
@@ -275,7 +275,7 @@ constexpr bool has_streaming_loads = false;
 constexpr bool has_streaming_loads = true;
 #endif
 
-/// Loads without keeping the line in the caches where the hardware can.
+/// Loads without keeping the line in the caches, if the hardware can.
 template <typename T, int N>
 DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
 #if defined(ON_CUDA)
@@ -296,7 +296,7 @@ DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
 #endif
 }
 
-/// Makes streaming stores of this thread visible before what follows.
+/// Makes this thread's streaming stores visible before later operations.
 DEVICE void streaming_fence() {
 #if defined(ON_CPU) && defined(__x86_64__)
   _mm_sfence();
@@ -333,8 +333,8 @@ DEVICE u64 cycles() {
 #endif
 }
 
-/// The physical SM or CU a thread runs on; only used to pick one. There are gaps, for parts of a
-/// chip may be disabled.
+/// The physical SM or CU a thread runs on; only used to pick one. There are gaps, because parts of
+/// a chip may be disabled.
 DEVICE u32 multiprocessor_index() {
 #if defined(ON_CUDA)
   u32 index;
@@ -353,7 +353,7 @@ DEVICE u32 multiprocessor_index() {
 #endif
 }
 
-/// Reads a word that another agent writes meanwhile.
+/// Reads a word that another agent may write concurrently.
 DEVICE u32 observe(const u32* word) {
 #if defined(ON_CPU)
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -362,7 +362,7 @@ DEVICE u32 observe(const u32* word) {
 #endif
 }
 
-/// Writes a word that another agent reads meanwhile.
+/// Writes a word that another agent may read concurrently.
 DEVICE void publish(u32* word, u32 value) {
 #if defined(ON_CPU)
   __atomic_store_n(word, value, __ATOMIC_RELEASE);

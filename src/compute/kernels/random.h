@@ -1,4 +1,4 @@
-// Random numbers from a counter: the same bits on every device, in every order of threads.
+// Random numbers from a counter: the same bits on every device and for every order of threads.
 #pragma once
 
 #include "element_types.h"
@@ -19,8 +19,9 @@ DEVICE u32 random_bits(u64 i, u64 key) {
   return x ^ (x >> 15);
 }
 
-/// `x` as bf16, up or down with chances that make the mean right; `random`: its low 16 bits count.
-/// Infinities and NaNs are rounded as ever, and a finite number never becomes infinite.
+/// `x` as bf16, rounded up or down with probabilities that make the mean exact; uses the low 16
+/// bits of `random`. Infinities and NaNs are rounded as usual, and a finite number never becomes
+/// infinite.
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
   if (magnitude >= 0x7F7F0000u) return Bf16::encode(x);

@@ -1,6 +1,6 @@
 // Matrix units. A wave computes a tile of a product, sums += left right, from operands in shared
 // memory: by mma.sync on NVIDIA, MFMA on CDNA; on the CPU the one thread of a block owns the tile.
-// This file has what they share, and one file for each has its
+// This file has the common parts; there is one file per hardware with its
 //
 //   WaveTile<T, M, N>        the M x N sums of a wave in f32; T is Bf16 or F16, M and N multiples
 //                            of 16
@@ -12,7 +12,7 @@
 //     reduce_rows(combine)   one value per row, in the slots of `Rows` that this lane's rows have
 //     for_each_in_rows(body) body(slot, sum): each element of this lane with its row's slot
 //
-// Which lane holds which element is the hardware's business.
+// Which lane holds which element depends on the hardware.
 #pragma once
 
 #include "tile_memory.h"

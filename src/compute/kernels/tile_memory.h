@@ -1,4 +1,4 @@
-// Tiles of matrices in shared memory, and how they come there from global memory.
+// Tiles of matrices in shared memory, and copying them from global memory.
 #pragma once
 
 #include "element_types.h"
@@ -10,8 +10,8 @@ constexpr int tile_depth = 16;
 constexpr int chunk_elements = 8;  // 16 bytes, one thread's widest load
 
 /// A matrix in shared memory, ROWS x COLUMNS of 16-bit elements without gaps, aligned to 128 bytes.
-/// The chunks of a row change places by row, so that eight rows' chunks of one column lie in eight
-/// different groups of banks.
+/// The chunks of a row are permuted depending on the row, so that the chunks of one column in eight
+/// rows are in eight different groups of banks.
 template <typename T, int ROWS, int COLUMNS>
 struct SharedTile {
   static constexpr int rows = ROWS, columns = COLUMNS, elements = ROWS * COLUMNS;
@@ -20,10 +20,10 @@ struct SharedTile {
                 "a row is a power of two of chunks");
   T* data;
 
-  /// Where chunk `chunk` of row `first` + `row` begins; `first` is a multiple of 8, so that places
-  /// follow from `row` alone and loops over `first` compute them once.
+  /// The start of chunk `chunk` of row `first` + `row`. `first` must be a multiple of 8, so that
+  /// the permutation depends only on `row` and loops over `first` compute it once.
   DEVICE T* chunk(int first, int row, int chunk) const {
-    constexpr int shared_by = row_chunks < 8 ? 8 / row_chunks : 1;  // rows in one pass of banks
+    constexpr int shared_by = row_chunks < 8 ? 8 / row_chunks : 1;  // rows per pass over the banks
     constexpr int places = row_chunks < 8 ? row_chunks : 8;
     return data + (first + row) * COLUMNS + (chunk ^ ((row / shared_by) % places)) * chunk_elements;
   }
@@ -32,29 +32,29 @@ struct SharedTile {
   }
 };
 
-/// 16 bytes on their way.
+/// 16 bytes in transit.
 struct alignas(16) Chunk {
   u32 word[4];
 };
 
-/// The smaller of a distance and what an int holds, never below 0.
+/// The distance from `position` to `limit`, clamped to 0 and the largest int.
 DEVICE int bounded(u64 limit, u64 position) {
   if (position >= limit) return 0;
   const u64 left = limit - position;
   return left < 0x7FFFFFFF ? static_cast<int>(left) : 0x7FFFFFFF;
 }
 
-/// Copies tiles from global to shared memory by all threads of a block, tile after tile along a
-/// matrix. Each copy has two halves with work between them: begin() starts the loads, end() makes
-/// sure that they are stored. NVIDIA stores past the registers, CDNA through them. What lies
-/// outside the matrix becomes 0.
+/// Copies tiles from global to shared memory with all threads of a block, tile after tile along a
+/// matrix. Each copy has two halves with work in between: begin() starts the loads, end() ensures
+/// that they are stored. NVIDIA copies bypass the registers, CDNA copies go through them. Elements
+/// outside the matrix become 0.
 template <typename T, int ROWS, int COLUMNS, int THREADS>
 class TileCopy {
   using Tile = SharedTile<T, ROWS, COLUMNS>;
 
  public:
   /// The first tile begins at from[row * ld + column] of a matrix of `rows` x `columns`. `aligned`:
-  /// the matrix begins at 16 bytes and ld is a multiple of a chunk.
+  /// the matrix is aligned to 16 bytes and ld is a multiple of a chunk.
   DEVICE TileCopy(const T* from, u64 ld, u64 row, u64 column, u64 rows, u64 columns, bool aligned)
       : ld_(ld), aligned_(aligned) {
     const int thread = static_cast<int>(thread_index());
@@ -67,7 +67,7 @@ class TileCopy {
     source_ = from + row * ld + column;
   }
 
-  /// The next tile lies so far down, or to the right.
+  /// Moves to the next tile, `rows` further down or `columns` to the right.
   DEVICE void move_down(int rows) {
     source_ += static_cast<u64>(rows) * ld_;
     rows_left_ -= rows;
@@ -138,7 +138,7 @@ class TileCopy {
       Chunk chunk;
       u16 element[chunk_elements];
     } both = {};
-    UNROLL_LOOP  // to its end, for registers have no addresses
+    UNROLL_LOOP  // completely, because registers have no addresses
         for (int e = 0; e < chunk_elements; ++e) {
       if (e < wanted) both.element[e] = reinterpret_cast<const u16*>(source)[e];
     }
@@ -154,14 +154,14 @@ class TileCopy {
 #endif
 };
 
-/// Makes a group of the copies that this thread began since the last one.
+/// Closes a group of the copies that this thread began since the last group.
 DEVICE void close_copies() {
 #if defined(ON_CUDA)
   asm volatile("cp.async.commit_group;");
 #endif
 }
 
-/// Waits until at most N of this thread's groups of copies are under way.
+/// Waits until at most N of this thread's groups of copies are in flight.
 template <int N>
 DEVICE void await_copies() {
 #if defined(ON_CUDA)
@@ -169,7 +169,7 @@ DEVICE void await_copies() {
 #endif
 }
 
-/// How an operand lies in shared memory.
+/// The layout of an operand in shared memory.
 enum class Order {
   depth_last,   ///< rows (of left) or columns (of right) of the tile, depth contiguous
   depth_first,  ///< one line per step of depth

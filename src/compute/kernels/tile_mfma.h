@@ -1,4 +1,4 @@
-// WaveTile (tile.h) on CDNA: MFMA 32x32x8 and 16x16x16, whose bf16 forms gfx90a and later have.
+// WaveTile (tile.h) on CDNA: MFMA 32x32x8 and 16x16x16, whose bf16 forms exist from gfx90a on.
 #pragma once
 
 #include "tile_memory.h"
@@ -41,15 +41,16 @@ class WaveTile {
   static constexpr int rows = M, columns = N;
 
  private:
-  // 32 x 32 x 8 needs half the operand reads of 16 x 16 x 16, where it fits.
+  // If it fits, 32 x 32 x 8 needs half the operand reads of 16 x 16 x 16.
   static constexpr int unit = M % 32 == 0 && N % 32 == 0 ? 32 : 16;
   static constexpr int groups = 64 / unit;          // lanes / unit: groups along depth
   static constexpr int steps = unit == 32 ? 2 : 1;  // instructions per tile_depth
   static constexpr int registers = unit == 32 ? 16 : 4;
   static constexpr int i_units = M / unit, j_units = N / unit;
 
-  /// Lane l holds line l % unit and, of depth, the 4 * steps elements from 4 * steps * (l / unit)
-  /// on. Both operands agree on that, so the instructions may take them in any order.
+  /// Lane l holds line l % unit and, along the depth, the 4 * steps elements from 4 * steps * (l /
+  /// unit) on. Both operands use the same order, so the instructions may take the elements in any
+  /// order.
   template <int UNITS>
   struct Operand {
     MatrixOperand part[UNITS][steps];

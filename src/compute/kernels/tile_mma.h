@@ -1,4 +1,4 @@
-// WaveTile (tile.h) on NVIDIA: mma.sync m16n8k16, operands by ldmatrix.
+// WaveTile (tile.h) on NVIDIA: mma.sync m16n8k16, operands loaded with ldmatrix.
 #pragma once
 
 #include "tile_memory.h"
@@ -18,7 +18,7 @@ DEVICE void multiply(F16, const u32* a, const u32* b, float* c) {
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// Four 8 x 8 matrices; this lane's address is row lane % 8 of matrix lane / 8.
+/// Loads four 8 x 8 matrices; this lane passes the address of row lane % 8 of matrix lane / 8.
 DEVICE void load_matrices(u32* registers, const void* row) {
   const u32 address = static_cast<u32>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -93,7 +93,7 @@ class WaveTile {
       }
     }
   }
-  /// body(row, column, sum) for the elements of this lane; sum may be changed.
+  /// Calls body(row, column, sum) for the elements of this lane; sum may be changed.
   template <typename Body>
   DEVICE void for_each(Body body) {
     const int lane = static_cast<int>(lane_index());
@@ -113,7 +113,7 @@ class WaveTile {
   struct Rows {
     float slot[row_slots];
   };
-  /// One value per row: all of its elements combined.
+  /// Returns one value per row, which combines all elements of the row.
   template <typename Combine>
   DEVICE Rows reduce_rows(Combine combine) const {
     Rows result;

@@ -1,6 +1,6 @@
-// Lanes of a wave, and waves of a block, working together: shuffles, votes, reductions, atomics. On
-// the CPU a wave has one lane, so each of them is the identity. Blocks have one dimension and,
-// where lanes work together, whole waves.
+// Cooperation of the lanes of a wave and the waves of a block: shuffles, votes, reductions,
+// atomics. On the CPU a wave has one lane, so each of these is the identity. Blocks are
+// one-dimensional and, where lanes cooperate, consist of whole waves.
 #pragma once
 
 #include "prelude.h"
@@ -28,7 +28,7 @@ DEVICE u32 wave_index() {
 
 // ---- Shuffles and votes: every lane of the wave takes part ----
 
-/// The 32-bit words of a value, to be moved one by one.
+/// The 32-bit words of a value, which are moved one by one.
 template <typename T>
 union Words {
   T value;
@@ -47,7 +47,7 @@ DEVICE u32 shuffle_word(u32 word, u32 lane) {
 #endif
 }
 
-/// `value` as lane `lane` of the wave holds it; T has 4 or 8 bytes.
+/// The `value` of lane `lane` of the wave; T has 4 or 8 bytes.
 template <typename T>
 DEVICE T shuffle(T value, u32 lane) {
   Words<T> words(value);
@@ -56,13 +56,13 @@ DEVICE T shuffle(T value, u32 lane) {
   return words.value;
 }
 
-/// `value` of the lane whose index differs by the bits of `mask`.
+/// The `value` of the lane whose index is this lane's XOR `mask`.
 template <typename T>
 DEVICE T shuffle_xor(T value, u32 mask) {
   return shuffle(value, lane_index() ^ mask);
 }
 
-/// Bit n: whether lane n says yes.
+/// Bit n is set if lane n passed true.
 DEVICE u64 ballot(bool yes) {
 #if defined(ON_CUDA)
   return __ballot_sync(0xFFFFFFFFu, yes);
@@ -101,7 +101,7 @@ struct Minimum {
 };
 
 #if defined(ON_HIP) && defined(__GFX9__)
-/// A value moved inside rows of 16 lanes by a DPP control, which costs no LDS access.
+/// Moves a value within rows of 16 lanes with a DPP control, without LDS access.
 template <int CONTROL, typename T>
 DEVICE T move_in_row(T value) {
   Words<T> words(value);
@@ -115,8 +115,8 @@ DEVICE T move_in_row(T value) {
 }
 #endif
 
-/// All lanes' values combined, the same bits in every lane: partners combine equal pairs, and
-/// `combine` is commutative.
+/// Combines the values of all lanes, with the same bits in every lane: partners combine the same
+/// pairs, and `combine` must be commutative.
 template <typename T, typename Combine>
 DEVICE T wave_reduce(T value, Combine combine) {
 #if defined(ON_HIP) && defined(__GFX9__)
@@ -133,15 +133,15 @@ DEVICE T wave_reduce(T value, Combine combine) {
 #endif
 }
 
-/// The most waves a block has.
+/// The maximum number of waves in a block.
 #if defined(ON_CPU)
 constexpr u32 most_waves = 1;
 #else
 constexpr u32 most_waves = (BLOCK_LIMIT + wave_width - 1) / wave_width;
 #endif
 
-/// All threads' values combined, the same bits in every thread. `scratch` is shared, most_waves
-/// elements; it may be used again after the next barrier.
+/// Combines the values of all threads, with the same bits in every thread. `scratch` has most_waves
+/// elements in shared memory and may be reused after the next barrier.
 template <typename T, typename Combine>
 DEVICE T block_reduce(T value, Combine combine, T* scratch) {
   value = wave_reduce(value, combine);
@@ -154,9 +154,9 @@ DEVICE T block_reduce(T value, Combine combine, T* scratch) {
   return value;
 }
 
-/// What a kernel found that checks elements: of this thread, `wrong` elements, the least index of
-/// one `first`. found[2 * block] becomes the block's number of them, found[2 * block + 1] the
-/// least.
+/// Stores the findings of a kernel that checks elements: this thread found `wrong` elements, the
+/// first at index `first`. found[2 * block] gets the block's total, found[2 * block + 1] the lowest
+/// index.
 DEVICE void store_findings(u64* found, u64 wrong, u64 first) {
   SHARED u64 scratch[2][most_waves];
   wrong = block_reduce(wrong, Sum{}, scratch[0]);

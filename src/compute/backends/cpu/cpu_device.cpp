@@ -83,8 +83,8 @@ Result<std::pair<std::uint64_t, std::uint64_t>> CpuDevice::memory_free_and_total
 Result<Buffer> CpuDevice::allocate(std::size_t bytes, MemoryKind kind) {
   Buffer buffer = TRY(allocate_host(bytes));
   if (kind == MemoryKind::pageable) return buffer;
-  // First touch by the thread whose share it will be, in the same split kernels use, puts each page
-  // on that thread's NUMA node; huge pages spare TLB misses in streaming.
+  // First touch by the thread that will use it, with the same split that kernels use, puts each
+  // page on that thread's NUMA node. Huge pages avoid TLB misses in streaming.
   madvise(buffer.data(), buffer.bytes(), MADV_HUGEPAGE);
   pool_.run([&](std::size_t worker) {
     const std::size_t begin = bytes / pool_.size() * worker;
@@ -130,10 +130,10 @@ Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
 }
 
 Result<Buffer> allocate_host(std::size_t bytes) {
-  // Linux would promise more than there is and kill the process on touch; ask first.
+  // Linux would overcommit and kill the process on first touch, so check beforehand.
   const std::uint64_t free = cpu::memory_free_and_total().first;
   const auto refuse = [&]() -> Error {
-    return {ErrorKind::exhausted, "host memory: " + format_memory(bytes) + " asked for, " +
+    return {ErrorKind::exhausted, "host memory: " + format_memory(bytes) + " requested, " +
                                       format_memory(free) + " available; choose a smaller size"};
   };
   if (bytes > free) return refuse();
@@ -141,7 +141,7 @@ Result<Buffer> allocate_host(std::size_t bytes) {
   void* address = mmap(nullptr, mapped + huge_page, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return refuse();
-  // Keep the part that starts on a huge page, so that streams of several arrays align alike.
+  // Keep the part that starts on a huge page, so that all arrays have the same alignment.
   const auto start = reinterpret_cast<std::uintptr_t>(address);
   const std::uintptr_t aligned = (start + huge_page - 1) / huge_page * huge_page;
   if (aligned > start) munmap(address, aligned - start);

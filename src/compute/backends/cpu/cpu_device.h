@@ -28,11 +28,11 @@ class CpuDevice final : public Device {
   ThreadPool pool_;
 };
 
-/// The kernels of `source` as built for `variant`. Error: failed if there is no such kernel file.
+/// The kernels of `source` in the build `variant`. Error: failed if there is no such kernel file.
 Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
                                             const std::string& variant);
 
-/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes asked for
+/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes requested
 /// and available.
 Result<Buffer> allocate_host(std::size_t bytes);
 

@@ -1,5 +1,5 @@
-// Events of the CPU backend. Recording makes a fresh occurrence, so a wait queued earlier keeps
-// waiting for the occurrence it saw, as on a GPU.
+// Events of the CPU backend. Each recording makes a new occurrence, so a wait queued earlier still
+// waits for the occurrence it saw, as on a GPU.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class Capture;
 struct Occurrence {
   std::atomic<bool> done{false};
   std::chrono::steady_clock::time_point time;
-  std::weak_ptr<Capture> capture;  ///< set when recorded while capturing, which then holds this
+  std::weak_ptr<Capture> capture;  ///< set if recorded during a capture, which then owns this
 
   void complete() {
     time = std::chrono::steady_clock::now();
@@ -39,7 +39,7 @@ class CpuEvent final : public Event {
     if (!from || !occurrence || !from->done.load(std::memory_order_acquire) ||
         !occurrence->done.load(std::memory_order_acquire)) {
       return Error{ErrorKind::failed,
-                   "cpu event: elapsed time asked for before both events are done"};
+                   "cpu event: elapsed time requested before both events are done"};
     }
     return std::chrono::duration<double>(occurrence->time - from->time).count();
   }

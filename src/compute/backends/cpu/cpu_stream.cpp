@@ -16,7 +16,7 @@ std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit
           std::min(total, units * (index + 1) / count * unit)};
 }
 
-// Copies and fills are split at page boundaries, so that each worker touches pages of its own.
+// Copies and fills are split at page boundaries, so that workers do not share pages.
 constexpr std::size_t page = 4096;
 
 }  // namespace
@@ -27,7 +27,7 @@ void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& sha
   const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
   const auto run_share = [&](std::size_t worker) {
     const auto [begin, end] = share_of(blocks, 1, worker, pool.size());
-    thread_local std::vector<std::max_align_t> shared;  // kept: a launch shall not allocate
+    thread_local std::vector<std::max_align_t> shared;  // kept, so that a launch does not allocate
     shared.resize(std::max(shared.size(), value_slots(shape.dynamic_shared_bytes)));
     for (std::size_t block = begin; block < end; ++block) {
       current_block = {static_cast<unsigned>(block % grid.x),
@@ -83,7 +83,7 @@ void CpuStream::work() {
       queue_.pop(operation);
       lock.unlock();
       perform(operation);
-      // What a function holds is let go before the stream counts as idle.
+      // Release what a function holds before the stream counts as idle.
       if (auto* function = std::get_if<std::function<void()>>(&operation)) *function = nullptr;
       lock.lock();
     }
@@ -113,7 +113,7 @@ void CpuStream::perform(const Operation& operation) {
   std::array<void*, std::tuple_size_v<decltype(launch.values)>> pointers;
   std::size_t slot = 0;
   for (unsigned i = 0; i < launch.kernel->arguments; ++i) {
-    // Kernels take their parameters by value: they only read from here.
+    // Kernels take their parameters by value, so they only read here.
     pointers[i] = const_cast<std::max_align_t*>(&launch.values[slot]);
     slot += value_slots(launch.kernel->argument_bytes[i]);
   }
@@ -126,12 +126,13 @@ Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
   if (arguments.size() != entry.arguments) {
     return Error{ErrorKind::failed, std::string("kernel ") + entry.name + ": " +
                                         std::to_string(arguments.size()) + " arguments given, " +
-                                        std::to_string(entry.arguments) + " wanted"};
+                                        std::to_string(entry.arguments) + " expected"};
   }
   if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) {
     return Error{ErrorKind::failed, std::string("kernel ") + entry.name + ": empty grid"};
   }
-  // Values are copied now, as a GPU driver does; the caller's variables may be gone when it runs.
+  // Copy the values now, as a GPU driver does: the caller's variables may be gone when the kernel
+  // runs.
   KernelLaunch launch;
   launch.kernel = &entry;
   launch.shape = shape;
@@ -155,7 +156,7 @@ Status CpuStream::copy(void* destination, const void* source, std::size_t bytes)
   enqueue([this, destination, source, bytes] {
     pool_.run([&](std::size_t worker) {
       const auto [begin, end] = share_of(bytes, page, worker, pool_.size());
-      if (begin == end) return;  // nothing may lie at null
+      if (begin == end) return;  // null is allowed for an empty share
       std::memcpy(static_cast<std::byte*>(destination) + begin,
                   static_cast<const std::byte*>(source) + begin, end - begin);
     });
@@ -192,9 +193,9 @@ Status CpuStream::record(Event& event) {
 
 Status CpuStream::wait(const Event& event) {
   const auto occurrence = static_cast<const CpuEvent&>(event).occurrence;
-  if (!occurrence) return {};  // never recorded: nothing to wait for, as CUDA defines it
+  if (!occurrence) return {};  // never recorded: nothing to wait for, as in CUDA
   const std::shared_ptr<Capture> theirs = occurrence->capture.lock();
-  if (theirs && !theirs->streams.empty() && !capture_) {  // no streams: that capture has ended
+  if (theirs && !theirs->streams.empty() && !capture_) {  // without streams, that capture has ended
     capture_ = theirs;
     capture_->streams.push_back(this);
   }
@@ -211,7 +212,7 @@ Status CpuStream::synchronize() {
 }
 
 Status CpuStream::call(std::function<void()> function) {
-  // Threads that `function` starts inherit this thread's affinity, so it is lifted meanwhile.
+  // Threads started by `function` would inherit this thread's affinity, so lift it meanwhile.
   enqueue([this, function = std::move(function)] {
     pool_.unpin_caller();
     function();

@@ -1,5 +1,5 @@
-// Streams of the CPU backend: a queue worked off in order by a thread of its own, each piece of
-// work spread over the device's thread pool.
+// Streams of the CPU backend: each has a thread that processes its queue in order and spreads each
+// piece of work over the device's thread pool.
 #pragma once
 
 #include <array>
@@ -19,23 +19,24 @@
 
 namespace assay::cpu {
 
-/// What a launch needs, the values of its arguments included, so that queueing it takes no heap.
+/// Everything a launch needs, including the values of its arguments, so that queueing needs no
+/// heap.
 struct KernelLaunch {
   const KernelEntry* kernel = nullptr;
   LaunchShape shape;
-  std::array<std::max_align_t, 64> values;  ///< each argument begins in a new one
+  std::array<std::max_align_t, 64> values;  ///< each argument begins in a new element
 };
-/// How many elements of KernelLaunch::values an argument of so many bytes takes.
+/// How many elements of KernelLaunch::values an argument of `bytes` bytes takes.
 constexpr std::size_t value_slots(unsigned bytes) {
   return (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
 }
 using Operation = std::variant<KernelLaunch, std::function<void()>>;
 
-/// First in, first out, in memory that only grows.
+/// A FIFO queue in memory that only grows.
 class OperationQueue {
  public:
   bool empty() const { return count_ == 0; }
-  /// A place at the end, to be filled in by the caller.
+  /// Appends an operation for the caller to fill in.
   Operation& push();
   void pop(Operation& into);
 
@@ -44,8 +45,8 @@ class OperationQueue {
   std::size_t first_ = 0, count_ = 0;
 };
 
-/// Work recorded between begin_capture and end_capture. Streams that wait for an event recorded
-/// during it join it; the order of the calls is an order that respects every dependency.
+/// Work recorded between begin_capture and end_capture. A stream that waits for an event recorded
+/// during the capture joins it. The order of the calls satisfies all dependencies.
 class Capture {
  public:
   std::vector<Operation> operations;
@@ -75,7 +76,7 @@ class CpuKernel final : public Kernel {
   const KernelEntry* entry_;
 };
 
-/// Runs every block of a launch on the pool, each worker a contiguous share of the grid.
+/// Runs all blocks of a launch on the pool; each worker gets a contiguous share of the grid.
 void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& shape,
              void* const* arguments);
 
@@ -113,7 +114,7 @@ class CpuStream final : public Stream {
   OperationQueue queue_;
   bool busy_ = false;
   bool stopping_ = false;
-  std::thread thread_;  // last: starts when everything above exists
+  std::thread thread_;  // last: it uses everything above
 };
 
 }  // namespace assay::cpu

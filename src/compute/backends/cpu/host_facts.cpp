@@ -23,7 +23,7 @@ std::optional<std::string> first_line(const std::string& path) {
   return line;
 }
 
-/// "32768K" as the kernel writes cache sizes.
+/// Parses "32768K", as the kernel writes cache sizes.
 std::uint64_t parse_cache_size(const std::string& text) {
   char* end = nullptr;
   const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
@@ -72,8 +72,8 @@ double highest_clock() {
 
 bool cpu_has(const std::string& variant) {
 #if defined(__x86_64__)
-  // Feature by feature, since not every compiler knows the levels by name; what else the levels
-  // hold came with these.
+  // Tests features one by one, because not every compiler knows the levels by name. CPUs with these
+  // features also have the rest of the level.
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi2");
@@ -105,7 +105,7 @@ std::vector<int> usable_cpus() {
       if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
     }
   }
-  if (cpus.empty()) {  // more CPUs than cpu_set_t holds
+  if (cpus.empty()) {  // more CPUs than fit in cpu_set_t
     const long count = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
     for (int cpu = 0; cpu < count; ++cpu) cpus.push_back(cpu);
   }
@@ -168,7 +168,7 @@ double measure_core_clock() {
   constexpr int links = 20000;
   unsigned long value = 3;
   double best = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {  // the fastest: preemption only slows a chain
+  for (int attempt = 0; attempt < 3; ++attempt) {  // keep the fastest: preemption slows
     const auto start = monotonic_nanoseconds();
     for (int link = 0; link < links / 10; ++link) {
       asm volatile(
@@ -191,7 +191,7 @@ DeviceFacts host_facts() {
   facts.backend = "cpu";
   facts.name = model_name();
   facts.arch = kernel_variant();
-  std::replace(facts.arch.begin(), facts.arch.end(), '_', '-');  // as compilers spell it
+  std::replace(facts.arch.begin(), facts.arch.end(), '_', '-');  // compilers' spelling
 #if defined(__aarch64__)
   facts.arch = "aarch64";
 #endif

@@ -1,4 +1,5 @@
-// What the CPU backend needs to know of the machine: usable CPUs, caches, memory, instruction set.
+// What the CPU backend needs to know about the machine: usable CPUs, caches, memory, instruction
+// set.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,19 @@ namespace assay::cpu {
 /// CPUs this process may run on, in kernel numbering; never empty.
 std::vector<int> usable_cpus();
 
-/// Sum of the last-level caches that the given CPUs share, in bytes; 0 if the kernel does not say.
+/// Sum of the last-level caches that the given CPUs share, in bytes; 0 if the kernel does not
+/// report them.
 std::uint64_t last_level_cache_bytes(const std::vector<int>& cpus);
 
 /// Free and total bytes of memory, within the cgroup's limit.
 std::pair<std::uint64_t, std::uint64_t> memory_free_and_total();
 
-/// The instruction-set build of the kernels to use: the best this CPU has, or the one named in
-/// ASSAY_CPU_VARIANT if the CPU has it. E.g. "x86_64_v3".
+/// The instruction-set build of the kernels to use: the best that this CPU supports, or the one
+/// named in ASSAY_CPU_VARIANT if supported. E.g. "x86_64_v3".
 std::string kernel_variant();
 
 /// Clock of the core this thread runs on, in Hz, from a chain of dependent instructions of known
-/// latency (about 20 us). 0 on an architecture without such a chain.
+/// latency (about 20 us). 0 on architectures for which there is no such chain.
 double measure_core_clock();
 
 DeviceFacts host_facts();

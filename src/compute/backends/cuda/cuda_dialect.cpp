@@ -37,7 +37,7 @@ std::string version_text(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-/// The driver's 16 bytes as nvidia-smi writes them.
+/// The driver's 16 bytes in nvidia-smi's format.
 std::string uuid_text(const unsigned char* bytes, bool slice) {
   std::string text = slice ? "MIG" : "GPU";
   for (int i = 0; i < 16; ++i) {
@@ -136,13 +136,13 @@ std::string CudaDialect::describe(driver::Code code) const {
 }
 
 std::string CudaDialect::no_device_hint() const {
-  if (::access("/dev/dxg", F_OK) == 0) return {};  // WSL has no device files of NVIDIA's
+  if (::access("/dev/dxg", F_OK) == 0) return {};  // WSL has no NVIDIA device files
   if (::access("/dev/nvidiactl", F_OK) != 0) {
     return "/dev/nvidiactl is missing: is the nvidia kernel module loaded, or the GPU not passed "
            "to the container (--gpus all)?";
   }
   if (::access("/dev/nvidiactl", R_OK | W_OK) != 0) {
-    return "/dev/nvidiactl may not be opened by this user";
+    return "this user cannot open /dev/nvidiactl";
   }
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     return fmt::format("CUDA_VISIBLE_DEVICES is \"{}\"", visible);
@@ -167,7 +167,7 @@ void CudaDialect::complete(DeviceFacts& facts, int device) {
       api_.device_attribute(&minor, attribute_capability_minor, device) == 0) {
     facts.arch = fmt::format("sm_{}{}", major, minor);
   }
-  // "NVIDIA H200 MIG 1g.18gb": the only place a context-free call shows the slice.
+  // "NVIDIA H200 MIG 1g.18gb": the only place where a call without a context shows the slice.
   const std::size_t slice = facts.name.find("MIG ");
   if (slice != std::string::npos) facts.partition = facts.name.substr(slice);
   unsigned char uuid[16] = {};

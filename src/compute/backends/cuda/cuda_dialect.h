@@ -48,7 +48,7 @@ class CudaDialect : public driver::Dialect {
 
   SharedLibrary library_;
   CudaApi cuda_{};
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<ContextObject*> contexts_;
   std::optional<driver::RtcTool> rtc_;
 };

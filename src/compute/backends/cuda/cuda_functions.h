@@ -1,5 +1,6 @@
-// Every CUDA function and number used here, once: the loader fills tables from these lists and the
-// tests hold them against the real headers. Versioned names are the ABI behind the plain ones.
+// Every CUDA function and number used here, listed once: the loader fills tables from these lists,
+// and tests check them against the real headers. Versioned names are the ABI names behind the plain
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +53,7 @@ namespace assay::cuda {
 
 struct ContextObject;
 
-/// The driver's functions that HIP has in another shape.
+/// The driver functions that have a different signature in HIP.
 struct CudaApi {
   int (*context_retain)(ContextObject** context, int device);
   int (*context_release)(int device);

@@ -10,7 +10,8 @@
 namespace assay::cuda {
 namespace {
 
-/// The driver's own libraries: the distribution's folder, WSL, containers' mounts, NixOS.
+/// Where the driver's own libraries may be: the distribution's folder, WSL, container mounts,
+/// NixOS.
 std::vector<std::string> driver_folders() {
   return {"",
           "/usr/lib/wsl/lib",
@@ -51,7 +52,7 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
                                "install the CUDA toolkit's NVRTC (apt: cuda-nvrtc-13-0, or pip: "
                                "nvidia-cuda-nvrtc)"};
   for (const int major : majors) {
-    // CUDA 11 kept the minor version in the name of its first releases; 11.2 is the last change.
+    // The first releases of CUDA 11 had the minor version in the name; it has been 11.2 since.
     candidates.names.push_back(fmt::format("libnvrtc.so.{}{}", major, major == 11 ? ".2" : ""));
   }
   for (std::string& folder : python_library_folders({"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})) {
@@ -64,7 +65,7 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
 void preload_nvrtc_builtins(const std::string& nvrtc_path, int major, int minor) {
   const std::string folder = std::filesystem::path(nvrtc_path).parent_path();
   const std::string name = fmt::format("{}/libnvrtc-builtins.so.{}.{}", folder, major, minor);
-  // Where it is missing, NVRTC's own search may still succeed, and its error says what is wrong.
+  // If it is missing, NVRTC's own search may still succeed, and otherwise NVRTC's error explains.
   static_cast<void>(SharedLibrary::open({"NVRTC builtins", {name}, {""}, ""}));
 }
 

@@ -1,5 +1,5 @@
-// NVML, NVIDIA's management library: sensors that the driver API does not have. It makes no device
-// context.
+// NVML, NVIDIA's management library: sensors that the driver API does not have. It creates no
+// device context.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ namespace assay::cuda {
 
 class Nvml {
  public:
-  /// The only one of this process, opened at the first call. Error: unavailable, naming what was
-  /// looked for, or NVML's own error.
+  /// The only instance in this process, opened on the first call. Error: unavailable, naming what
+  /// was looked for, or NVML's own error.
   static const Result<std::unique_ptr<Nvml>>& shared();
   ~Nvml();
 
@@ -39,7 +39,7 @@ class Nvml {
   SharedLibrary library_;
   NvmlApi api_;
   std::mutex mutex_;
-  std::map<std::string, NvmlDevice*> devices_;  // by address; null: NVML does not know it
+  std::map<std::string, NvmlDevice*> devices_;  // by address; null: unknown to NVML
 };
 
 }  // namespace assay::cuda

@@ -1,6 +1,6 @@
-// NVML's functions, structures and numbers as far as assay uses them, written from nvml.h (API 13)
-// and held against it by a test wherever it is installed. All but init are optional: a driver too
-// old for one simply lacks that fact.
+// The NVML functions, structures and numbers that assay uses, written from nvml.h (API 13) and
+// checked against it by a test where it is installed. All but init are optional: if the driver is
+// too old for a function, that fact is missing.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay::cuda {
 
-struct NvmlDevice;  // the library's own, only ever pointed at
+struct NvmlDevice;  // opaque, used only through pointers
 
 struct NvmlPci {
   char legacy_address[16];
@@ -97,7 +97,7 @@ struct NvmlApi {
   int (*field_values)(NvmlDevice* device, int count, NvmlFieldValue* values);
   int (*virtualization)(NvmlDevice* device, int* mode);
 };
-/// All but throttle_reasons, which driver 535 gave a second name.
+/// All functions except throttle_reasons, which got a second name in driver 535.
 #define ASSAY_NVML(F)                                                \
   F(init, nvmlInit_v2)                                               \
   F(shutdown, nvmlShutdown)                                          \
@@ -153,7 +153,7 @@ constexpr int clock_sm = 1, clock_memory = 2, sensor_gpu = 0;
 constexpr int inforom_oem = 0, inforom_ecc = 1, inforom_power = 2;
 constexpr int ecc_corrected = 0, ecc_uncorrected = 1, ecc_volatile = 0;
 constexpr int retired_for_corrected = 0, retired_for_uncorrected = 1;
-constexpr int virtual_gpu = 2;  ///< of virtualization()
+constexpr int virtual_gpu = 2;  ///< a result of virtualization()
 constexpr int link_to_gpu = 0, link_to_switch = 2;
 constexpr unsigned most_links = 36;
 constexpr unsigned field_memory_temperature = 82, field_nvlink_sent = 138,
@@ -162,26 +162,26 @@ constexpr unsigned all_links = ~0u;  ///< scope of a field
 constexpr int type_double = 0, type_unsigned = 1, type_long = 2, type_long_long = 3,
               type_signed_long_long = 4, type_int = 5, type_short = 6;
 constexpr unsigned memory2_version = sizeof(NvmlMemory2) | 2u << 24;
-/// Reasons that hold a clock down against its will: power, heat, and the board's brake. Being idle,
-/// set by the user or boosted in step with others is none.
+/// Reasons that force a clock down: power, temperature, and the board's power brake. Idle, user
+/// settings and sync boost are not included.
 constexpr unsigned long long real_throttling = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 }  // namespace nvml
 
 /// Error: unavailable, naming what was looked for, or that the library has no init.
 Result<SharedLibrary> load_nvml(NvmlApi& api);
 
-/// Calls what the library may lack: whether it is there and succeeded.
+/// Calls a function that the library may lack; returns whether it exists and succeeded.
 template <typename... Parameters, typename... Arguments>
 bool nvml_ok(int (*function)(Parameters...), Arguments... arguments) {
   return function != nullptr && function(arguments...) == nvml::success;
 }
 
-/// The reasons in `bits` that hold clocks down, comma-separated in nvidia-smi's words. Being idle
-/// is none: the clocks rise when work comes.
+/// The reasons in `bits` that hold clocks down, comma-separated, in nvidia-smi's words. Idle is not
+/// included, because the clocks rise when work arrives.
 std::string throttle_words(unsigned long long bits);
 /// A field of nvmlDeviceGetFieldValues; NaN if the device has none.
 double field_value(const NvmlApi& api, NvmlDevice* device, unsigned field, unsigned scope = 0);
-/// "00000000:3B:00.0" as sysfs and CUDA write it, "0000:3b:00.0".
+/// Converts "00000000:3B:00.0" to the form of sysfs and CUDA, "0000:3b:00.0".
 std::string pci_text(const NvmlPci& pci);
 
 }  // namespace assay::cuda

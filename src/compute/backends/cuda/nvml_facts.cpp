@@ -30,7 +30,7 @@ std::optional<double> scaled(std::optional<unsigned> value, double unit) {
   return *value * unit;
 }
 
-/// PCI facts: NVML gives the identity, sysfs the place in the machine.
+/// PCI facts: the identity is from NVML, the position in the machine from sysfs.
 void read_place(const NvmlApi& api, NvmlDevice* device, Gpu& gpu) {
   NvmlPci pci{};
   if (!nvml_ok(api.pci, device, &pci)) return;
@@ -141,7 +141,7 @@ std::optional<long long> ecc_errors(const NvmlApi& api, NvmlDevice* device, int 
   return static_cast<long long>(errors);
 }
 
-/// Rows remapped on GPUs that can, else pages retired; for either kind of error.
+/// Remapped rows on GPUs that support it, otherwise retired pages; for both kinds of error.
 std::optional<long long> retired(const NvmlApi& api, NvmlDevice* device) {
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
   if (nvml_ok(api.remapped_rows, device, &corrected, &uncorrected, &pending, &failed)) {
@@ -206,8 +206,7 @@ Gpu nvml_gpu(const NvmlApi& api, NvmlDevice* device, int index) {
 Json nvml_facts() {
   const auto& nvml = Nvml::shared();
   if (!nvml) {
-    // Without the driver's device files there is nothing for the library to talk to, or no library:
-    // a machine without NVIDIA, not a broken one.
+    // Without the driver's device files this is a machine without NVIDIA GPUs, not a broken one.
     const bool driver = this_machine().exists("dev/nvidiactl") || this_machine().exists("dev/dxg");
     return driver ? Json{{"problem", nvml.error().message}} : Json();
   }

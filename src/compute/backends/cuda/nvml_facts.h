@@ -1,4 +1,4 @@
-// What NVML says of the NVIDIA GPUs of this machine, as the answer of the probe "nvidia".
+// What NVML reports about the NVIDIA GPUs of this machine: the answer of the probe "nvidia".
 #pragma once
 
 #include "compute/backends/cuda/nvml_api.h"
@@ -6,16 +6,16 @@
 
 namespace assay::cuda {
 
-/// Everything about one device that NVML tells without a context.
+/// Everything about one device that NVML reports without a context.
 Gpu nvml_gpu(const NvmlApi& api, NvmlDevice* device, int index);
 
-/// {"driver", "library", "cuda_driver", "gpus": [...]}, {"problem"} where NVML is there but does
-/// not work, null where there is none.
+/// {"driver", "library", "cuda_driver", "gpus": [...]}, {"problem"} if NVML is present but does not
+/// work, null if it is absent.
 Json nvml_facts();
 
-/// SMs from CUDA cores: cores of one SM of a compute capability; 0 if not known.
+/// CUDA cores per SM of a compute capability, to derive the number of SMs; 0 if unknown.
 int cores_per_multiprocessor(int major, int minor);
-/// Gigatransfers/s of a PCIe generation; 0 if not known.
+/// Gigatransfers/s of a PCIe generation; 0 if unknown.
 double pcie_speed_gts(unsigned generation);
 
 }  // namespace assay::cuda

@@ -1,5 +1,5 @@
-// NVIDIA accelerators as a telemetry source. Readings that ask the board's controller for more than
-// its latest sensor values are slow ones; so are those that hardly change.
+// NVIDIA accelerators as a telemetry source. Readings that need more than the latest sensor values
+// of the board's controller are marked slow, as are those that hardly change.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ double clock_of(const NvmlApi& api, NvmlDevice* device, int type) {
   unsigned megahertz = 0;
   return nvml_ok(api.clock, device, type, &megahertz) ? megahertz * 1e6 : nan;
 }
-/// Of this moment where the driver has it, else its mean over a second.
+/// Instantaneous power if the driver has it, otherwise the mean over one second.
 double power(const NvmlApi& api, NvmlDevice* device) {
   const double now = field_value(api, device, nvml::field_power_instant);
   return (std::isnan(now) ? number(api.power, device) : now) / 1e3;
@@ -114,7 +114,7 @@ class NvmlSource final : public TelemetrySource {
   void read(std::span<double> values, bool all) override {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const auto& [device, reading] = used_[i];
-      // What the reasons mean is told beside them, from the same reading.
+      // Also report what the reasons mean, from the same reading.
       if (reading == nullptr) {
         values[i] = throttled(values[i - 1]);
       } else if (all || !reading->slow) {
@@ -124,7 +124,7 @@ class NvmlSource final : public TelemetrySource {
   }
 
  private:
-  /// Whatever the device can tell now.
+  /// Adds every reading that the device supports now.
   void add(NvmlDevice* device, const std::string& name, const std::string& pci) {
     for (const Reading& reading : readings) {
       if (std::isnan(reading.read(api_, device))) continue;
@@ -144,7 +144,7 @@ class NvmlSource final : public TelemetrySource {
 
   const NvmlApi& api_;
   std::vector<Channel> channels_;
-  std::vector<std::pair<NvmlDevice*, const Reading*>> used_;  // null: derived from the one before
+  std::vector<std::pair<NvmlDevice*, const Reading*>> used_;  // null: derived from the previous one
 };
 
 const TelemetrySourceRegistry::Add registered{

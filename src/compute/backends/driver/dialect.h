@@ -18,7 +18,7 @@ namespace assay::driver {
 struct RtcTool {
   std::string path;
   std::string version;   ///< as the library reports it, "13.0"
-  std::string identity;  ///< changes whenever its output may: for the kernel cache
+  std::string identity;  ///< changes whenever its output may change; for the kernel cache
 };
 
 class Dialect {
@@ -31,33 +31,33 @@ class Dialect {
 
   /// Makes the device `ordinal` current on the calling thread.
   virtual Code make_current(int ordinal) = 0;
-  /// Between any two addresses of device and host memory, pageable included.
+  /// Copies between any two addresses of device and host memory, including pageable memory.
   virtual Code copy(void* to, const void* from, std::size_t bytes, StreamObject* stream) = 0;
   virtual Code copy_peer(void* to, int to_ordinal, const void* from, int from_ordinal,
                          std::size_t bytes, StreamObject* stream) = 0;
-  /// Lets the current device reach the memory of `peer_ordinal`.
+  /// Lets the current device access the memory of `peer_ordinal`.
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
-  /// Whole pages of the current device's memory as a file: its descriptor, and where in it they
-  /// begin. not_supported where the driver is older than the call.
+  /// Exports whole pages of the current device's memory as a file: its descriptor, and their offset
+  /// in it. not_supported if the driver is too old.
   virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
   virtual std::string describe(Code code) const = 0;
-  /// Why the library is there and no device is, as far as the system shows it.
+  /// Why the library is present but no device is, as far as the system shows.
   virtual std::string no_device_hint() const = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 
-  /// Arch, UUID, partition and last-level cache; the rest is filled from attributes before.
+  /// Adds arch, UUID, partition and last-level cache; the rest has been filled from attributes.
   virtual void complete(DeviceFacts& facts, int device) = 0;
   virtual SensorReading sense(const DeviceFacts& facts) = 0;
 
   /// Error: unavailable, naming what was looked for.
   virtual Result<RtcTool> rtc() = 0;
   virtual std::vector<std::string> compile_options(const std::string& arch) const = 0;
-  /// Error: as rtc_compile() and compile_in_child().
+  /// Error: as from rtc_compile() and compile_in_child().
   virtual Result<std::string> compile(const std::string& name, const std::string& source,
                                       const std::vector<std::string>& options) = 0;
 

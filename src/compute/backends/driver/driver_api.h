@@ -1,6 +1,6 @@
 // The functions of a GPU driver, under neutral names. CUDA's driver API and HIP are near twins:
-// where both have a function of one shape it stands here, and src/compute/backends/{cuda,hip}/ fill
-// the table. What differs is in dialect.h.
+// functions with the same signature in both are here, and src/compute/backends/{cuda,hip}/ fill the
+// table. The differences are in dialect.h.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace assay::driver {
 /// CUresult or hipError_t. Success is 0 in both.
 using Code = int;
 
-// The driver's own objects, only ever pointed at. Distinct types catch swapped arguments.
+// The driver's opaque objects, used only through pointers. Distinct types catch swapped arguments.
 struct StreamObject;
 struct EventObject;
 struct ModuleObject;
@@ -18,7 +18,7 @@ struct FunctionObject;
 struct GraphObject;
 struct GraphExecObject;
 
-/// `device` is the driver's handle of a device, an int in both. Tests hold every member against the
+/// `device` is the driver's device handle, an int in both. Tests check every member against the
 /// real headers (tests/abi/).
 struct DriverApi {
   Code (*init)(unsigned flags);
@@ -69,7 +69,7 @@ struct DriverApi {
                  StreamObject* stream, void** arguments, void** extra);
 };
 
-// Values that are the same in both (held against both headers by the tests).
+// Values that are the same in both (tests check them against both headers).
 namespace code {
 constexpr Code success = 0, out_of_memory = 2, no_device = 100, invalid_device = 101,
                no_binary_for_device = 209, not_ready = 600, peer_access_already_enabled = 704,
@@ -78,14 +78,14 @@ constexpr Code success = 0, out_of_memory = 2, no_device = 100, invalid_device =
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0;
 constexpr unsigned host_portable = 1, host_mapped = 2;
-/// Calls that could break a capture, such as an allocation, are allowed meanwhile: vendor libraries
-/// make them inside captured calls.
+/// Allows calls during a capture that could break it, e.g. allocations: vendor libraries make them
+/// inside captured calls.
 constexpr int capture_relaxed = 2;
 namespace function_attribute {
 constexpr int max_threads_per_block = 0, shared_bytes = 1, local_bytes = 3, registers = 4;
 }
 
-/// Numbers of device attributes: the one thing the twins number differently throughout.
+/// Numbers of device attributes, which differ throughout between the two.
 struct AttributeNumbers {
   int ecc;
   int clock_khz;
@@ -97,7 +97,7 @@ struct AttributeNumbers {
   int max_threads_per_block;
   int max_threads_per_multiprocessor;
   int shared_bytes_per_block;
-  int shared_bytes_per_block_optin;  ///< 0 where the driver has no opt-in
+  int shared_bytes_per_block_optin;  ///< 0 if the driver has no opt-in
 };
 
 }  // namespace assay::driver

@@ -22,7 +22,8 @@ void DriverBackend::start() {
   if (result != code::success) device_count_ = 0;
   if (device_count_ > 0) return;
   const std::vector<LibraryFact> facts = dialect_->libraries();
-  const std::string reason = result == code::success ? "it lists none" : dialect_->describe(result);
+  const std::string reason =
+      result == code::success ? "it lists no devices" : dialect_->describe(result);
   const std::string hint = dialect_->no_device_hint();
   absence_ = fmt::format("{} loaded (version {}) but no device: {}{}{}", facts.front().path,
                          facts.front().version, reason, hint.empty() ? "" : "; ", hint);
@@ -42,7 +43,7 @@ std::vector<LibraryFact> DriverBackend::libraries() {
   start();
   if (dialect_ == nullptr) return {{std::string(role_), "", "", absence_}};
   std::vector<LibraryFact> facts = dialect_->libraries();
-  // Without a device the compiler is of no use; finding it would cost start-up time.
+  // Without a device the compiler is useless, and finding it costs start-up time.
   if (device_count_ > 0) {
     if (const Result<RtcTool> tool = dialect_->rtc()) {
       facts.push_back({"rtc", tool->path, tool->version, ""});

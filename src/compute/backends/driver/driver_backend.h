@@ -1,4 +1,4 @@
-// A vendor's backend: loads its library once, at the first question, and answers from it.
+// A vendor's backend: loads its library once, on the first query.
 #pragma once
 
 #include <memory>

@@ -84,7 +84,7 @@ Error DriverDevice::out_of_memory(std::size_t bytes, MemoryKind kind) const {
     free = std::to_string(std::uint64_t(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE));
   }
   return Error{ErrorKind::exhausted,
-               fmt::format("{}:{}: out of {} memory: asked for {} bytes, {} free", facts_.backend,
+               fmt::format("{}:{}: out of {} memory: requested {} bytes, {} free", facts_.backend,
                            facts_.ordinal, name_of(kind), bytes, free)};
 }
 
@@ -136,7 +136,7 @@ Result<std::unique_ptr<Device>> DriverDevice::open_sibling(int ordinal) {
 }
 
 Result<DmaBuf> DriverDevice::export_dmabuf(void* address, std::size_t bytes) {
-  // Drivers export whole pages; an allocation's last page belongs to it alone.
+  // Drivers export whole pages, and an allocation does not share its last page.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const std::uintptr_t first = begin / page * page;
@@ -154,14 +154,15 @@ Status DriverDevice::enable_peer_access(int peer_ordinal) {
   const DriverApi& api = place_.api();
   Dialect& dialect = place_.dialect();
   int device = 0, peer = 0, there = 0, back = 0;
-  const std::string doing = fmt::format("asking for a path to {}:{}", facts_.backend, peer_ordinal);
+  const std::string doing =
+      fmt::format("querying peer access to {}:{}", facts_.backend, peer_ordinal);
   PLACE_TRY(place_, api.device(&device, facts_.ordinal), doing);
   PLACE_TRY(place_, api.device(&peer, peer_ordinal), doing);
   PLACE_TRY(place_, api.can_access_peer(&there, device, peer), doing);
   PLACE_TRY(place_, api.can_access_peer(&back, peer, device), doing);
   if (there == 0 || back == 0) {
     return Error{ErrorKind::unsupported,
-                 fmt::format("{}:{} and {}:{} cannot reach each other's memory", facts_.backend,
+                 fmt::format("{}:{} and {}:{} cannot access each other's memory", facts_.backend,
                              facts_.ordinal, facts_.backend, peer_ordinal)};
   }
   const auto enable = [&](int ordinal, int other) {

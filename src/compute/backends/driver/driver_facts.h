@@ -5,7 +5,7 @@
 
 namespace assay::driver {
 
-/// What cannot be read stays empty.
+/// Facts that cannot be read stay empty.
 DeviceFacts read_facts(Dialect& dialect, int ordinal);
 
 }  // namespace assay::driver

@@ -26,7 +26,7 @@ Result<int> DriverKernel::blocks_per_multiprocessor(int block_threads,
                                                     unsigned dynamic_shared_bytes) const {
   int blocks = 0;
   PLACE_TRY(place_, place_.api().occupancy(&blocks, function_, block_threads, dynamic_shared_bytes),
-            fmt::format("asking for the occupancy of {} with {} threads", name_, block_threads));
+            fmt::format("querying the occupancy of {} with {} threads", name_, block_threads));
   return blocks;
 }
 
@@ -35,7 +35,7 @@ Status DriverKernel::allow_dynamic_shared(unsigned bytes) {
   const std::uint64_t asked = std::uint64_t{bytes} + used.static_shared_bytes;
   if (asked > facts_.shared_bytes_per_block) {
     return Error{ErrorKind::unsupported,
-                 fmt::format("{}:{}: {} asks for {} bytes of shared memory per block ({} of them "
+                 fmt::format("{}:{}: {} requests {} bytes of shared memory per block ({} of them "
                              "static); the device has {}",
                              facts_.backend, facts_.ordinal, name_, asked, used.static_shared_bytes,
                              facts_.shared_bytes_per_block)};
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Program>> DriverProgram::build(const Place& place, const 
   };
   ModuleObject* module = nullptr;
   const std::optional<std::string> cached = cache.load(key);
-  // Code that the driver refuses is as good as none: it is compiled again.
+  // If the driver rejects cached code, compile it again.
   if (!cached || load(*cached, &module) != code::success) {
     const std::string code = TRY(dialect.compile(source.name + ".cu", text, options));
     PLACE_TRY(place, load(code, &module), fmt::format("loading the code of {}.cu", source.name));

@@ -29,7 +29,7 @@ Result<bool> DriverEvent::done() const {
   Code result = place_.activate();
   if (result == code::success) result = place_.api().event_query(event_);
   if (result == code::not_ready) return false;
-  if (result != code::success) return place_.error(result, "asking whether an event is done");
+  if (result != code::success) return place_.error(result, "querying an event");
   return true;
 }
 

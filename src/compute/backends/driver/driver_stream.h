@@ -27,7 +27,7 @@ class DriverEvent : public Event {
 
 class DriverGraph : public Graph {
  public:
-  /// Takes `graph` over, whether it succeeds or not.
+  /// Takes ownership of `graph`, even on failure.
   static Result<std::unique_ptr<Graph>> create(const Place& place, GraphObject* graph);
   ~DriverGraph() override;
 

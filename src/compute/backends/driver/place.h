@@ -1,4 +1,5 @@
-// A device as the calls need it: its dialect, its ordinal, and being current on the calling thread.
+// What driver calls need of a device: its dialect, its ordinal, and that it is current on the
+// calling thread.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ class Place {
   const DriverApi& api() const { return dialect_->api(); }
   int ordinal() const { return ordinal_; }
 
-  /// Makes the device current on this thread unless it was the last one made current here. Costs a
-  /// thread-local comparison, so every call may begin with it.
+  /// Makes the device current on this thread unless it was the last one made current here. Usually
+  /// costs only a thread-local comparison, so every call can begin with it.
   Code activate() const { return current_ == identity_ ? code::success : make_current(); }
-  /// The same without trusting memory: another library may have changed the current device.
+  /// The same without that shortcut: another library may have changed the current device.
   Code make_current() const;
 
   /// An Error naming the device: "cuda:0: allocating 3 bytes: CUDA_ERROR_...".

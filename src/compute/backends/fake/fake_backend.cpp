@@ -1,5 +1,5 @@
-// A scripted device for tests: kernels really run, on the CPU and at once, but time is what the
-// script says. It answers the gate and the clock probe itself, since both are about time.
+// A scripted device for tests: kernels really run, synchronously on the CPU, but times come from
+// the script. It handles the gate and the clock probe itself, because both depend on time.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -20,18 +20,19 @@ namespace {
 constexpr double nominal_clock_hz = 1e9;
 constexpr double throttled_clock = 0.6;
 
-/// What one piece of work takes.
+/// The duration of one piece of work.
 struct Duration {
   double seconds = 0;
-  double cycles = 0;  // of the engine
+  double cycles = 0;  // of the engine clock
 };
 
-/// How long work takes on a device that is noisy, drifts and is throttled as the script says.
+/// Computes durations with the noise, drift and throttling of the script.
 class Pace {
  public:
   explicit Pace(const FakeScript& script) : script_(script), random_(script.seed) {}
 
-  /// Of work that would take `nominal` seconds without all that, begun at `now`.
+  /// The duration of work that starts at `now` and would take `nominal` seconds without these
+  /// effects.
   Duration of(double nominal, double now) {
     const double rho = script_.autocorrelation;
     noise_ = rho * noise_ + std::sqrt(1 - rho * rho) * random_.normal();
@@ -47,10 +48,10 @@ class Pace {
   double noise_ = 0;
 };
 
-/// What all devices of a script share.
+/// State shared by all devices of a script.
 struct Box {
-  double host_seconds = 1;    // reached by the host; not 0, which the clock probe takes for "never"
-  double copies_seconds = 0;  // when the last copy ends, where there is one engine for all
+  double host_seconds = 1;    // the host's time; not 0, which the clock probe takes for "never"
+  double copies_seconds = 0;  // end of the last copy, if one engine serves all devices
 };
 
 class FakeEvent final : public Event {
@@ -83,7 +84,8 @@ class FakeGraph final : public Graph {
   std::vector<std::function<Status()>> operations;
 };
 
-/// Work runs at once, in the order of the calls; only its time is that of a stream beside others.
+/// Work runs immediately, in the order of the calls; only its times are those of concurrent
+/// streams.
 class FakeStream final : public Stream {
  public:
   explicit FakeStream(State& state) : state_(state) {}
@@ -173,7 +175,7 @@ class FakeStream final : public Stream {
     seconds_ = seconds;
   }
 
-  /// When what is queued next may begin: not before the host queued it.
+  /// When the next work can begin: not before the host queued it.
   double begin() {
     idle_until(state_.box->host_seconds);
     return seconds_;
@@ -217,11 +219,11 @@ class FakeStream final : public Stream {
       return {};
     }
     if (++state_.launches == state_.script.fail_at) {
-      return Error{ErrorKind::failed,
-                   "fake: launch " + std::to_string(state_.launches) + " fails as ASSAY_FAKE asks"};
+      return Error{ErrorKind::failed, "fake: launch " + std::to_string(state_.launches) +
+                                          " fails as requested by ASSAY_FAKE"};
     }
     cpu::execute(state_.pool, entry, shape, arguments);
-    // The kernels that set up and check are spared: a corrupted check would prove nothing.
+    // Kernels that initialize and check are not corrupted: a corrupted check would prove nothing.
     const bool measured = name.rfind("initialize", 0) != 0 && name.rfind("check", 0) != 0 &&
                           name.rfind("fill", 0) != 0 && name != "exact_sum";
     if (state_.script.corrupt && measured && name != "empty") {
@@ -233,8 +235,8 @@ class FakeStream final : public Stream {
   }
 
   State& state_;
-  double seconds_ = 1;                // the stream's time, and
-  double cycles_ = 1;                 // those of its engine
+  double seconds_ = 1;                // the stream's time
+  double cycles_ = 1;                 // the cycles of its engine
   std::unique_ptr<FakeGraph> graph_;  // set while capturing
 };
 

@@ -1,4 +1,4 @@
-// What the fake device pretends, from the environment variable ASSAY_FAKE.
+// The behaviour of the fake device, from the environment variable ASSAY_FAKE.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct FakeScript {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  ///< memory: of the device
   std::uint64_t seed = 1;                               ///< seed: of the noise
   double real_seconds = 0;  ///< sleep: wall time every kernel really takes
-  int devices = 1;          ///< devices: how many there are
+  int devices = 1;          ///< devices: number of devices
   int slow_device = -1;     ///< slow: the device whose copies to and from others take twice as long
   bool serial_copies = false;  ///< serial: one copy engine for all devices
-  double late_seconds = 0;     ///< late: wall time by which a wait for a stream ends late
-  bool emulated = false;       ///< emulated: it says of itself that it is a model
-  int rank = -1;  ///< rank: the only one of several ranks for which all this holds; -1: all
+  double late_seconds = 0;     ///< late: extra wall time of every wait for a stream
+  bool emulated = false;       ///< emulated: it reports that it is a model
+  int rank = -1;               ///< rank: the only rank to which this applies; -1: all
 };
 
 /// Error: usage, naming the field and what is allowed.

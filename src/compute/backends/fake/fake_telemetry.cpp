@@ -1,5 +1,4 @@
-// Telemetry of the scripted device: constant readings and an energy counter that fits them, in real
-// time.
+// Telemetry of the scripted device: constant readings and a matching energy counter, in real time.
 #include <chrono>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// What HIP's attributes do not tell about AMD architectures.
+// Facts about AMD architectures that HIP's attributes lack.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace assay::hip {
 
 /// Bytes of the memory-side cache (MALL, Infinity Cache) of a whole device; 0 if it has none. HIP
-/// reports the L2 of one XCD instead, 64 times too little on an MI300X. `arch` may carry features
+/// reports the L2 of one XCD instead, 64 times too little on an MI300X. `arch` may include features
 /// ("gfx942:sramecc+:xnack-").
 std::uint64_t memory_side_cache_bytes(std::string_view arch);
 

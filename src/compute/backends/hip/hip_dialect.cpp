@@ -72,13 +72,13 @@ std::string HipDialect::describe(driver::Code code) const {
 }
 
 std::string HipDialect::no_device_hint() const {
-  if (::access("/dev/dxg", F_OK) == 0) return {};  // WSL has no device files of AMD's
+  if (::access("/dev/dxg", F_OK) == 0) return {};  // WSL has no AMD device files
   if (::access("/dev/kfd", F_OK) != 0) {
     return "/dev/kfd is missing: is the amdgpu driver loaded, or the GPU not passed to the "
            "container (--device=/dev/kfd --device=/dev/dri)?";
   }
   if (::access("/dev/kfd", R_OK | W_OK) != 0) {
-    return "/dev/kfd may not be opened by this user: add it to the groups render and video";
+    return "this user cannot open /dev/kfd: add the user to the groups render and video";
   }
   for (const char* variable :
        {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
@@ -86,7 +86,7 @@ std::string HipDialect::no_device_hint() const {
       return fmt::format("{} is \"{}\"", variable, visible);
     }
   }
-  return "check that /dev/dri/renderD* exist and may be opened (groups render and video)";
+  return "check that /dev/dri/renderD* exist and can be opened (groups render and video)";
 }
 
 std::vector<LibraryFact> HipDialect::libraries() {
@@ -109,7 +109,7 @@ std::string HipDialect::arch_of(int device) const {
 }
 
 void HipDialect::complete(DeviceFacts& facts, int device) {
-  // What the emulating runtime of tests/mi300x exports to be told from a real one.
+  // The emulating runtime of tests/mi300x exports this symbol to identify itself.
   facts.emulated = library_.symbol("mi300x_virtual") != nullptr;
   facts.arch = arch_of(device);
   facts.last_level_cache_bytes =
@@ -122,7 +122,7 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
   facts.tick_hz = known ? 1e3 * khz : 1e8;
   const AmdgpuFacts system = read_amdgpu_facts(this_machine(), facts.pci);
   facts.partition = system.partition;
-  // 16 characters, not bytes: the digits of the kernel's unique_id, where the device has one.
+  // 16 characters, not bytes: the digits of the kernel's unique_id, if the device has one.
   unsigned char id[16] = {};
   if (api_.device_uuid != nullptr && api_.device_uuid(id, device) == driver::code::success &&
       std::all_of(std::begin(id), std::end(id), [](int c) { return std::isxdigit(c) != 0; })) {

@@ -33,10 +33,10 @@ class HipDialect : public driver::Dialect {
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
     return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
   }
-  /// Through the HSA runtime below HIP, since ROCm 5.6.
+  /// Uses the HSA runtime below HIP; since ROCm 5.6.
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;
-  /// HIP lets every kernel have all the LDS there is.
+  /// Nothing to do: HIP lets every kernel use all the LDS.
   driver::Code allow_dynamic_shared(driver::FunctionObject*, int) override {
     return driver::code::success;
   }

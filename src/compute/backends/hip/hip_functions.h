@@ -1,5 +1,5 @@
-// Every HIP function and number used here, once: the loader fills tables from these lists and the
-// tests hold them against the real headers. Only functions whose shape is the same from ROCm 5
+// Every HIP function and number used here, listed once: the loader fills tables from these lists,
+// and tests check them against the real headers. Only functions with the same signature from ROCm 5
 // to 10.
 #pragma once
 
@@ -51,7 +51,7 @@ namespace assay::hip {
 /// Since HIP 5.1.
 #define ASSAY_HIP_DRIVER_OPTIONAL(F) F(device_uuid, hipDeviceGetUuid)
 
-/// The functions that CUDA has in another shape.
+/// The functions that have a different signature in CUDA.
 struct HipApi {
   int (*set_device)(int ordinal);
   int (*copy)(void* to, const void* from, std::size_t bytes, int kind,
@@ -100,7 +100,7 @@ constexpr driver::AttributeNumbers attribute_numbers = {
 constexpr int copy_default = 4;  // the direction follows from the addresses
 
 /// hipDeviceProp_t grew at ROCm 6.0, under a new symbol; the old symbol keeps the old layout. Only
-/// the architecture's name is read from it, since no attribute has it.
+/// the architecture's name is read from it, because no attribute has it.
 constexpr const char* properties_symbol = "hipGetDevicePropertiesR0600";
 constexpr std::size_t properties_arch_offset = 1160;
 constexpr const char* old_properties_symbol = "hipGetDeviceProperties";

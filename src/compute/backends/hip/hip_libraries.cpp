@@ -38,7 +38,8 @@ Result<SharedLibrary> open_rtc(const SharedLibrary& runtime) {
 }
 
 Result<SharedLibrary> open_hsa(const SharedLibrary& runtime) {
-  // Loaded with the runtime, so its name finds it; the folder is for a runtime that has not begun.
+  // It is loaded with the runtime, so its name finds it; the folder is for the case that the
+  // runtime has not loaded it yet.
   return SharedLibrary::open({"HSA runtime",
                               {"libhsa-runtime64.so.1", "libhsa-runtime64.so"},
                               {std::filesystem::path(runtime.path()).parent_path().string(), ""},

@@ -1,4 +1,4 @@
-// Where AMD's libraries are looked for, from ROCm 5 to 10, in packages, wheels and distributions.
+// Where to look for AMD's libraries, from ROCm 5 to 10, in packages, wheels and distributions.
 // Overridden by ASSAY_HIP_LIBRARY, a file or a folder.
 #pragma once
 
@@ -9,8 +9,8 @@ namespace assay::hip {
 
 LibraryCandidates runtime_candidates();
 
-/// The library that holds hipRTC for this runtime: libhiprtc beside it, else, up to ROCm 6, the
-/// runtime itself. Another release's hipRTC is never taken. Error: unavailable.
+/// The library that contains hipRTC for this runtime: libhiprtc beside it, or else, up to ROCm 6,
+/// the runtime itself. The hipRTC of another release is never used. Error: unavailable.
 Result<SharedLibrary> open_rtc(const SharedLibrary& runtime);
 
 /// The HSA runtime that `runtime` uses. Error: unavailable.
