@@ -123,7 +123,7 @@ undecided; never EQUAL, since the two were not measured in turns.
             {"--output", "FILE", "where to write, also -o", ""},
             {"--dry-run", "", "only show what would be accepted", ""},
             {"--allow-throttled", "",
-             "accept throttled runs: for work that always meets the power cap", ""},
+             "accept throttled runs, for work that always hits the power cap", ""},
         },
     .run = &run,
 };

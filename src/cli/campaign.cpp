@@ -1,4 +1,4 @@
-// assay campaign: measures environments in turns until they can be compared.
+// assay campaign: measures environments alternately until they can be compared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -213,7 +213,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "campaign",
-    .summary = "Measure environments in turns, paired, until they can be compared",
+    .summary = "Measure environments alternately, in pairs, until they can be compared",
     .positionals = "PLAN.yaml",
     .least_positionals = 1,
     .most_positionals = 1,
@@ -239,7 +239,7 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
     .options =
         {
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
-            {"--pairs", "N", "exactly so many pairs, whatever the precision", ""},
+            {"--pairs", "N", "exactly N pairs, regardless of the precision", ""},
             {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
         },
     .run = &run,

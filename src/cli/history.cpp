@@ -161,9 +161,9 @@ error rates. Exit status: 1 if the latest change of some series is for the worse
              "the history; default: $XDG_DATA_HOME/assay/history.sqlite, "
              "~/.local/share/assay/history.sqlite",
              ""},
-            {"--since", "DATE", "only changes from then on, e.g. 2026-01-31", ""},
-            {"--window", "N", "runs looked at together, 10 to 1000; default 50", ""},
-            {"--p", "P", "a change's t test lies below it; default 0.001", ""},
+            {"--since", "DATE", "only changes since this date, e.g. 2026-01-31", ""},
+            {"--window", "N", "number of runs analysed together, 10 to 1000; default 50", ""},
+            {"--p", "P", "largest p of a change in the t test; default 0.001", ""},
             {"--magnitude", "SHARE", "smaller changes do not count, e.g. 1%; default 0", ""},
             {"--all", "", "every difference between environments, not only the likeliest", ""},
         },

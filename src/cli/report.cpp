@@ -165,7 +165,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "report",
-    .summary = "Write results or a comparison as one file to hand on: HTML, Markdown or CSV",
+    .summary = "Write results or a comparison as one file to share: HTML, Markdown or CSV",
     .positionals = "A [B] | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,

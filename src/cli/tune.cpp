@@ -237,12 +237,12 @@ in turns. The folder keeps every run's record and the servers' output.
             {"--budget", "TIME", "time for one run, as for `assay run`", ""},
             {"--combine", "", "try every combination of values instead of each alone", ""},
             {"--pairs", "N",
-             "pairs of runs that prove the best, an even number, default 10; of serve any, default "
+             "pairs of runs in the final test, an even number, default 10; for serve any, default "
              "3",
              ""},
             {"--limit", "LATENCIES",
-             "of serve: what a trial must keep, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
-            {"--out", "DIR", "folder for what is kept; default ./tuning", "folder"},
+             "for serve: limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
+            {"--out", "DIR", "output folder; default ./tuning", "folder"},
         },
     .run = &run,
 };

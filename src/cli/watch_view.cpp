@@ -132,7 +132,7 @@ std::string watch_text(const std::vector<Channel>& channels, const Snapshot& now
   Table table({{"", Column::Align::left, 0},
                {"clock", Column::Align::right, 0},
                {"power", Column::Align::right, 0},
-               {"heat", Column::Align::right, 5},
+               {"temp", Column::Align::right, 5},
                {"busy", Column::Align::right, 6},
                {"capped", Column::Align::right, 7},
                {"memory", Column::Align::right, 4},

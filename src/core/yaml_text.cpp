@@ -123,7 +123,7 @@ Result<std::vector<std::string>> YamlReader::texts(std::string_view key) const {
     texts.push_back(item.text);
   }
   if (texts.empty()) {
-    return wrong(*value, fmt::format("\"{}\" must be a text or a list of texts", key));
+    return wrong(*value, fmt::format("\"{}\" must be a string or a list of strings", key));
   }
   return texts;
 }
@@ -151,7 +151,7 @@ Status YamlReader::optional(std::string_view key,
     target.emplace_back(value->keys[i].text, value->items[i].text);
   }
   if (value->kind != YamlValue::Kind::map) {
-    return wrong(*value, fmt::format("\"{}\" must be a map of texts, e.g. {{NAME: value}}", key));
+    return wrong(*value, fmt::format("\"{}\" must be a map of strings, e.g. {{NAME: value}}", key));
   }
   return {};
 }

@@ -42,13 +42,13 @@ class YamlReader {
   const YamlValue* find(std::string_view key) const;
 
   Result<std::string> text(std::string_view key) const;
-  /// A list of texts, or one text.
+  /// A list of strings, or a single string.
   Result<std::vector<std::string>> texts(std::string_view key) const;
 
   /// Set `target` if the key is present; otherwise leave it unchanged.
   Status optional(std::string_view key, std::string& target) const;
   Status optional(std::string_view key, std::vector<std::string>& target) const;
-  /// A map of texts.
+  /// A map of strings.
   Status optional(std::string_view key,
                   std::vector<std::pair<std::string, std::string>>& target) const;
   Status flag(std::string_view key, bool& target) const;  ///< true, false, on, off, yes, no

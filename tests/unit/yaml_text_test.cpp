@@ -56,7 +56,7 @@ TEST(Yaml, ReadersSayWhatIsAllowed) {
   EXPECT_THAT(reader->share("share", 0, 1, share).error().message,
               HasSubstr("f.yaml:3: \"share\" must be a share above 0% and below 100%"));
   EXPECT_EQ(reader->texts("texts").error().message,
-            "f.yaml:4: \"texts\" must be a text or a list of texts");
+            "f.yaml:4: \"texts\" must be a string or a list of strings");
   EXPECT_EQ(reader->text("text").error().message, "f.yaml:5: \"text\" must be one line of text");
   EXPECT_EQ(reader->optional("pairs", pairs).error().message,
             "f.yaml:6: a in \"pairs\" must be one line of text");

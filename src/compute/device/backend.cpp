@@ -128,7 +128,7 @@ Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<
   if (shared) return backend->open(0);
   if (static_cast<std::size_t>(local_rank) >= count) {
     return Error{ErrorKind::usage,
-                 fmt::format("this machine has rank {} of its own and only {} {} device{}; start "
+                 fmt::format("this machine has local rank {} but only {} {} device{}; start "
                              "one rank per device",
                              local_rank, count, backend->name(), count == 1 ? "" : "s")};
   }

@@ -94,7 +94,7 @@ class Verifier {
       const bool padding = first % ld >= columns;
       comparison.fail(
           fmt::format("{} elements of {} {}, first row {} column {}", wrong, name,
-                      padding ? "lie in the padding and were overwritten" : "were left unwritten",
+                      padding ? "are padding and were overwritten" : "were left unwritten",
                       first / ld, first % ld));
     }
     return {};

@@ -152,7 +152,7 @@ class PeerBenchmark final : public Benchmark {
     }
     const auto memory = device.memory_free_and_total();
     if (!memory) return memory.error().message;
-    // On the CPU all buffers, sources and destinations, lie in one memory.
+    // On the CPU all buffers, sources and destinations, are in the same memory.
     const std::uint64_t buffers = copies_of_one(cell, count) * (is_cpu(device) ? 2 : 1);
     if (cell.integer("size") > memory->first / 10 * 9 / buffers) {
       return fmt::format("{} buffers of {} do not fit in {} of free memory", buffers,

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// "99" of "p99", "99.9" of "p99.9", with something after it that is no part of a number.
+/// Parses a whole text, "99" of "p99" or "99.9" of "p99.9", as a number between 0 and 100.
 std::optional<double> number_of(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);

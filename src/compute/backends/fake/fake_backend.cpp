@@ -275,7 +275,7 @@ class FakeDevice final : public Device {
   }
   Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     if (kind == MemoryKind::device && bytes > facts_.memory_bytes) {
-      return Error{ErrorKind::exhausted, "fake: " + format_memory(bytes) + " asked for, " +
+      return Error{ErrorKind::exhausted, "fake: " + format_memory(bytes) + " requested, " +
                                              format_memory(facts_.memory_bytes) + " there"};
     }
     return cpu::allocate_host(bytes);
