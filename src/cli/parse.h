@@ -1,4 +1,4 @@
-// Splits argv by the commands' own descriptions.
+// Parses argv according to the commands' descriptions.
 #pragma once
 
 #include <string>

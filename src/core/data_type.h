@@ -1,4 +1,4 @@
-// The element types benchmarks and libraries compute with.
+// The element types that benchmarks and libraries compute with.
 #pragma once
 
 #include <cstddef>

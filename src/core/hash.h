@@ -1,4 +1,4 @@
-// SHA-256: names cache entries, detects damaged files, tells two sources or environments apart.
+// SHA-256: names cache entries, detects damaged files, distinguishes sources and environments.
 #pragma once
 
 #include <span>

@@ -25,7 +25,7 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  /// Of the gamma distribution with `shape` > 0 and scale 1: its mean is `shape` (Marsaglia & Tsang
+  /// Gamma distributed with `shape` > 0 and scale 1, so the mean is `shape` (Marsaglia & Tsang
   /// 2000, ACM Trans. Math. Softw. 26; below 1 by their section 6).
   double gamma(double shape) {
     if (shape < 1) return gamma(shape + 1) * std::pow(1 - uniform(), 1 / shape);

@@ -1,4 +1,4 @@
-// Self-registration: a file that defines a benchmark, backend or kernel announces it with one
+// Self-registration: a file that defines a benchmark, backend or kernel registers it with one
 // static object, so adding one never means editing a list.
 #pragma once
 

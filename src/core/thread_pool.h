@@ -1,4 +1,4 @@
-// A fork-join pool: one worker per CPU, pinned, the caller being worker 0.
+// A fork-join pool: one pinned worker per CPU; the caller is worker 0.
 #pragma once
 
 #include <atomic>

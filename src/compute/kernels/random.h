@@ -6,9 +6,10 @@
 
 namespace {
 
-/// 32 random bits of number `i` of the stream `key`, from 32-bit multiplications alone: a GPU takes
-/// six for each 64-bit one. Two rounds of a multiply-and-shift mixer, the upper halves between
-/// them; the constants are the lowbias32 search's, of the hash prospector.
+/// 32 random bits of number `i` of the stream `key`, using only 32-bit multiplications, because a
+/// GPU needs six of them for a 64-bit one. Two rounds of a multiply-and-shift mixer, between which
+/// the upper halves of `i` and `key` are mixed in. The constants come from the hash prospector's
+/// search for lowbias32.
 DEVICE u32 random_bits(u64 i, u64 key) {
   u32 x = static_cast<u32>(i) ^ static_cast<u32>(key);
   x = (x ^ (x >> 16)) * 0x21F0AAADu;

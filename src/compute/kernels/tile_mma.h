@@ -108,7 +108,7 @@ class WaveTile {
       }
     }
   }
-  /// What lane holds of each row: slots(row) in the order of for_each_row.
+  /// The number of rows of which this lane holds elements; each has a slot in Rows.
   static constexpr int row_slots = M / 8;
   struct Rows {
     float slot[row_slots];
@@ -130,7 +130,8 @@ class WaveTile {
     }
     return result;
   }
-  /// body(row, slot, element): `slot` of this lane's Rows belongs to the element's row.
+  /// Calls body(slot, sum) for the elements of this lane; `slot` in Rows is that of the element's
+  /// row.
   template <typename Body>
   DEVICE void for_each_in_rows(Body body) {
     UNROLL_LOOP

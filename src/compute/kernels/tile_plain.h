@@ -85,7 +85,7 @@ class WaveTile {
   }
 
  private:
-  /// `count` elements of one row, whole chunks.
+  /// Loads `count` elements of one row, in whole chunks.
   template <typename Tile>
   static DEVICE void load_line(float* to, const Tile& tile, int row, int column, int count) {
     for (int c = 0; c < count; c += chunk_elements) {

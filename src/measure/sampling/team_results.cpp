@@ -68,7 +68,7 @@ std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std
     RankResult result;
     result.member = team.members()[rank];
     result.device = devices[rank];
-    // A rank that took no part has no time.
+    // A rank that did not take part has no time.
     const double seconds = samples.by_rank[rank].empty() ? 0 : median(samples.by_rank[rank]);
     if (seconds > 0) result.seconds = seconds;
     if (rank < samples.inside.size() && samples.inside[rank] > 0) {
