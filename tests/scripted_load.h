@@ -48,7 +48,7 @@ inline LoadOutcome load_server(const ScriptedServer& server, LoadPlan plan,
 inline LoadPlan closed_loop(std::size_t concurrency) {
   LoadPlan plan;
   plan.max_concurrency = concurrency;
-  plan.silence_seconds = 0.5;
+  plan.silence_seconds = 60;
   return plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "process.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -80,7 +81,7 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
 }
 
 TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {
-  if (is_sanitized()) GTEST_SKIP() << "shown by the ordinary build";
+  if (is_sanitized) GTEST_SKIP() << "shown by the ordinary build";
   const std::filesystem::path binary = ASSAY_BINARY;
   const Outcome outcome = Process({ASSAY_SOURCE_DIR "/tests/e2e/one_file_one_folder.sh",
                                    ASSAY_SOURCE_DIR, binary.parent_path()},
@@ -90,7 +91,7 @@ TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {
 }
 
 TEST(Binary, NeedsOnlyTheCLibrary) {
-  if (is_sanitized()) GTEST_SKIP() << "a sanitizer build needs its own libraries";
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer build needs its own libraries";
   const Outcome outcome = Process({ASSAY_BINARY}, {}, "", "/usr/bin/ldd").wait();
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::istringstream stream(outcome.out);

@@ -112,9 +112,4 @@ inline Outcome assay_run(const std::vector<std::string>& arguments,
   return Process(arguments, std::move(environment), out).wait();
 }
 
-/// Whether the binary was built with a sanitizer.
-inline bool is_sanitized() {
-  return assay_run({"--version"}).out.find("-fsanitize") != std::string::npos;
-}
-
 }  // namespace assay

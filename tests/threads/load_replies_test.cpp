@@ -83,11 +83,14 @@ TEST(LoadReplies, OtherStatusesAreRefusalsWithTheServersWords) {
 }
 
 TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
-  const RequestLog log = log_of([](Client& client) {
+  LoadPlan plan = closed_loop(1);
+  plan.silence_seconds = 2;
+  const auto falls_silent = [](Client& client) {
     client.begin_stream();
     client.token("a");
-    client.wait(1.0);
-  });
+    client.wait(4.0);
+  };
+  const RequestLog log = log_of(falls_silent, std::move(plan));
   EXPECT_EQ(log.reply_end, ReplyEnd::silent);
   EXPECT_GE(log.first, 0);
 }

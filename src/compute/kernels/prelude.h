@@ -100,7 +100,7 @@ using u64 = unsigned long long;
 
 #if defined(ON_CPU)
 DEVICE u32 thread_index() {
-  return 0;
+  return block_index();  // each block runs on one thread alone
 }
 DEVICE u32 block_threads() {
   return 1;
@@ -349,7 +349,7 @@ DEVICE u32 multiprocessor_index() {
 #endif
   return id;
 #else
-  return 0;
+  return block_index();  // each block runs on one thread alone
 #endif
 }
 
