@@ -114,25 +114,27 @@ TEST_F(GpuGemmPlans, Fp8TakesItsFactorsAndGivesItsLargest) {
   for (float& value : b)
     b_codes.push_back(e4m3_of(value = static_cast<float>(eighths(random)) / 8, bias));
   const std::vector<std::uint16_t> c(n * n);
-  const float factors[4] = {2.0f, 0.5f, 0.25f, -1.0f};
+  constexpr int apart = 64;  // a library may want each of them aligned
+  std::vector<float> factors(4 * apart);
+  factors[0] = 2, factors[apart] = 0.5, factors[2 * apart] = 0.25, factors[3 * apart] = -1;
   const Buffer on_a = put(a_codes.data(), a_codes.size()),
                on_b = put(b_codes.data(), b_codes.size());
   const Buffer on_c = put(c.data(), 2 * c.size()), on_d = put(a_codes.data(), a_codes.size());
-  const Buffer on_factors = put(factors, sizeof factors);
+  const Buffer on_factors = put(factors.data(), 4 * factors.size());
   GemmOperands operands;
   operands.a = on_a.data();
   operands.b = on_b.data();
   operands.c = on_c.data();
   operands.d = on_d.data();
   operands.scale_a = on_factors.as<float>();
-  operands.scale_b = on_factors.as<float>() + 1;
-  operands.scale_d = on_factors.as<float>() + 2;
-  operands.amax_d = on_factors.as<float>() + 3;
+  operands.scale_b = on_factors.as<float>() + apart;
+  operands.scale_d = on_factors.as<float>() + 2 * apart;
+  operands.amax_d = on_factors.as<float>() + 3 * apart;
   GemmPlans plans(*device_, *stream_, {}, ChoiceCache(folder_.path()));
   const Status queued = plans.enqueue(*stream_, problem, operands);
   ASSERT_TRUE(queued.ok()) << queued.error().message;
   const auto d = read_back<std::uint8_t>(*stream_, on_d.data(), n * n);
-  const auto factors_after = read_back<float>(*stream_, on_factors.data(), 4);
+  const auto factors_after = read_back<float>(*stream_, on_factors.data(), 4 * apart);
   ASSERT_TRUE(d.ok() && factors_after.ok());
 
   float largest = 0;
@@ -140,15 +142,15 @@ TEST_F(GpuGemmPlans, Fp8TakesItsFactorsAndGivesItsLargest) {
     for (int j = 0; j < n; ++j) {
       float sum = 0;  // exact: multiples of 1/64 below 2^24
       for (int k = 0; k < n; ++k) sum += a[i * n + k] * b[j * n + k];
-      const float product = factors[0] * factors[1] * sum;
+      const float product = factors[0] * factors[apart] * sum;
       largest = std::max(largest, std::fabs(product));
-      const float expected = product * factors[2];
+      const float expected = product * factors[2 * apart];
       // Half a step of three bits after the leading one; below the least normal half of its step.
       const float step = std::max(std::fabs(expected) / 16, std::ldexp(1.0f, -3 - bias));
       ASSERT_NEAR(of_e4m3((*d)[i * n + j], bias), expected, step) << i << ", " << j;
     }
   }
-  EXPECT_EQ((*factors_after)[3], largest);
+  EXPECT_EQ((*factors_after)[3 * apart], largest);
 }
 
 TEST_F(GpuGemmPlans, AProductLeavesMultiprocessorsToOthers) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
 
@@ -54,13 +52,15 @@ struct TrialOperands {
     if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
       made.aux = TRY(filled(p.m * p.ld_aux, p.aux));
     }
-    made.factors = TRY(device.allocate(4 * sizeof(float), MemoryKind::device));
-    const std::array<float, 4> ones = {1, 1, 1, 1};
-    TRY(stream.copy(made.factors.data(), ones.data(), sizeof ones));
+    constexpr std::size_t apart = 64;  // floats: each factor aligned like an operand
+    const std::vector<float> ones(4 * apart, 1.0f);
+    made.factors = TRY(device.allocate(ones.size() * sizeof(float), MemoryKind::device));
+    TRY(stream.copy(made.factors.data(), ones.data(), made.factors.bytes()));
     TRY(stream.synchronize());
     auto* factors = made.factors.as<float>();
-    made.pointers = {made.a.data(),   made.b.data(), made.d.data(), made.d.data(), made.bias.data(),
-                     made.aux.data(), factors,       factors + 1,   factors + 2,   factors + 3};
+    made.pointers = {made.a.data(),       made.b.data(),      made.d.data(), made.d.data(),
+                     made.bias.data(),    made.aux.data(),    factors,       factors + apart,
+                     factors + 2 * apart, factors + 3 * apart};
     return made;
   }
 };
