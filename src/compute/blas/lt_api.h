@@ -60,6 +60,9 @@ struct Dialect {
   std::size_t algorithm_bytes, result_bytes;
   std::string_view (*status_name)(int status);
   int status_not_supported;
+  /// Whether C may be null where beta is 0. Of the two, cublaslt refuses D in its place if their
+  /// types differ, hipblaslt refuses null.
+  bool takes_null_c;
 };
 
 /// One entry of the heuristic's results: the algorithm (algorithm_bytes), then these.

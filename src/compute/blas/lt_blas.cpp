@@ -31,7 +31,8 @@ class LtPlan final : public GemmPlan {
     }
     TRY(device_.make_current());
     TRY(descriptors_.point_to(library_, problem_, operands));
-    const void* c = problem_.beta != 0 ? operands.c : operands.d;
+    const void* unread_c = library_.dialect.takes_null_c ? nullptr : operands.d;
+    const void* c = problem_.beta != 0 ? operands.c : unread_c;
     const int status = library_.functions.matmul(
         handle_, descriptors_.operation(), alpha_.address(), operands.b, descriptors_.left(),
         operands.a, descriptors_.right(), beta_.address(), c, descriptors_.c(), operands.d,

@@ -87,6 +87,7 @@ inline constexpr Dialect cublaslt_dialect = {
     .result_bytes = 96,
     .status_name = &cublaslt_status_name,
     .status_not_supported = 15,
+    .takes_null_c = true,
 };
 
 inline constexpr Dialect hipblaslt_dialect = {
@@ -120,6 +121,7 @@ inline constexpr Dialect hipblaslt_dialect = {
     .result_bytes = 56,
     .status_name = &hipblaslt_status_name,
     .status_not_supported = 7,
+    .takes_null_c = false,
 };
 
 }  // namespace assay::lt
