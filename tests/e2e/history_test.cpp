@@ -68,7 +68,7 @@ TEST_F(OverTime, WhatABaselineCannotBe) {
   store("good", 0, 8, 1);
   const Outcome few = assay_run({"baseline", path("few"), "-o", path("b")});
   EXPECT_EQ(few.status, 2);
-  EXPECT_THAT(few.err, HasSubstr("no cell has 6 sound runs"));
+  EXPECT_THAT(few.err, HasSubstr("no cell has the 6 sound runs"));
   EXPECT_FALSE(std::filesystem::exists(path("b")));
   EXPECT_EQ(assay_run({"baseline", path("good")}).status, 2) << "without -o";
   const Outcome nowhere = assay_run({"baseline", path("good"), "-o", path("none/b")});

@@ -194,7 +194,7 @@ TEST_F(BaselineTest, WhatIsWrongInAFileIsNamed) {
   Json twice = good;
   twice["series"].push_back(twice["series"][0]);
   EXPECT_THAT(parse_baseline(twice.dump(), "").error().message,
-              HasSubstr("has memory op=triad bandwidth twice"));
+              HasSubstr("contains memory op=triad bandwidth twice"));
 }
 
 TEST_F(BaselineTest, DamagedFilesAreErrorsAndNeverCrashes) {

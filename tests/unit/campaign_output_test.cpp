@@ -64,7 +64,7 @@ TEST(UnitOutput, HostileLinesAreNamedAndStoreNothing) {
   Record other = passed_record();
   other.run = "another";
   EXPECT_THAT(problem({environment_line(), record, to_json(other).dump()}),
-              HasSubstr("line 3 of its output: it is of run \"another\""));
+              HasSubstr("line 3 of its output: its run is \"another\""));
   EXPECT_THAT(problem({"{\"id\":5,\"fingerprint\":{}}"}), HasSubstr("line 1 of its output: "));
 }
 

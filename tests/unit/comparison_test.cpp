@@ -206,7 +206,7 @@ TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   ASSERT_EQ(series->points.size(), 2u);
   EXPECT_EQ(series->points[1].value, 3) << "the last of a run's two";
   EXPECT_THAT(set.problems, testing::UnorderedElementsAre(HasSubstr("error: out of memory"),
-                                                          HasSubstr("there twice")));
+                                                          HasSubstr("occurs twice")));
   EXPECT_EQ(set.find({triad.id(), "latency"}), nullptr);
 }
 

@@ -98,7 +98,7 @@ TEST_F(EmulatedTest, IsNotComparedWithARealDevice) {
   store("real", true, 5, 6);  // one more run, of a model
   const auto mixed = load_operands(real, real);
   ASSERT_FALSE(mixed.ok());
-  EXPECT_THAT(mixed.error().message, HasSubstr("beside real ones"));
+  EXPECT_THAT(mixed.error().message, HasSubstr("with real ones"));
 }
 
 TEST_F(EmulatedTest, AVerdictBetweenTwoModelsSaysSo) {

@@ -68,7 +68,7 @@ TEST(GemmProblem, RefusesWhatMakesNoSense) {
   p = problem();
   p.batch = 2;
   p.stride_d = 0;
-  expect_refused(p, "same one");
+  expect_refused(p, "the same matrix");
   p = problem();
   p.epilogue = Epilogue::gelu_aux;
   p.ld_aux = 4;

@@ -112,7 +112,7 @@ TEST_F(HistoryTest, ValuesWithoutATimeOrALogarithmAreLeftOut) {
   const History::Added added = add({timeless, zero});
   EXPECT_EQ(added.points, 0u);
   ASSERT_EQ(added.left_out.size(), 2u);
-  EXPECT_THAT(added.left_out[0].reason, HasSubstr("not known when"));
+  EXPECT_THAT(added.left_out[0].reason, HasSubstr("is unknown"));
   EXPECT_THAT(added.left_out[1].reason, HasSubstr("a value of 0 cannot be compared"));
 }
 

@@ -60,7 +60,7 @@ TEST(NcclTypes, Fp8OfAmdIsTheDevicesEncoding) {
   EXPECT_EQ(why(amd, 22707, "gfx950", DataType::e5m2), "");
   EXPECT_THAT(why(amd, 22707, "gfx950", DataType::e5m2_fnuz), HasSubstr("OCP"));
   EXPECT_THAT(why(amd, 22707, "gfx90a", DataType::e4m3), HasSubstr("gfx90a"));
-  EXPECT_THAT(why(amd, 21803, "gfx942", DataType::e4m3_fnuz), HasSubstr("came with 2.20.5"));
+  EXPECT_THAT(why(amd, 21803, "gfx942", DataType::e4m3_fnuz), HasSubstr("was added in 2.20.5"));
 }
 
 }  // namespace

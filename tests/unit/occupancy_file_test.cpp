@@ -316,7 +316,7 @@ TEST(OccupancyTool, EndingsAreDescribed) {
   EXPECT_THAT(run_tool("/bin/sh", {"-c", "kill -9 $$"}, "").error().message,
               HasSubstr("crashed with signal 9"));
   EXPECT_THAT(run_tool("/bin/sleep", {"30"}, "", 0.1).error().message,
-              HasSubstr("did not end within 0.1 s"));
+              HasSubstr("did not finish within 0.1 s"));
   EXPECT_THAT(run_tool("/nonexistent/tool", {}, "").error().message, HasSubstr("cannot start"));
 }
 

@@ -22,7 +22,7 @@
 
 namespace assay {
 
-class Communicators;  // collective/communicators.h
+class Communicators;  // ranks/collective/communicators.h
 
 /// How a sample is timed.
 enum class TimeSource {

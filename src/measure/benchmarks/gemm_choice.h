@@ -27,7 +27,7 @@ struct GemmCandidates {
 };
 
 /// algorithm=default: for each layout, the first choice of the first library that supports the
-/// cell; algorithm=best: up to 32 from each library the cell allows. Error: unsupported or
+/// cell; algorithm=best: up to 64 from each library the cell allows. Error: unsupported or
 /// unavailable, with all reasons, if there are none.
 Result<GemmCandidates> find_candidates(Device& device, const GemmCell& cell);
 

@@ -37,7 +37,7 @@ struct SampleSet {
   /// For ranks that measured together: the seconds of all samples of each rank. `samples` then
   /// holds those of the slowest rank. Empty for a single process.
   std::vector<std::vector<double>> by_rank;
-  std::vector<double> inside;  ///< by rank, see Arrivals::inside (measure/team_sample.h)
+  std::vector<double> inside;  ///< by rank, see Arrivals::inside (measure/sampling/team_sample.h)
 };
 
 /// Stable names for records: "precision", "time_box", ...
