@@ -87,8 +87,8 @@ TEST(CampaignFolder, ContinuesOnlyItsOwnPlan) {
   EXPECT_TRUE(is_campaign(path));
   EXPECT_EQ(open_problem(path, plan_with("a: 1\nb: 2\n")), "");
   EXPECT_THAT(open_problem(path, plan_with("a: 1\nb: 3\n")),
-              HasSubstr("was begun with another plan: plan.yaml:2: was \"b: 2\", is \"b: 3\"; put "
-                        "the plan back, or give another folder with --out"));
+              HasSubstr("was begun with another plan: plan.yaml:2: was \"b: 2\", is \"b: 3\"; "
+                        "restore the plan, or give another folder with --out"));
   CampaignPlan other = plan_with("a: 1\nb: 2\n");
   other.measure = {"run", "{}"};
   EXPECT_THAT(open_problem(path, other), HasSubstr("a suite file has changed since"));
