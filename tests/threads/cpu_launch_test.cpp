@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "sanitized.h"
 #include "test_device.h"
@@ -45,7 +47,16 @@ TEST(CpuLaunch, TakesNoHeap) {
     }
     ASSERT_TRUE(stream->synchronize());
   };
-  launch_some();  // the queue grows, and the workers get their shared memory
+  // Held back, so that the queue grows to hold them all; then the workers get their shared memory.
+  std::atomic<bool> released = false;
+  ASSERT_TRUE(stream->call([&] { released.wait(false); }));
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    released = true;
+    released.notify_all();
+  });
+  launch_some();
+  release.join();
   const std::uint64_t before = allocations;
   EXPECT_GT(before, 0u);  // they are counted at all
   launch_some();
