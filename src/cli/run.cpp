@@ -79,12 +79,7 @@ Result<Request> read_request(const Arguments& arguments) {
   }
   request.team = TRY(read_team_request(arguments, request.plan));
   if (arguments.has("--patience")) {
-    // A rank that waits for another does not hang, so the team's own patience must end first.
-    const TeamPatience& patience = request.team.patience;
-    request.options.device_patience_seconds =
-        request.team.ranks > 1 || request.team.place || !request.team.hosts.empty()
-            ? 2 * patience.step_seconds + patience.silence_seconds + patience.last_seconds
-            : patience.step_seconds;
+    request.options.device_patience_seconds = device_patience(request.team);
   }
   TRY(check_repeat(arguments, request));
   return request;

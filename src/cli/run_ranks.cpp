@@ -31,6 +31,10 @@ class SilentObserver final : public RunObserver {
   [[noreturn]] void hung(std::size_t, Record) override { std::_Exit(exit_nothing_ran); }
 };
 
+bool asks_for_several(const TeamRequest& request) {
+  return request.place || request.ranks > 1 || !request.hosts.empty();
+}
+
 const Cell* first_team_cell(const Plan& plan) {
   for (const Cell& cell : plan.cells) {
     const Benchmark* benchmark = find_benchmark(cell.benchmark());
@@ -96,9 +100,15 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
   return request;
 }
 
+double device_patience(const TeamRequest& request) {
+  const TeamPatience& patience = request.patience;
+  if (!asks_for_several(request)) return patience.step_seconds;
+  // A rank that waits for another does not hang, so the team's own patience must end first.
+  return 2 * patience.step_seconds + patience.silence_seconds + patience.last_seconds;
+}
+
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan) {
-  const bool several = request.place || request.ranks > 1 || !request.hosts.empty();
-  if (!several || first_team_cell(plan) == nullptr) return TeamSession();
+  if (!asks_for_several(request) || first_team_cell(plan) == nullptr) return TeamSession();
   return form_team(request);
 }
 

@@ -17,6 +17,9 @@ namespace assay::cli {
 /// Reads --ranks, --hosts, --patience and the launcher's variables. Error: usage.
 Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan);
 
+/// How long a GPU may keep one step of a cell, where --patience is given.
+double device_patience(const TeamRequest& request);
+
 /// Forms the team if there are several ranks and a cell of the plan needs them; otherwise `team` is
 /// null and every process measures on its own. Error: as from form_team().
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan);

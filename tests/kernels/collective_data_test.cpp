@@ -71,13 +71,17 @@ class CollectiveKernels : public KernelTest {
 };
 
 TEST_P(CollectiveKernels, AnyOrderOfReductionGivesTheExpectedBits) {
-  // Large teams go through the same code and cost an emulator or a sanitizer minutes.
-  const bool slow = GetParam().starts_with("gfx") || is_sanitized;
+  // Large teams go through the same code and cost minutes: an emulator leaves them out, a sanitizer
+  // sees the largest with one type.
+  const bool emulated = GetParam().starts_with("gfx");
   const std::vector<int> teams =
-      slow ? std::vector{1, 2, 3, 9} : std::vector{1, 2, 3, 5, 8, 9, 24, 64};
+      emulated ? std::vector{1, 2, 3, 9} : std::vector{1, 2, 3, 5, 8, 9, 24, 64};
   for (const DataType type : all_types) {
     for (const Reduction reduction : all_reductions) {
-      for (const int ranks : teams) check_reduction(type, reduction, ranks);
+      for (const int ranks : teams) {
+        const bool spared = is_sanitized && ranks > 9 && type != DataType::bf16;
+        if (!spared) check_reduction(type, reduction, ranks);
+      }
     }
   }
 }
