@@ -31,7 +31,8 @@ class LtPlan final : public GemmPlan {
     }
     TRY(device_.make_current());
     TRY(descriptors_.point_to(library_, problem_, operands));
-    const void* unread_c = library_.dialect.takes_null_c ? nullptr : operands.d;
+    const bool none = library_.dialect.takes_null_c && problem_.c != problem_.d;
+    const void* unread_c = none ? nullptr : operands.d;
     const void* c = problem_.beta != 0 ? operands.c : unread_c;
     const int status = library_.functions.matmul(
         handle_, descriptors_.operation(), alpha_.address(), operands.b, descriptors_.left(),
