@@ -8,6 +8,7 @@
 #include "cli/campaign_view.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/compare_operands.h"
 #include "cli/compare_view.h"
 #include "cli/interrupt.h"
 #include "core/json.h"
@@ -131,8 +132,6 @@ void conclude(const Request& request, const CampaignOutcome& outcome, const fs::
 void compare_all(const Request& request, Terminal& terminal) {
   const auto pairs = pairs_of_campaign(request.folder);
   if (!pairs.ok()) return;
-  VerdictRule rule;
-  rule.margin = request.plan.margin;
   for (const auto& [a, b] : *pairs) {
     const auto operands = load_operands(a, b);
     if (!operands.ok()) {
@@ -140,7 +139,8 @@ void compare_all(const Request& request, Terminal& terminal) {
       continue;
     }
     const Comparison comparison =
-        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr, rule);
+        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr,
+                rule_of(std::nullopt, *operands));
     terminal.print("\n" + comparison_text(comparison, false,
                                           static_cast<std::size_t>(terminal.width()),
                                           terminal.out_style()));

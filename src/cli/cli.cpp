@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <new>
+#include <system_error>
+
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/manual.h"
@@ -44,6 +47,24 @@ int run(const Parsed& parsed, Terminal& terminal) {
   return parsed.command->run(parsed.arguments, terminal);
 }
 
+/// assay's own code throws nothing; the standard library does where the system refuses memory or a
+/// thread.
+int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
+  try {
+    return run(parsed, terminal);
+  } catch (const std::bad_alloc&) {
+    terminal.complain("out of memory; free some, or raise the limit (ulimit -v)");
+  } catch (const std::system_error& error) {
+    terminal.complain(
+        fmt::format("the system refused a thread: {}; raise the limit of processes "
+                    "(ulimit -u)",
+                    error.code().message()));
+  } catch (const std::exception& error) {
+    terminal.complain(fmt::format("stopped by {}; please report it", error.what()));
+  }
+  return exit_nothing_ran;
+}
+
 }  // namespace
 
 Error about(std::string_view option, const Error& error) {
@@ -63,7 +84,7 @@ int main(int argc, char** argv) {
   const auto color = parse_color(parsed->arguments.get("--color", "auto"));
   if (!color.ok()) return report(plain, color.error());
   Terminal terminal(*color);
-  const int status = run(*parsed, terminal);
+  const int status = run_or_say_what_lacks(*parsed, terminal);
   terminal.flush();
   if (terminal.output_failed() && !terminal.broken_pipe()) {
     terminal.complain(terminal.output_problem());

@@ -35,10 +35,8 @@ int worse(int a, int b) {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  VerdictRule rule;
-  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
-  rule.margin = *margin;
   const auto pairs = pairs_of_operands(arguments.positionals);
   if (!pairs.ok()) return report(terminal, pairs.error());
   int status = exit_ok;
@@ -46,7 +44,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const auto operands = load_operands(a, b);
     if (!operands.ok()) return report(terminal, operands.error());
     const Comparison comparison =
-        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr, rule);
+        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr,
+                rule_of(*margin, *operands));
     terminal.print(
         arguments.has("--json")
             ? to_json(comparison).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
@@ -82,7 +81,8 @@ its measured error rates. Exit status: 0 EQUAL; 1 SLOWER, FASTER or SHIFTED; 3 I
 )",
     .options =
         {
-            {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%", ""},
+            {"--margin", "SHARE",
+             "differences below this do not matter, e.g. 1%; default: the campaign's, or 2%", ""},
             {"--all", "", "every difference between the environments, not only the likeliest", ""},
         },
     .run = &run,

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "judge/campaign/folder.h"
-#include "judge/compare/operands.h"
 
 namespace assay::cli {
 
@@ -23,8 +22,17 @@ Result<double> parse_share(std::string_view option, const std::string& text, dou
   return value;
 }
 
-Result<double> parse_margin(const std::string& text) {
-  return parse_share("--margin", text, 0.001, 0.5);
+Result<std::optional<double>> given_margin(const Arguments& arguments) {
+  if (!arguments.has("--margin")) return std::optional<double>();
+  constexpr double least = 0.001, most = 0.5;
+  return std::optional(TRY(parse_share("--margin", arguments.get("--margin"), least, most)));
+}
+
+VerdictRule rule_of(const std::optional<double>& margin, const Operands& operands) {
+  VerdictRule rule;
+  if (operands.terms) rule.margin = operands.terms->margin;
+  if (margin) rule.margin = *margin;
+  return rule;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(

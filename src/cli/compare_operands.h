@@ -1,20 +1,26 @@
 // Command-line parsing shared by `assay compare`, `assay fleet` and `assay report`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/command.h"
 #include "core/result.h"
+#include "judge/compare/operands.h"
+#include "judge/compare/verdict.h"
 
 namespace assay::cli {
 
 /// "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
 Result<double> parse_share(std::string_view option, const std::string& text, double least,
                            double most);
-/// Parses --margin.
-Result<double> parse_margin(const std::string& text);
+/// What --margin says; empty if it is not given. Error: usage.
+Result<std::optional<double>> given_margin(const Arguments& arguments);
+/// The rule for a verdict on `operands`: the margin given, else the campaign's own, else 2%.
+VerdictRule rule_of(const std::optional<double>& margin, const Operands& operands);
 
 /// The pairs to compare: A with B, or, for a single word, the environments of that campaign. Error:
 /// usage.

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "core/units.h"
 #include "judge/compare/emulated.h"
+#include "judge/compare/sentences.h"
 
 namespace assay::cli {
 namespace {
@@ -85,12 +86,8 @@ std::string reasons_text(const Comparison& comparison) {
 
 std::string headline_text(const Comparison& comparison) {
   const Summation& all = comparison.all;
-  std::string text = fmt::format("geometric mean over cells: B takes {} % of A's time",
-                                 fmt::format("{:.1f}", 100 * all.ratio));
-  if (all.ratio95) {
-    text += fmt::format(" [{:.1f}, {:.1f}]", 100 * all.ratio95->low, 100 * all.ratio95->high);
-  }
-  text += "\ncells:";
+  std::string text = time_sentence(all, "A", "B");
+  text += text.empty() ? "cells:" : "\ncells:";
   for (std::size_t i = 0; i < verdict_count; ++i) {
     if (all.counts[i] == 0) continue;
     text += fmt::format(" {} {}", all.counts[i], name_of(static_cast<Verdict>(i)));
@@ -110,27 +107,12 @@ std::string problems_text(const Comparison& comparison) {
   return text;
 }
 
-std::string ruling_text(const Comparison& comparison) {
-  const Ruling& judgement = comparison.all.judgement;
-  switch (judgement.verdict) {
-    case Verdict::equal:
-      return fmt::format("B is EQUAL to A: {}.", judgement.reason);
-    case Verdict::slower:
-    case Verdict::faster:
-      return fmt::format("B is {} than A: {}.", name_of(judgement.verdict), judgement.reason);
-    case Verdict::shifted:
-      return fmt::format("B DIFFERS from A: {}.", judgement.reason);
-    case Verdict::invalid:
-      return fmt::format("INVALID: {}.", judgement.reason);
-    default:
-      return fmt::format("{}: {}.", name_of(judgement.verdict), judgement.reason);
-  }
-}
-
 }  // namespace
 
 std::string sentence(const Comparison& comparison) {
-  return std::string(comparison.emulated ? of_a_model : "") + ruling_text(comparison);
+  return fmt::format("{}{}: {}", comparison.emulated ? of_a_model : "",
+                     name_of(comparison.all.judgement.verdict),
+                     ruling_sentence(comparison, "A", "B"));
 }
 
 std::string change_text(const CellComparison& cell) {

@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-/// The verdict in one sentence: "B is EQUAL to A: all 12 cells are equal within 2%."
+/// The verdict in one sentence: "EQUAL: B is as fast as A: all 12 cells are equal within 2%."
 std::string sentence(const Comparison& comparison);
 
 /// "-1.8% [-2.3, -1.2]": the difference of B's value from A's; empty if there is no effect.

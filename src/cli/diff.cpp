@@ -1,6 +1,7 @@
 // assay diff: what differs between two machines or two results, the likeliest explanation first.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/cli.h"
@@ -74,7 +75,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
                            "\n"
                      : differences_text(differences, static_cast<std::size_t>(terminal.width()),
                                         terminal.out_style()));
-  return exit_ok;
+  const bool same = std::ranges::all_of(differences, [](const Difference& difference) {
+    return difference.likelihood == Likelihood::identity;
+  });
+  return same ? exit_ok : exit_differs;
 }
 
 const Command command = {
@@ -87,7 +91,8 @@ const Command command = {
         R"(A and B are each one of: the word here, which means this machine in its present state; a store
 that `assay run` wrote (its last run) or STORE:RUN; a file from `assay fingerprint --json`; a
 capture from `assay doctor --capture`. The first column says how likely it is that the difference
-explains a gap in performance; identity marks facts that only identify the machine.
+explains a gap in performance; identity marks facts that only identify the machine. Exit status:
+0 if nothing else differs, 1 if something does.
 
   assay diff node7.json here
   assay diff results/bare-metal results/container

@@ -26,8 +26,8 @@ struct ExitCodeText {
 inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_ok, "everything requested was done"},
     {exit_cell_error,
-     "some cells ended in an error, a check of `assay doctor` failed, `assay compare` found a "
-     "difference, `assay history` a change for the worse, or `assay load` no rate that meets "
+     "some cells ended in an error, a check of `assay doctor` failed, `assay compare` or "
+     "`assay diff` found a difference, `assay history` a change for the worse, or `assay load` no rate that meets "
      "the targets"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
     {exit_verification, "a benchmark computed a wrong result, or results cannot be compared"},
@@ -36,7 +36,7 @@ inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_inconclusive,
      "`assay compare` could prove neither equality nor a difference, or a search for a rate ended "
      "too early"},
-    {exit_interrupted, "stopped by SIGINT or SIGTERM; results so far are stored"},
+    {exit_interrupted, "stopped by SIGINT, SIGTERM or SIGHUP; results so far are stored"},
 }};
 
 }  // namespace assay::cli

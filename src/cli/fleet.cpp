@@ -116,9 +116,9 @@ std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style
 
 int run(const Arguments& arguments, Terminal& terminal) {
   FleetRule rule;
-  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
-  rule.margin = *margin;
+  rule.margin = margin->value_or(rule.margin);
   std::mutex mutex;
   const auto progress = [&](std::size_t read, std::size_t of) {
     if (!terminal.interactive() || (read % 16 != 0 && read != of)) return;

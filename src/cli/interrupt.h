@@ -1,11 +1,12 @@
-// SIGINT and SIGTERM: the first asks the run to shut down cleanly, the second ends it at once.
+// SIGINT, SIGTERM and SIGHUP: the first asks the run to shut down cleanly, the second ends it at once.
 #pragma once
 
 namespace assay::cli {
 
 /// Makes a closed pipe and the file size limit ordinary errors of write() instead of fatal signals.
 void ignore_write_signals();
-/// From now on SIGINT and SIGTERM only set a flag; before, they end the process as usual.
+/// From now on SIGINT, SIGTERM and SIGHUP, unless the latter is ignored, only set a flag; before,
+/// they end the process as usual.
 void catch_interrupts();
 bool interrupt_requested();
 

@@ -8,8 +8,8 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/results_store.h"
+#include "core/secrets.h"
 #include "core/units.h"
-#include "machine/system/variables.h"
 #include "ranks/environments/shell_words.h"
 
 namespace assay::cli {

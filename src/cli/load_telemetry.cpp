@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "cli/results_store.h"
 #include "core/units.h"
@@ -71,7 +70,7 @@ std::string telemetry_text(const Record& record) {
     }
     if (gpu.throttled_share.value_or(0) > 0) {
       parts.push_back(
-          fmt::format("clock capped {:.0f}% of the time", std::ceil(*gpu.throttled_share * 100)));
+          fmt::format("clock capped {} of the time", format_share(*gpu.throttled_share)));
     }
     if (!parts.empty()) text += fmt::format("  {}: {}\n", name, fmt::join(parts, ", "));
   }

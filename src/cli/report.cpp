@@ -93,10 +93,11 @@ Json read_study(const fs::path& campaign) {
 struct Contrast {
   std::size_t a = 0, b = 0;
   std::optional<ResultSet> control;
+  VerdictRule rule;
 };
 
 Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
-                                          const VerdictRule& rule) {
+                                          const std::optional<double>& margin) {
   report::ReportInput input;
   std::vector<std::string>
       operands;  // of the environments; a campaign lists its baseline several times
@@ -116,6 +117,8 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
     // The same results given twice count as two environments, as in `assay compare`.
     contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
     contrast.control = std::move(loaded.control);
+    contrast.rule = rule_of(margin, loaded);
+    if (loaded.terms) input.description = loaded.terms->description;
     contrasts.push_back(std::move(contrast));
     if (input.environments.size() > report::most_environments) {
       return Error{ErrorKind::usage,
@@ -128,9 +131,9 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
   shorten_names(input.environments);
   mark_models(input.environments);
   for (const Contrast& contrast : contrasts) {
-    input.comparisons.push_back(compare(input.environments[contrast.a].results,
-                                        input.environments[contrast.b].results,
-                                        contrast.control ? &*contrast.control : nullptr, rule));
+    input.comparisons.push_back(
+        compare(input.environments[contrast.a].results, input.environments[contrast.b].results,
+                contrast.control ? &*contrast.control : nullptr, contrast.rule));
   }
   return input;
 }
@@ -138,13 +141,11 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
 int run(const Arguments& arguments, Terminal& terminal) {
   const auto format = format_of(arguments);
   if (!format.ok()) return report(terminal, format.error());
-  VerdictRule rule;
-  const auto margin = parse_margin(arguments.get("--margin", "2%"));
+  const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
-  rule.margin = *margin;
   const std::vector<std::string>& words = arguments.positionals;
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
-  auto input = alone ? read_alone(words[0]) : read_compared(words, rule);
+  auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
   input->title = arguments.get("--title");
   input->time = utc_now();
@@ -190,7 +191,8 @@ CSV the table of cells. The exit status does not depend on the verdict.
              "html, md or csv; default: by the ending of FILE, md on standard output",
              "html md csv"},
             {"--title", "TEXT", "title of the report; default: the environments' names", ""},
-            {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%", ""},
+            {"--margin", "SHARE",
+             "differences below this do not matter, e.g. 1%; default: the campaign's, or 2%", ""},
         },
     .run = &run,
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
@@ -97,7 +96,7 @@ std::vector<std::string> telemetry_cells(const Record& record, const Style& styl
   if (clock) cells[0] = format_frequency(*clock);
   if (gpu.power_mean_watts) cells[1] = fmt::format("{:.0f} W", *gpu.power_mean_watts);
   if (gpu.throttled_share.value_or(0) > 0) {
-    cells[2] = style.yellow(fmt::format("{:.0f}%", std::ceil(*gpu.throttled_share * 100)));
+    cells[2] = style.yellow(format_share(*gpu.throttled_share));
   }
   return cells;
 }

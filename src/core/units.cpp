@@ -117,6 +117,10 @@ Scale scale_for(double value) {
   return scales.back();
 }
 
+std::string format_share(double share) {
+  return share > 0 && share < 0.005 ? "<1%" : fmt::format("{:.0f}%", 100 * share);
+}
+
 std::string format_significant(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";

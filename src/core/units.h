@@ -39,6 +39,8 @@ struct Scale {
   std::string_view prefix = "";  ///< "G"
 };
 Scale scale_for(double value);
+/// A share from 0 to 1 as a percentage: "35%"; below half a percent "<1%", which is not nothing.
+std::string format_share(double share);
 /// Four significant digits, never in exponent form: 4213, 81.23, 0.004213.
 std::string format_significant(double value);
 

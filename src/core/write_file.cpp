@@ -1,11 +1,15 @@
 #include "core/write_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <random>
+#include <string>
+
+#include "core/child_process.h"
 
 namespace assay {
 
@@ -14,25 +18,55 @@ namespace {
 
 constexpr std::string_view ending = ".part";
 
+/// A new file beside `path` under a name that nobody can know beforehand: in a folder that others
+/// may write to, a link prepared under a known name would lead the text into another file. Returns
+/// the descriptor, or the negated errno.
+int open_new_beside(const fs::path& path, fs::path& name) {
+  constexpr int most_tries = 16;
+  std::random_device random;
+  for (int tries = 1;; ++tries) {
+    name = path.string() + fmt::format(".{:08x}{}", random(), ending);
+    const int file =
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0) return file;
+    if (errno != EEXIST || tries == most_tries) return -errno;
+  }
+}
+
+/// 0, or the errno.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 }  // namespace
 
 Status write_file(const fs::path& path, std::string_view text) {
   std::error_code error;
   const bool in_place = fs::exists(path, error) && fs::is_other(path, error);
-  const fs::path part =
-      in_place ? path : fs::path(path.string() + fmt::format(".{}{}", ::getpid(), ending));
+  fs::path part;
+  const int opened =
+      in_place ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC) : open_new_beside(path, part);
   const auto failure = [&](const char* what, int code) {
     std::error_code ignored;
-    if (!in_place) fs::remove(part, ignored);
+    if (!part.empty()) fs::remove(part, ignored);
     return Error{ErrorKind::exhausted,
                  fmt::format("{} cannot be {}: {}", path.string(), what, std::strerror(code))};
   };
-  errno = 0;
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  if (!file) return failure("written", errno);
-  file << text;
-  file.close();
-  if (!file) return failure("written", errno);
+  if (opened < 0) {
+    const int code = in_place ? errno : -opened;
+    part.clear();  // it does not exist
+    return failure("written", code);
+  }
+  Descriptor file(opened);
+  if (const int code = write_all(file.number(), text); code != 0) return failure("written", code);
+  // Network file systems report a full disk only here.
+  if (::close(file.release()) != 0) return failure("written", errno);
   if (in_place) return {};
   fs::rename(part, path, error);
   if (error) return failure("replaced", error.value());

@@ -22,10 +22,16 @@ class Copier {
  public:
   explicit Copier(std::string_view file) : file_(file) {}
 
-  Result<YamlValue> copy(const YAML::Node& node) {
+  /// `depth`: how many lists and maps `node` is in. A list that holds itself never ends.
+  Result<YamlValue> copy(const YAML::Node& node, int depth = 0) {
     constexpr std::size_t most_values = 100'000;
+    constexpr int deepest_level = 64;
     YamlValue value;
     value.line = std::max(1, node.Mark().line + 1);
+    if (depth > deepest_level) {
+      return at_line(file_, value.line,
+                     "nested more than 64 levels deep, or an alias holds itself");
+    }
     if (++values_ > most_values) {
       return at_line(file_, value.line, "more than 100000 values, aliases counted each time");
     }
@@ -34,16 +40,16 @@ class Copier {
       value.text = node.Scalar();
     } else if (node.IsSequence()) {
       value.kind = YamlValue::Kind::list;
-      for (const YAML::Node& item : node) value.items.push_back(TRY(copy(item)));
+      for (const YAML::Node& item : node) value.items.push_back(TRY(copy(item, depth + 1)));
     } else if (node.IsMap()) {
       value.kind = YamlValue::Kind::map;
-      for (const auto& pair : node) TRY(add_member(value, pair.first, pair.second));
+      for (const auto& pair : node) TRY(add_member(value, pair.first, pair.second, depth + 1));
     }
     return value;
   }
 
  private:
-  Status add_member(YamlValue& map, const YAML::Node& key, const YAML::Node& value) {
+  Status add_member(YamlValue& map, const YAML::Node& key, const YAML::Node& value, int depth) {
     const int line = std::max(1, key.Mark().line + 1);
     if (!key.IsScalar()) return at_line(file_, line, "a key must be text");
     // yaml-cpp would silently keep the first of two.
@@ -52,7 +58,7 @@ class Copier {
       return at_line(file_, line, fmt::format("key \"{}\" is given twice", key.Scalar()));
     }
     map.keys.push_back({key.Scalar(), line});
-    map.items.push_back(TRY(copy(value)));
+    map.items.push_back(TRY(copy(value, depth)));
     return {};
   }
 

@@ -52,7 +52,7 @@ double skewness(std::span<const double> values, const Moments& of) {
 
 /// P(true mean lies `distance` or more below the sample's), one-sided t test with Hall's (1992)
 /// correction for skewness: without it, a slow tail that the sample barely contains makes a mean at
-/// the margin look safely within it 14 times in 100 instead of 5.
+/// the margin look safely within it 13 times in 100 instead of 5.
 double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   if (!(effect.deviation > 0)) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
   const double n = static_cast<double>(effect.n);
@@ -197,13 +197,13 @@ bool precise_enough(const PairedEffect& effect, double margin) {
   return effect.n >= least_units && narrow(effect.t90) && narrow(effect.sign90);
 }
 
-std::size_t pairs_needed(double deviation, double distance) {
+std::size_t values_needed(double deviation, double distance) {
   constexpr std::size_t most = 10'000;
   // Two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs about 1.6
-  // times as many pairs as the t test.
+  // times as many values as the t test.
   const double normal = 2 * normal_quantile(0.95) * deviation / distance;
-  const double pairs = 1.6 * normal * normal;
-  return pairs < static_cast<double>(most) ? static_cast<std::size_t>(std::ceil(pairs)) : most;
+  const double values = 1.6 * normal * normal;
+  return values < static_cast<double>(most) ? static_cast<std::size_t>(std::ceil(values)) : most;
 }
 
 }  // namespace assay

@@ -47,8 +47,9 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
 /// 0.425 of the margin. This ends a campaign; it looks at precision only, never at the verdict.
 bool precise_enough(const PairedEffect& effect, double margin);
 
-/// Pairs needed to prove, with 90% power, on which side of a margin the mean lies, if the margin is
-/// `distance` > 0 (a log ratio) away and pairs have this `deviation`. An estimate. At most 10,000.
-std::size_t pairs_needed(double deviation, double distance);
+/// Independent values needed to prove, with 90% power, on which side of a margin the mean lies, if
+/// the margin is `distance` > 0 (a log ratio) away and the values have this `deviation`. An
+/// estimate. At most 10,000.
+std::size_t values_needed(double deviation, double distance);
 
 }  // namespace assay

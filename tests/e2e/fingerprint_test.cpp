@@ -40,7 +40,7 @@ std::set<std::string> differences_inside(const std::vector<std::string>& wrapper
   write(folder.path() / "in.json", contained.out);
   const Outcome diff =
       assay_run({"diff", folder.path() / "out.json", folder.path() / "in.json", "--json"});
-  EXPECT_EQ(diff.status, 0) << diff.err;
+  EXPECT_EQ(diff.status, 1) << "they differ: " << diff.err;
   std::set<std::string> paths;
   for (const Json& difference : Json::parse(diff.out)) paths.insert(difference["path"]);
   return paths;
@@ -50,7 +50,9 @@ TEST(Fingerprint, NothingDiffersFromItself) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "here.json";
   write(path, assay_run({"fingerprint", "--json"}).out);
-  EXPECT_EQ(assay_run({"diff", path, "here"}).out, "no difference\n");
+  const Outcome same = assay_run({"diff", path, "here"});
+  EXPECT_EQ(same.out, "no difference\n");
+  EXPECT_EQ(same.status, 0);
 }
 
 TEST(Fingerprint, ACaptureOfThisMachineDoesNotDifferFromIt) {

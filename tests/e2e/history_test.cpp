@@ -55,7 +55,7 @@ TEST_F(OverTime, ABaselineIsMadeShownAndComparedWith) {
   EXPECT_EQ(json["series"][1]["cell"], "memory op=triad");
   const Outcome slower = assay_run({"compare", path("b"), path("slow")});
   EXPECT_EQ(slower.status, 1) << slower.err;
-  EXPECT_THAT(slower.out, AllOf(HasSubstr("SLOWER than A"), HasSubstr("UNPAIRED")));
+  EXPECT_THAT(slower.out, AllOf(HasSubstr("SLOWER: B is slower than A"), HasSubstr("UNPAIRED")));
   // The very same results: near enough to be EQUAL if they had been measured in turns.
   const Outcome same = assay_run({"compare", path("good"), path("b")});
   EXPECT_EQ(same.status, 6) << same.err;

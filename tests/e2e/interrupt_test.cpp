@@ -38,7 +38,7 @@ TEST_P(Interrupt, ClosesTheStoreAndPrintsWhatWasMeasured) {
   EXPECT_GE(lines(records), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST(Interrupt, TheSecondOneEndsAtOnce) {
   const TemporaryFolder folder;

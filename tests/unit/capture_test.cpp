@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "core/json.h"
-#include "machine/system/variables.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -120,18 +119,6 @@ TEST(Capture, WhatIdentifiesHardwareIsMaskedAlikeEverywhere) {
   EXPECT_NE(node.find("simd_count 8"), std::string::npos);
   EXPECT_EQ(copy->read("sys/dev/config").text.size(), config.size());
   EXPECT_NE(recording.capture(true).dump().find(uuid), std::string::npos);
-}
-
-TEST(Variables, SecretsByNameAndCredentialsInAddresses) {
-  EXPECT_TRUE(is_secret_name("rd.pass"));
-  EXPECT_TRUE(is_secret_name("VLLM_HTTP_AUTH"));
-  EXPECT_TRUE(is_secret_name("OMPI_MCA_pw"));
-  EXPECT_TRUE(is_secret_name("VLLM_API_KEY"));
-  EXPECT_FALSE(is_secret_name("iommu.passthrough"));
-  EXPECT_FALSE(is_secret_name("NCCL_MIN_NCHANNELS"));
-  EXPECT_EQ(hide_secrets("a_password=\"x y\" iommu=pt\n"), "a_password=(set) iommu=pt");
-  EXPECT_EQ(hide_secrets("proxy=http://me:pw@host/x b"), "proxy=http://(set)@host/x b");
-  EXPECT_EQ(hide_secrets("api_key=SECRETX name=Zo\xc3\xab"), "api_key=(set) name=Zo\xc3\xab");
 }
 
 TEST(FolderMachine, ACopyNeverReadsThisMachine) {

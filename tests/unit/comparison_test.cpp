@@ -54,7 +54,7 @@ TEST(Comparison, HigherBandwidthIsFaster) {
   EXPECT_LE(faster.cells[0].ratio95.low, faster.cells[0].ratio);
   EXPECT_GE(faster.cells[0].ratio95.high, faster.cells[0].ratio);
   EXPECT_EQ(faster.all.judgement.verdict, Verdict::faster);
-  EXPECT_NEAR(faster.all.ratio, 1 / 1.1, 0.005) << "the whole is of times";
+  EXPECT_NEAR(faster.all.ratio.value(), 1 / 1.1, 0.005) << "the whole is of times";
   const Comparison slower = compare(set_of("b", 1.1), set_of("a", 1), nullptr, rule);
   EXPECT_EQ(slower.all.judgement.verdict, Verdict::slower);
 }
@@ -160,6 +160,15 @@ TEST(Comparison, RepliesWithoutTokensAreNoSuccess) {
   EXPECT_THAT(judgement(serving(0.1, {{"failed", 983}})).reason, HasSubstr("983 requests failed"));
   EXPECT_EQ(judgement(serving(0.5, {{"total_output_tokens", 600}})).code, "unequal_work");
   EXPECT_NE(judgement(serving(0.5, {{"total_output_tokens", 980}})).code, "unequal_work");
+}
+
+TEST(Comparison, SaysWhatIsMissing) {
+  const ResultSet empty = result_set_of({}, "empty");
+  const Comparison nothing = compare(empty, empty, nullptr, rule);
+  EXPECT_EQ(nothing.all.judgement.reason, "neither has a result to compare");
+  const ResultSet a = result_set_of({record("10", triad, 1e11)}, "a");
+  const ResultSet b = result_set_of({record("10", copy, 1e11)}, "b");
+  EXPECT_EQ(compare(a, b, nullptr, rule).all.judgement.reason, "the two have no cell in common");
 }
 
 TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {

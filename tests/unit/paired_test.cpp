@@ -130,10 +130,10 @@ TEST(PreciseEnough, NeedsBothIntervalsAndEnoughValues) {
 
 TEST(PairsNeeded, FollowsTheTableOfTheMethod) {
   // docs/method.md: at a deviation of 2% some 21 pairs prove equality within 2%, at 1% some 8.
-  EXPECT_NEAR(static_cast<double>(pairs_needed(0.02, margin)), 21, 4);
-  EXPECT_NEAR(static_cast<double>(pairs_needed(0.01, margin)), 8, 4);
-  EXPECT_EQ(pairs_needed(0, margin), 0u);
-  EXPECT_EQ(pairs_needed(10, margin), 10'000u);
+  EXPECT_NEAR(static_cast<double>(values_needed(0.02, margin)), 21, 4);
+  EXPECT_NEAR(static_cast<double>(values_needed(0.01, margin)), 8, 4);
+  EXPECT_EQ(values_needed(0, margin), 0u);
+  EXPECT_EQ(values_needed(10, margin), 10'000u);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(Manual, HelpNamesEveryOptionAndExitStatus) {
     EXPECT_THAT(help, HasSubstr("--json"));
     EXPECT_THAT(man_page(), HasSubstr(command->summary));
   }
-  EXPECT_THAT(help_overview(plain), HasSubstr("  130  stopped by SIGINT or SIGTERM"));
+  EXPECT_THAT(help_overview(plain), HasSubstr("  130  stopped by SIGINT, SIGTERM or SIGHUP"));
 }
 
 TEST(Manual, DocsAreTheMarkdownManual) {

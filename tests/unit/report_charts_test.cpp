@@ -152,6 +152,47 @@ TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
   EXPECT_NEAR(std::get<double>(field(charts[0].table, 1, "seconds")), 0.2, 1e-6);
 }
 
+TEST(ReportCharts, ALongPauseStaysAGapHoweverManyReadings) {
+  Environment environment;
+  // Ten cells of 1,000 readings; half a minute passes before the last, the others follow at once.
+  for (int cell = 0; cell < 10; ++cell) {
+    Record record = passed_record();
+    record.time = fmt::format("2026-01-01T00:{:02}:{:02}.000Z", cell == 9 ? 1 : 0, 10 + cell);
+    Telemetry telemetry;
+    telemetry.trace.window = 1;
+    telemetry.trace.channels = {{"gpu0", "power", "W", ChannelKind::gauge, ""}};
+    telemetry.trace.values.resize(1);
+    for (int i = 0; i < 1000; ++i) {
+      telemetry.trace.seconds.push_back(i * 0.001);
+      telemetry.trace.values[0].push_back(300 + cell);
+    }
+    record.telemetry = telemetry;
+    environment.records.push_back(record);
+  }
+  const auto charts = telemetry_charts(environment);
+  ASSERT_EQ(charts.size(), 1U);
+  const Table& table = charts[0].table;
+  EXPECT_LE(table.rows.size(), 620U);
+  std::vector<double> gaps;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (std::holds_alternative<double>(field(table, i, "value"))) continue;
+    gaps.push_back(std::get<double>(field(table, i, "seconds")));
+  }
+  ASSERT_EQ(gaps.size(), 1U);
+  EXPECT_NEAR(gaps[0], 9, 0.1);
+}
+
+TEST(ReportCharts, ACurveTakesTheIntervalOfItsOnlyFiniteRun) {
+  Series series = series_of("memory", {{"size", "1MiB"}}, {std::nan(""), 100e9});
+  series.points[0].low = 1;
+  series.points[0].high = 2;
+  const auto centre = centre_of(series);
+  ASSERT_TRUE(centre);
+  EXPECT_EQ(centre->median, 100e9);
+  EXPECT_EQ(centre->low, 99e9);
+  EXPECT_EQ(centre->high, 101e9);
+}
+
 TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
   ReportInput input;
   input.environments = {curve_environment("p0", 1)};

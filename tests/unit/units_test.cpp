@@ -51,6 +51,13 @@ TEST(Units, Integers) {
   for (const char* text : {"", "4k", "-4", "4.0"}) EXPECT_FALSE(parse_integer(text).ok()) << text;
 }
 
+TEST(Units, SharesNeverRoundToNothing) {
+  EXPECT_EQ(format_share(0), "0%");
+  EXPECT_EQ(format_share(0.0001), "<1%");
+  EXPECT_EQ(format_share(0.013), "1%");
+  EXPECT_EQ(format_share(1), "100%");
+}
+
 TEST(Units, FourSignificantDigits) {
   EXPECT_EQ(format_significant(4213.4), "4213");
   EXPECT_EQ(format_significant(81.234), "81.23");

@@ -1,5 +1,6 @@
 #include "judge/compare/verdict.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +65,18 @@ TEST(Verdict, SaysHowManyPairsWouldDo) {
   EXPECT_EQ(judgement.code, "not_precise");
   EXPECT_THAT(judgement.reason, testing::ContainsRegex("about [0-9]+ more"));
   EXPECT_EQ(judge_pairs(around(0.0198, 0.03)).code, "near_margin");
+}
+
+TEST(Verdict, AsksForTwoPairsPerValueWhereNeighboursDependOnEachOther) {
+  const PairedEffect independent{.pairs = 12, .n = 12, .mean = 0, .deviation = 0.02};
+  PairedEffect merged = independent;
+  merged.pairs = 24;
+  const std::size_t needed = values_needed(0.02, rule.log_margin());
+  ASSERT_GT(needed, 12U);
+  EXPECT_THAT(judge(independent, true, Control::quiet, rule).reason,
+              HasSubstr(fmt::format("about {} more", needed - 12)));
+  EXPECT_THAT(judge(merged, true, Control::quiet, rule).reason,
+              HasSubstr(fmt::format("about {} more", 2 * (needed - 12))));
 }
 
 TEST(Verdict, UnpairedDataProvesDifferencesOnly) {

@@ -1,7 +1,9 @@
 #include "core/write_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/read_file.h"
 #include "temporary_folder.h"
@@ -29,6 +31,18 @@ TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   EXPECT_THAT(write_file(folder.path() / "none/file", "x").error().message,
               testing::HasSubstr("cannot be written: No such file or directory"));
+}
+
+TEST(WriteFile, NoLinkPreparedBesideItLeadsElsewhere) {
+  TemporaryFolder folder;
+  const auto other = folder.write("other", "not to be touched");
+  const auto path = folder.path() / "file";
+  // The name that an earlier version wrote to, which anybody could foresee.
+  std::filesystem::create_symlink(other, path.string() + fmt::format(".{}.part", ::getpid()));
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(read_file(other), "not to be touched");
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path)));
 }
 
 TEST(WriteFile, DevicesStayDevices) {

@@ -37,6 +37,8 @@ TEST(Yaml, HostileTextIsAnErrorOfItsLine) {
                         i - 1);
   }
   EXPECT_THAT(problem(bomb), HasSubstr("more than 100000 values"));
+  EXPECT_THAT(problem("a: &a\n  - *a\n"), HasSubstr("an alias holds itself"));
+  EXPECT_THAT(problem("a: &a {b: {c: *a}}\n"), HasSubstr("an alias holds itself"));
 }
 
 TEST(Yaml, ReadersSayWhatIsAllowed) {

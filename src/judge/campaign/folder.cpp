@@ -28,6 +28,13 @@ std::vector<std::string> texts_of(const YamlValue* value) {
   return texts;
 }
 
+/// Any keys are allowed: what begins and continues campaigns (plan.h) has checked them.
+Result<YamlValue> read_plan(const std::string& file) {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  const std::string text = TRY(read_operand(file, most_bytes));
+  return parse_yaml(text, file);
+}
+
 }  // namespace
 
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder) {
@@ -51,9 +58,7 @@ Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder) {
   const std::string file = folder / campaign_plan_name;
-  constexpr std::size_t most_bytes = std::size_t{16} << 20;
-  const std::string text = TRY(read_operand(file, most_bytes));
-  const YamlValue plan = TRY(parse_yaml(text, file));
+  const YamlValue plan = TRY(read_plan(file));
   std::vector<std::pair<std::string, std::string>> contrasts;
   if (const YamlValue* study = member(plan, "study")) {
     const YamlValue* each = member(*study, "each");
@@ -74,6 +79,18 @@ Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     return Error{ErrorKind::usage, fmt::format("{} names no environments", file)};
   }
   return contrasts;
+}
+
+Result<CampaignTerms> read_terms(const std::filesystem::path& folder) {
+  const std::string file = folder / campaign_plan_name;
+  const YamlValue plan = TRY(read_plan(file));
+  std::vector<std::string> keys;
+  for (const YamlValue::Key& key : plan.keys) keys.push_back(key.text);
+  const YamlReader root = TRY(YamlReader::of(plan, file, "a campaign's plan must be a map", keys));
+  CampaignTerms terms;
+  TRY(root.optional("description", terms.description));
+  TRY(root.share("margin", least_margin, most_margin, terms.margin));
+  return terms;
 }
 
 bool is_campaign(const std::filesystem::path& path) {

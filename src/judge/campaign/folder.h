@@ -18,6 +18,9 @@ namespace assay {
 constexpr const char* campaign_plan_name = "plan.yaml";
 constexpr const char* campaign_units_name = "units.jsonl";
 
+/// A plan's margin lies between these.
+constexpr double least_margin = 0, most_margin = 1;
+
 /// One ended attempt at measuring an environment: one process.
 struct CampaignUnit {
   std::string environment;  ///< the folder that holds its records
@@ -36,6 +39,14 @@ Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder
 /// alone with the same partition while the others run too. Error: usage if the plan cannot be read.
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder);
+
+/// What the campaign was made for and what it calls equal.
+struct CampaignTerms {
+  std::string description;
+  double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
+};
+/// From the campaign's plan. Error: usage if it cannot be read.
+Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 
 /// Whether `path` is a folder with the two files of a campaign.
 bool is_campaign(const std::filesystem::path& path);

@@ -30,7 +30,6 @@ class PlanReader {
   Status read() {
     plan_.name = TRY(root_.text("name"));
     TRY(root_.count("seed", 0, UINT64_MAX, plan_.seed));
-    constexpr double least_margin = 0, most_margin = 1;
     TRY(root_.share("margin", least_margin, most_margin, plan_.margin));
     TRY(read_pairs());
     TRY(root_.flag("control", plan_.control));

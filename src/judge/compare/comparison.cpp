@@ -224,7 +224,12 @@ Ruling judge_all(const Comparison& comparison) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];
   };
   const std::size_t total = comparison.cells.size();
-  if (total == 0) return {Verdict::invalid, "nothing", "the two have no cell in common"};
+  if (total == 0) return {Verdict::invalid, "nothing", "neither has a result to compare"};
+  if (std::ranges::all_of(comparison.cells, [](const CellComparison& cell) {
+        return cell.judgement.code == "missing";
+      })) {
+    return {Verdict::invalid, "nothing", "the two have no cell in common"};
+  }
   if (count(Verdict::invalid) > 0) {
     return {Verdict::invalid, "invalid_cells",
             fmt::format("{} of {} cells cannot be judged", count(Verdict::invalid), total)};

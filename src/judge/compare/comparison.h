@@ -34,7 +34,8 @@ struct CellComparison {
 /// Over all cells.
 struct Summation {
   Ruling judgement;  ///< of the claim "B equals A on every cell"
-  double ratio = 1;  ///< geometric mean over cells of B's time over A's: above 1 means slower
+  /// Geometric mean over cells of B's time over A's: above 1 means slower. Empty: no cell has both.
+  std::optional<double> ratio;
   std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };

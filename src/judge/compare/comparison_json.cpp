@@ -78,7 +78,7 @@ Json to_json(const Comparison& comparison) {
   json["verdict"] = name_of(all.judgement.verdict);
   json["code"] = all.judgement.code;
   json["reason"] = all.judgement.reason;
-  json["time_ratio"] = all.ratio;
+  if (all.ratio) json["time_ratio"] = *all.ratio;
   if (all.ratio95) json["time_ratio95"] = to_json(*all.ratio95);
   for (std::size_t i = 0; i < verdict_count; ++i) {
     json["counts"][std::string(name_of(static_cast<Verdict>(i)))] = all.counts[i];

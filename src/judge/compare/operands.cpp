@@ -31,6 +31,7 @@ Result<Operands> load_operands(const std::string& a, const std::string& b, bool 
   const bool same_campaign = folder_of(b).parent_path() == folder && is_campaign(folder);
   // Pair numbers of two campaigns are unrelated.
   if (!same_campaign) operands.a.paired = operands.b.paired = false;
+  if (same_campaign) operands.terms = TRY(read_terms(folder));
   if (same_campaign && fs::exists(again)) {
     operands.control = TRY(load_result_set(again.string()));
   }

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "judge/campaign/folder.h"
 #include "judge/compare/result_set.h"
 
 namespace assay {
 
 struct Operands {
   ResultSet a, b;
+  std::optional<CampaignTerms> terms;        ///< if both are of one campaign
   std::vector<Record> records_a, records_b;  ///< what `a` and `b` were made from, if asked for
   std::optional<ResultSet>
       control;  ///< A measured again, if both are of one campaign with a control

@@ -40,11 +40,13 @@ Ruling undecided(const PairedEffect& effect, bool paired, const VerdictRule& rul
   }
   if (effect.outliers.size() >= 2) return unstable(effect);
   const double room = rule.log_margin() - std::abs(effect.mean);
-  const std::size_t needed = room > 0 ? pairs_needed(effect.deviation, room) : std::size_t{0};
-  if (needed > effect.pairs && needed < 10'000) {
+  const std::size_t needed = room > 0 ? values_needed(effect.deviation, room) : std::size_t{0};
+  if (needed > effect.n && needed < 10'000) {
+    // Where neighbouring pairs depend on each other, two of them make one independent value.
+    const std::size_t pairs_per_value = (effect.pairs + effect.n - 1) / effect.n;
     return {Verdict::inconclusive, "not_precise",
             fmt::format("not enough pairs: at this noise about {} more are needed",
-                        needed - effect.pairs)};
+                        (needed - effect.n) * pairs_per_value)};
   }
   return {Verdict::inconclusive, "near_margin",
           "the effect lies too near the margin to be called equal or different"};

@@ -43,17 +43,19 @@ bool comes_before(const Axes& a, const Axes& b) {
 
 std::optional<Centre> centre_of(const Series& series) {
   std::vector<double> values;
+  const Point* last = nullptr;
   for (const Point& point : series.points) {
-    if (std::isfinite(point.value)) values.push_back(point.value);
+    if (!std::isfinite(point.value)) continue;
+    values.push_back(point.value);
+    last = &point;
   }
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
   Centre centre{quantile(values, 0.5), values.front(), values.back(), values.size()};
   if (values.size() == 1) {
-    const Point& only = series.points.front();
-    if (std::isfinite(only.low) && std::isfinite(only.high)) {
-      centre.low = only.low;
-      centre.high = only.high;
+    if (std::isfinite(last->low) && std::isfinite(last->high)) {
+      centre.low = last->low;
+      centre.high = last->high;
     }
     return centre;
   }

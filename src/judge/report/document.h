@@ -82,6 +82,7 @@ struct Tile {
 
 struct Document {
   std::string title;
+  std::string purpose;                    ///< what it was measured for; empty: not known
   std::string headline;                   ///< the result in one sentence
   std::optional<Verdict> verdict;         ///< of the headline; empty: nothing was compared
   std::string reason;                     ///< of the verdict

@@ -214,7 +214,9 @@ std::string chart_html(const Chart& chart) {
 std::string summary_html(const Document& document) {
   std::string html =
       "<section id=\"summary\" aria-labelledby=\"summary-title\">\n"
-      "<h2 id=\"summary-title\">Summary</h2>\n<p class=\"headline\">";
+      "<h2 id=\"summary-title\">Summary</h2>\n";
+  if (!document.purpose.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.purpose));
+  html += "<p class=\"headline\">";
   if (document.verdict) html += badge(name_of(*document.verdict)) + " ";
   html += escape_html(document.headline) + "</p>\n";
   if (!document.reason.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.reason));

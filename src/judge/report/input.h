@@ -20,6 +20,7 @@ struct Environment {
 
 struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
+  std::string description;                ///< what the campaign was made for; empty: not known
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< of pairs of them
   Json study;                             ///< a partition study's conclusions; null: none

@@ -76,6 +76,7 @@ std::string csv_table(const Table& table) {
 
 std::string to_markdown(const Document& document) {
   std::string text = fmt::format("# {}\n\n", escape_markdown(document.title));
+  if (!document.purpose.empty()) text += escape_markdown(document.purpose) + "\n\n";
   if (document.verdict) text += fmt::format("**{}** ", name_of(*document.verdict));
   text += escape_markdown(document.headline) + "\n\n";
   if (!document.reason.empty()) text += escape_markdown(document.reason) + "\n\n";

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "core/version.h"
 #include "judge/compare/emulated.h"
+#include "judge/compare/sentences.h"
 #include "judge/report/charts.h"
 #include "judge/report/display.h"
 #include "judge/report/panels.h"
@@ -25,45 +25,9 @@ std::vector<std::string> names_of(const std::vector<Environment>& environments) 
   return names;
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.2g}%", 100 * std::abs(share));
-}
-
-/// "1.8% more time ... (95% interval +1.20% to +2.30%)": B's time against A's over all cells.
-std::string effect_text(const Summation& all) {
-  std::string text = fmt::format("{} {} time in the geometric mean over cells",
-                                 percent(all.ratio - 1), all.ratio >= 1 ? "more" : "less");
-  if (all.ratio95) {
-    text += fmt::format(" (95% interval {:+.2f}% to {:+.2f}%)", 100 * (all.ratio95->low - 1),
-                        100 * (all.ratio95->high - 1));
-  }
-  return text;
-}
-
-std::string ruling_of(const Comparison& comparison) {
-  const std::string& a = comparison.name_a;
-  const std::string& b = comparison.name_b;
-  const Summation& all = comparison.all;
-  switch (all.judgement.verdict) {
-    case Verdict::equal:
-      return fmt::format("{} is as fast as {}: {}.", b, a, all.judgement.reason);
-    case Verdict::slower:
-    case Verdict::faster:
-      return fmt::format("{} is {} than {}: {}.", b,
-                         all.judgement.verdict == Verdict::slower ? "slower" : "faster", a,
-                         all.judgement.reason);
-    case Verdict::shifted:
-      return fmt::format("{} differs from {}: {}.", b, a, all.judgement.reason);
-    case Verdict::invalid:
-      return fmt::format("No verdict on {} against {}: {}.", b, a, all.judgement.reason);
-    default:
-      return fmt::format("It remains open whether {} is as fast as {}: {}.", b, a,
-                         all.judgement.reason);
-  }
-}
-
 std::string headline_of(const Comparison& comparison) {
-  return std::string(comparison.emulated ? of_a_model : "") + ruling_of(comparison);
+  return std::string(comparison.emulated ? of_a_model : "") +
+         ruling_sentence(comparison, comparison.name_a, comparison.name_b);
 }
 
 void summarize_comparison(const Comparison& comparison, Document& document) {
@@ -75,7 +39,7 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   // If a cell is INVALID, a mean over all cells means nothing.
   const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
   if (judged) {
-    document.reason = fmt::format("{} takes {}.", comparison.name_b, effect_text(comparison.all));
+    document.reason = time_sentence(comparison.all, comparison.name_a, comparison.name_b);
   }
   for (std::size_t i = 0; i < verdict_count; ++i) {
     const auto verdict = static_cast<Verdict>(i);
@@ -83,8 +47,8 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
     document.tiles.push_back({fmt::format("{} of {}", count(verdict), comparison.cells.size()),
                               fmt::format("cells {}", name_of(verdict))});
   }
-  if (judged) {
-    document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (comparison.all.ratio - 1)),
+  if (judged && comparison.all.ratio) {
+    document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
                               "time of B against A, geometric mean"});
   }
   document.tiles.push_back({fmt::format("{} + {}", comparison.units_a, comparison.units_b),
@@ -259,7 +223,8 @@ void add_warnings(const ReportInput& input, Document& document) {
     const std::size_t more = document.warnings.size() - most_warnings;
     document.warnings.resize(most_warnings);
     document.warnings.push_back(
-        fmt::format("And {}: `assay compare --json` lists them all.", counted(more, "more note")));
+        fmt::format("And {}{}.", counted(more, "more note"),
+                    input.comparisons.empty() ? "" : ": `assay compare --json` lists them all"));
   }
 }
 
@@ -286,6 +251,7 @@ Document make_document(const ReportInput& input) {
       document.title += (document.title.empty() ? "" : " and ") + name;
     }
   }
+  document.purpose = input.description;
   document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
   if (input.comparisons.empty()) {
     summarize_alone(input.environments, document);

@@ -81,14 +81,18 @@ Lines lines_of(const std::vector<const Record*>& records, const Subject& subject
   return lines;
 }
 
-/// Averages neighbouring readings so that at most `most_points` remain. Keeps gaps unless there are
-/// too many.
+/// Averages neighbouring readings so that at most `most_points` and the gaps between them remain. A
+/// gap stays if it lasts longer than what one point stands for; shorter ones, between many short
+/// cells, would not be seen.
 std::vector<Reading> thinned(const std::vector<Reading>& line) {
   const std::size_t every = (line.size() + most_points - 1) / most_points;
   if (every <= 1) return line;
+  const double point_seconds =
+      (line.back().second - line.front().second) / static_cast<double>(most_points);
   std::vector<Reading> result;
   Reading sum;
   std::size_t count = 0;
+  const Reading* gap = nullptr;
   const auto flush = [&] {
     if (count == 0) return;
     const auto n = static_cast<double>(count);
@@ -98,11 +102,14 @@ std::vector<Reading> thinned(const std::vector<Reading>& line) {
   };
   for (const Reading& reading : line) {
     if (std::isnan(reading.value)) {
-      flush();
-      // With many short cells there would be more gaps than readings.
-      if (every <= 4) result.push_back(reading);
+      gap = &reading;
       continue;
     }
+    if (gap != nullptr && reading.second - gap->second > point_seconds) {
+      flush();
+      result.push_back(*gap);
+    }
+    gap = nullptr;
     sum.second += reading.second;
     sum.value += reading.value;
     if (++count == every) flush();

@@ -10,8 +10,8 @@
 
 #include "core/json.h"
 #include "machine/system/capture_text.h"
+#include "machine/system/known_settings.h"
 #include "machine/system/masking.h"
-#include "machine/system/variables.h"
 
 namespace assay {
 namespace {
@@ -101,8 +101,7 @@ Json RecordingMachine::capture(bool with_serials) const {
   Json files = Json::object(), folders = Json::object(), links = Json::object();
   Json access = Json::object(), variables = Json::object(), answers = Json::object();
   for (const auto& [path, file] : files_) {
-    const bool command_line = path == "proc/cmdline" && file.state == FileState::found;
-    files[path] = file_json(command_line ? FileText{file.state, hide_secrets(file.text)} : file);
+    files[path] = file_json({file.state, recorded_file(path, file.text)});
   }
   for (const auto& [path, names] : folders_) folders[path] = names;
   for (const auto& [path, real] : links_) links[path] = real;

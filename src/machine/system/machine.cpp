@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/read_file.h"
+#include "machine/system/known_settings.h"
 #include "machine/system/probe.h"
-#include "machine/system/variables.h"
 
 namespace assay {
 namespace {

@@ -50,27 +50,6 @@ std::string without_device_serial(std::string config) {
   return config;
 }
 
-/// Words of the kernel's command line that name one disk or network card.
-bool is_address_word(std::string_view word) {
-  constexpr std::array<std::string_view, 6> names = {
-      "root=", "resume=", "BOOTIF=", "nfsroot=", "systemd.machine_id=", "ip="};
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return word.starts_with(name); });
-}
-
-std::string without_address_words(std::string_view line) {
-  std::istringstream words{std::string(line)};
-  std::string kept;
-  for (std::string word; words >> word;) {
-    if (is_address_word(word)) {
-      word.resize(word.find('=') + 1);
-      word += hidden;
-    }
-    kept += (kept.empty() ? "" : " ") + word;
-  }
-  return kept;
-}
-
 bool is_hex(char letter) {
   return std::isxdigit(static_cast<unsigned char>(letter)) != 0;
 }
@@ -109,7 +88,6 @@ std::string Masking::file(std::string_view path, std::string_view content) {
     return content.starts_with(azure) ? std::string(content) : std::string(hidden);
   }
   if (path.ends_with("/config")) return without_device_serial(std::string(content));
-  if (path == "proc/cmdline") return text(without_address_words(content));
   if (!path.ends_with("/properties")) return text(content);
   // KFD's "key value" lines: the numbers are decimal, so text() would not find them.
   std::istringstream lines{std::string(content)};

@@ -15,8 +15,8 @@
 #include "core/pattern.h"
 #include "core/program.h"
 #include "core/read_file.h"
+#include "core/secrets.h"
 #include "core/suggest.h"
-#include "machine/system/variables.h"
 #include "measure/import/importer.h"
 
 namespace assay {
@@ -80,7 +80,7 @@ Better better_of(std::string_view text) {
 }
 
 std::string command_line(const ExternalCommand& command) {
-  return hide_secrets(fmt::format("{}", fmt::join(command.words, " ")));
+  return hide_secrets(command.words);
 }
 
 /// The program's output: from its file if the suite names one, otherwise from standard output.

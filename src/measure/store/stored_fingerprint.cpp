@@ -37,7 +37,8 @@ std::map<std::string, Json> read_stored_fingerprints(const std::filesystem::path
     auto entry = parse_json(line);
     if (!entry.ok() || !entry->is_object()) continue;
     const auto id = entry->find("id"), fingerprint = entry->find("fingerprint");
-    if (id == entry->end() || !id->is_string() || fingerprint == entry->end()) continue;
+    if (id == entry->end() || !id->is_string()) continue;
+    if (fingerprint == entry->end() || !fingerprint->is_object()) continue;
     fingerprints.emplace(id->get<std::string>(), *fingerprint);
   }
   return fingerprints;

@@ -3,15 +3,15 @@
 
 #include "core/json.h"
 #include "machine/system/fact_source.h"
-#include "machine/system/variables.h"
+#include "machine/system/known_settings.h"
 
 namespace assay::host_fact {
 namespace {
 
-/// The kernel's command line without secrets and without the words that name the boot image and its
+/// The kernel's command line as it may be recorded, without the words that name the boot image and its
 /// location: they change with every update and do not affect speed.
 std::string command_line(const std::string& text) {
-  std::istringstream words(hide_secrets(text));
+  std::istringstream words(recorded_file("proc/cmdline", text));
   std::string kept;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find('='));

@@ -1,0 +1,24 @@
+// Recognizes passwords, keys and tokens in names and in the words of a command, so that they are
+// not shown or stored. A command has words of any kind, so this can only know the usual forms;
+// facts of a machine are held to a list of known settings instead
+// (machine/system/known_settings.h).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+/// Names that suggest a token, key or password: "HF_TOKEN", "--api-key", "wifi.psk".
+bool is_secret_name(std::string_view name);
+
+/// The words of a command joined by spaces, with "(set)" for what follows "--token", "API_KEY=",
+/// "Bearer", "sshpass -p" and "\"password\":", for "user:password@" in front of a host, and for the
+/// query of a URL.
+std::string hide_secrets(std::span<const std::string> words);
+
+/// The same for one text: a URL, a header, a line that a program printed.
+std::string hide_secrets_in(std::string_view text);
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+#include "judge/compare/sentences.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace assay {
+namespace {
+
+/// "1.8% more", "3% less": a ratio of times.
+std::string change(double ratio) {
+  return fmt::format("{:.2g}% {}", 100 * std::abs(ratio - 1), ratio < 1 ? "less" : "more");
+}
+
+std::string from_to(const Interval& ratio) {
+  if ((ratio.low < 1) == (ratio.high < 1)) {
+    const double least = ratio.low < 1 ? ratio.high : ratio.low;
+    const double most = ratio.low < 1 ? ratio.low : ratio.high;
+    return fmt::format("{:.2g}% to {}", 100 * std::abs(least - 1), change(most));
+  }
+  return fmt::format("{} to {}", change(ratio.low), change(ratio.high));
+}
+
+}  // namespace
+
+std::string ruling_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
+  const Ruling& ruling = comparison.all.judgement;
+  switch (ruling.verdict) {
+    case Verdict::equal:
+      return fmt::format("{} is as fast as {}: {}.", b, a, ruling.reason);
+    case Verdict::slower:
+      return fmt::format("{} is slower than {}: {}.", b, a, ruling.reason);
+    case Verdict::faster:
+      return fmt::format("{} is faster than {}: {}.", b, a, ruling.reason);
+    case Verdict::shifted:
+      return fmt::format("{} differs from {}: {}.", b, a, ruling.reason);
+    case Verdict::invalid:
+      return fmt::format("No verdict on {} against {}: {}.", b, a, ruling.reason);
+    default:
+      return fmt::format("It remains open whether {} is as fast as {}: {}.", b, a, ruling.reason);
+  }
+}
+
+std::string time_sentence(const Summation& all, std::string_view a, std::string_view b) {
+  if (!all.ratio) return {};
+  if (!all.ratio95) {
+    return fmt::format("In the geometric mean over cells, {} takes {} time than {}.", b,
+                       change(*all.ratio), a);
+  }
+  if (all.ratio95->low <= 1 && all.ratio95->high >= 1) {
+    return fmt::format(
+        "No difference in time is proven over all cells: {} takes {} than {} (95% interval of the "
+        "geometric mean).",
+        b, from_to(*all.ratio95), a);
+  }
+  return fmt::format(
+      "In the geometric mean over cells, {} takes {} time than {} (95% interval {}).", b,
+      change(*all.ratio), a, from_to(*all.ratio95));
+}
+
+}  // namespace assay

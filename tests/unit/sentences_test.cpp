@@ -1,0 +1,40 @@
+#include "judge/compare/sentences.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+std::string time_of(std::optional<double> ratio, std::optional<Interval> ratio95 = std::nullopt) {
+  Summation all;
+  all.ratio = ratio;
+  all.ratio95 = ratio95;
+  return time_sentence(all, "host", "bwrap");
+}
+
+TEST(Sentences, NoCellsNoTime) {
+  EXPECT_EQ(time_of(std::nullopt), "");
+}
+
+TEST(Sentences, AProvenDifferenceIsANumber) {
+  EXPECT_EQ(time_of(1.018, Interval{1.012, 1.023}),
+            "In the geometric mean over cells, bwrap takes 1.8% more time than host (95% interval "
+            "1.2% to 2.3% more).");
+  EXPECT_EQ(time_of(0.9, Interval{0.8, 0.95}),
+            "In the geometric mean over cells, bwrap takes 10% less time than host (95% interval "
+            "5% to 20% less).");
+}
+
+TEST(Sentences, WhatIsNotProvenIsNotStated) {
+  EXPECT_EQ(time_of(0.97, Interval{0.89, 1.06}),
+            "No difference in time is proven over all cells: bwrap takes 11% less to 6% more than "
+            "host (95% interval of the geometric mean).");
+}
+
+TEST(Sentences, WithoutPairsThereIsNoInterval) {
+  EXPECT_EQ(time_of(1.25),
+            "In the geometric mean over cells, bwrap takes 25% more time than host.");
+}
+
+}  // namespace
+}  // namespace assay
