@@ -1,8 +1,8 @@
-# assay_cpu_kernels(OUT) compiles every src/compute/kernels/*.cu for the CPU, once per instruction set, and
-# sets OUT to the objects. The best set the machine has is chosen at run time
-# (src/compute/device/kernel_registry.h).
-function(assay_cpu_kernels out)
-  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compute/kernels/*.cu)
+# assay_cpu_kernels(OUT NAME GLOB) compiles the matching kernel files for the CPU, once per instruction
+# set, and sets OUT to the objects. The best set the machine has is chosen at run time
+# (src/compute/device/kernel_registry.h). The pattern is relative to the source tree.
+function(assay_cpu_kernels out name pattern)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(variants x86_64_v2 x86_64_v3 x86_64_v4)
@@ -15,22 +15,23 @@ function(assay_cpu_kernels out)
   endif()
   set(objects)
   foreach(variant IN LISTS variants)
-    add_library(kernels_${variant} OBJECT ${kernels})
-    target_link_libraries(kernels_${variant} PRIVATE assay_options)
+    add_library(${name}_${variant} OBJECT ${kernels})
+    target_link_libraries(${name}_${variant} PRIVATE assay_options)
+    target_include_directories(${name}_${variant} PRIVATE ${CMAKE_SOURCE_DIR}/src/compute/kernels)
     # fp-contract=fast only where the hardware has fma: results stay within the tests' bounds.
     # local-exec: kernels are only ever linked into executables, and with sanitizers the AVX-512 code
     # for another TLS model is one that ld cannot relax.
-    target_compile_options(kernels_${variant} PRIVATE -x c++ ${optimize} -fno-math-errno
+    target_compile_options(${name}_${variant} PRIVATE -x c++ ${optimize} -fno-math-errno
                            -ftls-model=local-exec
                            -DASSAY_CPU_VARIANT=${variant})
     if(NOT variant STREQUAL generic)
       string(REPLACE "x86_64_" "x86-64-" march ${variant})
-      target_compile_options(kernels_${variant} PRIVATE -march=${march})
+      target_compile_options(${name}_${variant} PRIVATE -march=${march})
       if(variant STREQUAL x86_64_v4)
-        target_compile_options(kernels_${variant} PRIVATE -mprefer-vector-width=512)
+        target_compile_options(${name}_${variant} PRIVATE -mprefer-vector-width=512)
       endif()
     endif()
-    list(APPEND objects $<TARGET_OBJECTS:kernels_${variant}>)
+    list(APPEND objects $<TARGET_OBJECTS:${name}_${variant}>)
   endforeach()
   set(${out} ${objects} PARENT_SCOPE)
 endfunction()

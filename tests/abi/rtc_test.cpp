@@ -21,7 +21,7 @@ using testing::Not;
 std::vector<CompileRequest> requests(const std::string& library, const std::string& vendor,
                                      const std::string& arch) {
   std::vector<CompileRequest> all;
-  for (const EmbeddedFile& file : embedded_kernels()) {
+  for (const EmbeddedFile& file : all_kernel_files()) {
     if (!file.name.ends_with(".cu")) continue;
     const auto source = complete_source(file.name.substr(0, file.name.size() - 3));
     all.push_back({library,

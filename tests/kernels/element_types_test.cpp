@@ -1,13 +1,12 @@
-// The conversions of src/compute/kernels/element_types.h: every code of every narrow type against
+// The types of src/compute/kernels/element_types.h: every code of every narrow type against
 // the definition of its format, and encoding against the nearest of all codes.
-#include "compute/kernels/element_types.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 #include <vector>
 
+#include "compute/kernels/conversions.h"
 #include "core/data_type.h"
 
 namespace assay {

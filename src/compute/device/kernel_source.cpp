@@ -46,6 +46,13 @@ void append(const EmbeddedFile& file, std::span<const EmbeddedFile> files,
 
 }  // namespace
 
+std::vector<EmbeddedFile> all_kernel_files() {
+  std::vector<EmbeddedFile> files = embedded_kernels();
+  const auto& registered = KernelFileRegistry::entries();
+  files.insert(files.end(), registered.begin(), registered.end());
+  return files;
+}
+
 Result<std::string> complete_source(std::string_view name, std::span<const EmbeddedFile> files) {
   const EmbeddedFile* file = find(files, std::string(name) + ".cu");
   if (file == nullptr) {

@@ -2,7 +2,7 @@
 // result, which does not depend on the order of reduction. Contributions are integers chosen so
 // that every partial result is exact in the element's type; an average divides a single power of
 // two.
-#include "element_types.h"
+#include "conversions.h"
 #include "mix.h"
 #include "wave.h"
 
@@ -31,11 +31,11 @@ template <typename T, u64 LARGEST>
 struct Narrow {
   static constexpr u64 largest = LARGEST;
   static constexpr bool is_signed = true, is_float = true;
-  static DEVICE T of(i64 x) { return T::encode(static_cast<float>(x)); }
+  static DEVICE T of(i64 x) { return encode<T>(static_cast<float>(x)); }
   static DEVICE T quotient(i64 x, u32 n) {
     // Rounded twice, which is safe: 1/n is never close enough to the midpoint of two narrow numbers
     // to matter.
-    return T::encode(static_cast<float>(static_cast<double>(x) / n));
+    return encode<T>(static_cast<float>(static_cast<double>(x) / n));
   }
 };
 template <typename T>
@@ -148,16 +148,6 @@ struct Element {
   }
 };
 
-template <typename T, typename Word>
-DEVICE Word word_of(T value) {
-  union {
-    T value;
-    Word word;
-  } both;
-  both.value = value;
-  return both.word;
-}
-
 /// The three kinds of data, each a function from an element's index to its bits.
 template <typename T, typename Word>
 struct Part {  // a rank's contribution to a reduction
@@ -165,7 +155,7 @@ struct Part {  // a rank's contribution to a reduction
   u32 rank, ranks;
   int reduction;
   DEVICE Word operator()(u64 i) const {
-    return word_of<T, Word>(Exact<T>::of(Element<T>(i, seed, ranks, reduction).part(rank)));
+    return bits_as<Word>(Exact<T>::of(Element<T>(i, seed, ranks, reduction).part(rank)));
   }
 };
 template <typename T, typename Word>
@@ -175,7 +165,7 @@ struct Reduced {  // the result of the reduction
   int reduction;
   DEVICE Word operator()(u64 i) const {
     const i64 x = Element<T>(i, seed, ranks, reduction).reduced();
-    return word_of<T, Word>(reduction == AVG ? Exact<T>::quotient(x, ranks) : Exact<T>::of(x));
+    return bits_as<Word>(reduction == AVG ? Exact<T>::quotient(x, ranks) : Exact<T>::of(x));
   }
 };
 template <typename Word>

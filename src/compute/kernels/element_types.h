@@ -1,24 +1,28 @@
-// Element types narrower than float, converted with bit operations, so that no vendor header is
-// needed and all devices round alike. Encoding rounds to nearest, ties to even.
+// Element types narrower than float, defined by bit operations, so that no vendor header is needed
+// and all devices round alike. Encoding rounds to nearest, ties to even. Kernels convert with
+// conversions.h, which gives the same bits by the chip's own instructions.
 #pragma once
 
 #include "prelude.h"
 
 namespace {
 
-union FloatBits {  // NVRTC has neither bit_cast nor the memcpy builtin
-  float value;
-  u32 bits;
-};
+/// The bits of `x` as another type of the same size. NVRTC has neither bit_cast nor the memcpy
+/// builtin.
+template <typename To, typename From>
+DEVICE To bits_as(From x) {
+  union {
+    From from;
+    To to;
+  } both;
+  both.from = x;
+  return both.to;
+}
 DEVICE u32 bits_of(float x) {
-  FloatBits both;
-  both.value = x;
-  return both.bits;
+  return bits_as<u32>(x);
 }
 DEVICE float float_of(u32 bits) {
-  FloatBits both;
-  both.bits = bits;
-  return both.value;
+  return bits_as<float>(bits);
 }
 
 /// How a format uses its codes of largest magnitude.
@@ -44,39 +48,61 @@ struct SmallFloat {
                                                        : infinity - 1;
 
   static DEVICE SmallFloat encode(float x) {
-    const u32 all = bits_of(x), sign = all >> 31 ? sign_bit : 0, magnitude = all & 0x7FFFFFFFu;
-    if (magnitude > 0x7F800000u) return {static_cast<Bits>(SPECIALS == FNUZ ? nan : sign | nan)};
-    constexpr u32 least_normal = static_cast<u32>(128 - BIAS) << 23;  // as float bits
-    u32 code;
-    if (BIAS != 127 && magnitude < least_normal) {
-      // Adding a number whose last bit equals the format's smallest value rounds to that precision.
-      constexpr u32 magic = static_cast<u32>(127 + 1 - BIAS - M + 23) << 23;
-      code = bits_of(float_of(magnitude) + float_of(magic)) - magic;
-    } else {
-      constexpr int shift = 23 - M;
-      const u32 half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
-      code = ((magnitude + half) >> shift) - (static_cast<u32>(127 - BIAS) << M);
-    }
-    if (code > largest) code = SPECIALS == IEEE ? infinity : largest;
-    if (SPECIALS == FNUZ && code == 0) return {0};
-    return {static_cast<Bits>(sign | code)};
+    return {static_cast<Bits>(encode_words<float>(bits_of(x)))};
+  }
+  DEVICE float decode() const { return float_of(decode_words<float>(u32{bits})); }
+
+  /// The NaN that encode() makes of the NaN `x`, and the one that decode() makes of this NaN.
+  static DEVICE SmallFloat encode_nan(float x) {
+    return {static_cast<Bits>(SPECIALS == FNUZ ? nan : (bits_of(x) >> 31) << (E + M) | nan)};
+  }
+  DEVICE float decode_nan() const {
+    return float_of((SPECIALS != FNUZ && bits >= sign_bit ? 0x80000000u : 0) | float_nan);
   }
 
-  DEVICE float decode() const {
-    const u32 code = bits & (sign_bit - 1), sign = bits & sign_bit ? 0x80000000u : 0;
-    if (SPECIALS == FNUZ && bits == nan) return float_of(0x7FC00000u);
-    if (SPECIALS == ONE_NAN && code == nan) return float_of(sign | 0x7FC00000u);
-    if ((SPECIALS == IEEE || SPECIALS == IEEE_FINITE) && code >= infinity) {
-      return float_of(sign | (code == infinity ? 0x7F800000u : 0x7FC00000u));
+  /// encode() and decode() on the bits of numbers: Word is u32 and Float is float, or on a CPU
+  /// vectors of as many lanes; therefore without branches.
+  template <typename Float, typename Word>
+  static DEVICE Word encode_words(Word x) {
+    const Word sign = (x >> 31) << (E + M), magnitude = x & 0x7FFFFFFFu;
+    constexpr int shift = 23 - M;
+    const Word half = ((magnitude >> shift) & 1u) + ((1u << (shift - 1)) - 1);
+    Word code = ((magnitude + half) >> shift) - (static_cast<u32>(127 - BIAS) << M);
+    if constexpr (BIAS != 127) {
+      // Adding a number whose last bit equals the format's smallest value rounds to that precision.
+      constexpr u32 least_normal = static_cast<u32>(128 - BIAS) << 23;  // as float bits
+      constexpr u32 magic = static_cast<u32>(127 + 1 - BIAS - M + 23) << 23;
+      const Word rounded = bits_as<Word>(bits_as<Float>(magnitude) + float_of(magic)) - magic;
+      code = magnitude < least_normal ? rounded : code;
     }
-    if (BIAS == 127) return float_of(sign | (code << (23 - M)));  // same exponents as float
-    if (code < (1u << M)) {
-      const float magnitude =
-          static_cast<float>(code) * float_of(static_cast<u32>(127 + 1 - BIAS - M) << 23);
-      return sign ? -magnitude : magnitude;
-    }
-    return float_of(sign | ((code << (23 - M)) + (static_cast<u32>(127 - BIAS) << 23)));
+    code = code > largest ? Word{} + (SPECIALS == IEEE ? infinity : largest) : code;
+    code = magnitude > float_infinity ? Word{} + nan : code;
+    if constexpr (SPECIALS != FNUZ) return sign | code;
+    return code == 0u ? code : code == nan ? code : sign | code;
   }
+  template <typename Float, typename Word>
+  static DEVICE Word decode_words(Word x) {
+    const Word sign = (x & sign_bit) << (31 - E - M), code = x & (sign_bit - 1);
+    Word magnitude = (code << (23 - M)) + (static_cast<u32>(127 - BIAS) << 23);
+    if constexpr (BIAS != 127) {
+      // Fractions below the least normal number `one` count as those of one ... 2 one do, less one.
+      constexpr u32 one = static_cast<u32>(128 - BIAS) << 23;
+      const Word subnormal =
+          bits_as<Word>(bits_as<Float>((code << (23 - M)) + one) - float_of(one));
+      magnitude = code < (1u << M) ? subnormal : magnitude;
+    }
+    if constexpr (SPECIALS == FNUZ) return x == nan ? Word{} + float_nan : sign | magnitude;
+    if constexpr (SPECIALS == ONE_NAN) {
+      magnitude = code == nan ? Word{} + float_nan : magnitude;
+    } else {
+      magnitude = code >= infinity ? Word{} + float_infinity : magnitude;
+      magnitude = code > infinity ? Word{} + float_nan : magnitude;
+    }
+    return sign | magnitude;
+  }
+
+ private:
+  static constexpr u32 float_infinity = 0x7F800000u, float_nan = 0x7FC00000u;
 };
 
 using F16 = SmallFloat<u16, 5, 10, 15, IEEE>;
@@ -85,92 +111,5 @@ using E4m3 = SmallFloat<u8, 4, 3, 7, ONE_NAN>;
 using E5m2 = SmallFloat<u8, 5, 2, 15, IEEE_FINITE>;
 using E4m3Fnuz = SmallFloat<u8, 4, 3, 8, FNUZ>;
 using E5m2Fnuz = SmallFloat<u8, 5, 2, 16, FNUZ>;
-
-/// encode() and decode() for every type.
-template <typename T>
-DEVICE T encode(float x) {
-  return T::encode(x);
-}
-template <>
-DEVICE double encode<double>(float x) {
-  return x;
-}
-template <>
-DEVICE float encode<float>(float x) {
-  return x;
-}
-template <>
-DEVICE i8 encode<i8>(float x) {
-  const float bounded = x < -127.0f ? -127.0f : x > 127.0f ? 127.0f : x;
-  return static_cast<i8>(bounded < 0 ? bounded - 0.5f : bounded + 0.5f);
-}
-template <>
-DEVICE i32 encode<i32>(float x) {
-  return static_cast<i32>(x);
-}
-
-template <typename T>
-DEVICE float decode_f32(T x) {
-  return x.decode();
-}
-template <>
-DEVICE float decode_f32(float x) {
-  return x;
-}
-
-template <typename T>
-DEVICE double decode(T x) {
-  return x.decode();
-}
-template <>
-DEVICE double decode(double x) {
-  return x;
-}
-template <>
-DEVICE double decode(float x) {
-  return x;
-}
-template <>
-DEVICE double decode(i8 x) {
-  return x;
-}
-template <>
-DEVICE double decode(i32 x) {
-  return x;
-}
-
-/// The order of assay::DataType (src/core/data_type.h).
-enum ElementType { F64, F32, TF32, F16_, BF16, E4M3, E5M2, E4M3_FNUZ, E5M2_FNUZ, I8, I32 };
-
-template <typename T>
-DEVICE double decode_at(const void* x, u64 i) {
-  return decode(static_cast<const T*>(x)[i]);
-}
-
-/// Element `i` of an array whose type is known only at run time.
-DEVICE double element_at(const void* x, int type, u64 i) {
-  switch (type) {
-    case F64:
-      return decode_at<double>(x, i);
-    case F16_:
-      return decode_at<F16>(x, i);
-    case BF16:
-      return decode_at<Bf16>(x, i);
-    case E4M3:
-      return decode_at<E4m3>(x, i);
-    case E5M2:
-      return decode_at<E5m2>(x, i);
-    case E4M3_FNUZ:
-      return decode_at<E4m3Fnuz>(x, i);
-    case E5M2_FNUZ:
-      return decode_at<E5m2Fnuz>(x, i);
-    case I8:
-      return decode_at<i8>(x, i);
-    case I32:
-      return decode_at<i32>(x, i);
-    default:
-      return decode_at<float>(x, i);
-  }
-}
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Matrix products using only the tiles of tile.h, with sums in f32: shows what the portable dialect
 // gets out of a matrix unit, compared with the vendor's library.
+#include "conversions.h"
 #include "tile.h"
 
 // A block computes GEMM_ROWS x GEMM_COLUMNS of the product with GEMM_WAVES_DOWN x GEMM_WAVES_ACROSS
@@ -45,7 +46,7 @@ enum Result { RESULT_AS_OPERANDS, RESULT_F32 };
 
 template <typename Out>
 DEVICE void finish(Out& out, float sum, float alpha, float beta) {
-  out = encode<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * decode_f32(out));
+  out = encode<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * decode(out));
 }
 
 /// d[m,n] = alpha op(a)[m,k] op(b)[k,n] + beta d[m,n]; matrices are row-major with leading

@@ -111,6 +111,9 @@ DEVICE u32 block_index() {
 DEVICE u32 block_index_y() {
   return ::assay::cpu::current_block.block_y;
 }
+DEVICE u32 block_index_z() {
+  return ::assay::cpu::current_block.block_z;
+}
 DEVICE u32 grid_blocks() {
   return ::assay::cpu::current_block.grid_x;
 }
@@ -127,6 +130,9 @@ DEVICE u32 block_index() {
 }
 DEVICE u32 block_index_y() {
   return __builtin_amdgcn_workgroup_id_y();
+}
+DEVICE u32 block_index_z() {
+  return __builtin_amdgcn_workgroup_id_z();
 }
 DEVICE u32 grid_blocks() {
   return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
@@ -148,6 +154,9 @@ DEVICE u32 block_index() {
 }
 DEVICE u32 block_index_y() {
   return blockIdx.y;
+}
+DEVICE u32 block_index_z() {
+  return blockIdx.z;
 }
 DEVICE u32 grid_blocks() {
   return gridDim.x;
@@ -262,7 +271,9 @@ DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
   }
 #elif defined(ON_HIP)
   UNROLL_LOOP
-  for (int i = 0; i < N; ++i) __builtin_nontemporal_store(pack.v[i], &to->v[i]);
+  for (unsigned i = 0; i < sizeof(pack.v) / sizeof(pack.v[0]); ++i) {
+    __builtin_nontemporal_store(pack.v[i], &to->v[i]);
+  }
 #else
   *to = pack;
 #endif
@@ -289,7 +300,9 @@ DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
 #elif defined(ON_HIP)
   Pack<T, N> pack;
   UNROLL_LOOP
-  for (int i = 0; i < N; ++i) pack.v[i] = __builtin_nontemporal_load(&from->v[i]);
+  for (unsigned i = 0; i < sizeof(pack.v) / sizeof(pack.v[0]); ++i) {
+    pack.v[i] = __builtin_nontemporal_load(&from->v[i]);
+  }
   return pack;
 #else
   return *from;

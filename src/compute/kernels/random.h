@@ -1,7 +1,7 @@
 // Random numbers from a counter: the same bits on every device and for every order of threads.
 #pragma once
 
-#include "element_types.h"
+#include "conversions.h"
 #include "mix.h"
 
 namespace {
@@ -25,8 +25,22 @@ DEVICE u32 random_bits(u64 i, u64 key) {
 /// infinite.
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
-  if (magnitude >= 0x7F7F0000u) return Bf16::encode(x);
+  if (magnitude >= 0x7F7F0000u) return encode<Bf16>(x);
   return {static_cast<u16>((bits + (random & 0xFFFF)) >> 16)};
+}
+
+/// Elements `first` ... `first` + N of a tensor, each rounded by random bits that depend only on
+/// its index and `key`: two elements share the bits of one number. `first` and N must be even.
+template <int N>
+DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, u64 first, u64 key) {
+  Pack<Bf16, N> result = {};
+  UNROLL_LOOP
+  for (int i = 0; i < N; i += 2) {
+    const u32 random = random_bits((first + i) / 2, key);
+    result.set(i, round_stochastically(x.v[i], random));
+    result.set(i + 1, round_stochastically(x.v[i + 1], random >> 16));
+  }
+  return result;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Tiles of matrices in shared memory, and copying them from global memory.
 #pragma once
 
+#include "async_copy.h"
 #include "element_types.h"
 #include "wave.h"
 
@@ -30,11 +31,6 @@ struct SharedTile {
   DEVICE T& at(int row, int column) const {
     return chunk(0, row, column / chunk_elements)[column % chunk_elements];
   }
-};
-
-/// 16 bytes in transit.
-struct alignas(16) Chunk {
-  u32 word[4];
 };
 
 /// The distance from `position` to `limit`, clamped to 0 and the largest int.
@@ -92,12 +88,9 @@ class TileCopy {
     const T* source = source_;
 #if defined(ON_CUDA)
     if (aligned_ && rows_left_ > ROWS - stride && wanted == chunk_elements) {
-      const u32 first = static_cast<u32>(__cvta_generic_to_shared(to.chunk(0, row_, chunk_)));
       UNROLL_LOOP
       for (int i = 0; i < chunks; ++i) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         first + i * stride * COLUMNS * static_cast<int>(sizeof(T))),
-                     "l"(source));
+        begin_copy(to.chunk(i * stride, row_, chunk_), source);
         source += stride * ld_;
       }
       return;
@@ -153,21 +146,6 @@ class TileCopy {
   Chunk loaded_[chunks];
 #endif
 };
-
-/// Closes a group of the copies that this thread began since the last group.
-DEVICE void close_copies() {
-#if defined(ON_CUDA)
-  asm volatile("cp.async.commit_group;");
-#endif
-}
-
-/// Waits until at most N of this thread's groups of copies are in flight.
-template <int N>
-DEVICE void await_copies() {
-#if defined(ON_CUDA)
-  asm volatile("cp.async.wait_group %0;" ::"n"(N));
-#endif
-}
 
 /// The layout of an operand in shared memory.
 enum class Order {

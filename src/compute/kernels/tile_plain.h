@@ -1,6 +1,7 @@
 // WaveTile (tile.h) on a CPU: loops that the compiler vectorises along columns.
 #pragma once
 
+#include "conversions.h"
 #include "tile_memory.h"
 
 namespace {
@@ -20,7 +21,9 @@ class WaveTile {
         for (int i = 0; i < M; ++i) load_line(element[i], tile, row + i, depth, tile_depth);
       } else {
         for (int k = 0; k < tile_depth; ++k) {
-          for (int i = 0; i < M; ++i) element[i][k] = tile.at(depth + k, row + i).decode();
+          float line[M];
+          load_line(line, tile, depth + k, row, M);
+          for (int i = 0; i < M; ++i) element[i][k] = line[i];
         }
       }
     }
@@ -33,9 +36,9 @@ class WaveTile {
         for (int k = 0; k < tile_depth; ++k) load_line(element[k], tile, depth + k, column, N);
       } else {
         for (int j = 0; j < N; ++j) {
-          for (int k = 0; k < tile_depth; ++k) {
-            element[k][j] = tile.at(column + j, depth + k).decode();
-          }
+          float line[tile_depth];
+          load_line(line, tile, column + j, depth, tile_depth);
+          for (int k = 0; k < tile_depth; ++k) element[k][j] = line[k];
         }
       }
     }
@@ -90,7 +93,7 @@ class WaveTile {
   static DEVICE void load_line(float* to, const Tile& tile, int row, int column, int count) {
     for (int c = 0; c < count; c += chunk_elements) {
       const T* chunk = tile.chunk(0, row, (column + c) / chunk_elements);
-      for (int e = 0; e < chunk_elements; ++e) to[c + e] = chunk[e].decode();
+      store_pack(to + c, decode(load_pack<chunk_elements>(chunk)));
     }
   }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "compute/kernels/element_types.h"
+#include "compute/kernels/conversions.h"
 
 namespace mi300x {
 
