@@ -232,7 +232,7 @@ class DeviceContract : public testing::Test {
       std::iota(expected.begin(), expected.end(), 0u);
       EXPECT_EQ(read_back<unsigned>(*stream_, values.data(), links + 1).value(), expected);
       const auto moments = read_back<std::uint64_t>(*stream_, times.data(), 2 * links).value();
-      for (std::size_t i = 0; i + 1 < links; ++i) {
+      for (std::size_t i = 0; one_clock && i + 1 < links; ++i) {
         EXPECT_GE(moments[2 * i + 3], moments[2 * i + 1] + ticks) << i << " was overtaken";
       }
     };

@@ -42,7 +42,7 @@ TEST_P(HipVirtualContract, AnUntimedEventOrdersAndHasNoTime) {
   an_untimed_event_orders_and_has_no_time();
 }
 TEST_P(HipVirtualContract, ProgrammaticLaunchesKeepTheirOrder) {
-  programmatic_launches_keep_their_order(200);
+  programmatic_launches_keep_their_order(200, false);
 }
 TEST_P(HipVirtualContract, ClustersAreRefused) {
   clusters_are_refused();

@@ -49,7 +49,7 @@ struct LaunchShape {
 struct LaunchAttributes {
   /// Blocks of one cluster: they run at the same time, close to each other, and reach each other's
   /// shared memory. Divides the grid in each direction; at most 8 blocks. One block: no clusters.
-  Dim3 cluster;
+  Dim3 cluster = {};
   /// Programmatic dependent launch: the kernel may begin before its predecessor in the stream has
   /// ended, and must call wait_for_previous_kernel() (kernels/prelude.h) before it touches what
   /// that one reads or writes. Only a hint: where there is no such launch, it is an ordinary one.
@@ -205,7 +205,8 @@ class Stream {
   virtual Result<GraphUpdate> end_capture_into(Graph& graph) = 0;
   /// During a capture: adds a step that records `event` at every replay, so that times inside a
   /// replay can be read with seconds_since() once the replaying stream is synchronized; they are
-  /// those of the last replay. Streams cannot wait for it. `event` must outlive the graph. Error:
+  /// those of the last replay. Streams cannot wait for it, and kernels on either side of it do not
+  /// overlap as programmatic launches. `event` must outlive the graph. Error:
   /// failed outside a capture; unsupported by the driver.
   virtual Status record_each_replay(Event& event) = 0;
   /// Brings what `graph` needs to the device, which its first launch would do otherwise. Error:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "compute/backends/cpu/cpu_device.h"
@@ -62,9 +63,12 @@ class FakeEvent final : public Event {
   Result<double> seconds_since(const Event& start) const override {
     const auto& begin = static_cast<const FakeEvent&>(start);
     if (kind_ == EventKind::untimed || begin.kind_ == EventKind::untimed) return no_event_time();
-    return seconds - begin.seconds;
+    if (!seconds || !begin.seconds) {
+      return Error{ErrorKind::failed, "fake: the time between events that were not recorded"};
+    }
+    return *seconds - *begin.seconds;
   }
-  double seconds = 0;
+  std::optional<double> seconds;  ///< when it was recorded last
 
  private:
   EventKind kind_;
@@ -145,7 +149,7 @@ class FakeStream final : public Stream {
   }
   Status wait(const Event& event) override {
     return run([this, &event]() -> Status {
-      idle_until(static_cast<const FakeEvent&>(event).seconds);
+      idle_until(static_cast<const FakeEvent&>(event).seconds.value_or(0));
       return {};
     });
   }
