@@ -206,8 +206,9 @@ class DeviceContract : public testing::Test {
   }
 
   /// A chain of single-threaded kernels that each work for `ticks` of the device's clock, launched
-  /// as programmatic, then replayed from a graph.
-  void programmatic_launches_keep_their_order(std::uint64_t ticks) {
+  /// as programmatic, then replayed from a graph. `one_clock`: all kernels read the same clock,
+  /// which an emulator's do not.
+  void programmatic_launches_keep_their_order(std::uint64_t ticks, bool one_clock = true) {
     constexpr std::size_t links = 6;
     auto program = std::move(device_->build({"launch_attributes", {}})).value();
     Kernel& relay = *program->kernel("relay").value();
