@@ -1,10 +1,14 @@
 // Our prototypes and numbers against the CUDA toolkit's cuda.h and nvrtc.h.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "abi/abi_match.h"
 #include "compute/backends/cuda/cuda_functions.h"
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#define __CUDA_API_VERSION_INTERNAL  // each name is the symbol with that name, of whatever age
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -29,6 +33,9 @@ TEST(CudaHeader, CommonValues) {
   EXPECT_EQ(driver::code::not_supported, CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(driver::stream_non_blocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(driver::event_default, static_cast<unsigned>(CU_EVENT_DEFAULT));
+  EXPECT_EQ(driver::event_disable_timing, static_cast<unsigned>(CU_EVENT_DISABLE_TIMING));
+  EXPECT_EQ(driver::event_record_external, static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL));
+  EXPECT_EQ(driver::capture_active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
   EXPECT_EQ(driver::host_portable, static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE));
   EXPECT_EQ(driver::host_mapped, static_cast<unsigned>(CU_MEMHOSTALLOC_DEVICEMAP));
   EXPECT_EQ(driver::capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -43,6 +50,57 @@ TEST(CudaHeader, CommonValues) {
   EXPECT_EQ(driver::code::unknown, CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(sizeof(CUuuid), 16u);
   EXPECT_EQ(NVRTC_SUCCESS, 0);
+}
+
+TEST(CudaHeader, LaunchesWithAttributes) {
+  using cuda::LaunchAttribute, cuda::LaunchConfig;
+  EXPECT_EQ(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
+  EXPECT_EQ(alignof(LaunchAttribute), alignof(CUlaunchAttribute));
+  EXPECT_EQ(offsetof(LaunchAttribute, value), offsetof(CUlaunchAttribute, value));
+  EXPECT_EQ(sizeof(LaunchAttribute::value), sizeof(CUlaunchAttributeValue));
+  EXPECT_EQ(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+  EXPECT_EQ(offsetof(LaunchConfig, grid), offsetof(CUlaunchConfig, gridDimX));
+  EXPECT_EQ(offsetof(LaunchConfig, block), offsetof(CUlaunchConfig, blockDimX));
+  EXPECT_EQ(offsetof(LaunchConfig, shared_bytes), offsetof(CUlaunchConfig, sharedMemBytes));
+  EXPECT_EQ(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+  EXPECT_EQ(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+  EXPECT_EQ(offsetof(LaunchConfig, count), offsetof(CUlaunchConfig, numAttrs));
+  EXPECT_EQ(cuda::launch_cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(cuda::launch_programmatic_serialization,
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  EXPECT_EQ(cuda::attribute_cluster_launch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+  CUlaunchAttributeValue value = {};
+  value.clusterDim.x = 2, value.clusterDim.y = 3, value.clusterDim.z = 4;
+  constexpr unsigned cluster[3] = {2, 3, 4}, allowed[1] = {1};
+  EXPECT_EQ(std::memcmp(&value, cluster, sizeof(cluster)), 0);
+  value.programmaticStreamSerializationAllowed = 1;
+  EXPECT_EQ(std::memcmp(&value, allowed, sizeof(allowed)), 0);
+}
+
+TEST(CudaHeader, TensorMaps) {
+  EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+  EXPECT_EQ(cuda::attribute_tensor_map_access, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
+  EXPECT_EQ(cuda::tensor::u8, CU_TENSOR_MAP_DATA_TYPE_UINT8);
+  EXPECT_EQ(cuda::tensor::u32, CU_TENSOR_MAP_DATA_TYPE_UINT32);
+  EXPECT_EQ(cuda::tensor::i32, CU_TENSOR_MAP_DATA_TYPE_INT32);
+  EXPECT_EQ(cuda::tensor::u64, CU_TENSOR_MAP_DATA_TYPE_UINT64);
+  EXPECT_EQ(cuda::tensor::i64, CU_TENSOR_MAP_DATA_TYPE_INT64);
+  EXPECT_EQ(cuda::tensor::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+  EXPECT_EQ(cuda::tensor::f32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+  EXPECT_EQ(cuda::tensor::f64, CU_TENSOR_MAP_DATA_TYPE_FLOAT64);
+  EXPECT_EQ(cuda::tensor::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(cuda::tensor::tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
+  const auto swizzle = [](TensorSwizzle ours) { return static_cast<int>(ours); };
+  EXPECT_EQ(swizzle(TensorSwizzle::none), CU_TENSOR_MAP_SWIZZLE_NONE);
+  EXPECT_EQ(swizzle(TensorSwizzle::bytes_32), CU_TENSOR_MAP_SWIZZLE_32B);
+  EXPECT_EQ(swizzle(TensorSwizzle::bytes_64), CU_TENSOR_MAP_SWIZZLE_64B);
+  EXPECT_EQ(swizzle(TensorSwizzle::bytes_128), CU_TENSOR_MAP_SWIZZLE_128B);
+  EXPECT_EQ(cuda::l2_promotion(0), CU_TENSOR_MAP_L2_PROMOTION_NONE);
+  EXPECT_EQ(cuda::l2_promotion(64), CU_TENSOR_MAP_L2_PROMOTION_L2_64B);
+  EXPECT_EQ(cuda::l2_promotion(128), CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  EXPECT_EQ(cuda::l2_promotion(256), CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  EXPECT_EQ(cuda::no_interleave, CU_TENSOR_MAP_INTERLEAVE_NONE);
+  EXPECT_EQ(cuda::zeros_outside, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 TEST(CudaHeader, DeviceAttributes) {

@@ -20,6 +20,15 @@ namespace {
 TEST(HipHeader, Prototypes){ASSAY_HIP_DRIVER(DRIVER) ASSAY_HIP_DRIVER_OPTIONAL(DRIVER)
                                 ASSAY_HIP_ONLY(ONLY) ASSAY_HIPRTC(RTC)}
 
+TEST(HipHeader, PrototypesOfWhatIsYounger) {
+#if HIP_VERSION >= 60400000
+  ASSAY_HIP_DRIVER_YOUNG(DRIVER)
+  EXPECT_EQ(driver::event_record_external, static_cast<unsigned>(hipEventRecordExternal));
+#else
+  GTEST_SKIP() << "hip_runtime_api.h is older than HIP 6.4";
+#endif
+}
+
 TEST(HipHeader, CommonValues) {
   EXPECT_EQ(driver::code::success, hipSuccess);
   EXPECT_EQ(driver::code::out_of_memory, hipErrorOutOfMemory);
@@ -32,6 +41,9 @@ TEST(HipHeader, CommonValues) {
   EXPECT_EQ(driver::code::unknown, hipErrorUnknown);
   EXPECT_EQ(driver::stream_non_blocking, static_cast<unsigned>(hipStreamNonBlocking));
   EXPECT_EQ(driver::event_default, static_cast<unsigned>(hipEventDefault));
+  EXPECT_EQ(driver::event_disable_timing, static_cast<unsigned>(hipEventDisableTiming));
+  EXPECT_EQ(driver::capture_active, hipStreamCaptureStatusActive);
+  EXPECT_EQ(hip::capture_set_dependencies, static_cast<unsigned>(hipStreamSetCaptureDependencies));
   EXPECT_EQ(driver::host_portable, static_cast<unsigned>(hipHostMallocPortable));
   EXPECT_EQ(driver::host_mapped, static_cast<unsigned>(hipHostMallocMapped));
   EXPECT_EQ(driver::capture_relaxed, hipStreamCaptureModeRelaxed);

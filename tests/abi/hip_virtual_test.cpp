@@ -1,4 +1,4 @@
-// The whole HIP backend, executed on virtual MI300Xs in the layouts of ROCm 5 and 6: kernels are
+// The whole HIP backend, executed on virtual MI300Xs as of ROCm 5, 6 and 7: kernels are
 // gfx942 code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,7 +106,9 @@ TEST_P(HipVirtual, Libraries) {
   ASSERT_EQ(libraries.size(), 2u);
   EXPECT_EQ(libraries[0].role, "runtime");
   EXPECT_THAT(libraries[0].path, HasSubstr("libamdhip64.so"));
-  EXPECT_EQ(libraries[0].version, GetParam() == "5" ? "5.2.21153" : "6.2.41134");
+  EXPECT_EQ(libraries[0].version, GetParam() == "5"   ? "5.2.21153"
+                                  : GetParam() == "6" ? "6.2.41134"
+                                                      : "7.0.51831");
   EXPECT_EQ(libraries[1].role, "rtc");
   EXPECT_EQ(libraries[1].path, libraries[0].path);
   EXPECT_EQ(libraries[1].version, GetParam() + ".2");
@@ -218,9 +220,11 @@ TEST_P(HipVirtualKernels, MissingKernelsAndBadLaunchesAreNamed) {
   Kernel& kernel = *program_->kernel("initialize_f32").value();
   const Status too_big = launch(*stream_, kernel, {{1}, {2048}}, nullptr, std::uint64_t{0}, 0u);
   ASSERT_FALSE(too_big);
-  EXPECT_EQ(too_big.error().message,
-            "hip:0: launching initialize_f32 with grid 1x1x1, block 2048x1x1, 0 bytes of dynamic "
-            "shared memory: hipErrorInvalidValue");
+  EXPECT_EQ(
+      too_big.error().message,
+      std::string("hip:0: launching initialize_f32 with grid 1x1x1, block 2048x1x1, 0 bytes of "
+                  "dynamic shared memory: ") +
+          (GetParam() == "7" ? "hipErrorInvalidConfiguration" : "hipErrorInvalidValue"));
   machine_.fail_next("hipModuleLaunchKernel", hip_launch_failure);
   EXPECT_FALSE(launch(*stream_, kernel, {{1}, {64}}, nullptr, std::uint64_t{0}, 0u));
   const auto unknown = device_->build({"no_such_file", {}});
@@ -427,8 +431,8 @@ TEST_P(HipVirtual, OpeningWhatIsNotThere) {
   EXPECT_THAT(machine_.backend()->absence(), HasSubstr("hipErrorNoDevice"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rocm, HipVirtual, testing::Values("5", "6"));
-INSTANTIATE_TEST_SUITE_P(Rocm, HipVirtualKernels, testing::Values("5", "6"));
+INSTANTIATE_TEST_SUITE_P(Rocm, HipVirtual, testing::Values("5", "6", "7"));
+INSTANTIATE_TEST_SUITE_P(Rocm, HipVirtualKernels, testing::Values("5", "6", "7"));
 
 }  // namespace
 }  // namespace assay

@@ -27,7 +27,9 @@ class HostGpu final : public Device {
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override {
     return real_->create_stream(priority);
   }
-  Result<std::unique_ptr<Event>> create_event() override { return real_->create_event(); }
+  Result<std::unique_ptr<Event>> create_event(EventKind kind) override {
+    return real_->create_event(kind);
+  }
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override {
     return real_->build(source);
   }

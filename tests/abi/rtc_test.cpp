@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/cuda/cuda_libraries.h"
 #include "compute/backends/hip/hip_libraries.h"
 #include "compute/device/kernel_source.h"
@@ -42,11 +43,19 @@ bool is_amd_code(const std::string& code) {
 TEST(Nvrtc, CompilesEveryKernelForHopper) {
   const auto library = SharedLibrary::open(cuda::nvrtc_candidates(13000));
   if (!library) GTEST_SKIP() << library.error().message;
-  for (const CompileRequest& request : requests(library->path(), "cuda", "sm_90")) {
+  for (const CompileRequest& request : requests(library->path(), "cuda", "sm_90a")) {
     const auto code = rtc_compile(request);
     ASSERT_TRUE(code) << code.error().message;
     EXPECT_EQ(code->substr(0, 4), "\177ELF") << request.name;
   }
+}
+
+/// wgmma exists only in code for sm_90a and nothing else; NVRTC 11.8 knows sm_90 alone.
+TEST(Nvrtc, CodeIsForTheDevicesOwnArchitecture) {
+  EXPECT_EQ(cuda::architecture_option("sm_80", "13.0"), "--gpu-architecture=sm_80");
+  EXPECT_EQ(cuda::architecture_option("sm_90", "11.8"), "--gpu-architecture=sm_90");
+  EXPECT_EQ(cuda::architecture_option("sm_90", "12.0"), "--gpu-architecture=sm_90a");
+  EXPECT_EQ(cuda::architecture_option("sm_100", "13.0"), "--gpu-architecture=sm_100a");
 }
 
 TEST(Nvrtc, ErrorsCarryTheCompilersLog) {

@@ -33,7 +33,7 @@ class ExportingDevice final : public Device {
   }
   Result<Buffer> allocate(std::size_t, MemoryKind) override { return no(); }
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority) override { return no(); }
-  Result<std::unique_ptr<Event>> create_event() override { return no(); }
+  Result<std::unique_ptr<Event>> create_event(EventKind) override { return no(); }
   Result<std::unique_ptr<Program>> build(const ProgramSource&) override { return no(); }
   Status enable_peer_access(int) override { return no(); }
   Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override {

@@ -1,12 +1,16 @@
 // The device interface on a real accelerator: whatever backend is the default here. Without one
 // every test skips and says so.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <vector>
 
+#include "compute/blas/device_types.h"
 #include "compute/device/arena.h"
 #include "compute/device/helpers.h"
 #include "device_contract.h"
@@ -24,6 +28,8 @@ class Gpu : public DeviceContract {
     }
     open("");
   }
+  /// Clusters of blocks, programmatic launches and the tensor memory accelerator.
+  bool hopper() const { return compute_capability(device_->facts()) >= 90; }
 };
 
 TEST_F(Gpu, AWaitHoldsTheOtherStreamBack) {
@@ -40,6 +46,104 @@ TEST_F(Gpu, GraphReplaysTwoStreamsInOrder) {
 }
 TEST_F(Gpu, MoreMemoryThanThereIsIsRefusedAndTheDeviceLivesOn) {
   more_memory_than_there_is_is_refused();
+}
+
+TEST_F(Gpu, AGraphTakesANewCapture) {
+  a_graph_takes_a_new_capture();
+}
+TEST_F(Gpu, EventsInAGraphHaveTheTimesOfEachReplay) {
+  events_in_a_graph_have_the_times_of_each_replay(2e-6);
+}
+TEST_F(Gpu, AnUntimedEventOrdersAndHasNoTime) {
+  an_untimed_event_orders_and_has_no_time();
+}
+TEST_F(Gpu, ProgrammaticLaunchesKeepTheirOrder) {
+  programmatic_launches_keep_their_order(
+      static_cast<std::uint64_t>(50e-6 * device_->facts().tick_hz));
+}
+
+/// Every block of a cluster has its own number in it; also in a graph.
+TEST_F(Gpu, ClustersRunOrAreRefused) {
+  if (!hopper()) return clusters_are_refused();
+  constexpr unsigned blocks = 16;
+  auto program = std::move(device_->build({"launch_attributes", {}})).value();
+  Kernel& kernel = *program->kernel("cluster_ranks").value();
+  const Buffer ranks =
+      std::move(device_->allocate(blocks * sizeof(unsigned), MemoryKind::device)).value();
+  const auto expect_clusters_of = [&](unsigned cluster) {
+    const auto found = read_back<unsigned>(*stream_, ranks.data(), blocks).value();
+    for (unsigned i = 0; i < blocks; ++i) EXPECT_EQ(found[i], i % cluster) << i;
+  };
+  const auto launch_with = [&](Dim3 cluster, unsigned grid) {
+    return launch(*stream_, kernel, {{grid}, {64}}, {.cluster = cluster}, ranks.as<unsigned>());
+  };
+  for (const unsigned cluster : {2u, 4u, 8u, 1u}) {
+    ASSERT_TRUE(stream_->fill(ranks.data(), 0xff, ranks.bytes()));
+    const Status launched = launch_with({cluster}, blocks);
+    ASSERT_TRUE(launched) << launched.error().message;
+    expect_clusters_of(cluster);
+  }
+  EXPECT_THAT(launch_with({2}, 15).error().message, testing::HasSubstr("must divide the grid"));
+  EXPECT_THAT(launch_with({16}, 16).error().message, testing::HasSubstr("1 to 8 blocks"));
+  ASSERT_TRUE(stream_->begin_capture());
+  ASSERT_TRUE(launch(*stream_, kernel, {{blocks}, {64}}, {.cluster = {4}, .programmatic = true},
+                     ranks.as<unsigned>()));
+  auto graph = stream_->end_capture();
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE(stream_->fill(ranks.data(), 0xff, ranks.bytes()));
+  ASSERT_TRUE(stream_->launch(**graph));
+  expect_clusters_of(4);
+}
+
+/// Boxes inside a matrix with padded rows and across each of its edges, in every swizzle.
+TEST_F(Gpu, TensorMapsLoadTheirBoxesOrAreRefused) {
+  if (!hopper()) return tensor_maps_are_refused();
+  constexpr int columns = 96, rows = 100, box_rows = 16;
+  constexpr std::size_t pitch = 104;  // elements: 208 bytes
+  std::vector<std::uint16_t> source(pitch * rows);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint16_t>(i + 1);
+  const std::size_t source_bytes = source.size() * sizeof(source[0]);
+  const Buffer matrix = std::move(device_->allocate(source_bytes, MemoryKind::device)).value();
+  const Buffer box = std::move(device_->allocate(16384, MemoryKind::device)).value();
+  ASSERT_TRUE(stream_->copy(matrix.data(), source.data(), source_bytes));
+  auto program = std::move(device_->build({"launch_attributes", {}})).value();
+  Kernel& load = *program->kernel("load_box").value();
+
+  for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::bytes_32,
+                                      TensorSwizzle::bytes_64, TensorSwizzle::bytes_128}) {
+    const unsigned span = span_bytes(swizzle);
+    const int box_columns = span == 0 ? 72 : static_cast<int>(span / 2);
+    const TensorLayout layout = {
+        matrix.data(),
+        DataType::bf16,
+        {{columns, static_cast<std::uint32_t>(box_columns)}, {rows, box_rows, pitch * 2}},
+        swizzle};
+    const auto map = device_->tensor_map(layout);
+    ASSERT_TRUE(map) << map.error().message;
+    const std::size_t elements = static_cast<std::size_t>(box_columns) * box_rows;
+    for (const auto& [column, row] :
+         {std::pair{8, 24}, {0, 0}, {columns - 8, rows - 3}, {-5, -2}}) {
+      SCOPED_TRACE(fmt::format("swizzle {}, box at {}, {}", span, column, row));
+      ASSERT_TRUE(stream_->fill(box.data(), 0xff, box.bytes()));
+      const Status launched = launch(*stream_, load, {{1}, {128}}, *map, column, row,
+                                     static_cast<unsigned>(elements * 2), box.as<unsigned>());
+      ASSERT_TRUE(launched) << launched.error().message;
+      const auto found = read_back<std::uint16_t>(*stream_, box.data(), elements).value();
+      for (int r = 0; r < box_rows; ++r) {
+        for (int c = 0; c < box_columns; ++c) {
+          const int x = column + c, y = row + r;
+          const bool inside = x >= 0 && x < columns && y >= 0 && y < rows;
+          const std::uint16_t value =
+              inside ? source[static_cast<std::size_t>(y) * pitch + static_cast<std::size_t>(x)]
+                     : 0;
+          // The chunk of 16 bytes (address bits from 4) is exchanged by the row of 128 (from 7).
+          std::size_t at = static_cast<std::size_t>(r * box_columns + c) * 2;
+          if (span != 0) at ^= (at >> 3) & ((span / 16 - 1) << 4);
+          ASSERT_EQ(found[at / 2], value) << "column " << c << ", row " << r;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(Gpu, FactsAreFilledIn) {
@@ -143,7 +247,8 @@ TEST_F(Gpu, AnUnknownKernelIsNamed) {
 }
 
 TEST_F(Gpu, EveryKernelSourceBuilds) {
-  for (const std::string name : {"memory", "pattern", "gate", "clock", "empty"}) {
+  for (const std::string name :
+       {"memory", "pattern", "gate", "clock", "empty", "launch_attributes"}) {
     const auto program = device_->build({name, {}});
     EXPECT_TRUE(program) << name << ": " << program.error().message;
   }

@@ -99,7 +99,7 @@ class ChosenKernels : public GpuOccupancy {
         fmt::format("{} values, {} bytes, {} threads", values, shared, most_threads_of_kernel));
     const auto code =
         dialect_->compile("chosen.cu", source_of(values, shared, most_threads_of_kernel),
-                          dialect_->compile_options(arch()));
+                          dialect_->compile_options(arch(), dialect_->rtc().value()));
     ASSERT_TRUE(code) << code.error().message;
     const auto images = read_images(*code);
     ASSERT_TRUE(images) << images.error().message;

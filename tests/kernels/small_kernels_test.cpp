@@ -92,6 +92,33 @@ TEST_P(SmallKernels, TheClockIsReadOnOneMultiprocessorAlone) {
   EXPECT_GE(second[1], first[1]);
 }
 
+TEST_P(SmallKernels, EachLinkOfARelayAddsOneAfterTheOneBefore) {
+  const auto ticks = static_cast<std::uint64_t>(2e-6 * device_->facts().tick_hz);
+  const Buffer values = upload<std::uint32_t>({7, 0, 0}), times = allocate(4 * 8);
+  Kernel& relay = kernel("launch_attributes", "relay");
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto* const from = values.as<std::uint32_t>() + i;
+    ASSERT_TRUE(launch(*stream_, relay, {}, {.programmatic = true}, from + 1, from, ticks,
+                       times.as<std::uint64_t>() + 2 * i));
+  }
+  EXPECT_THAT(download<std::uint32_t>(values.data(), 3), testing::ElementsAre(7, 8, 9));
+  const auto moments = download<std::uint64_t>(times.data(), 4);
+  EXPECT_GE(moments[1], moments[0]);
+  EXPECT_GE(moments[3], moments[2]);
+}
+
+/// What only NVIDIA's GPUs from Hopper on have; tests/gpu runs it there.
+TEST_P(SmallKernels, WithoutClustersEveryRankIsZeroAndWithoutATmaEveryBox) {
+  const Buffer ranks = upload<std::uint32_t>({9, 9, 9, 9}), box = allocate(1024);
+  ASSERT_TRUE(launch(*stream_, kernel("launch_attributes", "cluster_ranks"), {{3}, {64}},
+                     ranks.as<std::uint32_t>()));
+  EXPECT_THAT(download<std::uint32_t>(ranks.data(), 4), testing::ElementsAre(0, 0, 0, 9));
+  ASSERT_TRUE(stream_->fill(box.data(), 0xff, box.bytes()));
+  ASSERT_TRUE(launch(*stream_, kernel("launch_attributes", "load_box"), {{1}, {64}}, TensorMap{}, 0,
+                     0, 1024u, box.as<std::uint32_t>()));
+  EXPECT_THAT(download<std::uint32_t>(box.data(), 256), Each(0u));
+}
+
 ASSAY_KERNEL_BUILDS(SmallKernels);
 
 }  // namespace

@@ -33,6 +33,25 @@ TEST_F(CpuBackend, MoreMemoryThanThereIsIsRefusedAndTheDeviceLivesOn) {
   more_memory_than_there_is_is_refused();
 }
 
+TEST_F(CpuBackend, AGraphTakesANewCapture) {
+  a_graph_takes_a_new_capture();
+}
+TEST_F(CpuBackend, EventsInAGraphHaveTheTimesOfEachReplay) {
+  events_in_a_graph_have_the_times_of_each_replay(0);
+}
+TEST_F(CpuBackend, AnUntimedEventOrdersAndHasNoTime) {
+  an_untimed_event_orders_and_has_no_time();
+}
+TEST_F(CpuBackend, ProgrammaticLaunchesKeepTheirOrder) {
+  programmatic_launches_keep_their_order(100'000);
+}
+TEST_F(CpuBackend, ClustersAreRefused) {
+  clusters_are_refused();
+}
+TEST_F(CpuBackend, TensorMapsAreRefused) {
+  tensor_maps_are_refused();
+}
+
 TEST_F(CpuBackend, CopiesArriveWhole) {
   for (const std::size_t bytes : {1u, 4095u, 4096u, 4097u, 1000003u}) {
     Buffer from = std::move(device_->allocate(bytes, MemoryKind::pageable)).value();

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "compute/device/tensor_map.h"
 #include "core/result.h"
 #include "machine/system/device_facts.h"
 
@@ -42,6 +43,17 @@ struct LaunchShape {
   Dim3 grid;
   Dim3 block;
   unsigned dynamic_shared_bytes = 0;
+};
+
+/// What a launch asks for beyond its shape.
+struct LaunchAttributes {
+  /// Blocks of one cluster: they run at the same time, close to each other, and reach each other's
+  /// shared memory. Divides the grid in each direction; at most 8 blocks. One block: no clusters.
+  Dim3 cluster = {};
+  /// Programmatic dependent launch: the kernel may begin before its predecessor in the stream has
+  /// ended, and must call wait_for_previous_kernel() (kernels/prelude.h) before it touches what
+  /// that one reads or writes. Only a hint: where there is no such launch, it is an ordinary one.
+  bool programmatic = false;
 };
 
 /// Owns one allocation; frees it when destroyed.
@@ -124,12 +136,17 @@ struct ProgramSource {
   std::vector<std::pair<std::string, std::string>> defines;
 };
 
+enum class EventKind {
+  timed,
+  untimed,  ///< only orders streams: costs less, because the device notes no time
+};
+
 class Event {
  public:
   virtual ~Event() = default;
   virtual Status synchronize() = 0;
   virtual Result<bool> done() const = 0;
-  /// Seconds from `start` to this event on the device's clock; both must be done.
+  /// Seconds from `start` to this event on the device's clock; both must be timed and done.
   virtual Result<double> seconds_since(const Event& start) const = 0;
 };
 
@@ -139,12 +156,22 @@ class Graph {
   virtual ~Graph() = default;
 };
 
+/// How a graph took a new capture.
+enum class GraphUpdate {
+  in_place,  ///< the same steps with other arguments
+  rebuilt,   ///< other steps: as expensive as a new graph
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
   /// `arguments` holds one pointer per kernel parameter; the values are copied before returning.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         std::span<void* const> arguments) = 0;
+  /// The same with attributes. Error: unsupported if the device has no clusters; failed if it
+  /// cannot take this one.
+  virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
+                        const LaunchAttributes& attributes, std::span<void* const> arguments);
   virtual Status launch(Graph& graph) = 0;
   /// Copies between any two of device, pinned and pageable memory; addresses are unified. A copy
   /// that touches pageable memory may block the host.
@@ -171,6 +198,20 @@ class Stream {
   /// events are captured too.
   virtual Status begin_capture() = 0;
   virtual Result<std::unique_ptr<Graph>> end_capture() = 0;
+  /// Ends the capture and makes `graph` replay it from now on: much cheaper than a new graph if
+  /// only arguments differ. Replays queued before must be done. HIP compares how many predecessors
+  /// a step has and not which: a capture that only connects the same steps differently needs a new
+  /// graph there. After an error `graph` must not be launched.
+  virtual Result<GraphUpdate> end_capture_into(Graph& graph) = 0;
+  /// During a capture: adds a step that records `event` at every replay, so that times inside a
+  /// replay can be read with seconds_since() once the replaying stream is synchronized; they are
+  /// those of the last replay. Streams cannot wait for it, and kernels on either side of it do not
+  /// overlap as programmatic launches. `event` must outlive the graph. Error:
+  /// failed outside a capture; unsupported by the driver.
+  virtual Status record_each_replay(Event& event) = 0;
+  /// Brings what `graph` needs to the device, which its first launch would do otherwise. Error:
+  /// unsupported before HIP 5.3.
+  virtual Status upload(Graph& graph) = 0;
   /// The vendor's stream handle, for the vendor's libraries; null on the CPU.
   virtual void* native_handle() const = 0;
 };
@@ -196,9 +237,12 @@ class Device {
   virtual Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) = 0;
   virtual Result<std::unique_ptr<Stream>> create_stream(
       StreamPriority priority = StreamPriority::normal) = 0;
-  virtual Result<std::unique_ptr<Event>> create_event() = 0;
+  virtual Result<std::unique_ptr<Event>> create_event(EventKind kind = EventKind::timed) = 0;
   /// Compiles `source` for this device, or takes it from the kernel cache.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
+  /// Describes a matrix or tensor to the tensor memory accelerator (TMA), as a kernel's parameter.
+  /// Error: unsupported where there is none; failed, naming the limit that `layout` exceeds.
+  virtual Result<TensorMap> tensor_map(const TensorLayout& layout);
   /// The number of devices of this backend, including this one; they are numbered from 0.
   virtual int siblings() const { return 1; }
   /// Opens another device of the same backend. Error: usage if there is no device with that number.
@@ -224,20 +268,50 @@ class Device {
   virtual SensorReading sense() const = 0;
 };
 
+/// Whether more than one block belongs to a cluster.
+inline bool has_clusters(const Dim3& cluster) {
+  return cluster.x != 1 || cluster.y != 1 || cluster.z != 1;
+}
+/// Error: failed if no device could run a grid of these clusters.
+Status check_cluster(const Dim3& cluster, const Dim3& grid);
+
+/// The error for seconds_since() of events of which one is untimed.
+Error no_event_time();
+
 /// The error for arguments of these sizes given to `kernel`: failed, with both lists.
 Error wrong_arguments(const Kernel& kernel, std::span<const unsigned> bytes);
 
-/// Launches with the arguments given by value:
-///   TRY(launch(stream, kernel, shape, pointer, count));
-/// Error: failed if their sizes differ from those of the kernel's parameters: an int passed for a
-/// u64 would leave half of it undefined.
-template <typename... Arguments>
-Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
-              Arguments... arguments) {
+/// Calls `launch(pointers)` with pointers to the arguments if their sizes are those of the kernel's
+/// parameters: an int passed for a u64 would leave half of it undefined.
+template <typename Launch, typename... Arguments>
+Status with_arguments(const Kernel& kernel, const Launch& launch, Arguments&... arguments) {
   static constexpr std::array<unsigned, sizeof...(Arguments)> bytes = {sizeof(Arguments)...};
   if (!std::ranges::equal(bytes, kernel.parameter_bytes())) return wrong_arguments(kernel, bytes);
   const std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};
-  return stream.launch(kernel, shape, pointers);
+  return launch(std::span<void* const>(pointers));
+}
+
+/// Launches with the arguments given by value:
+///   TRY(launch(stream, kernel, shape, pointer, count));
+///   TRY(launch(stream, kernel, shape, {.programmatic = true}, pointer, count));
+/// Error: failed if their sizes differ from those of the kernel's parameters.
+template <typename... Arguments>
+Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
+              Arguments... arguments) {
+  return with_arguments(
+      kernel,
+      [&](std::span<void* const> pointers) { return stream.launch(kernel, shape, pointers); },
+      arguments...);
+}
+template <typename... Arguments>
+Status launch(Stream& stream, const Kernel& kernel, const LaunchShape& shape,
+              const LaunchAttributes& attributes, Arguments... arguments) {
+  return with_arguments(
+      kernel,
+      [&](std::span<void* const> pointers) {
+        return stream.launch(kernel, shape, attributes, pointers);
+      },
+      arguments...);
 }
 
 }  // namespace assay

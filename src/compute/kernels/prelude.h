@@ -13,6 +13,12 @@
 #define ON_CPU 1
 #endif
 
+#if defined(ON_CUDA)
+#if __CUDA_ARCH__ >= 900
+#define ON_HOPPER 1  // or younger
+#endif
+#endif
+
 // Tuning constants, given with -D on GPUs. They change speed, never results.
 #ifndef UNROLL
 #define UNROLL 4  // packs in flight per thread
@@ -164,6 +170,47 @@ DEVICE u32 grid_blocks() {
 DEVICE void barrier() {
   __syncthreads();
 }
+#endif
+
+// ---- What a launch may ask for (LaunchAttributes of compute/device/device.h) ----
+
+/// In a kernel launched as programmatic: waits until its predecessor in the stream has ended and
+/// what it stored is visible. In others, that is so from the beginning.
+DEVICE void wait_for_previous_kernel() {
+#if defined(ON_HOPPER)
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Lets a successor launched as programmatic begin as soon as every block has called this or ended.
+DEVICE void let_next_kernel_begin() {
+#if defined(ON_HOPPER)
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// The number of this block in its cluster; 0 without clusters.
+DEVICE u32 cluster_rank() {
+#if defined(ON_HOPPER)
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+#else
+  return 0;
+#endif
+}
+
+/// What Device::tensor_map() makes, as a parameter: KERNEL(name, TENSOR_MAP map, ...).
+#if defined(ON_CUDA)
+struct alignas(64) TensorMap {
+  u64 words[16];
+};
+#define TENSOR_MAP const __grid_constant__ TensorMap
+#else
+struct TensorMap {
+  u64 words[16];
+};
+#define TENSOR_MAP const TensorMap
 #endif
 
 /// The shared memory whose size is set at launch, aligned to 128 bytes.

@@ -1,6 +1,7 @@
 #include "runtime/capture.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/handles.h"
 #include "runtime/stream.h"
@@ -14,6 +15,22 @@ std::set<Capture*>& captures() {
   return all;
 }
 
+hipGraphNode_t handle_of(std::size_t node) {
+  return reinterpret_cast<hipGraphNode_t>(node + 1);
+}
+
+/// The nodes with these handles; nothing if one is not of the graph.
+std::optional<std::vector<std::size_t>> nodes_of(const ihipGraph& graph,
+                                                 const hipGraphNode_t* handles, std::size_t count) {
+  std::vector<std::size_t> nodes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = reinterpret_cast<std::uintptr_t>(handles[i]);
+    if (number == 0 || number > graph.nodes.size()) return std::nullopt;
+    nodes.push_back(number - 1);
+  }
+  return nodes;
+}
+
 /// The capture is over for all of its streams. Needs the mutex.
 void dissolve(Capture& capture) {
   for (ihipStream_t* stream : capture.streams) {
@@ -25,11 +42,12 @@ void dissolve(Capture& capture) {
 
 /// Whether every node but those at the end of the origin leads there. Needs the mutex.
 bool joined(const Capture& capture) {
-  std::vector<char> reached(capture.nodes.size(), 0);
+  const std::vector<Node>& nodes = capture.graph->nodes;
+  std::vector<char> reached(nodes.size(), 0);
   for (const std::size_t node : capture.origin->tail) reached[node] = 1;
-  for (std::size_t node = capture.nodes.size(); node-- > 0;) {
+  for (std::size_t node = nodes.size(); node-- > 0;) {
     if (!reached[node]) return false;
-    for (const std::size_t before : capture.nodes[node].after) reached[before] = 1;
+    for (const std::size_t before : nodes[node].after) reached[before] = 1;
   }
   return true;
 }
@@ -42,8 +60,8 @@ std::mutex& capture_mutex() {
 }
 
 void add_node(ihipStream_t& stream, Step work) {
-  std::vector<Node>& nodes = stream.capture->nodes;
-  nodes.push_back({&stream.device, std::move(work), stream.tail});
+  std::vector<Node>& nodes = stream.capture->graph->nodes;
+  nodes.push_back({&stream.device, std::move(work), stream.tail, nullptr});
   stream.tail = {nodes.size() - 1};
 }
 
@@ -52,6 +70,7 @@ void abandon_capture(ihipStream_t& stream) {
   if (!stream.capture) return;
   stream.capture->invalid = true;
   if (stream.capture->origin == &stream) {
+    Handles<ihipGraph>::instance().take(stream.capture->graph.get());
     dissolve(*stream.capture);
   } else {
     stream.capture->streams.erase(&stream);
@@ -72,13 +91,20 @@ hipError_t forbidden_by_capture() {
   return error;
 }
 
-double run_graph(const std::vector<Node>& nodes, double start) {
+double run_graph(const std::vector<Node>& nodes,
+                 const std::vector<std::shared_ptr<Moment>>& moments, double start) {
   std::vector<double> ends;
   double last = start;
+  auto moment = moments.begin();
   for (const Node& node : nodes) {
     double begin = start;
     for (const std::size_t before : node.after) begin = std::max(begin, ends[before]);
-    ends.push_back(perform(*node.device, node.work, begin));
+    if (node.records) {
+      (*moment++)->reach(begin);
+      ends.push_back(begin);
+    } else {
+      ends.push_back(perform(*node.device, node.work, begin));
+    }
     last = std::max(last, ends.back());
   }
   return last;
@@ -108,6 +134,8 @@ hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode mode) 
     capture.thread = std::this_thread::get_id();
     capture.origin = stream.get();
     capture.streams = {stream.get()};
+    capture.graph = std::make_shared<ihipGraph>();
+    Handles<ihipGraph>::instance().add(capture.graph);
     captures().insert(&capture);
     stream->tail.clear();
     return hipSuccess;
@@ -131,17 +159,18 @@ hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* graph) {
     const bool whole = joined(*capture);
     dissolve(*capture);
     stream->capture.reset();
-    if (capture->invalid) return hipErrorStreamCaptureInvalidated;
-    if (!whole) return hipErrorStreamCaptureUnjoined;
-    auto made = std::make_shared<ihipGraph>();
-    made->nodes = std::move(capture->nodes);
-    *graph = Handles<ihipGraph>::instance().add(std::move(made));
+    if (capture->invalid || !whole) {
+      Handles<ihipGraph>::instance().take(capture->graph.get());
+      return capture->invalid ? hipErrorStreamCaptureInvalidated : hipErrorStreamCaptureUnjoined;
+    }
+    *graph = capture->graph.get();
     return hipSuccess;
   });
 }
 
-hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* status,
-                                   unsigned long long* id) {
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus* status,
+                                      unsigned long long* id, hipGraph_t* graph,
+                                      const hipGraphNode_t** last, size_t* count) {
   return call(__func__, [&] {
     const auto stream = stream_of(handle);
     if (!stream) return hipErrorInvalidHandle;
@@ -151,6 +180,33 @@ hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* s
               : stream->capture->invalid ? hipStreamCaptureStatusInvalidated
                                          : hipStreamCaptureStatusActive;
     if (id != nullptr) *id = stream->capture ? stream->capture->id : 0;
+    if (*status != hipStreamCaptureStatusActive) return hipSuccess;
+    stream->told.clear();
+    for (const std::size_t node : stream->tail) stream->told.push_back(handle_of(node));
+    if (graph != nullptr) *graph = stream->capture->graph.get();
+    if (last != nullptr) *last = stream->told.data();
+    if (count != nullptr) *count = stream->told.size();
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* status,
+                                   unsigned long long* id) {
+  return hipStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
+}
+
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t* handles,
+                                              size_t count, unsigned flags) {
+  return call(__func__, [&] {
+    const auto stream = stream_of(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    if (flags > hipStreamSetCaptureDependencies) return hipErrorInvalidValue;
+    const std::lock_guard lock(capture_mutex());
+    if (!stream->capture || stream->capture->invalid) return hipErrorIllegalState;
+    const auto nodes = nodes_of(*stream->capture->graph, handles, count);
+    if (!nodes) return hipErrorInvalidValue;
+    if (flags == hipStreamSetCaptureDependencies) stream->tail.clear();
+    stream->tail.insert(stream->tail.end(), nodes->begin(), nodes->end());
     return hipSuccess;
   });
 }
@@ -160,6 +216,25 @@ hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus* stat
 }
 
 // ---- Graphs ----
+
+hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* node, hipGraph_t graph_handle,
+                                      const hipGraphNode_t* after, size_t count,
+                                      hipEvent_t event_handle) {
+  return device_call(__func__, [&] {
+    const auto graph = Handles<ihipGraph>::instance().find(graph_handle);
+    auto event = Handles<ihipEvent_t>::instance().find(event_handle);
+    if (node == nullptr || !graph || !event || (after == nullptr && count > 0)) {
+      return hipErrorInvalidValue;
+    }
+    const std::lock_guard lock(capture_mutex());
+    auto nodes = nodes_of(*graph, after, count);
+    if (!nodes) return hipErrorInvalidValue;
+    *node = handle_of(graph->nodes.size());
+    graph->nodes.push_back(
+        {&Runtime::instance().current(), {}, std::move(*nodes), std::move(event)});
+    return hipSuccess;
+  });
+}
 
 hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t handle, hipGraphNode_t*, char* log,
                                size_t log_bytes) {
@@ -182,18 +257,23 @@ hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph,
   return hipGraphInstantiate(exec, graph, nullptr, nullptr, 0);
 }
 
-hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t stream) {
-  return device_call(__func__, [&] {
-    const bool known = Handles<hipGraphExec>::instance().find(handle) && stream_of(stream);
-    return known ? hipSuccess : hipErrorInvalidValue;
-  });
-}
-
 hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
   return device_call(__func__, [&] {
     const auto exec = Handles<hipGraphExec>::instance().find(handle);
     if (!exec) return hipErrorInvalidValue;
-    return submit(stream, [nodes = exec->nodes](double start) { return run_graph(*nodes, start); });
+    std::vector<std::shared_ptr<Moment>> moments;
+    {
+      const std::lock_guard lock(capture_mutex());
+      for (const Node& node : *exec->nodes) {
+        if (!node.records) continue;
+        moments.push_back(std::make_shared<Moment>());
+        node.records->moment = moments.back();
+        node.records->capture.reset();
+      }
+    }
+    return submit(stream, [nodes = exec->nodes, moments = std::move(moments)](double start) {
+      return run_graph(*nodes, moments, start);
+    });
   });
 }
 
@@ -209,6 +289,11 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t handle, hipGraph_t graph_handle,
     if (!std::equal(exec->nodes->begin(), exec->nodes->end(), graph->nodes.begin(),
                     graph->nodes.end(), same)) {
       *result = hipGraphExecUpdateErrorTopologyChanged;
+      return hipErrorGraphExecUpdateFailure;
+    }
+    const auto alike = [](const Node& a, const Node& b) { return !a.records == !b.records; };
+    if (!std::equal(exec->nodes->begin(), exec->nodes->end(), graph->nodes.begin(), alike)) {
+      *result = hipGraphExecUpdateErrorNodeTypeChanged;
       return hipErrorGraphExecUpdateFailure;
     }
     *result = hipGraphExecUpdateSuccess;

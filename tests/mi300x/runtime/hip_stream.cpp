@@ -6,16 +6,6 @@
 
 using namespace mi300x::runtime;
 
-struct ihipEvent_t {
-  explicit ihipEvent_t(unsigned event_flags) : flags(event_flags) {}
-  const unsigned flags;
-
-  // Guarded by capture_mutex().
-  std::shared_ptr<Moment> moment;    ///< recorded last; null: never
-  std::shared_ptr<Capture> capture;  ///< or recorded in a capture, behind these nodes
-  std::vector<std::size_t> nodes;
-};
-
 namespace {
 
 constexpr int least_priority = 1, greatest_priority = -1;

@@ -1,7 +1,8 @@
 // What differs between the releases of HIP: compiled once for each, with MI300X_HIP_RELEASE.
 #include <cstring>
 
-#include "runtime/runtime.h"
+#include "runtime/handles.h"
+#include "runtime/stream.h"
 
 namespace mi300x::runtime {
 
@@ -28,7 +29,7 @@ extern "C" {
 
 hipError_t hipRuntimeGetVersion(int* version) {
   return call(__func__, [&] {
-    *version = MI300X_HIP_RELEASE >= 6 ? 60241134 : 50221153;
+    *version = MI300X_HIP_RELEASE >= 7 ? 70051831 : MI300X_HIP_RELEASE >= 6 ? 60241134 : 50221153;
     return hipSuccess;
   });
 }
@@ -100,6 +101,37 @@ hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
     put(bytes, 1464, 1);
     return hipSuccess;
   });
+}
+
+/// Since HIP 5.3.
+hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t stream) {
+  return device_call(__func__, [&] {
+    const bool known = Handles<hipGraphExec>::instance().find(handle) && stream_of(stream);
+    return known ? hipSuccess : hipErrorInvalidValue;
+  });
+}
+#endif
+
+#if MI300X_HIP_RELEASE >= 7
+/// Since HIP 6.4. Outside a capture both kinds of record are the same.
+hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
+  constexpr unsigned external = 1;
+  if (flags > external) return call(__func__, [] { return hipErrorInvalidValue; });
+  const hipError_t recorded = hipEventRecord(event, stream);
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  if (recorded != hipSuccess || flags != external ||
+      hipStreamIsCapturing(stream, &status) != hipSuccess ||
+      status != hipStreamCaptureStatusActive) {
+    return recorded;
+  }
+  hipGraph_t graph = nullptr;
+  const hipGraphNode_t* last = nullptr;
+  hipGraphNode_t node = nullptr;
+  size_t count = 0;
+  hipError_t error = hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &last, &count);
+  if (error == hipSuccess) error = hipGraphAddEventRecordNode(&node, graph, last, count, event);
+  if (error != hipSuccess) return error;
+  return hipStreamUpdateCaptureDependencies(stream, &node, 1, hipStreamSetCaptureDependencies);
 }
 #endif
 

@@ -18,7 +18,8 @@
 
 namespace mi300x::runtime {
 
-/// Since ROCm 6 or before: properties and pointer attributes have two layouts.
+/// Of ROCm: properties and pointer attributes have two layouts, before 6 and since; 7 has more
+/// functions.
 extern const int hip_release;
 
 class Device {

@@ -55,6 +55,7 @@ struct ihipStream_t {
   /// While it is captured, and the nodes that its next one comes after. Guarded by capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
+  std::vector<hipGraphNode_t> told;  ///< the same, as the program asked for it last
 
  private:
   struct Queued {
@@ -69,6 +70,16 @@ struct ihipStream_t {
   bool busy_ = false, ending_ = false;
   double clock_ = 0;  // where the model is, for the worker alone
   std::thread worker_;
+};
+
+struct ihipEvent_t {
+  explicit ihipEvent_t(unsigned event_flags) : flags(event_flags) {}
+  const unsigned flags;
+
+  // Guarded by capture_mutex().
+  std::shared_ptr<mi300x::runtime::Moment> moment;    ///< recorded last; null: never
+  std::shared_ptr<mi300x::runtime::Capture> capture;  ///< or recorded in a capture,
+  std::vector<std::size_t> nodes;                     ///< behind these nodes
 };
 
 namespace mi300x::runtime {

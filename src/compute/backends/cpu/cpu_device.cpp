@@ -99,8 +99,8 @@ Result<std::unique_ptr<Stream>> CpuDevice::create_stream(StreamPriority) {
   return std::unique_ptr<Stream>(std::make_unique<CpuStream>(pool_));
 }
 
-Result<std::unique_ptr<Event>> CpuDevice::create_event() {
-  return std::unique_ptr<Event>(std::make_unique<CpuEvent>());
+Result<std::unique_ptr<Event>> CpuDevice::create_event(EventKind kind) {
+  return std::unique_ptr<Event>(std::make_unique<CpuEvent>(kind));
 }
 
 Result<std::unique_ptr<Program>> CpuDevice::build(const ProgramSource& source) {

@@ -17,7 +17,7 @@ class CpuDevice final : public Device {
   Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const override;
   Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) override;
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override;
-  Result<std::unique_ptr<Event>> create_event() override;
+  Result<std::unique_ptr<Event>> create_event(EventKind kind) override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
   Status enable_peer_access(int peer_ordinal) override;
   SensorReading sense() const override;

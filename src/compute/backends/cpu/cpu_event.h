@@ -27,6 +27,8 @@ struct Occurrence {
 
 class CpuEvent final : public Event {
  public:
+  explicit CpuEvent(EventKind kind) : kind_(kind) {}
+
   Status synchronize() override {
     if (occurrence) occurrence->done.wait(false, std::memory_order_acquire);
     return {};
@@ -35,7 +37,9 @@ class CpuEvent final : public Event {
     return !occurrence || occurrence->done.load(std::memory_order_acquire);
   }
   Result<double> seconds_since(const Event& start) const override {
-    const auto& from = static_cast<const CpuEvent&>(start).occurrence;
+    const auto& begin = static_cast<const CpuEvent&>(start);
+    if (kind_ == EventKind::untimed || begin.kind_ == EventKind::untimed) return no_event_time();
+    const auto& from = begin.occurrence;
     if (!from || !occurrence || !from->done.load(std::memory_order_acquire) ||
         !occurrence->done.load(std::memory_order_acquire)) {
       return Error{ErrorKind::failed,
@@ -45,6 +49,9 @@ class CpuEvent final : public Event {
   }
 
   std::shared_ptr<Occurrence> occurrence;  ///< the latest recording; null: never recorded
+
+ private:
+  EventKind kind_;
 };
 
 }  // namespace assay::cpu

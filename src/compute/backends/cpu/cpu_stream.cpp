@@ -62,6 +62,15 @@ void OperationQueue::pop(Operation& into) {
   --count_;
 }
 
+GraphUpdate CpuGraph::update(std::shared_ptr<const Capture> capture) {
+  const auto same_kind = [](const Operation& a, const Operation& b) {
+    return a.index() == b.index();
+  };
+  const bool same = std::ranges::equal(capture_->operations, capture->operations, same_kind);
+  capture_ = std::move(capture);
+  return same ? GraphUpdate::in_place : GraphUpdate::rebuilt;
+}
+
 CpuStream::~CpuStream() {
   {
     const std::lock_guard lock(mutex_);
@@ -146,8 +155,20 @@ Status CpuStream::launch(const Kernel& kernel, const LaunchShape& shape,
 }
 
 Status CpuStream::launch(Graph& graph) {
-  enqueue([this, capture = static_cast<CpuGraph&>(graph).capture()] {
-    for (const Operation& operation : capture->operations) perform(operation);
+  const std::shared_ptr<const Capture> capture = static_cast<CpuGraph&>(graph).capture();
+  // Each replay records its events anew, as launching the graph on a GPU does.
+  std::vector<std::shared_ptr<Occurrence>> records;
+  for (CpuEvent* event : capture->events) {
+    records.push_back(event->occurrence = std::make_shared<Occurrence>());
+  }
+  enqueue([this, capture, records = std::move(records)] {
+    for (const Operation& operation : capture->operations) {
+      if (const auto* record = std::get_if<ReplayedRecord>(&operation)) {
+        records[record->event]->complete();
+      } else {
+        perform(operation);
+      }
+    }
   });
   return {};
 }
@@ -228,13 +249,30 @@ Status CpuStream::begin_capture() {
   return {};
 }
 
-Result<std::unique_ptr<Graph>> CpuStream::end_capture() {
+Result<std::shared_ptr<const Capture>> CpuStream::take_capture() {
   if (!capture_)
     return Error{ErrorKind::failed, "cpu stream: end_capture() without begin_capture()"};
   const std::shared_ptr<Capture> capture = capture_;
   for (CpuStream* stream : capture->streams) stream->capture_.reset();
   capture->streams.clear();
-  return std::unique_ptr<Graph>(std::make_unique<CpuGraph>(capture));
+  return std::shared_ptr<const Capture>(capture);
+}
+
+Result<std::unique_ptr<Graph>> CpuStream::end_capture() {
+  return std::unique_ptr<Graph>(std::make_unique<CpuGraph>(TRY(take_capture())));
+}
+
+Result<GraphUpdate> CpuStream::end_capture_into(Graph& graph) {
+  return static_cast<CpuGraph&>(graph).update(TRY(take_capture()));
+}
+
+Status CpuStream::record_each_replay(Event& event) {
+  if (!capture_) {
+    return Error{ErrorKind::failed, "cpu stream: record_each_replay() without begin_capture()"};
+  }
+  enqueue(ReplayedRecord{capture_->events.size()});
+  capture_->events.push_back(&static_cast<CpuEvent&>(event));
+  return {};
 }
 
 }  // namespace assay::cpu

@@ -30,7 +30,11 @@ struct KernelLaunch {
 constexpr std::size_t value_slots(unsigned bytes) {
   return (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
 }
-using Operation = std::variant<KernelLaunch, std::function<void()>>;
+/// Only in captures: records one of the capture's events.
+struct ReplayedRecord {
+  std::size_t event;
+};
+using Operation = std::variant<KernelLaunch, ReplayedRecord, std::function<void()>>;
 
 /// A FIFO queue in memory that only grows.
 class OperationQueue {
@@ -50,6 +54,7 @@ class OperationQueue {
 class Capture {
  public:
   std::vector<Operation> operations;
+  std::vector<CpuEvent*> events;  ///< recorded at every replay
   std::vector<class CpuStream*> streams;
 };
 
@@ -57,6 +62,7 @@ class CpuGraph final : public Graph {
  public:
   explicit CpuGraph(std::shared_ptr<const Capture> capture) : capture_(std::move(capture)) {}
   const std::shared_ptr<const Capture>& capture() const { return capture_; }
+  GraphUpdate update(std::shared_ptr<const Capture> capture);
 
  private:
   std::shared_ptr<const Capture> capture_;
@@ -85,6 +91,7 @@ class CpuStream final : public Stream {
   explicit CpuStream(ThreadPool& pool) : pool_(pool), thread_([this] { work(); }) {}
   ~CpuStream() override;
 
+  using Stream::launch;
   Status launch(const Kernel& kernel, const LaunchShape& shape,
                 std::span<void* const> arguments) override;
   Status launch(Graph& graph) override;
@@ -100,10 +107,14 @@ class CpuStream final : public Stream {
   Status call(std::function<void()> function) override;
   Status begin_capture() override;
   Result<std::unique_ptr<Graph>> end_capture() override;
+  Result<GraphUpdate> end_capture_into(Graph& graph) override;
+  Status record_each_replay(Event& event) override;
+  Status upload(Graph&) override { return {}; }
   void* native_handle() const override { return nullptr; }
 
  private:
   void enqueue(Operation operation);
+  Result<std::shared_ptr<const Capture>> take_capture();
   void perform(const Operation& operation);
   void work();
 

@@ -32,6 +32,32 @@ Status bind_nvrtc(const SharedLibrary& library, RtcApi& api) {
 
 const RtcVendorRegistry::Add nvrtc({"cuda", "NVRTC", &bind_nvrtc});
 
+/// The TMA moves fp8 and signed bytes like unsigned ones.
+int tensor_type(DataType type) {
+  switch (type) {
+    case DataType::f64:
+      return tensor::f64;
+    case DataType::f32:
+      return tensor::f32;
+    case DataType::tf32:
+      return tensor::tf32;
+    case DataType::f16:
+      return tensor::f16;
+    case DataType::bf16:
+      return tensor::bf16;
+    case DataType::i32:
+      return tensor::i32;
+    case DataType::u32:
+      return tensor::u32;
+    case DataType::i64:
+      return tensor::i64;
+    case DataType::u64:
+      return tensor::u64;
+    default:
+      return tensor::u8;
+  }
+}
+
 /// 13000 -> "13.0"
 std::string version_text(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
@@ -48,6 +74,12 @@ std::string uuid_text(const unsigned char* bytes, bool slice) {
 }
 
 }  // namespace
+
+std::string architecture_option(const std::string& arch, const std::string& version) {
+  const bool specific = arch.starts_with("sm_") && std::atoi(arch.c_str() + 3) >= 90 &&
+                        std::atoi(version.c_str()) >= 12;
+  return "--gpu-architecture=" + arch + (specific ? "a" : "");
+}
 
 Result<std::unique_ptr<driver::Dialect>> CudaDialect::load() {
   SharedLibrary library = TRY(SharedLibrary::open(driver_candidates()));
@@ -126,6 +158,55 @@ driver::Code CudaDialect::allow_dynamic_shared(driver::FunctionObject* function,
   return cuda_.set_function_attribute(function, function_attribute_max_dynamic_shared_bytes, bytes);
 }
 
+driver::Abilities CudaDialect::abilities(int ordinal) {
+  int device = 0;
+  if (api_.device(&device, ordinal) != driver::code::success) return {};
+  const auto attribute = [&](int number) {
+    int value = 0;
+    return api_.device_attribute(&value, number, device) == driver::code::success ? value : 0;
+  };
+  driver::Abilities able;
+  able.clusters = cuda_.launch != nullptr && attribute(attribute_cluster_launch) != 0;
+  able.programmatic_launch = cuda_.launch != nullptr && attribute(attribute_capability_major) >= 9;
+  able.tensor_maps = cuda_.encode_tiled != nullptr && attribute(attribute_tensor_map_access) != 0;
+  return able;
+}
+
+driver::Code CudaDialect::launch(driver::FunctionObject* function, const LaunchShape& shape,
+                                 const LaunchAttributes& attributes, driver::StreamObject* stream,
+                                 void** arguments) {
+  LaunchAttribute asked[2];
+  unsigned count = 0;
+  if (has_clusters(attributes.cluster)) {
+    const Dim3& cluster = attributes.cluster;
+    asked[count++] = {launch_cluster_dimension, {cluster.x, cluster.y, cluster.z}};
+  }
+  if (attributes.programmatic) asked[count++] = {launch_programmatic_serialization, {1}};
+  const LaunchConfig config = {{shape.grid.x, shape.grid.y, shape.grid.z},
+                               {shape.block.x, shape.block.y, shape.block.z},
+                               shape.dynamic_shared_bytes,
+                               stream,
+                               asked,
+                               count};
+  return cuda_.launch(&config, function, arguments, nullptr);
+}
+
+driver::Code CudaDialect::encode(TensorMap& map, const TensorLayout& layout) {
+  std::uint64_t sizes[5] = {}, strides[4] = {};  // dimension 0 is dense and has no stride
+  std::uint32_t box[5] = {};
+  constexpr std::uint32_t steps[5] = {1, 1, 1, 1, 1};
+  const auto rank = static_cast<std::uint32_t>(layout.dimensions.size());
+  for (std::uint32_t i = 0; i < rank; ++i) {
+    sizes[i] = layout.dimensions[i].size;
+    box[i] = layout.dimensions[i].box;
+    if (i > 0) strides[i - 1] = layout.dimensions[i].stride_bytes;
+  }
+  return cuda_.encode_tiled(&map, tensor_type(layout.type), rank, const_cast<void*>(layout.address),
+                            sizes, strides, box, steps, no_interleave,
+                            static_cast<int>(layout.swizzle), l2_promotion(layout.l2_bytes),
+                            zeros_outside);
+}
+
 std::string CudaDialect::describe(driver::Code code) const {
   const char *name = nullptr, *text = nullptr;
   if (cuda_.error_name(code, &name) != 0 || name == nullptr) {
@@ -195,8 +276,9 @@ Result<driver::RtcTool> CudaDialect::rtc() {
   return *rtc_;
 }
 
-std::vector<std::string> CudaDialect::compile_options(const std::string& arch) const {
-  return {"--gpu-architecture=" + arch, "--std=c++17"};
+std::vector<std::string> CudaDialect::compile_options(const std::string& arch,
+                                                      const driver::RtcTool& tool) const {
+  return {architecture_option(arch, tool.version), "--std=c++17"};
 }
 
 Result<std::string> CudaDialect::compile(const std::string& name, const std::string& source,

@@ -13,6 +13,10 @@
 
 namespace assay::cuda {
 
+/// NVRTC's option for code for `arch`, "sm_90", and nothing else: only there are wgmma and its
+/// successors. NVRTC 11.8, as of `version`, knows no such architectures.
+std::string architecture_option(const std::string& arch, const std::string& version);
+
 class CudaDialect : public driver::Dialect {
  public:
   /// Error: unavailable, naming what was looked for or which function is missing.
@@ -31,13 +35,23 @@ class CudaDialect : public driver::Dialect {
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;
   driver::Code allow_dynamic_shared(driver::FunctionObject* function, int bytes) override;
+  driver::Abilities abilities(int ordinal) override;
+  driver::Code launch(driver::FunctionObject* function, const LaunchShape& shape,
+                      const LaunchAttributes& attributes, driver::StreamObject* stream,
+                      void** arguments) override;
+  driver::Code encode(TensorMap& map, const TensorLayout& layout) override;
+  driver::Code record_each_replay(driver::EventObject* event,
+                                  driver::StreamObject* stream) override {
+    return api_.event_record_with_flags(event, stream, driver::event_record_external);
+  }
   std::string describe(driver::Code code) const override;
   std::string no_device_hint() const override;
   std::vector<LibraryFact> libraries() override;
   void complete(DeviceFacts& facts, int device) override;
   SensorReading sense(const DeviceFacts& facts) override;
   Result<driver::RtcTool> rtc() override;
-  std::vector<std::string> compile_options(const std::string& arch) const override;
+  std::vector<std::string> compile_options(const std::string& arch,
+                                           const driver::RtcTool& tool) const override;
   Result<std::string> compile(const std::string& name, const std::string& source,
                               const std::vector<std::string>& options) override;
 

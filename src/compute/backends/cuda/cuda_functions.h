@@ -3,10 +3,13 @@
 // ones.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "compute/backends/driver/driver_api.h"
 #include "compute/device/rtc_compiler.h"
+#include "compute/device/tensor_map.h"
 
 namespace assay::cuda {
 
@@ -35,12 +38,16 @@ namespace assay::cuda {
   F(stream_wait, cuStreamWaitEvent)                         \
   F(capture_begin, cuStreamBeginCapture_v2)                 \
   F(capture_end, cuStreamEndCapture)                        \
+  F(capture_status, cuStreamIsCapturing)                    \
   F(graph_launch, cuGraphLaunch)                            \
+  F(graph_update, cuGraphExecUpdate)                        \
+  F(graph_upload, cuGraphUpload)                            \
   F(graph_destroy, cuGraphDestroy)                          \
   F(graph_exec_destroy, cuGraphExecDestroy)                 \
   F(event_create, cuEventCreate)                            \
   F(event_destroy, cuEventDestroy_v2)                       \
   F(event_record, cuEventRecord)                            \
+  F(event_record_with_flags, cuEventRecordWithFlags)        \
   F(event_synchronize, cuEventSynchronize)                  \
   F(event_query, cuEventQuery)                              \
   F(event_elapsed, cuEventElapsedTime)                      \
@@ -52,6 +59,21 @@ namespace assay::cuda {
   F(launch, cuLaunchKernel)
 
 struct ContextObject;
+
+/// CUlaunchAttribute of cuda.h 12.x: which attribute, and the union of their values.
+struct LaunchAttribute {
+  int id;
+  alignas(8) unsigned value[16];
+};
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  driver::StreamObject* stream;
+  LaunchAttribute* attributes;
+  unsigned count;
+};
 
 /// The driver functions that have a different signature in HIP.
 struct CudaApi {
@@ -69,6 +91,12 @@ struct CudaApi {
   int (*error_text)(int code, const char** text);
   int (*range_handle)(void* handle, void* address, std::size_t bytes, int type,
                       unsigned long long flags);  ///< null before CUDA 11.7
+  int (*launch)(const LaunchConfig* config, driver::FunctionObject* function, void** arguments,
+                void** extra);  ///< null before CUDA 11.8
+  int (*encode_tiled)(TensorMap* map, int type, std::uint32_t rank, void* address,
+                      const std::uint64_t* sizes, const std::uint64_t* strides,
+                      const std::uint32_t* box, const std::uint32_t* steps, int interleave,
+                      int swizzle, int l2_promotion, int fill);  ///< null before CUDA 12.0
 };
 #define ASSAY_CUDA_ONLY(F)                         \
   F(context_retain, cuDevicePrimaryCtxRetain)      \
@@ -82,8 +110,11 @@ struct CudaApi {
   F(error_name, cuGetErrorName)                    \
   F(error_text, cuGetErrorString)
 
-/// Since CUDA 11.7.
-#define ASSAY_CUDA_OPTIONAL(F) F(range_handle, cuMemGetHandleForAddressRange)
+/// Younger than the oldest driver.
+#define ASSAY_CUDA_OPTIONAL(F)                   \
+  F(range_handle, cuMemGetHandleForAddressRange) \
+  F(launch, cuLaunchKernelEx)                    \
+  F(encode_tiled, cuTensorMapEncodeTiled)
 
 #define ASSAY_NVRTC(F)                \
   F(version, nvrtcVersion)            \
@@ -110,6 +141,19 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .shared_bytes_per_block_optin = 97,
 };
 constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
+constexpr int attribute_cluster_launch = 120, attribute_tensor_map_access = 127;
+constexpr int launch_cluster_dimension = 4, launch_programmatic_serialization = 6;
+/// Types of a tensor map's elements (CUtensorMapDataType). Swizzles have the numbers of
+/// TensorSwizzle.
+namespace tensor {
+constexpr int u8 = 0, u32 = 2, i32 = 3, u64 = 4, i64 = 5, f16 = 6, f32 = 7, f64 = 8, bf16 = 9,
+              tf32 = 11;
+}
+constexpr int no_interleave = 0, zeros_outside = 0;
+/// 0, 1, 2, 3 for 0, 64, 128, 256 bytes.
+constexpr int l2_promotion(unsigned bytes) {
+  return bytes == 0 ? 0 : std::countr_zero(bytes) - 5;
+}
 constexpr int range_handle_dmabuf = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr int function_attribute_max_dynamic_shared_bytes = 8;
 

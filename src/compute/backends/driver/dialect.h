@@ -21,6 +21,13 @@ struct RtcTool {
   std::string identity;  ///< changes whenever its output may change; for the kernel cache
 };
 
+/// What a device can do beyond launching and copying.
+struct Abilities {
+  bool clusters = false;
+  bool programmatic_launch = false;
+  bool tensor_maps = false;
+};
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
@@ -44,6 +51,18 @@ class Dialect {
                              std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
 
+  virtual Abilities abilities(int /*ordinal*/) { return {}; }
+  /// Called only with what the device is able to do, like the next.
+  virtual Code launch(FunctionObject*, const LaunchShape&, const LaunchAttributes&, StreamObject*,
+                      void** /*arguments*/) {
+    return code::not_supported;
+  }
+  /// `layout` has been checked.
+  virtual Code encode(TensorMap&, const TensorLayout& /*layout*/) { return code::not_supported; }
+  /// Adds a node that records `event` to the graph that `stream` is captured into. not_supported if
+  /// the driver is too old.
+  virtual Code record_each_replay(EventObject* event, StreamObject* stream) = 0;
+
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
   virtual std::string describe(Code code) const = 0;
   /// Why the library is present but no device is, as far as the system shows.
@@ -56,7 +75,8 @@ class Dialect {
 
   /// Error: unavailable, naming what was looked for.
   virtual Result<RtcTool> rtc() = 0;
-  virtual std::vector<std::string> compile_options(const std::string& arch) const = 0;
+  virtual std::vector<std::string> compile_options(const std::string& arch,
+                                                   const RtcTool& tool) const = 0;
   /// Error: as from rtc_compile() and compile_in_child().
   virtual Result<std::string> compile(const std::string& name, const std::string& source,
                                       const std::vector<std::string>& options) = 0;

@@ -17,6 +17,7 @@ struct ModuleObject;
 struct FunctionObject;
 struct GraphObject;
 struct GraphExecObject;
+struct GraphNodeObject;
 
 /// `device` is the driver's device handle, an int in both. Tests check every member against the
 /// real headers (tests/abi/).
@@ -46,14 +47,20 @@ struct DriverApi {
   Code (*stream_wait)(StreamObject* stream, EventObject* event, unsigned flags);
   Code (*capture_begin)(StreamObject* stream, int mode);
   Code (*capture_end)(StreamObject* stream, GraphObject** graph);
+  Code (*capture_status)(StreamObject* stream, int* status);
 
   Code (*graph_launch)(GraphExecObject* graph, StreamObject* stream);
+  Code (*graph_update)(GraphExecObject* graph, GraphObject* with, GraphNodeObject** unlike,
+                       int* reason);
+  Code (*graph_upload)(GraphExecObject* graph, StreamObject* stream);  ///< null before HIP 5.3
   Code (*graph_destroy)(GraphObject* graph);
   Code (*graph_exec_destroy)(GraphExecObject* graph);
 
   Code (*event_create)(EventObject** event, unsigned flags);
   Code (*event_destroy)(EventObject* event);
   Code (*event_record)(EventObject* event, StreamObject* stream);
+  Code (*event_record_with_flags)(EventObject* event, StreamObject* stream,
+                                  unsigned flags);  ///< null before HIP 6.4
   Code (*event_synchronize)(EventObject* event);
   Code (*event_query)(EventObject* event);
   Code (*event_elapsed)(float* milliseconds, EventObject* start, EventObject* end);
@@ -76,11 +83,14 @@ constexpr Code success = 0, out_of_memory = 2, no_device = 100, invalid_device =
                not_supported = 801, unknown = 999;
 }
 constexpr unsigned stream_non_blocking = 1;
-constexpr unsigned event_default = 0;
+constexpr unsigned event_default = 0, event_disable_timing = 2;
+/// During a capture: a node of its own, which every replay runs.
+constexpr unsigned event_record_external = 1;
 constexpr unsigned host_portable = 1, host_mapped = 2;
 /// Allows calls during a capture that could break it, e.g. allocations: vendor libraries make them
 /// inside captured calls.
 constexpr int capture_relaxed = 2;
+constexpr int capture_active = 1;  // a status
 namespace function_attribute {
 constexpr int max_threads_per_block = 0, shared_bytes = 1, local_bytes = 3, registers = 4;
 }

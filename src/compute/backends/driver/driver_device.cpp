@@ -115,12 +115,20 @@ Result<std::unique_ptr<Stream>> DriverDevice::create_stream(StreamPriority prior
   return DriverStream::create(place_, priority);
 }
 
-Result<std::unique_ptr<Event>> DriverDevice::create_event() {
-  return DriverEvent::create(place_);
+Result<std::unique_ptr<Event>> DriverDevice::create_event(EventKind kind) {
+  return DriverEvent::create(place_, kind);
 }
 
 Result<std::unique_ptr<Program>> DriverDevice::build(const ProgramSource& source) {
   return DriverProgram::build(place_, facts_, source, cache_);
+}
+
+Result<TensorMap> DriverDevice::tensor_map(const TensorLayout& layout) {
+  if (!place_.abilities().tensor_maps) return Device::tensor_map(layout);
+  TRY(check_tensor_layout(layout));
+  TensorMap map;
+  PLACE_TRY(place_, place_.dialect().encode(map, layout), "making a tensor map");
+  return map;
 }
 
 int DriverDevice::siblings() const {

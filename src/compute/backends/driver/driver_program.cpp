@@ -50,11 +50,11 @@ Result<std::unique_ptr<Program>> DriverProgram::build(const Place& place, const 
                                                       const KernelCache& cache) {
   Dialect& dialect = place.dialect();
   const std::string text = TRY(complete_source(source.name));
-  std::vector<std::string> options = dialect.compile_options(facts.arch);
+  const RtcTool tool = TRY(dialect.rtc());
+  std::vector<std::string> options = dialect.compile_options(facts.arch, tool);
   for (const auto& [name, value] : source.defines) {
     options.push_back(fmt::format("-D{}={}", name, value));
   }
-  const RtcTool tool = TRY(dialect.rtc());
   std::vector<std::string> parts = {std::string(dialect.backend()), facts.arch, tool.identity,
                                     text};
   parts.insert(parts.end(), options.begin(), options.end());

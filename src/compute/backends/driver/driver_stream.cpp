@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compute/backends/driver/driver_program.h"
 
@@ -10,10 +11,11 @@ namespace assay::driver {
 
 // ---- Events ----
 
-Result<std::unique_ptr<Event>> DriverEvent::create(const Place& place) {
+Result<std::unique_ptr<Event>> DriverEvent::create(const Place& place, EventKind kind) {
   EventObject* event = nullptr;
-  PLACE_TRY(place, place.api().event_create(&event, event_default), "creating an event");
-  return std::unique_ptr<Event>(new DriverEvent(place, event));
+  const unsigned flags = kind == EventKind::timed ? event_default : event_disable_timing;
+  PLACE_TRY(place, place.api().event_create(&event, flags), "creating an event");
+  return std::unique_ptr<Event>(new DriverEvent(place, event, kind));
 }
 
 DriverEvent::~DriverEvent() {
@@ -34,9 +36,10 @@ Result<bool> DriverEvent::done() const {
 }
 
 Result<double> DriverEvent::seconds_since(const Event& start) const {
+  const auto& begin = static_cast<const DriverEvent&>(start);
+  if (kind_ == EventKind::untimed || begin.kind_ == EventKind::untimed) return no_event_time();
   float milliseconds = 0;
-  EventObject* const begin = static_cast<const DriverEvent&>(start).object();
-  PLACE_TRY(place_, place_.api().event_elapsed(&milliseconds, begin, event_),
+  PLACE_TRY(place_, place_.api().event_elapsed(&milliseconds, begin.event_, event_),
             "reading the time between two events");
   return milliseconds * 1e-3;
 }
@@ -47,6 +50,24 @@ Result<std::unique_ptr<Graph>> DriverGraph::create(const Place& place, GraphObje
   std::unique_ptr<DriverGraph> made(new DriverGraph(place, graph));
   PLACE_TRY(place, place.dialect().instantiate(&made->exec_, graph), "instantiating a graph");
   return std::unique_ptr<Graph>(std::move(made));
+}
+
+Result<GraphUpdate> DriverGraph::update(GraphObject* graph) {
+  GraphNodeObject* unlike = nullptr;
+  int reason = 0;
+  Code result = place_.activate();
+  if (result == code::success) result = place_.api().graph_update(exec_, graph, &unlike, &reason);
+  if (result == code::success) {
+    place_.api().graph_destroy(graph);
+    return GraphUpdate::in_place;
+  }
+  // Whatever the update would not take, a new graph may. An update that failed can have changed
+  // some nodes, but only of the old one.
+  auto made = TRY(create(place_, graph));
+  auto& fresh = static_cast<DriverGraph&>(*made);
+  std::swap(graph_, fresh.graph_);
+  std::swap(exec_, fresh.exec_);
+  return GraphUpdate::rebuilt;
 }
 
 DriverGraph::~DriverGraph() {
@@ -85,6 +106,32 @@ Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
                         "shared memory",
                         function.name(), grid.x, grid.y, grid.z, block.x, block.y, block.z,
                         shape.dynamic_shared_bytes));
+  return {};
+}
+
+Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
+                            const LaunchAttributes& attributes, std::span<void* const> arguments) {
+  const Abilities& able = place_.abilities();
+  const auto& function = static_cast<const DriverKernel&>(kernel);
+  const Dim3 &grid = shape.grid, &block = shape.block, &cluster = attributes.cluster;
+  const bool clusters = has_clusters(cluster);
+  if (clusters && !able.clusters) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{}:{} has no clusters of blocks, which {} is launched with: launch "
+                             "without",
+                             place_.dialect().backend(), place_.ordinal(), function.name())};
+  }
+  if (clusters) TRY(check_cluster(cluster, grid));
+  const LaunchAttributes possible = {cluster, attributes.programmatic && able.programmatic_launch};
+  if (!clusters && !possible.programmatic) return launch(kernel, shape, arguments);
+  PLACE_TRY(place_,
+            place_.dialect().launch(function.object(), shape, possible, stream_,
+                                    const_cast<void**>(arguments.data())),
+            fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} "
+                        "bytes of dynamic shared memory{}",
+                        function.name(), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                        cluster.x, cluster.y, cluster.z, shape.dynamic_shared_bytes,
+                        possible.programmatic ? ", programmatic" : ""));
   return {};
 }
 
@@ -153,6 +200,35 @@ Result<std::unique_ptr<Graph>> DriverStream::end_capture() {
   GraphObject* graph = nullptr;
   PLACE_TRY(place_, place_.api().capture_end(stream_, &graph), "ending a capture");
   return DriverGraph::create(place_, graph);
+}
+
+Result<GraphUpdate> DriverStream::end_capture_into(Graph& graph) {
+  GraphObject* captured = nullptr;
+  PLACE_TRY(place_, place_.api().capture_end(stream_, &captured), "ending a capture");
+  return static_cast<DriverGraph&>(graph).update(captured);
+}
+
+Status DriverStream::record_each_replay(Event& event) {
+  const char* const doing = "recording an event at each replay";
+  int status = 0;
+  PLACE_TRY(place_, place_.api().capture_status(stream_, &status), doing);
+  if (status != capture_active) {
+    return Error{ErrorKind::failed,
+                 fmt::format("{}:{}: record_each_replay() on a stream that is not captured",
+                             place_.dialect().backend(), place_.ordinal())};
+  }
+  EventObject* const object = static_cast<DriverEvent&>(event).object();
+  PLACE_TRY(place_, place_.dialect().record_each_replay(object, stream_), doing);
+  return {};
+}
+
+Status DriverStream::upload(Graph& graph) {
+  const auto upload = place_.api().graph_upload;
+  PLACE_TRY(place_,
+            upload == nullptr ? code::not_supported
+                              : upload(static_cast<DriverGraph&>(graph).object(), stream_),
+            "uploading a graph");
+  return {};
 }
 
 }  // namespace assay::driver

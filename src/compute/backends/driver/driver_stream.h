@@ -10,7 +10,7 @@ namespace assay::driver {
 
 class DriverEvent : public Event {
  public:
-  static Result<std::unique_ptr<Event>> create(const Place& place);
+  static Result<std::unique_ptr<Event>> create(const Place& place, EventKind kind);
   ~DriverEvent() override;
 
   Status synchronize() override;
@@ -19,10 +19,12 @@ class DriverEvent : public Event {
   EventObject* object() const { return event_; }
 
  private:
-  DriverEvent(const Place& place, EventObject* event) : place_(place), event_(event) {}
+  DriverEvent(const Place& place, EventObject* event, EventKind kind)
+      : place_(place), event_(event), kind_(kind) {}
 
   const Place& place_;
   EventObject* event_;
+  EventKind kind_;
 };
 
 class DriverGraph : public Graph {
@@ -31,13 +33,15 @@ class DriverGraph : public Graph {
   static Result<std::unique_ptr<Graph>> create(const Place& place, GraphObject* graph);
   ~DriverGraph() override;
 
+  /// Takes ownership of `graph`, even on failure.
+  Result<GraphUpdate> update(GraphObject* graph);
   GraphExecObject* object() const { return exec_; }
 
  private:
   DriverGraph(const Place& place, GraphObject* graph) : place_(place), graph_(graph) {}
 
   const Place& place_;
-  GraphObject* graph_;
+  GraphObject* graph_;  ///< what exec_ was made from
   GraphExecObject* exec_ = nullptr;
 };
 
@@ -47,6 +51,8 @@ class DriverStream : public Stream {
   ~DriverStream() override;
 
   Status launch(const Kernel& kernel, const LaunchShape& shape,
+                std::span<void* const> arguments) override;
+  Status launch(const Kernel& kernel, const LaunchShape& shape, const LaunchAttributes& attributes,
                 std::span<void* const> arguments) override;
   Status launch(Graph& graph) override;
   Status copy(void* destination, const void* source, std::size_t bytes) override;
@@ -60,6 +66,9 @@ class DriverStream : public Stream {
   Status synchronize() override;
   Status begin_capture() override;
   Result<std::unique_ptr<Graph>> end_capture() override;
+  Result<GraphUpdate> end_capture_into(Graph& graph) override;
+  Status record_each_replay(Event& event) override;
+  Status upload(Graph& graph) override;
   void* native_handle() const override { return stream_; }
 
  private:

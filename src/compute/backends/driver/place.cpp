@@ -32,7 +32,10 @@ ErrorKind kind_of(Code code) {
 thread_local std::uint64_t Place::current_ = 0;
 
 Place::Place(std::shared_ptr<Dialect> dialect, int ordinal)
-    : dialect_(std::move(dialect)), ordinal_(ordinal), identity_(next_identity()) {}
+    : dialect_(std::move(dialect)),
+      ordinal_(ordinal),
+      abilities_(dialect_->abilities(ordinal)),
+      identity_(next_identity()) {}
 
 Code Place::make_current() const {
   const Code result = dialect_->make_current(ordinal_);

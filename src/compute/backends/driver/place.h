@@ -18,6 +18,7 @@ class Place {
   const std::shared_ptr<Dialect>& shared_dialect() const { return dialect_; }
   const DriverApi& api() const { return dialect_->api(); }
   int ordinal() const { return ordinal_; }
+  const Abilities& abilities() const { return abilities_; }
 
   /// Makes the device current on this thread unless it was the last one made current here. Usually
   /// costs only a thread-local comparison, so every call can begin with it.
@@ -33,6 +34,7 @@ class Place {
 
   std::shared_ptr<Dialect> dialect_;
   int ordinal_;
+  Abilities abilities_;
   std::uint64_t identity_;  // never reused, unlike addresses and ordinals
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "compute/backends/cpu/cpu_device.h"
@@ -56,12 +57,21 @@ struct Box {
 
 class FakeEvent final : public Event {
  public:
+  explicit FakeEvent(EventKind kind) : kind_(kind) {}
   Status synchronize() override { return {}; }
   Result<bool> done() const override { return true; }
   Result<double> seconds_since(const Event& start) const override {
-    return seconds - static_cast<const FakeEvent&>(start).seconds;
+    const auto& begin = static_cast<const FakeEvent&>(start);
+    if (kind_ == EventKind::untimed || begin.kind_ == EventKind::untimed) return no_event_time();
+    if (!seconds || !begin.seconds) {
+      return Error{ErrorKind::failed, "fake: the time between events that were not recorded"};
+    }
+    return *seconds - *begin.seconds;
   }
-  double seconds = 0;
+  std::optional<double> seconds;  ///< when it was recorded last
+
+ private:
+  EventKind kind_;
 };
 
 struct State {
@@ -90,6 +100,7 @@ class FakeStream final : public Stream {
  public:
   explicit FakeStream(State& state) : state_(state) {}
 
+  using Stream::launch;
   Status launch(const Kernel& kernel, const LaunchShape& shape,
                 std::span<void* const> arguments) override {
     const cpu::KernelEntry& entry = static_cast<const cpu::CpuKernel&>(kernel).entry();
@@ -138,7 +149,7 @@ class FakeStream final : public Stream {
   }
   Status wait(const Event& event) override {
     return run([this, &event]() -> Status {
-      idle_until(static_cast<const FakeEvent&>(event).seconds);
+      idle_until(static_cast<const FakeEvent&>(event).seconds.value_or(0));
       return {};
     });
   }
@@ -157,8 +168,25 @@ class FakeStream final : public Stream {
     graph_ = std::make_unique<FakeGraph>();
     return {};
   }
+  Status record_each_replay(Event& event) override {
+    if (graph_ == nullptr) {
+      return Error{ErrorKind::failed, "fake: record_each_replay() without begin_capture()"};
+    }
+    return record(event);
+  }
+  Status upload(Graph&) override { return {}; }
   Result<std::unique_ptr<Graph>> end_capture() override {
     return std::unique_ptr<Graph>(std::move(graph_));
+  }
+  Result<GraphUpdate> end_capture_into(Graph& graph) override {
+    if (graph_ == nullptr) {
+      return Error{ErrorKind::failed, "fake: end_capture_into() without begin_capture()"};
+    }
+    auto& operations = static_cast<FakeGraph&>(graph).operations;
+    const bool same = operations.size() == graph_->operations.size();
+    operations = std::move(graph_->operations);
+    graph_.reset();
+    return same ? GraphUpdate::in_place : GraphUpdate::rebuilt;
   }
   void* native_handle() const override { return nullptr; }
 
@@ -283,8 +311,8 @@ class FakeDevice final : public Device {
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority) override {
     return std::unique_ptr<Stream>(std::make_unique<FakeStream>(state_));
   }
-  Result<std::unique_ptr<Event>> create_event() override {
-    return std::unique_ptr<Event>(std::make_unique<FakeEvent>());
+  Result<std::unique_ptr<Event>> create_event(EventKind kind) override {
+    return std::unique_ptr<Event>(std::make_unique<FakeEvent>(kind));
   }
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override {
     return cpu::program_of(source, cpu::kernel_variant());

@@ -21,6 +21,7 @@ namespace {
 Status bind_driver(const SharedLibrary& library, driver::DriverApi& api) {
   ASSAY_HIP_DRIVER(ASSAY_BIND)
   ASSAY_HIP_DRIVER_OPTIONAL(ASSAY_BIND_OPTIONAL)
+  ASSAY_HIP_DRIVER_YOUNG(ASSAY_BIND_OPTIONAL)
   return {};
 }
 
@@ -61,6 +62,25 @@ driver::Code HipDialect::export_dmabuf(int* file, std::uint64_t* offset, void* a
   }
   return export_memory(address, bytes, file, offset) == 0 ? driver::code::success
                                                           : driver::code::unknown;
+}
+
+driver::Code HipDialect::record_each_replay(driver::EventObject* event,
+                                            driver::StreamObject* stream) {
+  if (api_.event_record_with_flags != nullptr) {
+    return api_.event_record_with_flags(event, stream, driver::event_record_external);
+  }
+  // What that function does inside HIP: a node behind the last ones, and what comes next behind it.
+  driver::GraphObject* graph = nullptr;
+  driver::GraphNodeObject* const* last = nullptr;
+  driver::GraphNodeObject* node = nullptr;
+  int status = 0;
+  unsigned long long id = 0;
+  std::size_t count = 0;
+  driver::Code result = hip_.capture_info(stream, &status, &id, &graph, &last, &count);
+  if (result != driver::code::success) return result;
+  result = hip_.add_event_record(&node, graph, last, count, event);
+  if (result != driver::code::success) return result;
+  return hip_.capture_continue(stream, &node, 1, capture_set_dependencies);
 }
 
 std::string HipDialect::describe(driver::Code code) const {
@@ -149,7 +169,8 @@ Result<driver::RtcTool> HipDialect::rtc() {
   return *rtc_;
 }
 
-std::vector<std::string> HipDialect::compile_options(const std::string& arch) const {
+std::vector<std::string> HipDialect::compile_options(const std::string& arch,
+                                                     const driver::RtcTool&) const {
   return {"--gpu-architecture=" + arch, "-std=c++17", "-O3"};
 }
 

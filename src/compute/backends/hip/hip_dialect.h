@@ -13,6 +13,8 @@
 
 namespace assay::hip {
 
+/// It has no abilities(): Instinct up to the MI355X has neither clusters nor programmatic launches.
+/// hipDrvLaunchKernelEx, since HIP 7.0, takes clusters for gfx1250 alone.
 class HipDialect : public driver::Dialect {
  public:
   /// Error: unavailable, naming what was looked for or which function is missing.
@@ -40,13 +42,16 @@ class HipDialect : public driver::Dialect {
   driver::Code allow_dynamic_shared(driver::FunctionObject*, int) override {
     return driver::code::success;
   }
+  driver::Code record_each_replay(driver::EventObject* event,
+                                  driver::StreamObject* stream) override;
   std::string describe(driver::Code code) const override;
   std::string no_device_hint() const override;
   std::vector<LibraryFact> libraries() override;
   void complete(DeviceFacts& facts, int device) override;
   SensorReading sense(const DeviceFacts& facts) override;
   Result<driver::RtcTool> rtc() override;
-  std::vector<std::string> compile_options(const std::string& arch) const override;
+  std::vector<std::string> compile_options(const std::string& arch,
+                                           const driver::RtcTool& tool) const override;
   /// In a child process: some releases abort on an architecture they do not know.
   Result<std::string> compile(const std::string& name, const std::string& source,
                               const std::vector<std::string>& options) override;

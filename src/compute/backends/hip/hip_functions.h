@@ -33,7 +33,9 @@ namespace assay::hip {
   F(stream_wait, hipStreamWaitEvent)                               \
   F(capture_begin, hipStreamBeginCapture)                          \
   F(capture_end, hipStreamEndCapture)                              \
+  F(capture_status, hipStreamIsCapturing)                          \
   F(graph_launch, hipGraphLaunch)                                  \
+  F(graph_update, hipGraphExecUpdate)                              \
   F(graph_destroy, hipGraphDestroy)                                \
   F(graph_exec_destroy, hipGraphExecDestroy)                       \
   F(event_create, hipEventCreateWithFlags)                         \
@@ -50,6 +52,10 @@ namespace assay::hip {
   F(launch, hipModuleLaunchKernel)
 /// Since HIP 5.1.
 #define ASSAY_HIP_DRIVER_OPTIONAL(F) F(device_uuid, hipDeviceGetUuid)
+/// Since HIP 5.3 and 6.4, which not every header has that the tests see.
+#define ASSAY_HIP_DRIVER_YOUNG(F) \
+  F(graph_upload, hipGraphUpload) \
+  F(event_record_with_flags, hipEventRecordWithFlags)
 
 /// The functions that have a different signature in CUDA.
 struct HipApi {
@@ -61,16 +67,27 @@ struct HipApi {
   int (*enable_peer)(int peer_ordinal, unsigned flags);
   int (*instantiate)(driver::GraphExecObject** exec, driver::GraphObject* graph, void** error_node,
                      char* log, std::size_t log_bytes);
+  int (*capture_info)(driver::StreamObject* stream, int* status, unsigned long long* id,
+                      driver::GraphObject** graph, driver::GraphNodeObject* const** last,
+                      std::size_t* count);
+  int (*capture_continue)(driver::StreamObject* stream, driver::GraphNodeObject** after,
+                          std::size_t count, unsigned flags);
+  int (*add_event_record)(driver::GraphNodeObject** node, driver::GraphObject* graph,
+                          driver::GraphNodeObject* const* after, std::size_t count,
+                          driver::EventObject* event);
   const char* (*error_name)(int code);
   const char* (*error_text)(int code);
 };
-#define ASSAY_HIP_ONLY(F)                   \
-  F(set_device, hipSetDevice)               \
-  F(copy, hipMemcpyAsync)                   \
-  F(copy_peer, hipMemcpyPeerAsync)          \
-  F(enable_peer, hipDeviceEnablePeerAccess) \
-  F(instantiate, hipGraphInstantiate)       \
-  F(error_name, hipGetErrorName)            \
+#define ASSAY_HIP_ONLY(F)                                 \
+  F(set_device, hipSetDevice)                             \
+  F(copy, hipMemcpyAsync)                                 \
+  F(copy_peer, hipMemcpyPeerAsync)                        \
+  F(enable_peer, hipDeviceEnablePeerAccess)               \
+  F(instantiate, hipGraphInstantiate)                     \
+  F(capture_info, hipStreamGetCaptureInfo_v2)             \
+  F(capture_continue, hipStreamUpdateCaptureDependencies) \
+  F(add_event_record, hipGraphAddEventRecordNode)         \
+  F(error_name, hipGetErrorName)                          \
   F(error_text, hipGetErrorString)
 
 #define ASSAY_HIPRTC(F)                \
@@ -97,7 +114,8 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .shared_bytes_per_block = 74,
     .shared_bytes_per_block_optin = 0,  // the number exists (75) and is always 0
 };
-constexpr int copy_default = 4;  // the direction follows from the addresses
+constexpr unsigned capture_set_dependencies = 1;  // instead of adding to those there are
+constexpr int copy_default = 4;                   // the direction follows from the addresses
 
 /// hipDeviceProp_t grew at ROCm 6.0, under a new symbol; the old symbol keeps the old layout. Only
 /// the architecture's name is read from it, because no attribute has it.

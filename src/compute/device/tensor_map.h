@@ -1,0 +1,46 @@
+// Tensors in device memory as the tensor memory accelerator (TMA) of NVIDIA GPUs takes them: one
+// instruction copies a box of such a tensor to or from shared memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/data_type.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// What Device::tensor_map() makes of a TensorLayout. Opaque; kernels take it by value as a
+/// TENSOR_MAP (kernels/prelude.h). It stays valid as long as the memory it describes.
+struct alignas(64) TensorMap {
+  std::uint64_t words[16];
+};
+
+/// The span of shared memory within which 16-byte chunks are exchanged, so that threads that read a
+/// column of a box meet no bank conflicts.
+enum class TensorSwizzle { none, bytes_32, bytes_64, bytes_128 };
+
+struct TensorDimension {
+  std::uint64_t size = 1;          ///< elements, up to 2^32
+  std::uint32_t box = 1;           ///< elements in a box, up to 256
+  std::uint64_t stride_bytes = 0;  ///< from element to element; 0 in dimension 0, which is dense
+};
+
+struct TensorLayout {
+  const void* address = nullptr;  ///< of element 0, aligned to 16 bytes
+  DataType type = DataType::bf16;
+  /// 1 to 5, the dense one first: of a row-major matrix columns, then rows. Kernels give
+  /// coordinates in the same order. What a box covers beyond the tensor reads as zero.
+  std::vector<TensorDimension> dimensions;
+  TensorSwizzle swizzle = TensorSwizzle::none;
+  unsigned l2_bytes =
+      128;  ///< what the L2 cache fetches at a time: 0 (only what is read), 64, 128, 256
+};
+
+/// Bytes of a swizzle's span; 0 for none.
+unsigned span_bytes(TensorSwizzle swizzle);
+
+/// Whether the TMA can take `layout`. Error: failed, naming the value, its limit and what to do.
+Status check_tensor_layout(const TensorLayout& layout);
+
+}  // namespace assay
