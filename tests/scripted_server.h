@@ -23,11 +23,22 @@ class ScriptedServer {
   class Client {
    public:
     explicit Client(int socket) : socket_(socket) {}
+    /// The request line and the header of the request to answer.
+    const std::string& head() const { return head_; }
     void say(std::string_view bytes) {
       (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     }
     void wait(double seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    }
+    /// Returns when the other side has closed the connection; what it still sends is dropped.
+    void wait_for_close() {
+      const timeval most{60, 0};
+      ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+      char dropped[4096];
+      while (::recv(socket_, dropped, sizeof(dropped), 0) > 0) {
+      }
+      closed_ = true;
     }
     /// Ends it with a reset instead of an orderly end.
     void reset() {
@@ -58,19 +69,23 @@ class ScriptedServer {
     }
 
    private:
+    friend class ScriptedServer;
     int socket_;
     bool closed_ = false;
+    std::string head_;
   };
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  /// `refuse`, if there is one, may answer and close before a request's body has come.
-  explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr)
+  /// `refuse`, if there is one, may answer and close before a request's body has come. `port` 0:
+  /// any.
+  explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     (void)::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
     (void)::listen(listener_, 1000);
     socklen_t length = sizeof(address);
@@ -113,6 +128,7 @@ class ScriptedServer {
       const std::size_t head = text.find("\r\n\r\n");
       std::size_t body = 0;
       if (head != text.npos) {
+        client.head_ = text.substr(0, head);
         const std::size_t field = text.find("Content-Length: ");
         if (field < head) body = std::stoul(text.substr(field + 16, 20));
         if (refuse_) {

@@ -136,12 +136,12 @@ bool runs(pid_t pid) {
   return name_end != std::string::npos && text[name_end + 2] != 'Z';
 }
 
-/// Whether one of them still runs after a moment.
+/// Whether one of them still runs after half a minute.
 bool any_runs(const std::string& pids) {
   std::istringstream started(Process::read(pids));
   bool any = false;
   for (pid_t pid = 0; started >> pid;) {
-    for (int i = 0; i < 100 && runs(pid); ++i) {
+    for (int i = 0; i < 3000 && runs(pid); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     any = any || runs(pid);

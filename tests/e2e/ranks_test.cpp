@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "held_port.h"
 #include "json_lines.h"
 #include "process.h"
 
@@ -82,13 +83,13 @@ TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
 
 TEST(Ranks, ALateOneIsNamed) {
   const Outcome outcome = assay_run(all_reduce("4KiB", {"--ranks", "3", "--budget", "4s"}),
-                                    {{"ASSAY_FAKE", "late=0.03,rank=2"}});
+                                    {{"ASSAY_FAKE", "late=0.1,rank=2"}});
   const auto found = records(outcome);
   ASSERT_EQ(found.size(), 1u) << outcome.err;
   const std::string note = found[0]["notes"].value("late_rank", "");
   double milliseconds = 0;
   std::sscanf(note.c_str(), "rank 2 on %*[^:]: the others wait %lf ms", &milliseconds);
-  EXPECT_NEAR(milliseconds, 30, 10) << note << found[0]["ranks"].dump();
+  EXPECT_GT(milliseconds, 50) << note << found[0]["ranks"].dump();  // more on a busy machine
 }
 
 TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
@@ -99,7 +100,7 @@ TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
   ::kill(rank, SIGKILL);
   const auto begin = Clock::now();
   const Outcome outcome = process.wait();
-  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_LT(seconds_since(begin), 60);  // a silent one would cost the patience of two minutes
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("rank 2 on "), HasSubstr("ended unexpectedly"),
                                  HasSubstr("ended by signal 9")));
@@ -114,7 +115,7 @@ TEST(Ranks, AStoppedOneIsNamedWithinItsPatience) {
   ::kill(rank, SIGSTOP);
   const auto begin = Clock::now();
   const Outcome outcome = process.wait();
-  EXPECT_LT(seconds_since(begin), 40);
+  EXPECT_LT(seconds_since(begin), 100);  // without --patience it takes two minutes
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("rank 1 on "));
   EXPECT_NE(::kill(rank, 0), 0) << "the stopped rank outlived the run";
@@ -164,24 +165,27 @@ TEST(Ranks, RunsAreRepeatedAndTheirDeviationShown) {
 
 TEST(Ranks, WhoCannotStartSaysWhy) {
   // Rank 0 listens on a port of its own; nobody else comes.
+  const HeldPort port;
   const auto begin = Clock::now();
   const Outcome outcome =
-      assay_run(all_reduce("4KiB", {"--patience", "2s"}), {{"ASSAY_RANK", "0"},
-                                                           {"ASSAY_RANKS", "2"},
-                                                           {"ASSAY_ADDRESS", "127.0.0.1:39471"},
-                                                           {"ASSAY_TOKEN", "t"}});
-  EXPECT_LT(seconds_since(begin), 15);
+      assay_run(all_reduce("4KiB", {"--patience", "2s"}),
+                {{"ASSAY_RANK", "0"},
+                 {"ASSAY_RANKS", "2"},
+                 {"ASSAY_ADDRESS", "127.0.0.1:" + std::to_string(port.number())},
+                 {"ASSAY_TOKEN", "t"}});
+  EXPECT_LT(seconds_since(begin), 30);  // without --patience it takes a minute
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks connected within 2 s; missing: rank 1"));
 }
 
 TEST(Ranks, TheyMeetByTorchrunsVariables) {
-  const auto variables = [](int rank) -> Process::Environment {
+  const HeldPort port;  // where assay's ranks meet: next to the port of torchrun's store
+  const auto variables = [&](int rank) -> Process::Environment {
     return {{"RANK", std::to_string(rank)},
             {"WORLD_SIZE", "2"},
             {"LOCAL_RANK", std::to_string(rank)},
             {"MASTER_ADDR", "127.0.0.1"},
-            {"MASTER_PORT", "39561"},
+            {"MASTER_PORT", std::to_string(port.number() - 1)},
             {"ASSAY_FAKE", ""}};
   };
   Process other(all_reduce("4KiB", {}), variables(1));

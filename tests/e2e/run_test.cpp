@@ -69,10 +69,10 @@ TEST(Run, RecordsAreValidByThePublishedSchema) {
                                    "    del record['run']\n"
                                    "    assert not validator.is_valid(record)\n"
                                    "print(' '.join(sorted(seen)))\n");
-  const Outcome outcome =
-      Process({script, ASSAY_SOURCE_DIR "/docs/record.schema.json", store + "/records.jsonl"}, {},
-              "", "/usr/bin/python3")
-          .wait();
+  const Outcome outcome = Process({"python3", script, ASSAY_SOURCE_DIR "/docs/record.schema.json",
+                                   store + "/records.jsonl"},
+                                  {}, "", "/usr/bin/env")
+                              .wait();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "error failed interrupted passed unsupported\n");
 }

@@ -24,6 +24,8 @@ std::string screen(unsigned short columns, bool no_color = false) {
   if (child < 0) return {};
   if (child == 0) {
     ::setenv("TERM", "xterm", 1);
+    ::setenv("HOME", folder.path().c_str(), 1);
+    ::unsetenv("XDG_CACHE_HOME");
     ::setenv("ASSAY_FAKE", "noise=0.01", 1);
     no_color ? ::setenv("NO_COLOR", "1", 1) : ::unsetenv("NO_COLOR");
     ::execl(ASSAY_BINARY, "assay", "run", "memory", "op=copy,triad", "dtype=f64", "size=1MiB",

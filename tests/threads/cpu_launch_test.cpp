@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
+#include <latch>
 #include <new>
-#include <thread>
 
 #include "sanitized.h"
 #include "test_device.h"
@@ -45,21 +44,17 @@ TEST(CpuLaunch, TakesNoHeap) {
       ASSERT_TRUE(launch(*stream, kernel, {{4}, {1}, 64}, to.as<float>(), from.as<float>(),
                          from.as<float>(), n, 0));
     }
-    ASSERT_TRUE(stream->synchronize());
   };
   // Held back, so that the queue grows to hold them all; then the workers get their shared memory.
-  std::atomic<bool> released = false;
-  ASSERT_TRUE(stream->call([&] { released.wait(false); }));
-  std::thread release([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    released = true;
-    released.notify_all();
-  });
+  std::latch queued(1);
+  ASSERT_TRUE(stream->call([&] { queued.wait(); }));
   launch_some();
-  release.join();
+  queued.count_down();
+  ASSERT_TRUE(stream->synchronize());
   const std::uint64_t before = allocations;
   EXPECT_GT(before, 0u);  // they are counted at all
   launch_some();
+  ASSERT_TRUE(stream->synchronize());
   EXPECT_EQ(allocations - before, 0u);
 }
 

@@ -88,7 +88,7 @@ TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
   const auto falls_silent = [](Client& client) {
     client.begin_stream();
     client.token("a");
-    client.wait(4.0);
+    client.wait_for_close();
   };
   const RequestLog log = log_of(falls_silent, std::move(plan));
   EXPECT_EQ(log.reply_end, ReplyEnd::silent);

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <atomic>
-#include <cmath>
+#include <latch>
 #include <thread>
 
 #include "core/json.h"
@@ -73,19 +73,26 @@ TEST(LoadRun, AResetWhileARequestIsSentIsBroken) {
 TEST(LoadRun, ARefusalWhileARequestIsSentIsRead) {
   const RequestLog log = log_of_refused([](Client& client) {
     client.say("HTTP/1.1 413 x\r\nContent-Length: 8\r\n\r\ntoo long");
-    client.wait(0.05);
+    client.wait_for_close();
   });
   EXPECT_EQ(log.reply_end, ReplyEnd::refused) << log.error;
   EXPECT_EQ(log.error, "HTTP 413: too long");
 }
 
 TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
-  std::array<std::atomic<double>, 30> sent = {};
+  const auto now = [] {
+    return std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count();
+  };
+  struct Sent {
+    std::atomic<double> after = 0, before = 0;  ///< bounds on when the token went out
+  };
+  std::array<Sent, 30> sent;
   ScriptedServer server([&](Client& client, int, const std::string&) {
     client.begin_stream();
-    for (std::atomic<double>& time : sent) {
-      time = std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count();
+    for (Sent& token : sent) {
+      token.after = now();
       client.token("a");
+      token.before = now();
       client.wait(0.04);
     }
     client.end_stream();
@@ -102,8 +109,11 @@ TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
   ASSERT_EQ(log.gaps.size(), 29u);
   int wrong = 0;
   for (std::size_t i = 0; i < log.gaps.size(); ++i) {
-    wrong += std::abs(log.gaps[i] - (sent[i + 1] - sent[i])) > 0.008;
+    const double least = sent[i + 1].after - sent[i].before;
+    const double most = sent[i + 1].before - sent[i].after;
+    wrong += log.gaps[i] < least - 0.002 || log.gaps[i] > most + 0.002;
   }
+  // The kernel may not stamp the first packets after it was asked to.
   EXPECT_LE(wrong, 4) << "of 29; about 8 by the time of reading";
 }
 
@@ -114,6 +124,8 @@ TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
     int before = most;
     while (before < now && !most.compare_exchange_weak(before, now)) {
     }
+    // Until as many as expected were here together, then until one too many would be.
+    for (int i = 0; i < 10'000 && most < 4; ++i) client.wait(0.001);
     client.wait(0.005);
     --in_flight;  // before the reply: the next request may come as soon as it has ended
     answer_well(client);
@@ -135,7 +147,7 @@ TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
   double logged = 0;
   for (const RequestLog& log : outcome.logs) logged += log.end - log.sent;
   EXPECT_GE(logged, 12 * 0.02);
-  EXPECT_NEAR(*outcome.health.request_seconds / logged, 1, 0.1);
+  EXPECT_NEAR(*outcome.health.request_seconds / logged, 1, 0.5);
 }
 
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
@@ -149,11 +161,16 @@ TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
 }
 
 TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
-  ScriptedServer server([](Client& client, int, const std::string&) {
-    client.wait(0.3);
+  // Stalls until all requests have come: a load that waited for replies would never send them.
+  std::latch came(20);
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    came.count_down();
+    for (int i = 0; i < 30'000 && !came.try_wait(); ++i) client.wait(0.001);
+    EXPECT_TRUE(came.try_wait());
     answer_well(client);
   });
   LoadPlan plan;
+  plan.silence_seconds = 60;
   for (int i = 0; i < 20; ++i) plan.arrivals.push_back(0.01 * i);
   const LoadOutcome outcome = load_server(server, plan, TextPrompts(20));
   ASSERT_EQ(outcome.logs.size(), 20u);
@@ -161,7 +178,8 @@ TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
     const RequestLog& log = outcome.logs[static_cast<std::size_t>(i)];
     EXPECT_DOUBLE_EQ(log.scheduled, 0.01 * i);
     EXPECT_DOUBLE_EQ(log.due, log.scheduled);
-    EXPECT_NEAR(log.sent, log.scheduled, 0.15);  // a thinned load would be 0.3 s late
+    EXPECT_GE(log.sent, log.scheduled);
+    EXPECT_TRUE(log.succeeded()) << log.error;
   }
 }
 
@@ -177,7 +195,7 @@ TEST(LoadRun, ACapOnARateShowsTheQueue) {
   const RequestLog& last = outcome.logs[3];
   EXPECT_EQ(last.scheduled, 0);
   EXPECT_GE(last.due, 0.15);
-  EXPECT_NEAR(last.sent, last.due, 0.1);
+  EXPECT_GE(last.sent, last.due);
 }
 
 TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
@@ -214,13 +232,13 @@ TEST(LoadRun, AStopEndsWhatIsInFlight) {
   ScriptedServer server([](Client& client, int, const std::string&) {
     client.begin_stream();
     client.token("a");
-    client.wait(0.6);
+    client.wait_for_close();
   });
   auto endpoint = find_endpoint(*parse_url(server.url()), false);
-  const auto begin = LoadClock::now();
+  std::uint64_t events = 0;
   const auto outcome = run_load(
-      closed_loop(3), TextPrompts(9), {*endpoint},
-      [&] { return LoadClock::now() - begin > std::chrono::milliseconds(150); }, nullptr);
+      closed_loop(3), TextPrompts(9), {*endpoint}, [&] { return events == 3; },
+      [&](const LoadState& state) { events = state.events; });
   EXPECT_TRUE(outcome->interrupted);
   ASSERT_EQ(outcome->logs.size(), 3u);
   EXPECT_EQ(outcome->logs[0].reply_end, ReplyEnd::unfinished);

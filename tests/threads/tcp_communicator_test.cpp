@@ -141,7 +141,7 @@ TEST(TcpCommunicator, ADeadRankEndsTheWaitOfAll) {
     const Status status = communicator.run(call, stream);
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr("rank 3 on test-host"));
-    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(30));
     ++errors;
   });
   EXPECT_EQ(errors, 3);
