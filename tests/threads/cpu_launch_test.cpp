@@ -1,4 +1,4 @@
-// A launch on the CPU takes no heap: counted, by replacing the program's allocation.
+// A launch on the CPU allocates nothing; the program's operator new is replaced to count.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 std::atomic<std::uint64_t> allocations = 0;
 }
 
-#if !ASSAY_SANITIZED  // sanitizers replace them themselves
+#if !ASSAY_SANITIZED  // sanitizers replace these operators themselves
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -45,14 +45,15 @@ TEST(CpuLaunch, TakesNoHeap) {
                          from.as<float>(), n, 0));
     }
   };
-  // Held back, so that the queue grows to hold them all; then the workers get their shared memory.
+  // The first launches wait until all are queued: the queue grows to its size, and when they run
+  // the workers allocate their shared memory.
   std::latch queued(1);
   ASSERT_TRUE(stream->call([&] { queued.wait(); }));
   launch_some();
   queued.count_down();
   ASSERT_TRUE(stream->synchronize());
   const std::uint64_t before = allocations;
-  EXPECT_GT(before, 0u);  // they are counted at all
+  EXPECT_GT(before, 0u);  // the counter works
   launch_some();
   ASSERT_TRUE(stream->synchronize());
   EXPECT_EQ(allocations - before, 0u);

@@ -1,5 +1,5 @@
-// The load generator against a server that says what a test wants: what is sent when, on which
-// connections, and when it is said to have come.
+// The load generator against a scripted server: what it sends when, on which connections, and the
+// times it gives to what arrives.
 #include "serving/client/load_run.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using Client = ScriptedServer::Client;
 
 class LongText final : public Prompts {
  public:
-  static constexpr std::size_t bytes = 24 << 20;  // more than the buffers of a connection take
+  static constexpr std::size_t bytes = 24 << 20;  // more than a connection's buffers hold
   std::size_t size() const override { return 1; }
   Prompt at(std::size_t) const override {
     Prompt prompt;
@@ -53,7 +53,7 @@ TEST(LoadRun, ARequestThatIsLongerThanTheSocketTakesArrivesWhole) {
   EXPECT_TRUE(whole);
 }
 
-/// Of a request that is refused when its beginning has come.
+/// The log of a request that is refused as soon as its head has arrived.
 RequestLog log_of_refused(std::function<void(Client&)> refuse) {
   ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); },
                         std::move(refuse));
@@ -66,7 +66,7 @@ RequestLog log_of_refused(std::function<void(Client&)> refuse) {
 TEST(LoadRun, AResetWhileARequestIsSentIsBroken) {
   const RequestLog log = log_of_refused([](Client& client) { client.reset(); });
   EXPECT_EQ(log.reply_end, ReplyEnd::broken);
-  // Whichever is noticed first.
+  // Depends on which of the two notices first.
   EXPECT_THAT(log.error, AnyOf(HasSubstr("sending: "), HasSubstr("reading: ")));
 }
 
@@ -99,7 +99,7 @@ TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
   });
   auto endpoint = find_endpoint(*parse_url(server.url()), false);
   ASSERT_TRUE(endpoint.ok());
-  // A client that is busy with something else for a fifth of its time.
+  // A client that does other work for a fifth of its time.
   const auto held_up = [](const LoadState&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
   };
@@ -124,20 +124,20 @@ TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
     int before = most;
     while (before < now && !most.compare_exchange_weak(before, now)) {
     }
-    // Until as many as expected were here together, then until one too many would be.
+    // Waits until four requests are in flight together, then long enough for a fifth to arrive.
     for (int i = 0; i < 10'000 && most < 4; ++i) client.wait(0.001);
     client.wait(0.005);
-    --in_flight;  // before the reply: the next request may come as soon as it has ended
+    --in_flight;  // before the reply, whose end lets the next request come
     answer_well(client);
   });
   const LoadOutcome outcome = load_server(server, closed_loop(4), TextPrompts(40));
   EXPECT_EQ(outcome.logs.size(), 40u);
   for (const RequestLog& log : outcome.logs) EXPECT_TRUE(log.succeeded()) << log.error;
   EXPECT_EQ(most, 4);
-  EXPECT_LE(server.connections(), 5);  // one more to find the server
+  EXPECT_LE(server.connections(), 5);  // one more was made to find the server
 }
 
-// Little's law compares the two: neither may be made of the other.
+// Little's law compares the two, so neither may be computed from the other.
 TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
   ScriptedServer server([](Client& client, int, const std::string&) {
     client.wait(0.02);
@@ -151,7 +151,7 @@ TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
 }
 
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
-  // As llama.cpp's server does: it says nothing of closing, and closes.
+  // As llama.cpp's server does: it closes without announcing it.
   ScriptedServer server([](Client& client, int, const std::string&) {
     answer_well(client);
     client.close();
@@ -161,7 +161,7 @@ TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
 }
 
 TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
-  // Stalls until all requests have come: a load that waited for replies would never send them.
+  // Stalls until all requests have arrived, which a load that waits for replies would never send.
   std::latch came(20);
   ScriptedServer server([&](Client& client, int, const std::string&) {
     came.count_down();

@@ -1,4 +1,4 @@
-// The TCP transport by itself: strangers, peers that go away, messages that do not fit.
+// The TCP transport alone: strangers, peers that leave, messages that do not fit.
 #include "ranks/fabric/tcp_transport.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST(TcpConnect, StrangersAreSentAway) {
   ThreadTeam team(2);
   auto first = tcp::listen_here(), second = tcp::listen_here();
   ASSERT_TRUE(first && second);
-  // The one with the larger token listens; a stranger is there first.
+  // The end with the larger token listens; a stranger connects first.
   const auto& listener = first->address.token < second->address.token ? *second : *first;
   const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -117,7 +117,7 @@ TEST(TcpConnect, AWaitEndsWhenTheTeamBreaks) {
   const auto own = tcp::listen_here();
   ASSERT_TRUE(own);
   tcp::Address nobody = own->address;
-  nobody.token = 0;  // so that this end waits to be called
+  nobody.token = 0;  // so that this end waits for a connection
   team.rank(1).die();
   const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
   ASSERT_FALSE(sockets);

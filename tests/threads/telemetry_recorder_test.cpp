@@ -1,4 +1,4 @@
-// The recorder: its schedule, its slices, what a slow source does to it.
+// The recorder: its schedule, its slices, and the effect of slow sources.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace {
 using Clock = TelemetryRecorder::Clock;
 using std::chrono::milliseconds;
 
-/// Counts its readings, also in `ticks`; may take long.
+/// Counts its readings, in `ticks` too; a reading takes `duration`.
 class CountingSource final : public TelemetrySource {
  public:
   explicit CountingSource(std::atomic<int>* ticks, milliseconds duration)
@@ -75,13 +75,13 @@ TEST(TelemetryRecorder, ASliceHoldsItsWindowAndWhatSurroundsIt) {
   const Clock::time_point end = Clock::now();
   const TelemetryTrace trace = recorder.slice(begin, end);
   ASSERT_GE(trace.seconds.size(), 25u);
-  EXPECT_LT(trace.seconds.size(), static_cast<std::size_t>(ticks.load()));  // not what came before
+  EXPECT_LT(trace.seconds.size(), static_cast<std::size_t>(ticks.load()));  // earlier ticks are not in it
   EXPECT_DOUBLE_EQ(trace.window, std::chrono::duration<double>(end - begin).count());
   EXPECT_LE(trace.seconds.front(), 0);
   EXPECT_GE(trace.seconds.back(), trace.window);
   EXPECT_TRUE(std::is_sorted(trace.seconds.begin(), trace.seconds.end()));
   EXPECT_EQ(trace.values[0].size(), trace.seconds.size());
-  // Slow channels are known on both sides, and not at every tick between.
+  // Slow channels have a reading at both ends, and not at every tick in between.
   EXPECT_EQ(trace.values[1].front(), 1);
   EXPECT_EQ(trace.values[1].back(), 1);
   const auto unread = std::count_if(trace.values[1].begin(), trace.values[1].end(),
@@ -107,7 +107,7 @@ TEST(TelemetryRecorder, LateTicksAreSkippedAndCounted) {
   wait_for_ticks(ticks, 5);
   const TelemetryTrace trace = recorder.slice(begin, Clock::now());
   EXPECT_GT(trace.cost.missed, trace.cost.ticks);  // each reading takes the place of five
-  // None is caught up: each place of the schedule is either taken or missed.
+  // No tick is caught up: each place in the schedule is either taken or missed.
   const std::chrono::duration<double> lived = Clock::now() - begin;
   EXPECT_LE(static_cast<double>(trace.cost.ticks + trace.cost.missed), lived.count() / 0.01 + 8);
   EXPECT_GE(trace.cost.longest_read_seconds, 0.05);
@@ -126,7 +126,7 @@ TEST(TelemetryRecorder, EndsAlthoughADriverHangs) {
     for (int i = 0; i < 60'000 && !flag; ++i) std::this_thread::sleep_for(milliseconds(1));
     return flag.load();
   };
-  // Where the recorder waits for the driver for ever, this ends the test.
+  // Ends the test if the recorder waits for the driver for ever.
   std::thread rescue([shared] {
     for (int i = 0; i < 120'000 && !shared->release; ++i) {
       std::this_thread::sleep_for(milliseconds(1));
@@ -141,9 +141,9 @@ TEST(TelemetryRecorder, EndsAlthoughADriverHangs) {
     EXPECT_TRUE(wait_for(shared->reading));
   }
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
-  EXPECT_FALSE(shared->gone);  // what is being read stays
+  EXPECT_FALSE(shared->gone);  // a source that is being read stays
   shared->release = true;
-  EXPECT_TRUE(wait_for(shared->gone));  // and goes once the driver answers
+  EXPECT_TRUE(wait_for(shared->gone));  // and is destroyed once the driver answers
   rescue.join();
 }
 

@@ -251,7 +251,7 @@ TEST(Limits, ControlGroupsLimitWhatJoinsThem) {
   ProgramStart start;
   start.control_groups = groups->process_files();
   ASSERT_FALSE(start.control_groups.empty());
-  // A busy loop of some tenths of a second, far more than a tenth of a CPU gives in one period.
+  // Keeps a CPU busy for some tenths of a second, far longer than one period's quota.
   start.words = {"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"};
   EXPECT_TRUE(run_program(start).ok());
   const std::string file = start.control_groups.front();

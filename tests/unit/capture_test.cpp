@@ -96,7 +96,7 @@ TEST(Capture, WhatIdentifiesHardwareIsMaskedAlikeEverywhere) {
   folder.write("sys/node/properties", "hive_id 1234567890\nunique_id 99999\nsimd_count 8\n");
   folder.write("sys/node2/properties", "hive_id 1234567890\n");
   std::string config(0x120, '\0');
-  config[0x100] = 0x03;  // a device serial number, the end of the list
+  config[0x100] = 0x03;  // capability 3, a device serial number; no next one
   for (int i = 0; i < 8; ++i) config[0x104 + i] = '\x77';
   folder.write("sys/dev/config", config);
   const FolderMachine machine(folder.path());

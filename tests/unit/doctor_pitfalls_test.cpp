@@ -147,7 +147,7 @@ class RunningMachine final : public Machine {
   const Variables& variables() const override { return machine_.variables(); }
   Json ask(std::string_view probe) const override { return machine_.ask(probe); }
 
-  mutable int reads = 0;  ///< of the file that was read last
+  mutable int reads = 0;  ///< how often the last file was read
 
  private:
   MemoryMachine machine_;

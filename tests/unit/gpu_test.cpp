@@ -51,7 +51,7 @@ TEST(Gpu, AFingerprintHoldsNothingThatChangesByItself) {
   EXPECT_FALSE(json.contains("state"));
   EXPECT_FALSE(json.contains("pcie_speed_gts"));
   EXPECT_TRUE(json.contains("ecc"));
-  EXPECT_FALSE(json.contains("vbios"));  // not known, so not said
+  EXPECT_FALSE(json.contains("vbios"));  // unknown, so left out
 }
 
 TEST(Gpu, FieldsOfTheWrongTypeAreLeftOut) {

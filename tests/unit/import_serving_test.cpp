@@ -36,7 +36,7 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 1: 1 of 3 replies are empty")));
   const Record& second = record_of(
       result, "serving request_rate=2.5 burstiness=2 max_concurrency=none num_prompts=10");
-  EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts less completed
+  EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts minus completed
   EXPECT_EQ(second.status, RecordStatus::passed);
   EXPECT_EQ(second.source->line, 2u);
 }

@@ -103,7 +103,8 @@ TEST(Program, WhatLeftTheGroupIsNotWaitedFor) {
   EXPECT_EQ(end->status, 3);
   EXPECT_LT(seconds_since(begin), 120);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(::kill(std::stoi(lines[0]), SIGKILL), 0) << "it was ended although it left the group";
+  EXPECT_EQ(::kill(std::stoi(lines[0]), SIGKILL), 0)
+      << "it was killed although it had left the group";
 }
 
 TEST(Program, RunsOnTheCpusItIsGiven) {

@@ -47,7 +47,7 @@ TEST(ReportEscape, CleanTextIsValidAndHarmless) {
   EXPECT_EQ(clean_text("a\xE2\x80\xA8"
                        "b"),
             "a b");                                               // a line separator
-  EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut off
+  EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // truncated
 }
 
 TEST(ReportEscape, EveryFormatHasItsOwnHarm) {

@@ -188,7 +188,7 @@ TEST(LoadTimingError, OfTheClientLeavesOutWhatTheServerSentLate) {
   for (RequestLog& log : logs) {
     log.reply_end = ReplyEnd::complete;
     log.sent = 1;
-    log.first = 1.9;  // 700 ms late, of which the client is 2 ms
+    log.first = 1.9;  // 700 ms late, 2 ms of it by the client
     log.gaps = {0.5F, 0.02F};
     log.delays = {0.002F, 0.0025F, 0.0015F};
   }

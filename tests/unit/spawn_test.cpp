@@ -70,7 +70,7 @@ TEST(Spawn, EachServerHasItsPortItsVariablesAndItsLog) {
 TEST(Spawn, AServerWithoutAPageForItsHealthIsReadyWhenItListsItsModels) {
   const TemporaryFolder folder;
   const auto port_file = folder.path() / "port";
-  // This test is the server; the program that it starts only tells the port.
+  // The test itself is the server; the program that it starts only writes down the port.
   std::unique_ptr<ScriptedServer> server;
   const auto serve_at_port = [&](const SpawnState&) {
     const std::string port = read_file(port_file).value_or("");
@@ -138,7 +138,7 @@ TEST(Spawn, TheEndTakesTheWholeGroup) {
   ASSERT_GT(worker, 0);
   EXPECT_EQ(::kill(worker, 0), 0);
   servers->reset();
-  // Who collects orphans may take its time, so a dead worker may still have a number.
+  // Whatever process reaps orphans may be slow, so a dead worker may still be a zombie.
   const auto is_gone = [&] {
     const auto state = read_file("/proc/" + std::to_string(worker) + "/stat");
     return !state || state->find(") Z ") != std::string::npos;

@@ -188,7 +188,7 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
 TEST(Team, RanksThatPartAreToldWhere) {
   with_team(2, {}, [](Team& team) {
     const auto given = team.exchange(team.rank() == 0 ? "this" : "that", "");
-    // Rank 0 may answer before it has looked at the name, never after.
+    // Rank 0 may answer this step before it compares the names, but no later one.
     if (!given.ok()) EXPECT_THAT(given.error().message, HasSubstr("is at \"that\""));
     const auto more = team.exchange(team.rank() == 0 ? "this" : "that", "");
     EXPECT_FALSE(given.ok() && more.ok());
@@ -209,7 +209,7 @@ TEST(Team, ARankThatHangsInACallIsAbandoned) {
   second.join();
   ASSERT_TRUE(gathering.ok());
   std::promise<void> abandoned;
-  std::once_flag first;  // it is told again and again, because here it does not end the process
+  std::once_flag first;  // it is called repeatedly, because here it does not end the process
   const auto team = make_tcp_team(std::move(*gathering), 0, patience, [&](const Error& error) {
     EXPECT_THAT(error.message, HasSubstr("ended unexpectedly"));
     std::call_once(first, [&] { abandoned.set_value(); });

@@ -14,7 +14,7 @@ constexpr const char* host_root = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 Virtualization of(Json capture) {
   capture["format"] = "assay-capture";
   capture["version"] = 1;
-  // Whatever has text exists.
+  // A file that has text exists.
   const Json files = capture.value("files", Json::object());
   for (const auto& [path, text] : files.items()) capture["links"][path] = path;
   const auto machine = machine_from_capture(capture);
@@ -82,7 +82,7 @@ TEST(Virtualization, BubblewrapThatSharesProcessesIsAnAncestor) {
   EXPECT_EQ(of({{"files", files}, {"answers", own}}).container, "bubblewrap");
   const Json first = {{"namespaces", {{"mnt", 4026531832u}}}};
   EXPECT_EQ(of({{"files", files}, {"answers", first}}).container, "");
-  files["proc/10/status"] = "Name:\tsshd\nPid:\t10\nPPid:\t20\n";  // a circle ends, too
+  files["proc/10/status"] = "Name:\tsshd\nPid:\t10\nPPid:\t20\n";  // a cycle ends the search
   EXPECT_EQ(of({{"files", files}, {"answers", own}}).container, "");
 }
 
@@ -105,7 +105,7 @@ TEST(Virtualization, Hypervisors) {
       "firecracker");
   EXPECT_EQ(hypervisor({{"files", {{"proc/cpuinfo", "flags : fpu hypervisor avx2\n"}}}}),
             "unknown");
-  EXPECT_EQ(hypervisor({{"answers", {{"hypervisor", 7}}}}), "");  // not what we asked for
+  EXPECT_EQ(hypervisor({{"answers", {{"hypervisor", 7}}}}), "");  // not a text
 }
 
 }  // namespace
