@@ -1,4 +1,4 @@
-// What streams, events, gates and graphs promise on every device; each backend's tests run it.
+// What streams, events, gates and graphs promise on every device; the tests of each backend run it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class DeviceContract : public testing::Test {
     ASSERT_TRUE(stream_->synchronize());
   }
 
-  /// How often the kernel ran, once `stream_` has nothing left to do.
+  /// How often the kernel has run; waits for `stream_`.
   unsigned count() { return read_back<unsigned>(*stream_, counter_.data(), 1).value().front(); }
 
   void a_wait_holds_the_other_stream_back() {

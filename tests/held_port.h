@@ -10,9 +10,9 @@
 
 namespace assay {
 
-/// Keeps a free port bound without listening on it. The kernel gives a bound port to nobody who asks
-/// for any free one, and refuses connections to it. A socket with SO_REUSEADDR, as every listener of
-/// assay has, may still listen on it.
+/// Binds a free port and does not listen on it. The kernel never chooses a bound port for another
+/// socket, and refuses connections to it. A socket with SO_REUSEADDR, which assay's listeners have,
+/// can still listen on it.
 class HeldPort {
  public:
   HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,4 +1,4 @@
-// A server on a thread of its own that says exactly what a test wants, byte for byte.
+// A server on a thread of its own that sends exactly the bytes that a test wants.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace assay {
 
 class ScriptedServer {
  public:
-  /// One connection, from within a reply.
+  /// The connection of a request, which a reply writes to.
   class Client {
    public:
     explicit Client(int socket) : socket_(socket) {}
@@ -31,7 +31,7 @@ class ScriptedServer {
     void wait(double seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     }
-    /// Returns when the other side has closed the connection; what it still sends is dropped.
+    /// Waits until the other side closes the connection, and drops what it sends until then.
     void wait_for_close() {
       const timeval most{60, 0};
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
@@ -40,7 +40,7 @@ class ScriptedServer {
       }
       closed_ = true;
     }
-    /// Ends it with a reset instead of an orderly end.
+    /// Closes the connection with a reset instead of an orderly end.
     void reset() {
       const linger hard{1, 0};
       ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
@@ -49,7 +49,7 @@ class ScriptedServer {
     void close() { closed_ = true; }
     bool closed() const { return closed_; }
 
-    /// A stream's head and its pieces, each as HTTP's chunk.
+    /// The head of a stream and its pieces, each an HTTP chunk.
     void begin_stream() {
       say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
           "chunked\r\n\r\n");
@@ -77,8 +77,8 @@ class ScriptedServer {
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  /// `refuse`, if there is one, may answer and close before a request's body has come. `port` 0:
-  /// any.
+  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0: any
+  /// free one.
   explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);

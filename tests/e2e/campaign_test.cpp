@@ -26,7 +26,7 @@ TEST(CampaignCommand, MeasuresEveryPairOfEveryEnvironmentAndItsControl) {
   }
   EXPECT_THAT(outcome.out, HasSubstr("2 pairs after "));
   EXPECT_THAT(outcome.err, HasSubstr("pair 0 "));
-  // Each environment's folder is a store, whose records name their environment.
+  // The folder of each environment is a store, whose records refer to the environment's fingerprint.
   const Outcome shown = assay_run({"show", (study.out() / "b").string(), "--json"});
   EXPECT_EQ(shown.err, "");
   const auto records = json_lines(shown.out);
@@ -127,7 +127,7 @@ const std::string noted =
     "  - {name: b, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec \"$0\" "
     "\"$@\"']}\n";
 
-/// Zombies do not: nobody may have waited for them yet.
+/// False for zombies, which their parent may not have waited for yet.
 bool runs(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -150,7 +150,7 @@ bool any_runs(const std::string& pids) {
 }
 
 TEST(CampaignCommand, AKillOfTheCampaignEndsItsUnit) {
-  // A unit that never looks at its output, which would tell it.
+  // A unit that never writes and so never learns that its output is closed.
   const Study study(head() +
                     "environments:\n  - {name: a, kind: command, prefix: [sh, -c, 'echo $$ >> "
                     "$ASSAY_PIDS; exec sleep 60']}\n");
@@ -177,7 +177,7 @@ TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
   const auto before = study.units();
   EXPECT_GE(before.size(), 4u);
   EXPECT_LT(before.size(), 12u);
-  // As if the kill had come in the middle of a write.
+  // As if the process had been killed in the middle of a write.
   std::ofstream(study.out() / "units.jsonl", std::ios::app) << "{\"environment\":\"a\",\"pa";
   const Outcome next = study.run({"--pairs", "4"});
   EXPECT_EQ(next.status, 0) << next.err;
@@ -243,7 +243,7 @@ TEST(CampaignCommand, ALoadIsACell) {
     ASSERT_EQ(records.size(), 4u);
     EXPECT_EQ(records[1]["axes"]["max_concurrency"], "2");
     EXPECT_EQ(records[1]["axes"]["command"], "chat");
-    EXPECT_NE(records[1]["fingerprint"], "");  // the unit's
+    EXPECT_NE(records[1]["fingerprint"], "");  // that of the unit
   }
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
 }

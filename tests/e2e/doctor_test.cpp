@@ -1,4 +1,4 @@
-// assay doctor as a program: made-up machines come in as captures.
+// assay doctor as a program; invented machines are given as captures.
 #include "machine/doctor/doctor.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(Doctor, DiagnosesThisMachineInTimeAndAgainFromItsCapture) {
   const std::string capture = folder.path() / "here.json";
   const Outcome here = assay_run({"doctor", "--capture", capture});
   EXPECT_LE(here.status, 1) << here.err;
-  // By the processor's time: what else runs here does not count.
+  // Processor time, which does not depend on what else runs here.
   if (!is_sanitized) EXPECT_LT(here.cpu_seconds, 0.3);
   EXPECT_THAT(here.err, HasSubstr(capture));
   const Outcome again = assay_run({"doctor", "--from", capture});

@@ -26,7 +26,7 @@ Outcome run_program(std::vector<std::string> words) {
   return Process(words, {}, "", program).wait();
 }
 
-/// What `assay diff` says of this machine and of the same machine seen by `wrapper assay`.
+/// The paths in which `assay diff` finds this machine to differ from itself as `wrapper assay` sees it.
 std::set<std::string> differences_inside(const std::vector<std::string>& wrapper,
                                          const std::string& container) {
   const TemporaryFolder folder;
@@ -100,7 +100,7 @@ TEST(Fingerprint, BubblewrapIsRecognised) {
 
 TEST(Fingerprint, IsQuick) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers take their time";
-  // By the processor's time, the least of five: what else runs here does not count.
+  // The least processor time of five runs, which hardly depends on what else runs here.
   double least = 1e9;
   for (int i = 0; i < 5; ++i) {
     const Outcome outcome = assay_run({"fingerprint", "--json"});

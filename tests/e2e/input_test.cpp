@@ -1,4 +1,4 @@
-// Bad input of every kind: one line that names the option and what is allowed, and the exit status.
+// Bad input of every kind gives one line, which names the option and what is allowed, and a status.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::StartsWith;
 
 struct Mistake {
   std::vector<std::string> arguments;
-  std::string message;  ///< what the one line holds
+  std::string message;  ///< part of the one line
   int status;
 };
 

@@ -1,4 +1,4 @@
-// What goes wrong in servers, done by the simulated one, and how assay load counts it.
+// The simulated server does what goes wrong in real ones; assay load counts it correctly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 struct Fault {
   const char* name;
   int completed, failed, empty;  ///< of 4 requests
-  const char* said;              ///< somewhere in the result
+  const char* said;              ///< part of what assay load prints
 };
 
 class LoadFaults : public testing::TestWithParam<Fault> {};

@@ -1,5 +1,5 @@
-// assay load --spawn: servers that live as long as their load, whatever ends it; and what is
-// recorded beside a load.
+// assay load --spawn: servers live as long as their load, whatever ends it. Also what is recorded
+// beside a load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// As one text, the way a user writes it; `more` are options of the simulated server.
+/// The command of a simulated server as one text; `more` are its options.
 std::string simulated(const std::string& more) {
   return std::string("'") + ASSAY_BINARY + "' serve-sim --port {port} " + more;
 }
@@ -27,7 +27,7 @@ Json last_record(const Process& process) {
   return Json::parse(text.substr(begin), nullptr, false);
 }
 
-/// Of the first server of a load, once it listens.
+/// The URL of a load's first server, once it listens.
 Url url_in(const Process& process) {
   Url url;
   url.host = "127.0.0.1";
@@ -143,7 +143,7 @@ TEST(LoadTelemetry, CoversTheLoadWithoutItsWarmUp) {
   EXPECT_THAT(outcome.out + outcome.err, HasSubstr("J per output token"));
 }
 
-/// Of the last of two points on one server; `prefix`: tokens that all prompts begin with.
+/// The hit rate of the second of two points on one server; `prefix`: tokens that all prompts share.
 double prefix_cache_hits(const std::string& prefix, std::string& said) {
   Process process({"load", "--spawn", simulated("--gpu A100-80"), "--max-concurrency", "1,2",
                    "--requests", "4", "--input", "512", "--prefix", prefix, "--output-tokens", "2",
@@ -181,11 +181,10 @@ TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
   const Json& step = json["steps"][0];
   EXPECT_EQ(step["streams"], 3);
   EXPECT_GT(step["itl_error_p99"], 0);
-  // A busy machine delays simulator and client; the client corrects its own delay by the kernel's
-  // stamps.
+  // A busy machine delays both programs; the kernel's timestamps exclude the client's delay.
   EXPECT_NEAR(step["load"].get<double>(), 1, 0.5);
   EXPECT_LT(step["itl_error_p99"], 0.1);
-  EXPECT_LT(step["ttft_error_p99"], 0.2);  // all of it
+  EXPECT_LT(step["ttft_error_p99"], 0.2);  // the whole TTFT
   EXPECT_GT(step["planned_itl_error_p99"], 0);
 }
 

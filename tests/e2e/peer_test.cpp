@@ -35,7 +35,7 @@ TEST(Peer, EveryPairIsMeasuredAndVerified) {
                 {{"ASSAY_FAKE", noiseless}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const auto records = records_of(outcome);
-  EXPECT_EQ(records.size(), 48u);  // 12 pairs, two engines, run from either end
+  EXPECT_EQ(records.size(), 48u);  // 12 pairs, two engines, run by either end
   for (const Json& record : records) {
     EXPECT_EQ(record["status"], "passed");
     EXPECT_EQ(record["notes"]["path"], "peer to peer");
@@ -60,7 +60,7 @@ TEST(Peer, CopiesAtOnceAreTimedOverTheirCommonWindow) {
     EXPECT_EQ(free["notes"]["copies"], std::to_string(copies));
     EXPECT_EQ(free["notes"]["concurrency"], "1.00");
     EXPECT_FALSE(free["notes"].contains("serialised"));
-    // One engine for all: together they are no faster than one, and the record says why.
+    // One engine serves all copies: together they are no faster than one, and the record says why.
     const Json serial = measure(pattern, noiseless + ",serial=1");
     EXPECT_NEAR(serial["value"]["median"].get<double>(), 1e9, 1e5) << pattern;
     EXPECT_EQ(serial["notes"]["serialised"], "yes");

@@ -88,7 +88,7 @@ class Process {
   }
   void signal(int number) const { ::kill(pid_, number); }
 
-  /// Waits until the process has taken the signals sent to it, of which the kernel keeps one each.
+  /// Waits until the process has taken all signals sent to it: the kernel merges equal ones.
   void wait_for_pending_signals() const {
     const std::string path = "/proc/" + std::to_string(pid_) + "/status";
     for (int i = 0; i < 6000; ++i) {
@@ -130,7 +130,7 @@ class Process {
   pid_t pid_ = -1;
 };
 
-/// `assay ARGUMENTS...` to its end.
+/// Runs `assay ARGUMENTS...` to its end.
 inline Outcome assay_run(const std::vector<std::string>& arguments,
                          Process::Environment environment = {}, const std::string& out = "") {
   return Process(arguments, std::move(environment), out).wait();

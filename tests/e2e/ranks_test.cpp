@@ -1,5 +1,5 @@
-// Ranks as real processes: they measure together, and a rank that is killed, stopped or late is
-// named; nothing outlives its deadline.
+// Ranks as real processes: they measure together, a rank that is killed, stopped or late is named,
+// and no process outlives its deadline.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ pid_t process_of_rank(const Process& parent, int rank) {
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       std::ifstream file(entry.path() / "environ", std::ios::binary);
       const std::string variables(std::istreambuf_iterator<char>(file), {});
-      // Several tests run at once: the folder tells whose rank it is.
+      // Several tests may run at once; the folder identifies the rank of this one.
       if (variables.find(mark + '\0') != std::string::npos &&
           variables.find(folder) != std::string::npos) {
         return static_cast<pid_t>(std::stol(name));
@@ -75,7 +75,7 @@ TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
       EXPECT_EQ(record["ranks"][rank]["device"], "fake:0");
       slowest = std::max(slowest, record["ranks"][rank]["seconds"].get<double>());
     }
-    // Every sample is its slowest rank's, so their median is at least every rank's.
+    // A sample is the time of its slowest rank, so the median is at least that of every rank.
     EXPECT_GE(record["seconds"]["median"].get<double>(), slowest);
     EXPECT_TRUE(record["notes"].contains("rank_seconds"));
   }
@@ -100,7 +100,7 @@ TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
   ::kill(rank, SIGKILL);
   const auto begin = Clock::now();
   const Outcome outcome = process.wait();
-  EXPECT_LT(seconds_since(begin), 60);  // a silent one would cost the patience of two minutes
+  EXPECT_LT(seconds_since(begin), 60);  // waiting for a silent rank takes two minutes
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("rank 2 on "), HasSubstr("ended unexpectedly"),
                                  HasSubstr("ended by signal 9")));
@@ -164,7 +164,7 @@ TEST(Ranks, RunsAreRepeatedAndTheirDeviationShown) {
 }
 
 TEST(Ranks, WhoCannotStartSaysWhy) {
-  // Rank 0 listens on a port of its own; nobody else comes.
+  // Rank 0 listens, and no other rank connects.
   const HeldPort port;
   const auto begin = Clock::now();
   const Outcome outcome =
@@ -179,7 +179,7 @@ TEST(Ranks, WhoCannotStartSaysWhy) {
 }
 
 TEST(Ranks, TheyMeetByTorchrunsVariables) {
-  const HeldPort port;  // where assay's ranks meet: next to the port of torchrun's store
+  const HeldPort port;  // for assay's ranks, which meet at the port after torchrun's
   const auto variables = [&](int rank) -> Process::Environment {
     return {{"RANK", std::to_string(rank)},
             {"WORLD_SIZE", "2"},
@@ -194,7 +194,7 @@ TEST(Ranks, TheyMeetByTorchrunsVariables) {
   EXPECT_EQ(records(first).size(), 1u);
   const Outcome second = other.wait();
   EXPECT_EQ(second.status, 0) << second.err;
-  EXPECT_EQ(second.out, "");  // rank 0 speaks for all
+  EXPECT_EQ(second.out, "");  // only rank 0 prints
 }
 
 TEST(Ranks, WhatMakesNoSenseIsRefused) {

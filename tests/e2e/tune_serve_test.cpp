@@ -1,4 +1,4 @@
-// assay tune serve: the best parameters of a server are found and proven.
+// assay tune serve finds the best parameters of a server and proves them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +13,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Two requests at a time, of which a GPU could do more. A request takes a quarter of a second, so
-/// that a client that sends some milliseconds late, as it may while other tests run beside it, was
-/// not the limit.
+/// Serves two requests at a time, although its GPU could serve more. A request takes a quarter of a
+/// second, so a client that sends some milliseconds late, as on a busy machine, is not the limit.
 std::string narrow_server() {
   return std::string("'") + ASSAY_BINARY +
          "' serve-sim --port {port} --gpu A100-80 --max-num-seqs 2";
@@ -28,7 +27,7 @@ std::vector<std::string> tuning(std::vector<std::string> words) {
   return words;
 }
 
-/// A trial is void where the client was the limit all the same: then another try, of three.
+/// Tries up to three times: a trial is void if the client was the limit all the same.
 std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& outcome) {
   std::unique_ptr<Process> process;
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -50,7 +49,7 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
   EXPECT_EQ(json["trials"][1]["settings"]["max-num-seqs"], "4");
   EXPECT_THAT(json["trials"][2]["problem"].get<std::string>(),
               AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));
-  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true ? 0 : 6);  // a busy machine is noisy
+  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true ? 0 : 6);  // noise of a busy machine may prevent the proof
   EXPECT_GT(json["proof"]["ratio"], 1.3);
   const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);

@@ -1,4 +1,4 @@
-// assay tune: the best of several settings is found and proven.
+// assay tune finds the best of several settings and proves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@ TEST(Watch, JsonIsALineForEachReading) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const std::vector<Json> lines = json_lines(outcome.out);
   ASSERT_EQ(lines.size(), 2u);
-  // The scripted device stands beside whatever the machine has.
+  // The scripted device is listed beside the machine's own channels.
   bool found = false;
   for (const auto& [name, channel] : lines[1]["channels"].items()) {
     if (channel.value("hardware", "") != "fake:0") continue;
