@@ -1,6 +1,6 @@
-// The cost of the sampler itself: host time per sample beyond the work, on the scripted device (pure
-// bookkeeping) and on the CPU backend (with real streams, events and gate), and the time of the
-// statistics that a stopping rule recomputes. Run: build/bench/bench_sampler
+// The cost of the sampler itself: host time per sample beyond the work, on the scripted device
+// (pure bookkeeping) and on the CPU backend (with real streams, events and gate), and the time of
+// the statistics that a stopping rule recomputes. Run: build/bench/bench_sampler
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

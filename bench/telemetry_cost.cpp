@@ -1,5 +1,5 @@
-// The cost of one tick of telemetry on this machine, without and with the slow channels (every tenth
-// tick has them), and of the recorder's bookkeeping. Run: build/bench/bench_telemetry
+// The cost of one tick of telemetry on this machine, without and with the slow channels (every
+// tenth tick has them), and of the recorder's bookkeeping. Run: build/bench/bench_telemetry
 #include <benchmark/benchmark.h>
 
 #include <thread>

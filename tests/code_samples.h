@@ -15,7 +15,8 @@ namespace assay {
 constexpr const char* no_clang = "no clang-19 with lld-19 here: install clang-19 lld-19";
 constexpr const char* no_nvcc = "no nvcc here";
 
-/// The file that `tool` compiles from `source`; the last of `arguments` is its option for the output.
+/// The file that `tool` compiles from `source`; the last of `arguments` is its option for the
+/// output.
 inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
                                              std::vector<std::string> arguments,
                                              std::string_view source) {

@@ -1,5 +1,5 @@
-// Kernels under test in each of their builds: for instruction sets of this CPU, and as gfx942 machine
-// code on the virtual MI300X (tests/mi300x). They access only memory of the device.
+// Kernels under test in each of their builds: for instruction sets of this CPU, and as gfx942
+// machine code on the virtual MI300X (tests/mi300x). They access only memory of the device.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -77,8 +77,8 @@ class ScriptedServer {
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0: any
-  /// free one.
+  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0:
+  /// any free one.
   explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);

@@ -81,7 +81,8 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
   EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
   EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
   EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
-  // The binary was copied once, under a name made from its content, although two environments need it.
+  // The binary was copied once, under a name made from its content, although two environments need
+  // it.
   std::size_t copies = 0;
   for (std::size_t at = log.find("cat >"); at != std::string::npos;
        at = log.find("cat >", at + 1)) {

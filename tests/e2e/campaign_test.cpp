@@ -26,7 +26,8 @@ TEST(CampaignCommand, MeasuresEveryPairOfEveryEnvironmentAndItsControl) {
   }
   EXPECT_THAT(outcome.out, HasSubstr("2 pairs after "));
   EXPECT_THAT(outcome.err, HasSubstr("pair 0 "));
-  // The folder of each environment is a store, whose records refer to the environment's fingerprint.
+  // The folder of each environment is a store, whose records refer to the environment's
+  // fingerprint.
   const Outcome shown = assay_run({"show", (study.out() / "b").string(), "--json"});
   EXPECT_EQ(shown.err, "");
   const auto records = json_lines(shown.out);
@@ -81,7 +82,7 @@ TEST(CampaignCommand, AnotherPlanInTheSameFolderIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("plan.yaml:7: was \"environments:\", is \"margin: 1%\""));
 }
 
-TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
+TEST(CampaignCommand, AnEnvironmentThatFailsCostsTheOthersNothing) {
   const Study study(head() + two_hosts +
                     "  - {name: bad, kind: command, prefix: [sh, -c, 'echo no such node >&2; exit "
                     "9', sh]}\n  - {name: absent, kind: command, prefix: [no-such-launcher]}\n");
@@ -99,7 +100,7 @@ TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
   EXPECT_TRUE(told);
 }
 
-TEST(CampaignCommand, WhereNothingRanThereIsNothingToCompare) {
+TEST(CampaignCommand, IfNoUnitRanNothingIsCompared) {
   const Study study(head() + "environments:\n  - {name: a, kind: command, prefix: ['false']}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_EQ(outcome.status, 4);

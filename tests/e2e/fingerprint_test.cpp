@@ -26,7 +26,8 @@ Outcome run_program(std::vector<std::string> words) {
   return Process(words, {}, "", program).wait();
 }
 
-/// The paths in which `assay diff` finds this machine to differ from itself as `wrapper assay` sees it.
+/// The paths in which `assay diff` finds this machine to differ from itself as `wrapper assay` sees
+/// it.
 std::set<std::string> differences_inside(const std::vector<std::string>& wrapper,
                                          const std::string& container) {
   const TemporaryFolder folder;
@@ -45,7 +46,7 @@ std::set<std::string> differences_inside(const std::vector<std::string>& wrapper
   return paths;
 }
 
-TEST(Fingerprint, NothingDiffersFromItself) {
+TEST(Fingerprint, ThisMachineDoesNotDifferFromItself) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "here.json";
   write(path, assay_run({"fingerprint", "--json"}).out);

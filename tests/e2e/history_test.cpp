@@ -207,7 +207,8 @@ TEST_F(OverTime, ProcessesMayAddAtOnceAndDieAtAnyMoment) {
     return std::vector<std::string>{"history", "add", path("store" + std::to_string(i)),
                                     "--database", path("history.sqlite")};
   };
-  for (int delay = 1; delay <= 20; ++delay) {  // in steps of 5 ms; reading and writing take about 50 ms
+  for (int delay = 1; delay <= 20;
+       ++delay) {  // in steps of 5 ms; reading and writing take about 50 ms
     Process process(words(0));
     std::this_thread::sleep_for(std::chrono::milliseconds(5 * delay));
     process.signal(delay % 2 == 0 ? SIGINT : SIGKILL);

@@ -18,7 +18,7 @@ struct Fault {
 
 class LoadFaults : public testing::TestWithParam<Fault> {};
 
-TEST_P(LoadFaults, AreCountedForWhatTheyAre) {
+TEST_P(LoadFaults, AreClassified) {
   const Fault fault = GetParam();
   const std::string server = fmt::format(
       "'{}' serve-sim --port {{port}} --ttft 5ms --itl 1ms --fault {}", ASSAY_BINARY, fault.name);

@@ -75,8 +75,12 @@ YAML
 
 # CMake finds the new files by their location. Each is compiled alone and without the precompiled
 # header, which takes longer to build than these files do.
-type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
-cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DASSAY_UNITY=1 -DCMAKE_BUILD_TYPE="$type" \
+setting() {  # NAME: of the existing build
+  sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+compiler=$(setting CMAKE_CXX_COMPILER)
+cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DASSAY_UNITY=1 \
+  -DCMAKE_BUILD_TYPE="$(setting CMAKE_BUILD_TYPE)" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
 new="CMakeFiles/assay_hot.dir/src/measure/benchmarks/newcomer.cpp.o
@@ -93,9 +97,10 @@ linked=()
 for object in $(ninja -C "$build" -t query assay | sed -n 's/^ *|* *\(.*\.o\)$/\1/p'); do
   [[ $object == */embedded_suites.cpp.o ]] || linked+=("$build/$object")
 done
+libraries=$(ninja -C "$build" -t commands assay | sed -n '$s/.* -o assay \(.*\) && :$/\1/p')
 cd build
 for object in $new; do linked+=("$object"); done
-c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lssl -lcrypto -lm -pthread -ldl
+"$compiler" $(setting CMAKE_EXE_LINKER_FLAGS) "${linked[@]}" -o assay $libraries -pthread
 
 # shows TEXT COMMAND...: the output holds the line. (A pipe to grep -q could end in SIGPIPE.)
 shows() {

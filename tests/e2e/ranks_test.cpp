@@ -132,7 +132,7 @@ TEST(Ranks, InterruptEndsAllOfThem) {
   EXPECT_NE(::kill(rank, 0), 0);
 }
 
-TEST(Ranks, MessagesBetweenTwoByEveryWay) {
+TEST(Ranks, MessagesBetweenTwoOverEveryTransport) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"rdma", "op=write,read,send", "direction=one", "metric=all",
                                  "transport=tcp", "size=64KiB"},
@@ -163,7 +163,7 @@ TEST(Ranks, RunsAreRepeatedAndTheirDeviationShown) {
               HasSubstr("--repeat \"0\" is not allowed; allowed: 1 to 1000"));
 }
 
-TEST(Ranks, WhoCannotStartSaysWhy) {
+TEST(Ranks, AMissingRankIsNamed) {
   // Rank 0 listens, and no other rank connects.
   const HeldPort port;
   const auto begin = Clock::now();

@@ -79,7 +79,8 @@ std::vector<std::string> charts_of(const std::string& page) {
   return charts;
 }
 
-/// Each file of real results has a report, with the charts that people draw from such files by hand.
+/// Each file of real results has a report, with the charts that people draw from such files by
+/// hand.
 TEST(Report, DrawsRealResultsOfOtherPrograms) {
   const fs::path data = fs::path(ASSAY_SOURCE_DIR) / "../shared/data";
   if (!fs::exists(data)) GTEST_SKIP() << data << " is not here";

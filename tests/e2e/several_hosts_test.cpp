@@ -78,7 +78,8 @@ TEST(SeveralHosts, TheSlowOneIsFound) {
   const Output output = on_hosts("slow_node");
   SKIP_WITHOUT_HOSTS(output);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("2 sends and receives at")) << output.err;  // rank 2 is on host 3
+  EXPECT_THAT(output.out, HasSubstr("2 sends and receives at"))
+      << output.err;  // rank 2 is on host 3
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& ou
   return process;
 }
 
-TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
+TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   Outcome outcome;
   const auto process =
       tune({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}, outcome);
@@ -49,7 +49,9 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
   EXPECT_EQ(json["trials"][1]["settings"]["max-num-seqs"], "4");
   EXPECT_THAT(json["trials"][2]["problem"].get<std::string>(),
               AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));
-  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true ? 0 : 6);  // noise of a busy machine may prevent the proof
+  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true
+                                ? 0
+                                : 6);  // noise of a busy machine may prevent the proof
   EXPECT_GT(json["proof"]["ratio"], 1.3);
   const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);
@@ -57,7 +59,7 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
                              HasSubstr("\"setting\":\"max-num-seqs=4\"")));
 }
 
-TEST(TuneServe, WhatMissesTheLimitIsOut) {
+TEST(TuneServe, SettingsBeyondTheLimitAreOut) {
   Outcome outcome;
   tune({"max-num-seqs=4", "--limit", "mean_e2el:1ms"}, outcome);
   EXPECT_EQ(outcome.status, 4) << outcome.err;

@@ -63,7 +63,7 @@ class VirtualMi300x : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(VirtualMi300x, DevicesAndTheFingerprintTellOneStory) {
+TEST_F(VirtualMi300x, DevicesAndFingerprintAgree) {
   for (const auto& [mode, count] : {std::pair{"SPX/NPS1", 8}, {"CPX/NPS4", 64}}) {
     const Process::Environment environment = {{"MI300X_MODE", mode}};
     const Outcome listed = on({"devices", "--json"}, environment);

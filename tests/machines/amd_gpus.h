@@ -42,7 +42,8 @@ class MetricsTable {
     }
     return *this;
   }
-  /// Firmware cycles, and in how many of them the socket's heat limited the clock; since version 1.6.
+  /// Firmware cycles, and in how many of them the socket's heat limited the clock; since
+  /// version 1.6.
   MetricsTable& throttled(std::uint32_t cycles, std::uint32_t hot) {
     const std::size_t start = version_ == 6 ? 32 : 40;
     put<std::uint32_t>(start, cycles);

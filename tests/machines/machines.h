@@ -1,5 +1,5 @@
-// Seven invented machines for the doctor. Each is typical of its kind and has faults of its own, which
-// the code that makes them names.
+// Seven invented machines for the doctor. Each is typical of its kind and has faults of its own,
+// which the code that makes them names.
 #pragma once
 
 #include "machine/system/gpu.h"

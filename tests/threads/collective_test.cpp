@@ -199,7 +199,7 @@ TEST(Collective, APlantedWrongElementIsNamedByRankIndexAndBuffer) {
   }
 }
 
-TEST(Collective, AnErrorOfARankOutsideTheRootsIsNoErrorWhereNothingIsReceived) {
+TEST(Collective, AFaultOnARankThatReceivesNothingIsNoError) {
   World world(3);
   world.shared.fault_rank = 2;
   for (const char* op : {"reduce", "gather"}) {

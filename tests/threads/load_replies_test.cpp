@@ -107,7 +107,7 @@ TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
   EXPECT_EQ(log.output_tokens, 1u);
 }
 
-TEST(LoadReplies, SeveralEventsInOneChunkAndOneInTenWritesCountAsTheyAre) {
+TEST(LoadReplies, EventsCountHoweverTheyAreCut) {
   const std::string token = R"(data: {"choices":[{"text":"x"}]})";
   const RequestLog merged = log_of([&](Client& client) {
     client.begin_stream();
@@ -221,7 +221,7 @@ TEST(LoadReplies, ARoleIsNoToken) {
   EXPECT_EQ(log.finish_reason, "stop");
 }
 
-TEST(LoadReplies, WhatAStreamSaysInOnePieceIsReadToo) {
+TEST(LoadReplies, AReplyThatIsNotStreamedIsRead) {
   LoadPlan plan = closed_loop(1);
   plan.request.stream = false;
   ScriptedServer server([](Client& client, int, const std::string&) {

@@ -79,7 +79,7 @@ TEST(LoadRun, ARefusalWhileARequestIsSentIsRead) {
   EXPECT_EQ(log.error, "HTTP 413: too long");
 }
 
-TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
+TEST(LoadRun, TokensAreTimedOnArrival) {
   const auto now = [] {
     return std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count();
   };

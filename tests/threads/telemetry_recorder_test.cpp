@@ -75,7 +75,8 @@ TEST(TelemetryRecorder, ASliceHoldsItsWindowAndWhatSurroundsIt) {
   const Clock::time_point end = Clock::now();
   const TelemetryTrace trace = recorder.slice(begin, end);
   ASSERT_GE(trace.seconds.size(), 25u);
-  EXPECT_LT(trace.seconds.size(), static_cast<std::size_t>(ticks.load()));  // earlier ticks are not in it
+  EXPECT_LT(trace.seconds.size(),
+            static_cast<std::size_t>(ticks.load()));  // earlier ticks are not in it
   EXPECT_DOUBLE_EQ(trace.window, std::chrono::duration<double>(end - begin).count());
   EXPECT_LE(trace.seconds.front(), 0);
   EXPECT_GE(trace.seconds.back(), trace.window);

@@ -39,7 +39,7 @@ TEST(Watchdog, ProgressPutsItOff) {
   FAIL() << "this thread slept 200 ms instead of 50 ms a hundred times";
 }
 
-TEST(Watchdog, EndsWithoutAWordBeforeItsTime) {
+TEST(Watchdog, IsSilentIfItEndsBeforeItsTime) {
   bool told = false;
   {
     const Watchdog watchdog(3600, [&] { told = true; });

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Barrier, TextThatIsNone) {
+TEST(Barrier, InvalidTextIsRefused) {
   const TemporaryFolder folder;
   for (const std::string& text :
        {std::string(""), std::string("2"), "1:" + folder.path().string(),
@@ -23,7 +23,7 @@ TEST(Barrier, TextThatIsNone) {
   }
 }
 
-TEST(Barrier, NobodyGoesOnBeforeAllAreThere) {
+TEST(Barrier, NoneGoesOnBeforeAllHaveArrived) {
   const TemporaryFolder folder;
   const auto barrier = Barrier::parse("2:" + folder.path().string());
   ASSERT_TRUE(barrier.ok());

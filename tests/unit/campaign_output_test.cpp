@@ -106,7 +106,7 @@ TEST(CampaignFolder, IsUsedByOneProcessAndHoldsNothingElse) {
               HasSubstr("thesis.txt"));
 }
 
-TEST(CampaignFolder, BeginsAnewWhereAProcessDiedWhileItBegan) {
+TEST(CampaignFolder, StartsAfreshAfterADeathDuringItsCreation) {
   const TemporaryFolder parent;
   const auto path = parent.path() / "c";
   std::filesystem::create_directories(path);

@@ -161,7 +161,7 @@ TEST(Campaign, AFailedUnitIsTriedOnceMore) {
   EXPECT_EQ(third[0].position, third[1].position);
 }
 
-TEST(Campaign, OneEnvironmentThatFailsForGoodLosesNothingOfTheOthers) {
+TEST(Campaign, AnEnvironmentThatKeepsFailingCostsTheOthersNothing) {
   FakeRunner runner;
   runner.fails = [](const UnitRequest& request) { return request.member.environment == "b"; };
   Kept kept;
@@ -221,7 +221,7 @@ TEST(Campaign, AKillAtAnyPointCostsAtMostTheUnitInProgress) {
   }
 }
 
-TEST(Campaign, AnInterruptedUnitNeitherFailedNorCounts) {
+TEST(Campaign, AnInterruptedUnitIsNeitherFailedNorCounted) {
   FakeRunner runner;
   std::size_t units = 0;
   runner.interrupts = [&] { return ++units == 5; };

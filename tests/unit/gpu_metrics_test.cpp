@@ -100,7 +100,7 @@ TEST(GpuMetrics, ASleepingXcdKeepsItsPlace) {
   EXPECT_THAT(metrics.xcd_clocks_hz, ElementsAre(2100e6, IsNan(), IsNan(), 1900e6, IsNan()));
 }
 
-TEST(GpuMetrics, ThrottleResidenciesAreWhereEachVersionKeepsThem) {
+TEST(GpuMetrics, EachVersionHasItsOwnPlaceForThrottleResidencies) {
   struct Version {
     char content;
     std::size_t size, cycles, power;
@@ -136,7 +136,7 @@ TEST(GpuMetrics, Version13HasOneClockAndNoUnitOfEnergy) {
   EXPECT_FALSE(metrics.energy_joules);
 }
 
-TEST(GpuMetrics, Version19IsWalkedWhateverItsTypes) {
+TEST(GpuMetrics, Version19IsParsedWhateverItsTypes) {
   const std::string table = Attributes()
                                 .add<std::uint16_t>(2, u16, 0, {42})
                                 .add<std::uint16_t>(3, u16, 3, {194})

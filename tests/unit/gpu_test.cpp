@@ -38,7 +38,7 @@ TEST(Gpu, ReadsWhatItWrote) {
   EXPECT_EQ(gpu.state.engine_clocks_hz.size(), 2u);
 }
 
-TEST(Gpu, OnlyHiddenOnesSaySo) {
+TEST(Gpu, OnlyHiddenGpusSaySo) {
   Gpu gpu = a_gpu();
   gpu.visible = true;
   EXPECT_FALSE(to_json(gpu, true).contains("visible"));

@@ -132,7 +132,7 @@ TEST(Import, ATextOfTwoProgramsMustBeNamed) {
   EXPECT_TRUE(import_text({both, "x.log"}, "perftest").ok());
 }
 
-TEST(Import, NumbersThatCannotBeAreNoResults) {
+TEST(Import, ImpossibleNumbersAreNotResults) {
   const Imported negative = imported(
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 8\n"
       "1024 256 float sum -1 10.5 0.10 -0.10 0 10.2 1e999 0.10 0\n");

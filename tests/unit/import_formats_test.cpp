@@ -84,7 +84,7 @@ TEST(ImportTransferBench, Csv) {
             315.552e9);
 }
 
-TEST(ImportTransferBench, RowsWhoseNumbersCannotBeAreNamed) {
+TEST(ImportTransferBench, RowsWithImpossibleNumbersAreNamed) {
   const Imported result =
       imported(std::string(transferbench_sample) +
                "Executor: GPU 01 | 90.1 GB/s | 0.7 ms | 6.71e82 bytes | 91.0 GB/s (sum)\n"

@@ -41,7 +41,7 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_EQ(second.source->line, 2u);
 }
 
-TEST(ImportVllm, WhatItsArraysDenyIsNamed) {
+TEST(ImportVllm, ContradictionsWithItsArraysAreNamed) {
   std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
   text.replace(text.find("\"mean_ttft_ms\":200.0"), 20, "\"mean_ttft_ms\":100.0");
   text.replace(text.find("\"completed\":3"), 13, "\"completed\":2");

@@ -22,7 +22,7 @@ Result<std::optional<RankPlace>> place_in(const LauncherVariables& variables) {
   });
 }
 
-TEST(RankPlace, NobodyStartedIt) {
+TEST(RankPlace, WithoutALauncher) {
   EXPECT_FALSE(place_in({})->has_value());
   // A single rank is not a team.
   EXPECT_FALSE(

@@ -32,7 +32,7 @@ TEST(LocalReduction, FloatsRoundOnce) {
   EXPECT_EQ(reduced(DataType::bf16, Reduction::sum, small, Bf16::encode(3)).decode(), 260);
 }
 
-TEST(LocalReduction, OverflowIsTheTypes) {
+TEST(LocalReduction, OverflowFollowsTheType) {
   const F16 largest = F16::encode(65504);
   EXPECT_TRUE(std::isinf(reduced(DataType::f16, Reduction::sum, largest, largest).decode()));
   const E4m3 top = E4m3::encode(448);

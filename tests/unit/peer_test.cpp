@@ -220,7 +220,7 @@ TEST(PeerConclusions, SaturationLatencyAndOddLinks) {
             "median of 48.00 GB/s");
 }
 
-TEST(PeerCores, ManyAreStoodForByOneOfEachDomain) {
+TEST(PeerCores, OneCoreStandsForEachDomain) {
   const TemporaryFolder folder;
   std::vector<int> cpus;
   for (int cpu = 0; cpu < 32; ++cpu) {

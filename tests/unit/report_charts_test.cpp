@@ -73,7 +73,7 @@ TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
   EXPECT_THAT(charts[0].summary, HasSubstr("0 of 5 cells lie within the margin of 2%"));
 }
 
-TEST(ReportCharts, ManyRatiosArePartedIntoSeveralCharts) {
+TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {
   std::vector<Series> series;
   for (int i = 0; i < 90; ++i) {
     series.push_back(series_of("memory", {{"n", std::to_string(i)}}, around(1e9, 8)));

@@ -78,7 +78,7 @@ TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
   EXPECT_EQ(panels[0].constants, "layout=TN");
 }
 
-TEST(ReportPanels, TooManyCategoriesArePartedAndEachPanelSaysWhatItsOwnShare) {
+TEST(ReportPanels, TooManyCategoriesAreSplitIntoPanelsThatSayWhatTheyShare) {
   std::vector<Series> series;
   for (int i = 0; i < 20; ++i) {
     for (const char* op : {"copy", "triad"}) {

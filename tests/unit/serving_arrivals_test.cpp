@@ -117,7 +117,7 @@ TEST(Arrivals, RampsByRequest) {
   EXPECT_NEAR(mean(std::span(gaps).last(1000)), 0.25, 0.025);
 }
 
-TEST(Arrivals, RefusesWhatIsNoRate) {
+TEST(Arrivals, RefusesInvalidRates) {
   const auto message = [](const ArrivalSettings& settings) {
     const auto times = arrivals(3, settings, 1);
     return times.ok() ? "accepted" : times.error().message;

@@ -278,7 +278,7 @@ TEST(TracePrompts, EqualHashesAreEqualBlocks) {
   EXPECT_EQ(made(settings)->size(), 2u);
 }
 
-TEST(PromptFiles, WhatIsWrongIsSaidWithItsLine) {
+TEST(PromptFiles, MistakesNameTheirLine) {
   const auto error = [](Dataset dataset, const std::string& text) {
     const PromptFile file(text);
     const std::string message = error_of(of_file(dataset, file, 10));

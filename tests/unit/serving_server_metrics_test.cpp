@@ -40,7 +40,7 @@ TEST(Prometheus, ReadsEveryKindOfLine) {
   EXPECT_FALSE(read.has_prefix("c"));
 }
 
-TEST(Prometheus, RefusesWhatIsNot) {
+TEST(Prometheus, RefusesInvalidText) {
   for (const std::string_view text : {"a", "a ", "a b", "a{ 1", "a{x} 1", "a{x=} 1", "a{x=1} 1",
                                       "a{x=\"} 1", "a{x=\"1\" y=\"2\"} 1", "a{x=\"\\",
                                       "{x=\"1\"} 1", "9a 1", "<html>", "a 0x", "a 1,5", "\xff 1"}) {

@@ -121,7 +121,7 @@ TEST(SimFault, ASlowCloseIsAnnouncedAndTakesItsTime) {
   EXPECT_GT(seconds_since(begin), 0.8);
 }
 
-TEST(SimFault, WhatOnlyStreamsCanHaveIsNotCountedElsewhere) {
+TEST(SimFault, StreamFaultsAreNotCountedOnOtherReplies) {
   const RunningServer server(settings_with("split"));
   EXPECT_THAT(ask(server, post("/v1/completions", R"({"prompt":[1]})")),
               StartsWith("HTTP/1.1 200"));

@@ -127,7 +127,7 @@ TEST(SimServer, TheOtherDialectsAnswerInTheirWords) {
   EXPECT_EQ(whole["generated_text"].get<std::string>().size(), 12u);
 }
 
-TEST(SimServer, OneConnectionServesManyRequestsEvenSentAhead) {
+TEST(SimServer, OneConnectionServesPipelinedRequests) {
   const RunningServer server(fixed_settings(0.002, 0.001));
   Client client(server.port());
   client.send(post("/v1/completions", stream_of_8, false));

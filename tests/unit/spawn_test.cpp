@@ -120,7 +120,7 @@ TEST(Spawn, AServerThatNeverAnswersIsNotWaitedForForEver) {
   EXPECT_EQ(seen, "loading");
 }
 
-TEST(Spawn, WhoIsInterruptedWhileWaitingIsNotKept) {
+TEST(Spawn, AnInterruptWhileWaitingEndsTheServers) {
   const TemporaryFolder folder;
   const auto servers =
       SpawnedServers::start(plan_of(folder, "exec sleep 600"), [] { return true; }, {});
@@ -158,7 +158,7 @@ TEST(Spawn, ADeathDuringTheMeasurementIsSeen) {
   EXPECT_THAT((*servers)->check().error().message, HasSubstr("server 0 was ended by signal 9"));
 }
 
-TEST(Spawn, ACommandThatCannotBeStartedIsSaid) {
+TEST(Spawn, ACommandThatCannotBeStartedIsReported) {
   const TemporaryFolder folder;
   SpawnPlan plan = plan_of(folder, "");
   plan.words = {"sh", "-c", "exit"};

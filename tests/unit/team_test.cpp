@@ -93,7 +93,7 @@ TEST(Team, AllAgreeOnTheFirstErrorAndItsRank) {
   });
 }
 
-TEST(Team, TheSilenceOfARankIsNoReasonWhereAnotherGivesOne) {
+TEST(Team, AnErrorTakesPrecedenceOverASilence) {
   with_team(3, {}, [](Team& team) {
     const Error errors[] = {{ErrorKind::silence, "nothing from rank 1"},
                             {ErrorKind::failed, "the cable is out"},
@@ -137,7 +137,7 @@ TEST(Team, AWaitElsewhereHasADeadlineToo) {
   });
 }
 
-TEST(Team, OwnWorkBetweenTwoPollsIsNoWait) {
+TEST(Team, OwnWorkBetweenTwoPollsIsNotWaiting) {
   TeamPatience patience;
   patience.step_seconds = 2.1;  // just above the pause that ends a wait
   with_team(2, patience, [](Team& team) {
@@ -185,7 +185,7 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
       AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard from")));
 }
 
-TEST(Team, RanksThatPartAreToldWhere) {
+TEST(Team, RanksAtDifferentStepsAreNamed) {
   with_team(2, {}, [](Team& team) {
     const auto given = team.exchange(team.rank() == 0 ? "this" : "that", "");
     // Rank 0 may answer this step before it compares the names, but no later one.
@@ -273,7 +273,7 @@ TEST(Addresses, TextAndBack) {
   EXPECT_FALSE(own_addresses().empty());
 }
 
-TEST(Wire, PayloadsThatBreakOffReadAsEmpty) {
+TEST(Wire, TruncatedPayloadsReadAsEmpty) {
   std::string payload;
   put(payload, std::uint64_t{7});
   put(payload, "text");

@@ -209,7 +209,7 @@ TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   EXPECT_DOUBLE_EQ(readings["gpu0.clock.xcd1"], 1987e6);
 }
 
-TEST(AmdTelemetry, AnMi200SaysWhetherItIsHeldDown) {
+TEST(AmdTelemetry, AnMi200SaysWhetherItIsThrottled) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
   std::string table(120, '\xff');

@@ -30,7 +30,7 @@ TEST(Virtualization, APlainHostIsNeither) {
   EXPECT_TRUE(host.namespaces.empty());
 }
 
-TEST(Virtualization, ContainersByWhatTheirMakersLeave) {
+TEST(Virtualization, ContainersByTheMarksOfTheirEngines) {
   const std::string overlay = "600 500 0:99 / / rw - overlay overlay rw,lowerdir=";
   const std::string hosts = "601 600 8:1 /hosts /etc/hosts rw - ext4 /dev/sda rw\n";
   const auto container = [](const Json& capture) { return of(capture).container; };
@@ -65,7 +65,7 @@ TEST(Virtualization, ADiskThatWasOnceAnImageIsNoContainer) {
   EXPECT_EQ(of({{"files", files}, {"answers", answers}}).container, "");
 }
 
-TEST(Virtualization, NamespacesThatNobodySigned) {
+TEST(Virtualization, NamespacesWithoutASignature) {
   const Virtualization unshared =
       of({{"files", {{"proc/self/mountinfo", host_root}}},
           {"answers", {{"namespaces", {{"pid", 4026532178u}, {"user", 4026531837u}}}}}});
