@@ -1,4 +1,4 @@
-// Work recorded instead of run: graphs are what captured streams were given.
+// Work that is recorded instead of executed: a graph holds the work given to captured streams.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace mi300x::runtime {
 
-/// Does something that may begin at `start` of the model's clock; returns when it ends.
+/// Does work that may begin at `start` of the model's clock; returns the time of its end.
 using Step = std::function<double(double start)>;
 
 struct Node {
@@ -21,7 +21,7 @@ struct Node {
   std::vector<std::size_t> after;  ///< nodes before it in the graph
 };
 
-/// One capture: the streams in it, what they were given.
+/// One capture: its streams and the work given to them.
 struct Capture {
   unsigned long long id = 0;
   hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
@@ -32,19 +32,20 @@ struct Capture {
   bool invalid = false;
 };
 
-/// Guards every capture and what streams and events know of it.
+/// Guards all captures, and what streams and events store about them.
 std::mutex& capture_mutex();
 
 /// Adds a node to the capture that `stream` is in. Needs the mutex.
 void add_node(ihipStream_t& stream, Step work);
 
-/// `stream` goes while it is captured: the capture is invalid.
+/// Called when `stream` is destroyed while it is captured, which invalidates the capture.
 void abandon_capture(ihipStream_t& stream);
 
-/// For calls that a capture forbids unless it is relaxed: the error, and the capture is invalid.
+/// For calls that only a relaxed capture allows: invalidates any other capture and returns the
+/// error.
 hipError_t forbidden_by_capture();
 
-/// Runs the nodes one after the other; each begins, for the model, when those before it are done.
+/// Runs the nodes one after the other. In model time, each begins when its predecessors have ended.
 double run_graph(const std::vector<Node>& nodes, double start);
 
 }  // namespace mi300x::runtime
@@ -53,6 +54,6 @@ struct ihipGraph {
   std::vector<mi300x::runtime::Node> nodes;
 };
 struct hipGraphExec {
-  /// Replaced as a whole: a launch under way keeps what it began with.
+  /// Replaced as a whole, so that a launch in progress keeps the nodes that it began with.
   std::shared_ptr<const std::vector<mi300x::runtime::Node>> nodes;
 };
