@@ -82,6 +82,9 @@ class ScriptedServer {
   explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int bytes =
+        1 << 16;  // fixed: a large default would take a whole request that nobody reads
+    ::setsockopt(listener_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

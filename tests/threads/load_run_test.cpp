@@ -23,7 +23,7 @@ using Client = ScriptedServer::Client;
 
 class LongText final : public Prompts {
  public:
-  static constexpr std::size_t bytes = 24 << 20;  // more than a connection's buffers hold
+  static constexpr std::size_t bytes = 12 << 20;  // more than a connection's buffers hold
   std::size_t size() const override { return 1; }
   Prompt at(std::size_t) const override {
     Prompt prompt;

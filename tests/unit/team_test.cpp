@@ -185,6 +185,39 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
       AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard from")));
 }
 
+TEST(Team, ARankThatStopsWhileItWaitsIsNamed) {
+  const auto listener = Listener::open(0);
+  ASSERT_TRUE(listener.ok());
+  std::latch learned(1);
+  std::thread second([&] {
+    auto gathering =
+        join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, hang_seconds);
+    ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+    std::string alive;  // count, step, and that it waits: its last word
+    put(alive, std::uint64_t{1});
+    put(alive, "sampling");
+    put(alive, std::uint64_t{1});
+    EXPECT_TRUE(gathering->wires[0]->send('a', alive).ok());
+    learned.wait();
+  });
+  auto gathering = receive_ranks(**listener, 2, token, hang_seconds, [] { return false; });
+  ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+  TeamPatience patience;
+  patience.step_seconds = 2.5;
+  patience.silence_seconds = 10 * hang_seconds;
+  Status whole;
+  {
+    const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
+    while ((whole = team->still_whole()).ok()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  learned.count_down();
+  second.join();
+  EXPECT_THAT(whole.error().message,
+              AllOf(HasSubstr("rank 0 on "), HasSubstr("; rank 1 on "), HasSubstr("heard from")));
+}
+
 TEST(Team, RanksAtDifferentStepsAreNamed) {
   with_team(2, {}, [](Team& team) {
     const auto given = team.exchange(team.rank() == 0 ? "this" : "that", "");
