@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "process.h"
+#include "unprivileged.h"
 
 namespace assay {
 namespace {
@@ -78,8 +79,9 @@ TEST(BadDevice, AbsentBackendsSayWhy) {
 }
 
 TEST(Folder, Unwritable) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   const TemporaryFolder folder;
+  const Unprivileged user(folder.path());
+  if (!user.problem().empty()) GTEST_SKIP() << user.problem();
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read);
   const Outcome outcome =
       assay_run({"run", "launch", "--device", "fake", "--out", folder.path() / "store"});

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Adds one benchmark file, one backend folder and one suite to a copy of the tree, edits no list, and
-# shows that the binary has them. To be quick it links the objects of an existing build. Usage: one_file_one_folder.sh SOURCE_DIR BUILD_DIR
+# shows that the binary has them. To be quick it links the objects of an existing build.
+#   one_file_one_folder.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
 work=$(mktemp -d)
