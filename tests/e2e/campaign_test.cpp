@@ -233,7 +233,7 @@ TEST(CampaignCommand, ALoadIsACell) {
                        std::string("name: s\ndescription: d\ncells:\n"
                                    "  - command: [assay, load, --json, --out, '-', --spawn, '") +
                            ASSAY_BINARY +
-                           " serve-sim --port {port} --ttft 250ms --itl 1ms',\n"
+                           " serve-sim --port {port} --ttft 1s --itl 1ms',\n"
                            "              --max-concurrency, '1,2', --requests, '2', "
                            "--output-tokens, '4', --input, '8']\n"
                            "    name: chat\n    format: assay\n");
