@@ -66,7 +66,8 @@ TEST_F(EmulatedTest, TablesShowAModelsValueWithoutIntervalAndShare) {
   EXPECT_EQ(cli::outcome_text(records[0], colourless), "model 3000 GB/s");
   EXPECT_THAT(cli::device_text(records[0].device), HasSubstr(", emulated"));
   const std::vector<Record> real = {passed_record()};
-  EXPECT_THAT(cli::results_text(real, 0, colourless), AllOf(HasSubstr("%"), Not(HasSubstr("model"))));
+  EXPECT_THAT(cli::results_text(real, 0, colourless),
+              AllOf(HasSubstr("%"), Not(HasSubstr("model"))));
 }
 
 TEST_F(EmulatedTest, MetricsAreMarkedToo) {
