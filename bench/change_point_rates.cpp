@@ -1,7 +1,7 @@
-// How often `assay history` finds change points that are there, and that are not: simulated series
-// of which the truth is known.
+// How often `assay history` finds true and false change points, in simulated series whose changes
+// are known.
 //   build/bench/bench_change_point_rates [SERIES]
-// docs/method.md says what they were.
+// docs/method.md states the results.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -24,7 +24,7 @@ void run(std::size_t series) {
   fmt::print("{:>6} {:>16} {:>6} {:>8} {:>9} {:>8} {:>8} {:>8}\n", "points", "autocorrelation",
              "step", "at", "p", "any", "within 2", "elsewhere");
   for (const std::size_t points : {20, 60, 200}) print_row({.points = points}, {}, series);
-  // What the correction over 10 and 100 series leaves of it.
+  // The p that the correction over 10 and 100 series leaves.
   for (const double p : {1e-4, 1e-5}) print_row({}, {.p = p}, series);
   for (const double rho : {0.2, 0.5}) {
     print_row({.autocorrelation = rho}, {}, series);
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   std::size_t series = 0;
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), series);
   if (error != std::errc() || end != count.data() + count.size() || series == 0) {
-    fmt::print(stderr, "bench_change_point_rates: \"{}\" is no number of series\n", count);
+    fmt::print(stderr, "bench_change_point_rates: \"{}\" is not a number of series\n", count);
     return 2;
   }
   assay::run(series);

@@ -1,5 +1,5 @@
-// How fast the virtual MI300X executes: wave-instructions per second of one host thread, all checks
-// on, for memory kernels. Goal: 3 million. Run: build/bench/bench_mi300x
+// Speed of the virtual MI300X: wave instructions per second of one host thread, with all checks, on
+// memory kernels. Goal: 3 million. Run: build/bench/bench_mi300x
 #include <benchmark/benchmark.h>
 
 #include <stdexcept>

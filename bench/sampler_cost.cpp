@@ -1,6 +1,6 @@
-// What the sampler itself costs: host time per sample beyond the work, on the scripted device (pure
-// bookkeeping) and on the CPU backend (with its real streams, events and gate), and the price of
-// the statistics a stopping rule recomputes. Run: build/bench/bench_sampler
+// The cost of the sampler itself: host time per sample beyond the work, on the scripted device
+// (pure bookkeeping) and on the CPU backend (with real streams, events and gate), and the time of
+// the statistics that a stopping rule recomputes. Run: build/bench/bench_sampler
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Work that does nothing: all that is left is the sampler.
+/// Work that does nothing, so that only the sampler takes time.
 class EmptyCase final : public Case {
  public:
   explicit EmptyCase(TimeSource source) : source_(source) {}

@@ -1,5 +1,5 @@
-// What one tick of telemetry costs on this machine: every tick, every tenth with the slow channels,
-// and the recorder's own bookkeeping without any source. Run: build/bench/bench_telemetry
+// The cost of one tick of telemetry on this machine, without and with the slow channels (every
+// tenth tick has them), and of the recorder's bookkeeping. Run: build/bench/bench_telemetry
 #include <benchmark/benchmark.h>
 
 #include <thread>
@@ -18,7 +18,7 @@ TelemetrySources all_sources() {
 
 void one_tick(benchmark::State& state, bool all) {
   const TelemetrySources sources = all_sources();
-  read_sources(sources, true);  // the first reading may open things
+  read_sources(sources, true);  // the first reading may open files and libraries
   for (auto _ : state) benchmark::DoNotOptimize(read_sources(sources, all));
   state.counters["channels"] = static_cast<double>(channels_of(sources).size());
 }

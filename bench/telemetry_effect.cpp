@@ -1,9 +1,9 @@
-// Whether telemetry at 10 Hz changes what it is taken beside: a memory-bound and two launch-bound
-// cells, each prepared once and sampled in turn without and with the recorder, in one process, so
-// that what differs from process to process plays no part.
+// Whether telemetry at 10 Hz changes the measurement that it accompanies. One memory-bound and two
+// launch-bound cells are each prepared once and sampled in turn without and with the recorder, in
+// one process, so that differences between processes play no part.
 //   build/bench/bench_telemetry_effect [DEVICE [BLOCKS]]
 // Each block is off, on, on, off or the reverse. Prints for every cell the ratio on/off of the
-// medians with its 95% interval over the blocks (Student's t of their log ratios, normal tail).
+// medians with its 95% interval over the blocks (Student's t on their log ratios).
 // Exit status 1 if an interval does not lie within 0.5% of 1.
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ Result<double> turn(Sampler& sampler, Case& work, const Device& device, bool wit
     recorder.emplace(open_telemetry_sources(std::move(request)), 0.1);
   }
   SamplingLimits limits;
-  limits.precision = 0;  // the whole time, so that every turn meets several ticks
+  limits.precision = 0;  // uses the whole time box, which spans several ticks
   limits.most_samples = 1'000'000;
   limits.time_box_seconds = seconds_a_turn;
   limits.settling_seconds = 0.05;
@@ -45,7 +45,7 @@ Result<double> turn(Sampler& sampler, Case& work, const Device& device, bool wit
   return summarize(seconds).median;
 }
 
-/// Log of on/off of one block.
+/// Logarithm of the ratio on/off in one block.
 Result<double> block(Sampler& sampler, Case& work, const Device& device, bool off_first) {
   double logs[2] = {0, 0};
   for (const bool flip : {false, true, true, false}) {
@@ -55,12 +55,12 @@ Result<double> block(Sampler& sampler, Case& work, const Device& device, bool of
   return logs[1] - logs[0];
 }
 
-/// Whether the cell's ratio is shown to lie within what is allowed.
+/// Whether the cell's ratio is proven to lie within `allowed` of 1.
 Result<bool> compare(const Cell& cell, Device& device, Sampler& sampler, int blocks) {
   Communicators alone(device, solo_team());
   auto work = TRY(find_benchmark(cell.benchmark())
                       ->prepare(cell, {device, sampler.stream(), 1, solo_team(), alone}));
-  TRY(turn(sampler, *work, device, true));  // whatever is done only once is done
+  TRY(turn(sampler, *work, device, true));  // does what is done only once
   double sum = 0, squares = 0;
   for (int i = 0; i < blocks; ++i) {
     const double log_ratio = TRY(block(sampler, *work, device, i % 2 == 0));
@@ -70,7 +70,7 @@ Result<bool> compare(const Cell& cell, Device& device, Sampler& sampler, int blo
   const double mean = sum / blocks;
   const double deviation =
       std::sqrt(std::max(0.0, squares / blocks - mean * mean) * blocks / (blocks - 1));
-  // Cornish and Fisher's first term brings the normal quantile to Student's t within 1% from 8 on.
+  // The first term of Cornish and Fisher's expansion gives Student's t within 1% from 8 blocks on.
   const double t = 1.96 * (1 + (1.96 * 1.96 + 1) / (4.0 * (blocks - 1)));
   const double half = t * deviation / std::sqrt(blocks);
   const double low = std::exp(mean - half), high = std::exp(mean + half);

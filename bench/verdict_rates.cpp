@@ -1,8 +1,8 @@
-// How often verdicts are right: simulated campaigns of which the truth is known, their units
-// measured on the fake device by the real sampler and judged by the real rules.
+// How often verdicts are right, in simulated campaigns whose truth is known: the real sampler
+// measures their units on the fake device, and the real rules judge them.
 //   build/bench/bench_verdict_rates [CAMPAIGNS [fake|drawn [PART-OF-A-SCENARIO'S-NAME]]]
 // `drawn` takes a unit's time as drawn and measures nothing, a thousand times faster. Prints a row
-// for each world; docs/method.md says what they should be, docs/results/ keeps what they were.
+// for each world. docs/method.md states the promised rates, docs/results/ keeps the measured ones.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-/// One launch of an empty kernel, whose time the fake device scripts.
+/// One launch of an empty kernel, which takes the time scripted for the fake device.
 class OneLaunch final : public Case {
  public:
   static Result<OneLaunch> create(Device& device) {
@@ -37,8 +37,8 @@ class OneLaunch final : public Case {
   Kernel* kernel_ = nullptr;
 };
 
-/// Median seconds of a run on a fake device that takes `seconds` a launch, give or take 1% from
-/// launch to launch, each like the one before it.
+/// Median seconds of a run on a fake device that takes `seconds` per launch, with autocorrelated
+/// noise of 1%.
 Result<double> measured(Backend& fake, double seconds, std::uint64_t seed) {
   setenv("ASSAY_FAKE",
          fmt::format("launch={:.17g},noise=0.01,rho=0.6,seed={}", seconds, seed).c_str(), 1);
@@ -53,7 +53,7 @@ Result<double> measured(Backend& fake, double seconds, std::uint64_t seed) {
   return summarize(all).median;
 }
 
-/// The same world, its units measured.
+/// The world `drawn`, with units that are measured.
 UnitTime on(Backend& fake, const UnitTime& drawn) {
   return [&fake, drawn](SimulatedArm arm, std::size_t turn, Random& random) {
     const auto seconds = measured(fake, drawn(arm, turn, random), random.next() >> 12);
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   std::size_t campaigns = 0;
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), campaigns);
   if (error != std::errc() || end != count.data() + count.size() || campaigns == 0) {
-    fmt::print(stderr, "bench_verdict_rates: \"{}\" is no number of campaigns\n", count);
+    fmt::print(stderr, "bench_verdict_rates: \"{}\" is not a number of campaigns\n", count);
     return 2;
   }
   return assay::run(campaigns, argc > 2 && std::string_view(argv[2]) == "drawn",

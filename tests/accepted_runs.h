@@ -1,4 +1,4 @@
-// Stores of runs whose values a test chooses.
+// Stores of runs with values chosen by a test.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// A sound run's record of `memory op=OP`, `number` days into 2026, in GB/s.
+/// A sound run's record of `memory op=OP` with a bandwidth in GB/s, `number` days into 2026.
 inline Record sound_record(int number, double gigabytes, const std::string& op = "triad") {
   Record record = passed_record();
   record.run = fmt::format("run{:03}", number);
@@ -26,7 +26,7 @@ inline Record sound_record(int number, double gigabytes, const std::string& op =
   return record;
 }
 
-/// What noise of 0.3% makes of 1000 GB/s in run `number`, always the same.
+/// 1000 GB/s with noise of 0.3%, always the same in run `number`.
 inline double usual(int number) {
   return 1000 * (1 + 0.003 * ((number * 7 % 11) - 5) / 5.0);
 }

@@ -1,4 +1,4 @@
-// GPU code for tests, by compilers found on this machine; empty optional where there is none.
+// GPU code for tests, compiled by compilers found on this machine; nullopt if there are none.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ namespace assay {
 constexpr const char* no_clang = "no clang-19 with lld-19 here: install clang-19 lld-19";
 constexpr const char* no_nvcc = "no nvcc here";
 
-/// What `tool` makes of `source` when it is told to write to the last of `arguments`.
+/// The file that `tool` compiles from `source`; the last of `arguments` is its option for the
+/// output.
 inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
                                              std::vector<std::string> arguments,
                                              std::string_view source) {
@@ -32,8 +33,8 @@ inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
   return read_file(output);
 }
 
-/// A code object, or assembly text if `options` say "-S". No headers: the source declares its own
-/// __global__ and the like.
+/// A code object, or assembly text if `options` contain "-S". The source includes no headers and
+/// declares __global__ and the like itself.
 inline std::optional<std::string> compile_hip(std::string_view source, const std::string& arch,
                                               const std::vector<std::string>& options = {}) {
   std::vector<std::string> arguments = {"-x",
@@ -48,7 +49,7 @@ inline std::optional<std::string> compile_hip(std::string_view source, const std
   return compile_by({"clang-19", {}, ""}, arguments, source);
 }
 
-/// A cubin with "-cubin", PTX with "-ptx", an object with "-c".
+/// A cubin for "-cubin", PTX for "-ptx", an object file for "-c".
 inline std::optional<std::string> compile_cuda(std::string_view source, const std::string& arch,
                                                const std::string& kind,
                                                const std::vector<std::string>& options = {}) {

@@ -1,4 +1,4 @@
-// What every communicator must do, checked element by element on memory of the host.
+// What every communicator must do, checked element by element in host memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ inline void store_element(DataType type, void* to, double value) {
   }
 }
 
-/// Elements in host memory with a margin that nobody may write.
+/// Elements in host memory between margins that must not be written.
 class HostElements {
  public:
   HostElements(DataType type, std::size_t count)
@@ -80,13 +80,14 @@ class HostElements {
   std::vector<std::uint64_t> memory_;
 };
 
-/// One operation on all ranks, with its input and the result that must come.
+/// One operation on all ranks, with its input and its expected result.
 struct CollectiveExample {
   CollectiveCall call;
   int rank = 0, ranks = 1;
   bool in_place = false;
 
-  /// Small enough that every type holds it, its sums and its products over five ranks exactly.
+  /// Small enough that every type holds the value and its sums and products over five ranks
+  /// exactly.
   double element(int of_rank, std::size_t i) const {
     const auto mixed = static_cast<unsigned>((i + 1) * 2654435761u) ^
                        (static_cast<unsigned>(of_rank + 1) * 40503u << 7);
@@ -130,7 +131,7 @@ struct CollectiveExample {
     return (of_input ? all_in : all_out) ? static_cast<std::size_t>(ranks) : 1;
   }
 
-  /// What `out` holds after: elements that no operation defines stay as they are.
+  /// The expected contents of `out`; elements that the operation does not define stay as they were.
   void expect_in(HostElements& out, std::size_t at) const {
     using enum CollectiveOperation;
     const std::size_t n = call.count;
@@ -209,7 +210,7 @@ inline void expect_collective(Communicator& communicator, Stream& stream,
   const Status status = communicator.run(call, stream);
   ASSERT_TRUE(status) << example.text() << ": " << status.error().message;
   ASSERT_TRUE(stream.synchronize());
-  // What a rank that is not the root finds in `receive` after a reduction, nobody promises.
+  // After a reduction, `receive` is undefined on ranks other than the root.
   const bool undefined = call.operation == reduce && example.rank != call.root;
   // In place only the rank's own block is defined after reduce_scatter.
   if (example.in_place && call.operation == reduce_scatter) {
@@ -222,8 +223,8 @@ inline void expect_collective(Communicator& communicator, Stream& stream,
   if (!example.in_place) EXPECT_TRUE(in == input) << example.text() << ": its input changed";
 }
 
-/// Every operation, type, reduction and root, in place and not, for each of `counts`. Returns how
-/// many were run and how many were refused.
+/// Runs every operation, type, reduction and root, in place and not, for each of `counts`. Returns
+/// how many were run and how many were refused.
 struct ContractTally {
   int run = 0, refused = 0;
 };
@@ -264,7 +265,7 @@ inline ContractTally expect_collectives(Communicator& communicator, Stream& stre
   return tally;
 }
 
-/// Messages of several sizes to and from everyone, this rank too.
+/// Exchanges messages of several sizes with every rank, including this one.
 inline void expect_messages(Communicator& communicator, Stream& stream, int rank, int ranks) {
   const std::vector<std::size_t> sizes = {0, 1, 1000003, 17};
   std::vector<std::vector<unsigned char>> going, coming;

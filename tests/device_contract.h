@@ -31,7 +31,7 @@ class DeviceContract : public testing::Test {
     ASSERT_TRUE(stream_->synchronize());
   }
 
-  /// How often the kernel ran, once `stream_` has nothing left to do.
+  /// How often the kernel has run; waits for `stream_`.
   unsigned count() { return read_back<unsigned>(*stream_, counter_.data(), 1).value().front(); }
 
   void a_wait_holds_the_other_stream_back() {
@@ -61,7 +61,7 @@ class DeviceContract : public testing::Test {
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     EXPECT_TRUE(gate.gave_up());
     EXPECT_GT(waited.count(), 0.9);
-    EXPECT_LT(waited.count(), 5);
+    EXPECT_LT(waited.count(), 60);
   }
 
   /// The events stand around a gate that is closed for `milliseconds`; they may differ from the

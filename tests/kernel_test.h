@@ -1,6 +1,5 @@
-// Kernels under test, in each build of them: for instruction sets of this CPU, and as gfx942's
-// machine code on the virtual MI300X (tests/mi300x). What they work on is the device's memory
-// alone.
+// Kernels under test in each of their builds: for instruction sets of this CPU, and as gfx942
+// machine code on the virtual MI300X (tests/mi300x). They access only memory of the device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +32,7 @@ class KernelTest : public testing::TestWithParam<std::string> {
     if (emulated) {
       const char* library = std::getenv("ASSAY_HIP_LIBRARY");
       if (library == nullptr) GTEST_SKIP() << "ASSAY_HIP_LIBRARY does not name the virtual MI300X";
-      // A device of few compute units: fewer workgroups that have nothing to do.
+      // A device with few compute units, so that fewer workgroups have nothing to do.
       setenv("MI300X_DEVICES", "1", 0);
       setenv("MI300X_UNITS", "4", 0);
       setenv("XDG_CACHE_HOME", (std::string(library) + "/kernel_cache").c_str(), 1);
@@ -50,7 +49,7 @@ class KernelTest : public testing::TestWithParam<std::string> {
     stream_ = std::move(device_->create_stream()).value();
   }
 
-  /// Beside what the virtual device executed: a line that says which test ran.
+  /// Adds a line that names this test to the file of what the virtual device executed.
   static void note_test() {
     const char* file = std::getenv("MI300X_COVERAGE");
     if (file == nullptr) return;

@@ -1,4 +1,4 @@
-// One cell of `rdma` driven by the ranks of a team of threads, as the runner drives it.
+// One cell of `rdma`, driven by ranks that are threads, as the runner drives it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@
 namespace assay {
 
 struct PairOutcome {
-  std::string error;          ///< of the first rank that has one; every rank must have the same
-  double value = 0;           ///< median of the cell's quantity, by the clock of `from`
-  double mean_bandwidth = 0;  ///< bytes/s over all samples together
+  std::string error;          ///< every rank must have the same
+  double value = 0;           ///< median of the cell's quantity, timed by rank `from`
+  double mean_bandwidth = 0;  ///< bytes/s, of all samples together
   Verification verification;
   std::map<std::string, std::string> notes;
 };
@@ -40,7 +40,7 @@ inline Cell rdma_cell(const std::map<std::string, std::string>& settings) {
   return {"rdma", values};
 }
 
-/// One rank: prepares, takes `samples`, verifies.
+/// Prepares, takes `samples` and verifies on one rank.
 inline void run_rank(const Cell& cell, Team& team, int samples, PairOutcome& outcome) {
   const auto device = open_test_device("cpu");
   const auto stream = device->create_stream();

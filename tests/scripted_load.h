@@ -1,4 +1,4 @@
-// What tests of the load generator send, and the good answer to it.
+// The requests that tests of the load generator send, and a good reply to them.
 #pragma once
 
 #include <gtest/gtest.h>

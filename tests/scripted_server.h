@@ -1,4 +1,4 @@
-// A server on a thread of its own that says exactly what a test wants, byte for byte.
+// A server on a thread of its own that sends exactly the bytes that a test wants.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,17 +19,28 @@ namespace assay {
 
 class ScriptedServer {
  public:
-  /// One connection, from within a reply.
+  /// The connection of a request, which a reply writes to.
   class Client {
    public:
     explicit Client(int socket) : socket_(socket) {}
+    /// The request line and the header of the request to answer.
+    const std::string& head() const { return head_; }
     void say(std::string_view bytes) {
       (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     }
     void wait(double seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     }
-    /// Ends it with a reset instead of an orderly end.
+    /// Waits until the other side closes the connection, and drops what it sends until then.
+    void wait_for_close() {
+      const timeval most{60, 0};
+      ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+      char dropped[4096];
+      while (::recv(socket_, dropped, sizeof(dropped), 0) > 0) {
+      }
+      closed_ = true;
+    }
+    /// Closes the connection with a reset instead of an orderly end.
     void reset() {
       const linger hard{1, 0};
       ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
@@ -38,7 +49,7 @@ class ScriptedServer {
     void close() { closed_ = true; }
     bool closed() const { return closed_; }
 
-    /// A stream's head and its pieces, each as HTTP's chunk.
+    /// The head of a stream and its pieces, each an HTTP chunk.
     void begin_stream() {
       say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
           "chunked\r\n\r\n");
@@ -58,19 +69,26 @@ class ScriptedServer {
     }
 
    private:
+    friend class ScriptedServer;
     int socket_;
     bool closed_ = false;
+    std::string head_;
   };
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  /// `refuse`, if there is one, may answer and close before a request's body has come.
-  explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr)
+  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0:
+  /// any free one.
+  explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    const int bytes =
+        1 << 16;  // fixed: a large default would take a whole request that nobody reads
+    ::setsockopt(listener_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     (void)::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
     (void)::listen(listener_, 1000);
     socklen_t length = sizeof(address);
@@ -113,6 +131,7 @@ class ScriptedServer {
       const std::size_t head = text.find("\r\n\r\n");
       std::size_t body = 0;
       if (head != text.npos) {
+        client.head_ = text.substr(0, head);
         const std::size_t field = text.find("Content-Length: ");
         if (field < head) body = std::stoul(text.substr(field + 16, 20));
         if (refuse_) {

@@ -1,5 +1,5 @@
-// Campaigns of which the truth is known: units in the order of real ones, judged by the real rules
-// after every block as real ones are.
+// Simulated campaigns with a known truth. Their units run in the order of real ones, and the real
+// rules judge them after every block.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace assay {
 
 enum class SimulatedArm { a, b, again };  ///< `again`: A', the control
 
-/// Gives the time of one unit of an arm; `turn` counts the units of the campaign from 0.
+/// The time of one unit of an arm; `turn` counts the units of the campaign from 0.
 using UnitTime = std::function<double(SimulatedArm arm, std::size_t turn, Random& random)>;
 
 struct SimulatedOutcome {
@@ -35,7 +35,7 @@ inline SimulatedOutcome simulate_campaign(const UnitTime& time, const VerdictRul
   for (std::size_t block = 0;; ++block) {
     for (const Turn& turn : turns_of_block(seed, block, logs.size())) {
       logs[turn.arm] = std::log(time(static_cast<SimulatedArm>(turn.arm), turn.position, random));
-      if (turn.position % logs.size() != logs.size() - 1) continue;  // the pair is not whole
+      if (turn.position % logs.size() != logs.size() - 1) continue;  // the pair is incomplete
       b_to_a.push_back(logs[1] - logs[0]);
       again_to_a.push_back(logs[2] - logs[0]);
     }
@@ -77,18 +77,18 @@ inline VerdictRates simulate_campaigns(const UnitTime& time, std::size_t campaig
   return rates;
 }
 
-/// A world: what units of each arm take.
+/// A world: the times of the units of each arm.
 struct Scenario {
   std::string name;
   UnitTime time;
 };
 
-/// Noise of a unit whose differences of two have the standard deviation `paired`.
+/// Noise of a unit such that the difference of two units has the standard deviation `paired`.
 inline double normal_noise(Random& random, double paired) {
   return random.normal() * paired / std::sqrt(2.0);
 }
 
-/// A slow tail with mean 0: most units a little faster, few much slower.
+/// A slow tail with mean 0: most units are a little faster, a few much slower.
 inline double exponential_noise(Random& random, double paired) {
   return (-std::log(1 - random.uniform()) - 1) * paired / std::sqrt(2.0);
 }

@@ -1,4 +1,4 @@
-// Series of which it is known where they change, and what is found in them: for tests and
+// Simulated series with known changes, and how often the search finds them: for tests and
 // bench_change_point_rates.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace assay {
 
 struct SimulatedSeries {
   std::size_t points = 60;
-  double autocorrelation = 0;  ///< of neighbours, deviation 1 in any case
+  double autocorrelation = 0;  ///< of neighbours; the deviation is always 1
   double step = 0;             ///< in standard deviations
   std::size_t step_at = 30;
 };
@@ -31,8 +31,8 @@ inline std::vector<double> draw(const SimulatedSeries& world, Random& random) {
 
 struct ChangePointRates {
   double any = 0;    ///< share of the series with a change point anywhere
-  double found = 0;  ///< with one at most two points from the true step
-  double extra = 0;  ///< with one further from it than that
+  double found = 0;  ///< share with one at most two points from the true step
+  double extra = 0;  ///< share with one further away
 };
 
 inline ChangePointRates simulate_series(const SimulatedSeries& world, const ChangePointRule& rule,

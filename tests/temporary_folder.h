@@ -1,4 +1,4 @@
-// A folder of the test's own, removed with its owner.
+// A temporary folder for one test, removed with its owner.
 #pragma once
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Writes a file below the folder, creating what leads to it; returns its path.
+  /// Writes a file below the folder, creates missing folders, and returns its path.
   std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

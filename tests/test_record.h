@@ -1,11 +1,11 @@
-// Records for tests of what stores, reads and shows them.
+// Records for tests of code that stores, reads or shows them.
 #pragma once
 
 #include "measure/store/record.h"
 
 namespace assay {
 
-/// A complete, passed record; every optional part is there.
+/// A passed record in which every optional part is present.
 inline Record passed_record(const std::string& size = "1GiB", double seconds = 1e-3) {
   Record record;
   record.run = "20260131T120000Z-0001";

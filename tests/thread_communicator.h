@@ -1,5 +1,5 @@
-// Collective operations between threads of one process, computed plainly and in rank order: what
-// libraries do, for tests of those who call them.
+// Collective operations between threads of one process, computed plainly and in rank order: stands
+// in for libraries in tests of their callers.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// What the ranks of one communicator share. A fault can be planted into what they compute.
+/// The shared state of a communicator's ranks. A fault can be planted into their results.
 struct Meeting {
   explicit Meeting(int size) : ranks(size), barrier(ranks), calls(static_cast<std::size_t>(size)) {}
 
@@ -28,7 +28,8 @@ struct Meeting {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  ///< by (from, to)
-  /// Byte `fault_at` of that rank's receive buffer (its send buffer if so) comes out wrong.
+  /// On rank `fault_rank`, byte `fault_at` of the receive buffer (or the send buffer) becomes
+  /// wrong.
   int fault_rank = -1;
   std::size_t fault_at = 0;
   bool fault_in_send = false;
@@ -43,7 +44,7 @@ T reference_of(double x) {
   }
 }
 
-/// In T, rounded after every step. Averages as NCCL has them: of floats each is multiplied by 1/n
+/// Computes in T with rounding after every step. Averages follow NCCL: floats are multiplied by 1/n
 /// first, the sum of integers is divided.
 template <typename T>
 T reference_combine(T a, T b, Reduction reduction) {
@@ -57,7 +58,7 @@ T reference_combine(T a, T b, Reduction reduction) {
   }
 }
 
-/// Element i of what `sends` reduce to, in the order of ranks or against it.
+/// Element i of the reduction of `sends`, in ascending or descending order of ranks.
 template <typename T>
 T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
                     bool backwards = false) {
@@ -77,7 +78,7 @@ T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduct
   return result;
 }
 
-/// body(T{}) with the C++ type of `type`.
+/// Calls body(T{}) with the C++ type T of `type`.
 template <typename Body>
 void with_type(DataType type, Body body) {
   switch (type) {
@@ -142,7 +143,7 @@ class ThreadCommunicator final : public Communicator {
     meeting_.calls[static_cast<std::size_t>(rank_)] = call;
     meeting_.barrier.arrive_and_wait();
     Bytes result = result_of(call);
-    meeting_.barrier.arrive_and_wait();  // in place, nothing is written before all is read
+    meeting_.barrier.arrive_and_wait();  // in place, no rank may write before all have read
     std::copy(result.begin(), result.end(), static_cast<std::byte*>(call.receive));
     const bool barrier = call.count == 1;
     if (rank_ == meeting_.fault_rank && !barrier) {

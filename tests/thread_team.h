@@ -1,4 +1,4 @@
-// Teams whose ranks are threads of the test, without sockets.
+// Teams whose ranks are threads of the test and use no sockets.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace assay {
 
 class ThreadTeam {
  public:
-  /// One rank's end.
+  /// The team as one rank sees it.
   class End final : public Team {
    public:
     End(ThreadTeam& all, int rank) : all_(all), rank_(rank) {}
@@ -29,7 +29,7 @@ class ThreadTeam {
       return all_.exchange(rank_, step, std::move(mine));
     }
     Status still_whole() override { return all_.still_whole(); }
-    /// This rank is gone, as a process that was killed.
+    /// Ends this rank like a process that is killed.
     void die() { all_.die(rank_); }
 
    private:

@@ -1,5 +1,5 @@
-// Whether a prototype of ours can stand for a vendor's: the same number of parameters, and each of
-// the same size and kind, so that every value travels in the same register or stack slot.
+// Whether a prototype of ours can stand in for a vendor's: the same number of parameters, each of
+// the same size and kind, so that every value is passed in the same register or stack slot.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ constexpr Kind kind_of = std::is_pointer_v<T>                         ? Kind::po
                          : std::is_floating_point_v<T>                ? Kind::floating
                                                                       : Kind::other;
 
-/// CUDA types device addresses as unsigned long long, where we and HIP have pointers; both travel
-/// alike. Sizes are size_t, which is unsigned long: 8-byte integers must be of the same type, so a
-/// size in the place of an address is found.
+/// CUDA types device addresses as unsigned long long where we and HIP have pointers; both are
+/// passed in the same way. Sizes are size_t, which is unsigned long. 8-byte integers must be of the
+/// same type, so that a size in the place of an address is found.
 template <typename Ours, typename Theirs>
 constexpr bool same_value =
     sizeof(Ours) == sizeof(Theirs) &&
@@ -40,7 +40,7 @@ requires(sizeof...(Ours) ==
 
 }  // namespace assay::abi
 
-/// For the lists F(member, symbol) of a table `Api`: one expectation per function.
+/// Expands a list F(member, symbol) of a table `Api` to one expectation per function.
 #define ASSAY_EXPECT_MATCH(Api, member, symbol)                                       \
   EXPECT_TRUE((::assay::abi::Match<decltype(Api::member), decltype(&symbol)>::value)) \
       << #member " does not have the shape of " #symbol;

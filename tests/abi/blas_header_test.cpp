@@ -105,7 +105,7 @@ TEST(CublasLtHeader, StructsAreReadAtTheRightPlaces) {
   EXPECT_EQ(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 8);
 }
 
-// The header overloads these two for the data types of CUDA 10; a library exports the newer.
+// The header overloads these two for the data types of CUDA 10; the library exports the newer ones.
 using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
                                   int, const void*, const void*, cudaDataType, int, const void*,
                                   cudaDataType, int, const void*, void*, cudaDataType, int,

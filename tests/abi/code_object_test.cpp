@@ -1,6 +1,6 @@
 // Kernels with chosen registers, LDS and work-group sizes, compiled by clang-19 for gfx942 and
-// gfx90a: what assay reads from the object and from the assembly text, and its occupancy beside the
-// "; Occupancy:" comment that LLVM writes.
+// gfx90a: what assay reads from the object and from the assembly text, and its occupancy compared
+// with LLVM's comment "; Occupancy:".
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct Case {
   unsigned lds = 0;
   double exact = 8;
   unsigned llvm = 8;
-  const char* why = "";  ///< where both differ: what LLVM's comment leaves out
+  const char* why = "";  ///< where the two differ: what LLVM's comment leaves out
 };
 
 constexpr const char* no_granule = "LLVM divides by the bytes asked for, not by those allocated";
@@ -120,7 +120,7 @@ TEST_P(CodeObject, OccupancyIsWhatLlvmCommentsOrBetterKnown) {
     const Occupancy occupancy = occupancy_of(*find_amd(GetParam()), use, {one.threads, 0});
     EXPECT_EQ(occupancy.waves_per_simd(), one.exact);
     EXPECT_EQ(use.compiler_waves, one.llvm);
-    // A difference has its reason, and a reason its difference.
+    // Every difference has a reason, and every reason a difference.
     EXPECT_EQ(one.exact == one.llvm, std::string(one.why).empty()) << one.why;
   }
 }

@@ -1,4 +1,4 @@
-// The real cuBLASLt without a GPU: every descriptor we make is one it accepts.
+// The real cuBLASLt without a GPU accepts every descriptor that we make.
 #include <gtest/gtest.h>
 
 #include "compute/blas/blas_libraries.h"

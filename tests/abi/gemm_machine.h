@@ -1,4 +1,4 @@
-// Runs gemm cells on a device as a run does: prepare, enqueue, verify.
+// Runs gemm cells on a device as `assay run` does: prepare, enqueue, verify.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct GemmOutcome {
   Work work;
 };
 
-/// `settings` replaces the defaults of some axes; one cell must come out.
+/// `settings` replaces the defaults of some axes and must leave one cell.
 inline Result<GemmOutcome> run_gemm(Device& device, Stream& stream,
                                     const std::vector<AxisSetting>& settings) {
   const Benchmark* gemm = find_benchmark("gemm");
@@ -44,7 +44,7 @@ inline std::string text_of(const std::vector<AxisSetting>& settings) {
   return text;
 }
 
-/// Expects the cell to run and to be right; its notes.
+/// Expects that the cell runs and passes its verification; returns its notes.
 inline std::map<std::string, std::string> expect_gemm(Device& device, Stream& stream,
                                                       const std::vector<AxisSetting>& settings) {
   const auto outcome = run_gemm(device, stream, settings);

@@ -1,4 +1,4 @@
-// The HIP runtime that is really installed, where there is no AMD GPU.
+// The installed HIP runtime, on a machine without an AMD GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

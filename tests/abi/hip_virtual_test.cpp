@@ -98,7 +98,7 @@ TEST_P(HipVirtual, PartitionsAndVirtualFunctions) {
   const std::vector<DeviceFacts> functions = machine_.backend()->devices();
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].name, "AMD Instinct MI300X VF");
-  EXPECT_EQ(functions[0].uuid, "");  // "XX" is no identity
+  EXPECT_EQ(functions[0].uuid, "");  // "XX" means that there is no identity
 }
 
 TEST_P(HipVirtual, Libraries) {
@@ -180,7 +180,7 @@ TEST_P(HipVirtual, Events) {
   EXPECT_LT(*seconds, 1);
 }
 
-/// c[i] = 2 for every element, by the kernel that fills, launched on a stream or from a graph.
+/// Sets every c[i] to 2 with the fill kernel, launched on a stream or from a graph.
 class HipVirtualKernels : public HipVirtual {
  protected:
   void SetUp() override {
@@ -289,7 +289,8 @@ TEST_P(HipVirtual, TheEngineClockIsReadOnAUnitThatExists) {
   EXPECT_NEAR(*probe->clock_hz(), 2.1e9, 0.01 * 2.1e9);
 }
 
-/// Past the end of a buffer: the launch is taken, its stream tells, and the device is lost.
+/// A kernel writes past the end of a buffer: the launch succeeds, its stream reports the fault, and
+/// the device is lost.
 TEST_P(HipVirtualKernels, AnIllegalAddressIsOneLineAndStays) {
   const Buffer x = allocate(1000 * sizeof(float));
   Kernel& kernel = *program_->kernel("initialize_f32").value();
@@ -339,7 +340,7 @@ TEST_P(HipVirtualKernels, TheSecondBuildComesFromTheCache) {
                          std::filesystem::directory_iterator());
   };
   EXPECT_EQ(entries(), 1);
-  // An entry that was not written again was not compiled again.
+  // An entry that was not rewritten was not compiled again.
   const std::filesystem::path entry =
       std::filesystem::directory_iterator(cache_.path() / "assay/kernels")->path();
   const auto written = std::filesystem::last_write_time(entry);
@@ -348,7 +349,7 @@ TEST_P(HipVirtualKernels, TheSecondBuildComesFromTheCache) {
   EXPECT_EQ(std::filesystem::last_write_time(entry), written);
   EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "8"}}}));
   EXPECT_EQ(entries(), 2);
-  // Code the driver refuses is compiled again and replaced.
+  // Code that the driver refuses is compiled again and replaced.
   machine_.fail_next("hipModuleLoadData", hip_invalid_image);
   EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "2"}}}));
   EXPECT_NE(std::filesystem::last_write_time(entry), written);

@@ -1,4 +1,4 @@
-// A device of the host that says it is a GPU: for libraries that only look at what a device is.
+// A host device that claims to be a GPU, for libraries that only look at a device's kind.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Our prototypes and numbers against an mpi.h, which the including file has included: the two there
-// are cannot be seen by one file.
+// Our prototypes and numbers against the mpi.h that the including file has included: one file
+// cannot include both MPIs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ void expect_what_all_mpi_share() {
   EXPECT_EQ(sizeof(H), sizeof(MPI_Errhandler));
   EXPECT_GE(longest_text, MPI_MAX_ERROR_STRING);
   EXPECT_GE(longest_text, MPI_MAX_LIBRARY_VERSION_STRING);
-  // The order of native_types and native_reductions, which the lists of handles follow.
+  // In the order of native_types and native_reductions, as in the lists of handles.
   EXPECT_EQ(native_types[0], DataType::f64);
   EXPECT_EQ(native_types[7], DataType::u64);
   EXPECT_EQ(native_reductions[3], Reduction::max);

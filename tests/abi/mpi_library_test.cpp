@@ -1,5 +1,5 @@
-// The real MPI libraries, executed under their own launchers: each test starts this program again
-// as two or three ranks, whose part are the tests of MpiRank.
+// The real MPI libraries under their own launchers. Each test starts this program again as two or
+// three ranks, which run the tests of MpiRank.
 #include "ranks/collective/mpi_library.h"
 
 #include <fmt/format.h>
@@ -61,8 +61,8 @@ class FolderTeam final : public Team {
 
 constexpr const char* folder_variable = "ASSAY_TEST_MPI_FOLDER";
 
-/// What a rank does: where its team meets comes from the test that started it, who it is from the
-/// launcher.
+/// The tests that a rank runs. The test that started it says where its team meets, the launcher
+/// which rank it is.
 class MpiRank : public testing::Test {
  public:
   void learns_what_rank_0_says();
@@ -84,7 +84,7 @@ class MpiRank : public testing::Test {
     stream_ = std::move(device_->create_stream()).value();
   }
   void TearDown() override {
-    // Nobody's end looks like a loss to the others.
+    // No rank ends while another would take its end for a failure.
     if (team_) EXPECT_TRUE(team_->exchange("end", ""));
   }
 
@@ -111,7 +111,7 @@ void MpiRank::does_every_operation() {
   EXPECT_THAT(communicator->library(), StartsWith(expected));
   EXPECT_THAT(communicator->path(), HasSubstr("libmpi"));
   EXPECT_FALSE(communicator->queues_on_stream());
-  // Three ranks on fewer cores take their time, in MPI's waits.
+  // Three ranks on fewer cores are slow, because MPI polls while it waits.
   const std::vector<std::size_t> counts =
       ranks_ == 2 ? std::vector<std::size_t>{0, 1, 7, 3001} : std::vector<std::size_t>{7};
   const auto tally = expect_collectives(*communicator, *stream_, rank_, ranks_, counts);
@@ -122,7 +122,7 @@ void MpiRank::does_every_operation() {
   EXPECT_THAT(communicator->unsupported(CollectiveOperation::reduce, DataType::bf16, Reduction::sum)
                   .value_or(""),
               HasSubstr("no type bf16"));
-  // The team's ranks need not stand in MPI's order.
+  // The team's order of ranks may differ from MPI's.
   const std::string folder = team_->folder() + "/reversed";
   std::filesystem::create_directories(folder);
   FolderTeam reversed(folder, ranks_ - 1 - rank_, ranks_);
@@ -131,7 +131,7 @@ void MpiRank::does_every_operation() {
   EXPECT_GT(again.run, 100);
 }
 
-/// As if an int held no more than 100: every operation on more is cut or described.
+/// As if an int held at most 100: every larger operation is split or described by a derived type.
 void MpiRank::counts_beyond_int() {
   auto communicator = std::move(mpi::open_communicator(*device_, *team_, 100)).value();
   expect_collectives(*communicator, *stream_, rank_, ranks_, {100, 101, 1009});
@@ -160,7 +160,7 @@ void MpiRank::gpu_memory_only_where_the_library_says_so() {
 }
 
 void MpiRank::other_processes_than_the_teams_are_an_error() {
-  // rank() of a team of one more, whose last member is this one's own making
+  // A team with one member more than MPI has processes; that member is invented here.
   class Larger final : public Team {
    public:
     explicit Larger(Team& real) : real_(real), members_(real.members()) {
@@ -202,7 +202,7 @@ class MpiRankPart final : public MpiRank {
   void (MpiRank::*part_)();
 };
 
-/// Tests of a rank exist only where a test has started one.
+/// The tests of a rank are registered only in a process that a test has started as a rank.
 [[maybe_unused]] const bool registered = [] {
   if (std::getenv(folder_variable) == nullptr) return false;
 #define PART(name)                                                              \
@@ -232,7 +232,7 @@ std::string output_of(const std::string& command, int& status) {
 }
 
 struct LauncherUnderTest {
-  std::string name, command;  ///< of the library it starts; how it is called
+  std::string name, command;  ///< of the library; the command that starts ranks
 };
 
 class MpiLauncher : public testing::TestWithParam<LauncherUnderTest> {

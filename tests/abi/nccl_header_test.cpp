@@ -32,7 +32,7 @@ TEST(NcclHeader, Prototypes) {
 #endif
 }
 
-/// The identifier travels by value: the other parameters are compared one by one.
+/// The identifier is passed by value, so the other parameters are compared one by one.
 TEST(NcclHeader, TheIdentifierIsPassedAlike) {
   EXPECT_EQ(sizeof(UniqueId), sizeof(ncclUniqueId));
   EXPECT_EQ(alignof(UniqueId), alignof(ncclUniqueId));

@@ -1,4 +1,4 @@
-// NCCL and RCCL, executed: a mock library between threads.
+// The communicators of NCCL and RCCL, executed on a mock library between threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,14 +108,13 @@ TEST(RcclMock, EveryOperationOnEveryTypeOfGfx942) {
                 example.call.operation = static_cast<CollectiveOperation>(op);
                 example.call.type = type;
                 example.call.count = 3;
-                example.call.reduction = Reduction::max;  // codes of both encodings order alike
+                example.call.reduction = Reduction::max;  // both encodings order codes alike
                 example.rank = end.rank();
                 example.ranks = end.size();
                 expect_collective(communicator, stream, example);
-                const int expected = type == DataType::bf16 ? 9
-                                     : reduces(example.call.operation)
-                                         ? 10
-                                         : 1;  // bytes, whatever they mean
+                const int expected = type == DataType::bf16            ? 9
+                                     : reduces(example.call.operation) ? 10
+                                                                       : 1;  // arbitrary bytes
                 EXPECT_EQ(mock.last_type(), expected) << example.text();
               }
             }
@@ -178,7 +177,7 @@ TEST(NcclMock, ErrorsSayTheCallAndWhatTheLibrarySays) {
   EXPECT_EQ(mock.calls("ncclCommDestroy"), 0);
 }
 
-/// One rank cannot join: the others' wait for it ends when the team breaks.
+/// One rank cannot join; the others stop waiting for it when the team breaks.
 TEST(NcclMock, AMissingRankEndsTheWait) {
   const MockNccl mock(nccl::nvidia);
   mock.fail_next("ncclCommInitRank", 2);

@@ -1,4 +1,4 @@
-// Our prototypes and numbers against nvml.h, and the words made of NVML's bits.
+// Our prototypes and numbers against nvml.h, and the words for NVML's bits.
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
@@ -78,7 +78,7 @@ TEST(NvmlHeader, Structures) {
 
 TEST(Nvml, ThrottleWords) {
   EXPECT_EQ(throttle_words(0), "");
-  EXPECT_EQ(throttle_words(0x1), "");  // idle holds nothing down
+  EXPECT_EQ(throttle_words(0x1), "");  // idle is not throttling
   EXPECT_EQ(throttle_words(0x4), "sw_power_cap");
   EXPECT_EQ(throttle_words(0x4 | 0x40 | 0x1), "sw_power_cap,hw_thermal_slowdown");
   EXPECT_EQ(throttle_words(0x8 | 0x1000), "hw_slowdown,0x1000");

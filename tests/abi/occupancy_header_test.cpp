@@ -1,4 +1,4 @@
-// NVIDIA's own calculator, cuda_occupancy.h of the toolkit, held against ours over many kernels.
+// NVIDIA's own calculator, cuda_occupancy.h of the toolkit, compared with ours for many kernels.
 #include <gtest/gtest.h>
 
 #if __has_include(<cuda_occupancy.h>)

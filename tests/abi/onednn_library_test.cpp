@@ -23,7 +23,7 @@ class OneDnn : public testing::Test {
     stream_ = std::move(device_->create_stream()).value();
   }
 
-  /// Skips what this CPU has no instructions for.
+  /// Skips types that this CPU has no instructions for.
   void expect(std::vector<AxisSetting> settings) {
     const auto outcome = run_gemm(*device_, *stream_, settings);
     if (outcome) {

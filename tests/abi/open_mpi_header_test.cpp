@@ -10,7 +10,7 @@ namespace {
 #define TEXT(x) #x
 #define TEXT_OF(x) TEXT(x)
 
-/// The header's macro of a handle takes the address of the symbol we look up.
+/// The header's macro for a handle takes the address of the symbol that we look up.
 void expect_symbol(const std::string& macro, const std::string& symbol) {
   EXPECT_NE(macro.find("&(" + symbol + ")"), std::string::npos) << macro << " is not " << symbol;
 }

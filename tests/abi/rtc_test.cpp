@@ -129,7 +129,7 @@ TEST_F(RealHipRtc, CompilesEveryKernelForCdna2) {
   }
 }
 
-/// Debian's release of ROCm 5 aborts on it; newer ones know it.
+/// Debian's ROCm 5 aborts on this architecture; newer releases know it.
 TEST_F(RealHipRtc, AnUnknownArchitectureIsOneLineAndNoCrash) {
   for (const CompileRequest& request : requests(path_, "hip", "gfx942")) {
     const auto code = compile_in_child(request);

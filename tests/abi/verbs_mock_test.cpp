@@ -1,4 +1,4 @@
-// RDMA through a libibverbs that moves bytes within this process and fails on demand.
+// RDMA through a mock libibverbs, which moves bytes within this process and fails on demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A device whose memory is the host's, exported as a file that nobody reads.
+/// A device with host memory, exported as a file that is never read.
 class ExportingDevice final : public Device {
  public:
   explicit ExportingDevice(bool exports) : exports_(exports) {}
@@ -93,7 +93,7 @@ class VerbsMock : public testing::Test {
     if (!number) return {};
     return {found.begin(), found.begin() + static_cast<std::ptrdiff_t>(*number)};
   }
-  /// What the window must be registered with, for memory of `device`.
+  /// The path by which memory of `device` is registered as the window.
   Result<std::string> memory_path(Device& device) {
     const auto made = make({memory[0].data(), memory[0].size(), &device}, {});
     if (!made) return made.error();
@@ -165,7 +165,7 @@ TEST_F(VerbsMock, APostThatFailsInTheMiddleSaysWhere) {
   ASSERT_FALSE(posted);
   EXPECT_EQ(posted.error().message,
             "mock0: posting write 3 of 5 on queue 0: Cannot allocate memory (errno 12)");
-  EXPECT_EQ(poll(0).size(), 2u);  // the ones before it are on their way
+  EXPECT_EQ(poll(0).size(), 2u);  // the requests before it were sent
 }
 
 TEST_F(VerbsMock, ErrorCompletionsSayWhatFailed) {
@@ -287,7 +287,7 @@ TEST_F(VerbsMock, SmallMessagesTravelInsideTheRequestWhereTheyMay) {
   EXPECT_EQ(fact(0, "inline_bytes"), "0");
 }
 
-/// The benchmark's axes for this library.
+/// A cell of the benchmark for this library.
 std::map<std::string, std::string> over_verbs(std::map<std::string, std::string> settings) {
   settings.insert({{"transport", "verbs"}, {"nic", "nearest"}});
   return settings;

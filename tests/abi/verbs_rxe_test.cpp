@@ -1,4 +1,4 @@
-// The kernel's RDMA over plain Ethernet, where it can be had: real verbs without an adapter.
+// The kernel's RDMA over plain Ethernet, where it is available: real verbs without an adapter.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -29,11 +29,11 @@ CommandOutcome shell(const std::string& command) {
   return outcome;
 }
 
-/// A soft adapter on the first interface that has an address; removed again if this made it.
+/// A soft adapter on the first interface that has an address. Removes the adapter if it created it.
 class SoftAdapter {
  public:
   SoftAdapter() {
-    shell("modprobe rdma_rxe");  // it may be built in: what counts is whether a link can be added
+    shell("modprobe rdma_rxe");  // may fail if it is built in; whether a link can be added decides
     const CommandOutcome interface =
         shell("ip -o -4 addr show scope global | awk 'NR == 1 {print $2}'");
     if (interface.output.empty()) {

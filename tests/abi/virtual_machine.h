@@ -1,4 +1,4 @@
-// A machine with two MI300Xs of 1 GiB, virtual ones: its runtime loaded and controlled.
+// A virtual machine with two MI300Xs of 1 GiB: loads and controls its runtime.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class VirtualMachine {
     }
   }
 
-  /// Another machine from now on.
+  /// Changes the machine from now on.
   void set(const char* variable, const std::string& value) const {
     setenv(variable, value.c_str(), 1);
     if (reset_ != nullptr) reset_();

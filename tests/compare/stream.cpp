@@ -1,4 +1,4 @@
-// STREAM-style OpenMP loops (McCalpin's copy, scale, add, triad), written as everybody writes them,
+// STREAM-style OpenMP loops (McCalpin's copy, scale, add, triad) in their usual form,
 // for comparison with `assay run memory` in the same run. Built by scripts/compare-cpu with
 //   g++ -O3 -march=native -fopenmp
 // Usage: stream BYTES_PER_ARRAY REPETITIONS; prints the median bandwidth of each loop in bytes/s.

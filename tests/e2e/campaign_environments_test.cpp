@@ -1,4 +1,4 @@
-// Every kind of environment, with programs that stand in for those that a test machine lacks.
+// Every kind of environment, with stand-ins for the programs that a test machine lacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Programs of the names that environments start; each notes its words and starts assay here.
+/// Stand-ins for the programs that environments start. Each logs its words and starts assay here.
 class FakePrograms {
  public:
   FakePrograms() {
@@ -20,7 +20,7 @@ class FakePrograms {
                              "\necho >> " + log() + "\n";
     const std::string find_assay =
         "while [ $# -gt 0 ]; do case \"$1\" in env|*/assay) break;; esac; shift; done\n";
-    // Words up to the image, then assay's.
+    // Skips its own words up to the image; assay's follow.
     const std::string docker =
         "[ $1 = run ] || exit 1\n"
         "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
@@ -32,7 +32,7 @@ class FakePrograms {
                " \"$@\"\n");
     add("mpirun", note + find_assay + "exec \"$@\"\n");
     add("srun", note + find_assay + "exec \"$@\"\n");
-    // As sshd: a shell of the user's in the home folder gets the words joined.
+    // As sshd does: a shell in the user's home folder gets the words as one text.
     add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
     add("dstack", note +
                       "[ $1 = apply ] || exit 1\n"
@@ -81,7 +81,8 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
   EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
   EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
   EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
-  // The binary went over once for each environment that asked, under the name of its content.
+  // The binary was copied once, under a name made from its content, although two environments need
+  // it.
   std::size_t copies = 0;
   for (std::size_t at = log.find("cat >"); at != std::string::npos;
        at = log.find("cat >", at + 1)) {
@@ -124,7 +125,7 @@ TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
   EXPECT_THAT(outcome.out, HasSubstr("worst together: "));
   const Json kept = Json::parse(Process::read(study.out() / "study.json"));
   ASSERT_EQ(kept.size(), 1u);
-  // The fake device's time is its own: partitions do not disturb each other.
+  // The fake device has virtual time, so partitions do not disturb each other.
   EXPECT_NEAR(kept[0]["parts"][0]["interference"]["ratio"].get<double>(), 1, 0.01);
   EXPECT_NEAR(kept[0]["sum_to_whole"]["ratio"].get<double>(), 2, 0.02);
   for (const auto& entry : std::filesystem::directory_iterator(study.out())) {

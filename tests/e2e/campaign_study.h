@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Of a plan with one cell on the fake device.
+/// The head of a plan with one cell on the fake device.
 inline std::string head(const std::string& more = "") {
   return "name: test\nsuite: memory\naxes: {op: copy, dtype: f64, size: 1MiB, cache: hot}\n"
          "device: fake\ntelemetry: off\nunit_budget: 500ms\n" +

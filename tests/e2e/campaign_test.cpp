@@ -26,7 +26,8 @@ TEST(CampaignCommand, MeasuresEveryPairOfEveryEnvironmentAndItsControl) {
   }
   EXPECT_THAT(outcome.out, HasSubstr("2 pairs after "));
   EXPECT_THAT(outcome.err, HasSubstr("pair 0 "));
-  // Each environment's folder is a store, whose records name their environment.
+  // The folder of each environment is a store, whose records refer to the environment's
+  // fingerprint.
   const Outcome shown = assay_run({"show", (study.out() / "b").string(), "--json"});
   EXPECT_EQ(shown.err, "");
   const auto records = json_lines(shown.out);
@@ -81,7 +82,7 @@ TEST(CampaignCommand, AnotherPlanInTheSameFolderIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("plan.yaml:7: was \"environments:\", is \"margin: 1%\""));
 }
 
-TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
+TEST(CampaignCommand, AnEnvironmentThatFailsCostsTheOthersNothing) {
   const Study study(head() + two_hosts +
                     "  - {name: bad, kind: command, prefix: [sh, -c, 'echo no such node >&2; exit "
                     "9', sh]}\n  - {name: absent, kind: command, prefix: [no-such-launcher]}\n");
@@ -99,7 +100,7 @@ TEST(CampaignCommand, OneEnvironmentThatFailsLosesNothingOfTheOthers) {
   EXPECT_TRUE(told);
 }
 
-TEST(CampaignCommand, WhereNothingRanThereIsNothingToCompare) {
+TEST(CampaignCommand, IfNoUnitRanNothingIsCompared) {
   const Study study(head() + "environments:\n  - {name: a, kind: command, prefix: ['false']}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_EQ(outcome.status, 4);
@@ -127,7 +128,7 @@ const std::string noted =
     "  - {name: b, kind: command, prefix: [sh, -c, 'echo $$ >> $ASSAY_PIDS; exec \"$0\" "
     "\"$@\"']}\n";
 
-/// Zombies do not: nobody may have waited for them yet.
+/// False for zombies, which their parent may not have waited for yet.
 bool runs(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -136,12 +137,12 @@ bool runs(pid_t pid) {
   return name_end != std::string::npos && text[name_end + 2] != 'Z';
 }
 
-/// Whether one of them still runs after a moment.
+/// Whether one of them still runs after half a minute.
 bool any_runs(const std::string& pids) {
   std::istringstream started(Process::read(pids));
   bool any = false;
   for (pid_t pid = 0; started >> pid;) {
-    for (int i = 0; i < 100 && runs(pid); ++i) {
+    for (int i = 0; i < 3000 && runs(pid); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     any = any || runs(pid);
@@ -150,7 +151,7 @@ bool any_runs(const std::string& pids) {
 }
 
 TEST(CampaignCommand, AKillOfTheCampaignEndsItsUnit) {
-  // A unit that never looks at its output, which would tell it.
+  // A unit that never writes and so never learns that its output is closed.
   const Study study(head() +
                     "environments:\n  - {name: a, kind: command, prefix: [sh, -c, 'echo $$ >> "
                     "$ASSAY_PIDS; exec sleep 60']}\n");
@@ -177,7 +178,7 @@ TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
   const auto before = study.units();
   EXPECT_GE(before.size(), 4u);
   EXPECT_LT(before.size(), 12u);
-  // As if the kill had come in the middle of a write.
+  // As if the process had been killed in the middle of a write.
   std::ofstream(study.out() / "units.jsonl", std::ios::app) << "{\"environment\":\"a\",\"pa";
   const Outcome next = study.run({"--pairs", "4"});
   EXPECT_EQ(next.status, 0) << next.err;
@@ -232,7 +233,7 @@ TEST(CampaignCommand, ALoadIsACell) {
                        std::string("name: s\ndescription: d\ncells:\n"
                                    "  - command: [assay, load, --json, --out, '-', --spawn, '") +
                            ASSAY_BINARY +
-                           " serve-sim --port {port} --ttft 250ms --itl 1ms',\n"
+                           " serve-sim --port {port} --ttft 1s --itl 1ms',\n"
                            "              --max-concurrency, '1,2', --requests, '2', "
                            "--output-tokens, '4', --input, '8']\n"
                            "    name: chat\n    format: assay\n");
@@ -243,7 +244,7 @@ TEST(CampaignCommand, ALoadIsACell) {
     ASSERT_EQ(records.size(), 4u);
     EXPECT_EQ(records[1]["axes"]["max_concurrency"], "2");
     EXPECT_EQ(records[1]["axes"]["command"], "chat");
-    EXPECT_NE(records[1]["fingerprint"], "");  // the unit's
+    EXPECT_NE(records[1]["fingerprint"], "");  // that of the unit
   }
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
 }

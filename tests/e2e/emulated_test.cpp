@@ -1,4 +1,4 @@
-// Commands on a device that says of itself that it is emulated.
+// Commands on a device that reports that it is emulated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include "accepted_runs.h"
 #include "core/json.h"
 #include "process.h"
+#include "unprivileged.h"
 
 namespace assay {
 namespace {
@@ -56,7 +57,7 @@ TEST_F(OverTime, ABaselineIsMadeShownAndComparedWith) {
   const Outcome slower = assay_run({"compare", path("b"), path("slow")});
   EXPECT_EQ(slower.status, 1) << slower.err;
   EXPECT_THAT(slower.out, AllOf(HasSubstr("SLOWER: B is slower than A"), HasSubstr("UNPAIRED")));
-  // The very same results: near enough to be EQUAL if they had been measured in turns.
+  // Identical results would be EQUAL if they had been measured in turns.
   const Outcome same = assay_run({"compare", path("good"), path("b")});
   EXPECT_EQ(same.status, 6) << same.err;
   EXPECT_THAT(same.out, AllOf(HasSubstr("INCONCLUSIVE"), HasSubstr("UNPAIRED"),
@@ -161,7 +162,8 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
 }
 
 TEST_F(OverTime, FoldersThatCannotBeWrittenAreNamed) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const Unprivileged user(folder_.path());
+  if (!user.problem().empty()) GTEST_SKIP() << user.problem();
   store("good", 0, 8, 1);
   const std::string closed = path("closed"), database = closed + "/history.sqlite";
   std::filesystem::create_directory(closed);
@@ -207,7 +209,8 @@ TEST_F(OverTime, ProcessesMayAddAtOnceAndDieAtAnyMoment) {
     return std::vector<std::string>{"history", "add", path("store" + std::to_string(i)),
                                     "--database", path("history.sqlite")};
   };
-  for (int delay = 1; delay <= 20; ++delay) {  // in 5 ms: reading and writing take about 50
+  for (int delay = 1; delay <= 20;
+       ++delay) {  // in steps of 5 ms; reading and writing take about 50 ms
     Process process(words(0));
     std::this_thread::sleep_for(std::chrono::milliseconds(5 * delay));
     process.signal(delay % 2 == 0 ? SIGINT : SIGKILL);

@@ -1,4 +1,4 @@
-// What commands print with --json and what stores hold.
+// JSON Lines, as commands print them with --json and stores hold them.
 #pragma once
 
 #include <sstream>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// One value a line; Json::value_t::discarded for a line that is none.
+/// One value per line; Json::value_t::discarded for a line that is not JSON.
 inline std::vector<Json> json_lines(const std::string& text) {
   std::vector<Json> lines;
   std::istringstream stream(text);

@@ -1,4 +1,4 @@
-// What goes wrong in servers, done by the simulated one, and how assay load counts it.
+// The simulated server does what goes wrong in real ones; assay load counts it correctly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@ using ::testing::HasSubstr;
 struct Fault {
   const char* name;
   int completed, failed, empty;  ///< of 4 requests
-  const char* said;              ///< somewhere in the result
+  const char* said;              ///< part of what assay load prints
 };
 
 class LoadFaults : public testing::TestWithParam<Fault> {};
 
-TEST_P(LoadFaults, AreCountedForWhatTheyAre) {
+TEST_P(LoadFaults, AreClassified) {
   const Fault fault = GetParam();
   const std::string server = fmt::format(
       "'{}' serve-sim --port {{port}} --ttft 5ms --itl 1ms --fault {}", ASSAY_BINARY, fault.name);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Adds one benchmark file, one backend folder and one suite to a copy of the tree and shows that the
-# binary has them, without any list being edited. To be quick it links the objects of an existing
-# build. Usage: one_file_one_folder.sh SOURCE_DIR BUILD_DIR
+# Adds one benchmark file, one backend folder and one suite to a copy of the tree, edits no list, and
+# shows that the binary has them. To be quick it links the objects of an existing build.
+#   one_file_one_folder.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
 work=$(mktemp -d)
@@ -74,10 +74,14 @@ cells:
     axes: {flavour: all}
 YAML
 
-# CMake finds the new files by their place; each file alone, and without the precompiled header, which
-# takes longer to build than these files need.
-type=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")
-cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DASSAY_UNITY=1 -DCMAKE_BUILD_TYPE="$type" \
+# CMake finds the new files by their location. Each is compiled alone and without the precompiled
+# header, which takes longer to build than these files do.
+setting() {  # NAME: of the existing build
+  sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+compiler=$(setting CMAKE_CXX_COMPILER)
+cmake -G Ninja -S . -B build -DASSAY_TESTS=OFF -DASSAY_UNITY=1 \
+  -DCMAKE_BUILD_TYPE="$(setting CMAKE_BUILD_TYPE)" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >cmake.log ||
   { cat cmake.log; exit 1; }
 new="CMakeFiles/assay_hot.dir/src/measure/benchmarks/newcomer.cpp.o
@@ -89,14 +93,15 @@ for object in $new; do
   [[ $inputs == *"$object"* ]] || { echo "$object is not linked"; exit 1; }
 done
 
-# The existing binary with them: all its objects, but the suites that are embedded.
+# The existing binary plus the new objects: all of its objects except the embedded suites.
 linked=()
 for object in $(ninja -C "$build" -t query assay | sed -n 's/^ *|* *\(.*\.o\)$/\1/p'); do
   [[ $object == */embedded_suites.cpp.o ]] || linked+=("$build/$object")
 done
+libraries=$(ninja -C "$build" -t commands assay | sed -n '$s/.* -o assay \(.*\) && :$/\1/p')
 cd build
 for object in $new; do linked+=("$object"); done
-c++ "${linked[@]}" -o assay "$(find /usr/lib -name libyaml-cpp.a | head -n 1)" -lz -lzstd -lpcre2-8 -lsqlite3 -lssl -lcrypto -lm -pthread -ldl
+"$compiler" $(setting CMAKE_EXE_LINKER_FLAGS) "${linked[@]}" -o assay $libraries -pthread
 
 # shows TEXT COMMAND...: the output holds the line. (A pipe to grep -q could end in SIGPIPE.)
 shows() {

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,8 @@
 namespace assay {
 
 struct Outcome {
-  int status = -1;  ///< exit status, or 128 + the signal that ended it
+  int status = -1;         ///< exit status, or 128 + the signal that ended it
+  double cpu_seconds = 0;  ///< of the process and the children it waited for
   std::string out, err;
 };
 
@@ -34,7 +37,8 @@ class Process {
   explicit Process(const std::vector<std::string>& arguments, Environment environment = {},
                    const std::string& out = "", const std::string& program = ASSAY_BINARY) {
     environment.try_emplace("ASSAY_FAKE", "");
-    environment.try_emplace("PATH", std::getenv("PATH"));
+    const char* path = std::getenv("PATH");
+    environment.try_emplace("PATH", path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
     environment.try_emplace("HOME", folder_.path());
     environment.try_emplace("XDG_CACHE_HOME", folder_.path() / "cache");
     for (const char* inherited : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
@@ -73,15 +77,31 @@ class Process {
 
   Outcome wait() {
     int status = 0;
-    if (pid_ > 0) ::waitpid(pid_, &status, 0);
+    rusage usage = {};
+    if (pid_ > 0) ::wait4(pid_, &status, 0, &usage);
     const bool started = pid_ > 0;
     pid_ = -1;
     return {!started            ? -1
             : WIFEXITED(status) ? WEXITSTATUS(status)
                                 : 128 + WTERMSIG(status),
-            read(out_), read(err_)};
+            seconds(usage.ru_utime) + seconds(usage.ru_stime), read(out_), read(err_)};
   }
   void signal(int number) const { ::kill(pid_, number); }
+
+  /// Waits until the process has taken all signals sent to it: the kernel merges equal ones.
+  void wait_for_pending_signals() const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/status";
+    for (int i = 0; i < 6000; ++i) {
+      std::ifstream file(path);
+      bool pending = false;
+      for (std::string line; std::getline(file, line);) {
+        const bool lists = line.starts_with("SigPnd:") || line.starts_with("ShdPnd:");
+        pending = pending || (lists && line.find_first_not_of("\t0", 7) != std::string::npos);
+      }
+      if (!pending) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
 
   /// Waits until standard error holds `text`; false after 60 s.
   bool wait_for_error_text(std::string_view text) const {
@@ -101,12 +121,16 @@ class Process {
   }
 
  private:
+  static double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  }
+
   TemporaryFolder folder_;
   std::string out_, err_;
   pid_t pid_ = -1;
 };
 
-/// `assay ARGUMENTS...` to its end.
+/// Runs `assay ARGUMENTS...` to its end.
 inline Outcome assay_run(const std::vector<std::string>& arguments,
                          Process::Environment environment = {}, const std::string& out = "") {
   return Process(arguments, std::move(environment), out).wait();

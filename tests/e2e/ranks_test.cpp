@@ -1,10 +1,11 @@
-// Ranks as real processes: they measure together, and a rank that is killed, stopped or late is
-// named; nothing outlives its deadline.
+// Ranks as real processes: they measure together, a rank that is killed, stopped or late is named,
+// and no process outlives its deadline.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "held_port.h"
 #include "json_lines.h"
 #include "process.h"
 
@@ -47,7 +48,7 @@ pid_t process_of_rank(const Process& parent, int rank) {
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       std::ifstream file(entry.path() / "environ", std::ios::binary);
       const std::string variables(std::istreambuf_iterator<char>(file), {});
-      // Several tests run at once: the folder tells whose rank it is.
+      // Several tests may run at once; the folder identifies the rank of this one.
       if (variables.find(mark + '\0') != std::string::npos &&
           variables.find(folder) != std::string::npos) {
         return static_cast<pid_t>(std::stol(name));
@@ -74,7 +75,7 @@ TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
       EXPECT_EQ(record["ranks"][rank]["device"], "fake:0");
       slowest = std::max(slowest, record["ranks"][rank]["seconds"].get<double>());
     }
-    // Every sample is its slowest rank's, so their median is at least every rank's.
+    // A sample is the time of its slowest rank, so the median is at least that of every rank.
     EXPECT_GE(record["seconds"]["median"].get<double>(), slowest);
     EXPECT_TRUE(record["notes"].contains("rank_seconds"));
   }
@@ -82,13 +83,13 @@ TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
 
 TEST(Ranks, ALateOneIsNamed) {
   const Outcome outcome = assay_run(all_reduce("4KiB", {"--ranks", "3", "--budget", "4s"}),
-                                    {{"ASSAY_FAKE", "late=0.03,rank=2"}});
+                                    {{"ASSAY_FAKE", "late=0.1,rank=2"}});
   const auto found = records(outcome);
   ASSERT_EQ(found.size(), 1u) << outcome.err;
   const std::string note = found[0]["notes"].value("late_rank", "");
   double milliseconds = 0;
   std::sscanf(note.c_str(), "rank 2 on %*[^:]: the others wait %lf ms", &milliseconds);
-  EXPECT_NEAR(milliseconds, 30, 10) << note << found[0]["ranks"].dump();
+  EXPECT_GT(milliseconds, 50) << note << found[0]["ranks"].dump();  // more on a busy machine
 }
 
 TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
@@ -99,7 +100,7 @@ TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
   ::kill(rank, SIGKILL);
   const auto begin = Clock::now();
   const Outcome outcome = process.wait();
-  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_LT(seconds_since(begin), 60);  // waiting for a silent rank takes two minutes
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("rank 2 on "), HasSubstr("ended unexpectedly"),
                                  HasSubstr("ended by signal 9")));
@@ -114,7 +115,7 @@ TEST(Ranks, AStoppedOneIsNamedWithinItsPatience) {
   ::kill(rank, SIGSTOP);
   const auto begin = Clock::now();
   const Outcome outcome = process.wait();
-  EXPECT_LT(seconds_since(begin), 40);
+  EXPECT_LT(seconds_since(begin), 100);  // without --patience it takes two minutes
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("rank 1 on "));
   EXPECT_NE(::kill(rank, 0), 0) << "the stopped rank outlived the run";
@@ -131,7 +132,7 @@ TEST(Ranks, InterruptEndsAllOfThem) {
   EXPECT_NE(::kill(rank, 0), 0);
 }
 
-TEST(Ranks, MessagesBetweenTwoByEveryWay) {
+TEST(Ranks, MessagesBetweenTwoOverEveryTransport) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"rdma", "op=write,read,send", "direction=one", "metric=all",
                                  "transport=tcp", "size=64KiB"},
@@ -162,26 +163,29 @@ TEST(Ranks, RunsAreRepeatedAndTheirDeviationShown) {
               HasSubstr("--repeat \"0\" is not allowed; allowed: 1 to 1000"));
 }
 
-TEST(Ranks, WhoCannotStartSaysWhy) {
-  // Rank 0 listens on a port of its own; nobody else comes.
+TEST(Ranks, AMissingRankIsNamed) {
+  // Rank 0 listens, and no other rank connects.
+  const HeldPort port;
   const auto begin = Clock::now();
   const Outcome outcome =
-      assay_run(all_reduce("4KiB", {"--patience", "2s"}), {{"ASSAY_RANK", "0"},
-                                                           {"ASSAY_RANKS", "2"},
-                                                           {"ASSAY_ADDRESS", "127.0.0.1:39471"},
-                                                           {"ASSAY_TOKEN", "t"}});
-  EXPECT_LT(seconds_since(begin), 15);
+      assay_run(all_reduce("4KiB", {"--patience", "2s"}),
+                {{"ASSAY_RANK", "0"},
+                 {"ASSAY_RANKS", "2"},
+                 {"ASSAY_ADDRESS", "127.0.0.1:" + std::to_string(port.number())},
+                 {"ASSAY_TOKEN", "t"}});
+  EXPECT_LT(seconds_since(begin), 30);  // without --patience it takes a minute
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks connected within 2 s; missing: rank 1"));
 }
 
 TEST(Ranks, TheyMeetByTorchrunsVariables) {
-  const auto variables = [](int rank) -> Process::Environment {
+  const HeldPort port;  // for assay's ranks, which meet at the port after torchrun's
+  const auto variables = [&](int rank) -> Process::Environment {
     return {{"RANK", std::to_string(rank)},
             {"WORLD_SIZE", "2"},
             {"LOCAL_RANK", std::to_string(rank)},
             {"MASTER_ADDR", "127.0.0.1"},
-            {"MASTER_PORT", "39561"},
+            {"MASTER_PORT", std::to_string(port.number() - 1)},
             {"ASSAY_FAKE", ""}};
   };
   Process other(all_reduce("4KiB", {}), variables(1));
@@ -190,7 +194,7 @@ TEST(Ranks, TheyMeetByTorchrunsVariables) {
   EXPECT_EQ(records(first).size(), 1u);
   const Outcome second = other.wait();
   EXPECT_EQ(second.status, 0) << second.err;
-  EXPECT_EQ(second.out, "");  // rank 0 speaks for all
+  EXPECT_EQ(second.out, "");  // only rank 0 prints
 }
 
 TEST(Ranks, WhatMakesNoSenseIsRefused) {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Eight runs of one cell; the name of the folder tells environments apart.
+/// Eight runs of one cell; the folder's name becomes the environment's.
 std::string write_store(const fs::path& folder, double seconds) {
   auto store = Store::open(folder);
   for (int i = 0; i < 8; ++i) {
@@ -40,7 +40,7 @@ TEST(Report, WritesAFileByItsEnding) {
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("<h1>host and vm</h1>"));
   EXPECT_THAT(page, HasSubstr("vm is slower than host"));
-  // Nothing is left beside it.
+  // No temporary file is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 3);
 
   const Outcome markdown = assay_run({"report", a});
@@ -67,7 +67,7 @@ TEST(Report, SaysWhatIsWrong) {
   EXPECT_THAT(margin.err, HasSubstr("0.1% to 50%"));
 }
 
-/// What the page's script draws: kinds of charts with their titles.
+/// The kinds and titles of the charts that the page's script draws.
 std::vector<std::string> charts_of(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t from = page.find(begin) + begin.size();
@@ -79,7 +79,8 @@ std::vector<std::string> charts_of(const std::string& page) {
   return charts;
 }
 
-/// Each file of real results by itself, and the charts that people drew from such files by hand.
+/// Each file of real results has a report, with the charts that people draw from such files by
+/// hand.
 TEST(Report, DrawsRealResultsOfOtherPrograms) {
   const fs::path data = fs::path(ASSAY_SOURCE_DIR) / "../shared/data";
   if (!fs::exists(data)) GTEST_SKIP() << data << " is not here";

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hosts made of namespaces, each with its own network, name and sshd, on one bridge; assay measures
-# between them however its ranks are started. Everything vanishes with the first of its processes.
+# Hosts made of namespaces, each with its own network, name and sshd, on one bridge. assay measures
+# between them, whichever way its ranks are started. When the script ends, all of it vanishes.
 #   several_hosts.sh ASSAY FOLDER CHECK
 # Ends with status 77 and a reason where this machine cannot make such hosts.
 set -uo pipefail
@@ -17,11 +17,11 @@ if [ "${INSIDE:-}" != yes ]; then
     echo "cannot make namespaces: $(cat "$folder/refused")"
     exit 77
   }
-  # The process id namespace ends all that was started in it.
+  # When the first process of the pid namespace ends, the kernel kills the others.
   INSIDE=yes exec unshare --mount --net --uts --pid --fork --mount-proc "$0" "$@"
 fi
 export PATH=$PATH:/usr/sbin:/sbin
-hosts=4  # the first is this shell
+if [ "$check" = slow_node ]; then hosts=4; else hosts=2; fi  # the first is this shell
 
 mkdir -p "$folder/home/.ssh" /run/sshd
 cp "$assay" "$folder/assay"
@@ -57,7 +57,7 @@ for host in $(seq 2 $hosts); do
   on "$host" ip link set lo up
   on "$host" ip address add "10.77.0.$host/24" dev wire
   on "$host" ip link set wire up
-  # Every host has a gigabit a second both ways.
+  # Every host has 1 Gbit/s in each direction.
   tc qdisc add dev "port$host" root tbf rate 1gbit burst 1mb latency 20ms || exit 77
   on "$host" tc qdisc add dev wire root tbf rate 1gbit burst 1mb latency 20ms || exit 77
   on "$host" /usr/sbin/sshd -f /dev/null -h "$folder/host_key" -o PidFile=none \
@@ -88,7 +88,7 @@ case $check in
       "$folder/assay" run "$suite" "${words[@]}" --out "$folder/store"
     ;;
   slow_node)
-    # Host 3 gets a tenth, both ways.
+    # Host 3 gets a tenth in each direction.
     tc qdisc replace dev port3 root tbf rate 100mbit burst 256kb latency 20ms
     on 3 tc qdisc replace dev wire root tbf rate 100mbit burst 256kb latency 20ms
     "$folder/assay" run mpi from=all to=all metric=bandwidth library=tcp memory=host size=64KiB \

@@ -1,4 +1,4 @@
-// Ranks on several hosts: namespaces of this machine with their own networks, names and sshd.
+// Ranks on several hosts, which are namespaces of this machine with networks, names and sshd.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ struct Output {
   std::string out, err;
 };
 
-/// One check of several_hosts.sh.
+/// Runs one check of several_hosts.sh.
 Output on_hosts(const std::string& check) {
   const TemporaryFolder folder;
   Output output;
@@ -37,7 +37,7 @@ Output on_hosts(const std::string& check) {
 #define SKIP_WITHOUT_HOSTS(output) \
   if (output.status == 77) GTEST_SKIP() << "no hosts on this machine: " << output.out
 
-/// All operations passed, between ranks on two hosts.
+/// Expects that all operations passed between ranks on two hosts.
 void expect_all_passed(const Output& output, const std::string& library, std::size_t ranks) {
   EXPECT_EQ(output.status, 0) << output.err;
   std::set<std::string> operations;
@@ -78,7 +78,8 @@ TEST(SeveralHosts, TheSlowOneIsFound) {
   const Output output = on_hosts("slow_node");
   SKIP_WITHOUT_HOSTS(output);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("2 sends and receives at")) << output.err;  // rank 2: host 3
+  EXPECT_THAT(output.out, HasSubstr("2 sends and receives at"))
+      << output.err;  // rank 2 is on host 3
 }
 
 }  // namespace

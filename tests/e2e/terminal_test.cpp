@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Everything a short run shows on a terminal of so many columns; empty if there are no
+/// Everything that a short run shows on a terminal of `columns`; empty if there are no
 /// pseudo-terminals, as in a bare chroot.
 std::string screen(unsigned short columns, bool no_color = false) {
   const TemporaryFolder folder;
@@ -24,6 +24,8 @@ std::string screen(unsigned short columns, bool no_color = false) {
   if (child < 0) return {};
   if (child == 0) {
     ::setenv("TERM", "xterm", 1);
+    ::setenv("HOME", folder.path().c_str(), 1);
+    ::unsetenv("XDG_CACHE_HOME");
     ::setenv("ASSAY_FAKE", "noise=0.01", 1);
     no_color ? ::setenv("NO_COLOR", "1", 1) : ::unsetenv("NO_COLOR");
     ::execl(ASSAY_BINARY, "assay", "run", "memory", "op=copy,triad", "dtype=f64", "size=1MiB",
@@ -55,7 +57,7 @@ TEST(Terminal, ABarThatIsGoneAtTheEnd) {
 TEST(Terminal, NoColorIsHonoured) {
   const std::string output = screen(100, true);
   if (output.empty()) GTEST_SKIP() << "no pseudo-terminals here";
-  EXPECT_THAT(output, HasSubstr("\r\x1b[K"));  // moving the cursor is no colour
+  EXPECT_THAT(output, HasSubstr("\r\x1b[K"));  // moving the cursor is not colour
   EXPECT_THAT(output, Not(HasSubstr("\x1b[32m")));
   EXPECT_THAT(output, Not(HasSubstr("\x1b[1m")));
 }

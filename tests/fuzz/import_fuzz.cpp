@@ -1,6 +1,6 @@
-// libFuzzer's entry to the importers. ASSAY_FUZZ_FORMAT names one of them; without it the text goes
-// to all, recognised or not. Whatever the bytes are, an importer must return, and what it returns
-// must be fit to be stored. ASSAY_FUZZ_LIST=1 lists the importers.
+// libFuzzer's entry to the importers. ASSAY_FUZZ_FORMAT names one of them; without it all importers
+// get the text, whether they recognise it or not. For any bytes, an importer must return, and its
+// result must be fit to be stored. ASSAY_FUZZ_LIST=1 lists the importers.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What the rest of assay relies on; ends the program if it does not hold.
+/// Ends the program if what the rest of assay relies on does not hold.
 void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "broken: %s\n", what);

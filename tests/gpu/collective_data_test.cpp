@@ -1,5 +1,5 @@
-// src/compute/kernels/collective_data.cu on a real accelerator: what the ranks contribute, computed
-// there and reduced here, has the bits that the check there expects.
+// src/compute/kernels/collective_data.cu on a real accelerator: contributions that the accelerator
+// computes and the host reduces have the bits that the accelerator's check expects.
 #include "measure/benchmarks/collective_data.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class CollectiveOnGpu : public testing::Test {
     stream_ = std::move(device_->create_stream()).value();
   }
 
-  /// Elements of `range` as the device writes them, on the host.
+  /// The elements of `range` as the device writes them, copied to the host.
   std::vector<std::byte> written(CollectiveData& data, const Buffer& buffer, DataRange range,
                                  std::size_t bytes) {
     EXPECT_TRUE(data.fill(*stream_, range, buffer.data()));

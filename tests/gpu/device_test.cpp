@@ -1,4 +1,4 @@
-// The device interface on a real accelerator: whatever backend is the default here. Without one
+// The device interface on a real accelerator, with the default backend. Without an accelerator
 // every test skips and says so.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The cache of plans with the vendor's own library: what a captured chain costs the host, and fp8
+// The cache of matrix plans with the vendor's library: the host time of a captured chain, and fp8
 // with its factors.
 #include "compute/blas/gemm_plans.h"
 
@@ -81,7 +81,7 @@ TEST_F(GpuGemmPlans, ACapturedChainCostsTheHostLittle) {
   EXPECT_LT(replayed, 1.5e-6);
 }
 
-/// e4m3 of small multiples of 1/8 that it holds exactly. `bias`: 7, or FNUZ's 8.
+/// Encodes small multiples of 1/8, which e4m3 holds exactly. `bias`: 7, or 8 for FNUZ.
 std::uint8_t e4m3_of(float value, int bias) {
   if (value == 0) return 0;
   int exponent = 0;
@@ -114,7 +114,7 @@ TEST_F(GpuGemmPlans, Fp8TakesItsFactorsAndGivesItsLargest) {
   for (float& value : b)
     b_codes.push_back(e4m3_of(value = static_cast<float>(eighths(random)) / 8, bias));
   const std::vector<std::uint16_t> c(n * n);
-  constexpr int apart = 64;  // a library may want each of them aligned
+  constexpr int apart = 64;  // a library may require aligned addresses
   std::vector<float> factors(4 * apart);
   factors[0] = 2, factors[apart] = 0.5, factors[2 * apart] = 0.25, factors[3 * apart] = -1;
   const Buffer on_a = put(a_codes.data(), a_codes.size()),
@@ -145,7 +145,7 @@ TEST_F(GpuGemmPlans, Fp8TakesItsFactorsAndGivesItsLargest) {
       const float product = factors[0] * factors[apart] * sum;
       largest = std::max(largest, std::fabs(product));
       const float expected = product * factors[2 * apart];
-      // Half a step of three bits after the leading one; below the least normal half of its step.
+      // Half a step of 3 fraction bits; below the least normal value, half of its step.
       const float step = std::max(std::fabs(expected) / 16, std::ldexp(1.0f, -3 - bias));
       ASSERT_NEAR(of_e4m3((*d)[i * n + j], bias), expected, step) << i << ", " << j;
     }

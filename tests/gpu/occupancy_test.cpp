@@ -1,5 +1,5 @@
-// Occupancy held against the driver's own query on a real accelerator: every kernel of assay's and
-// more than 20 others with chosen registers and shared memory. Skips where there is none.
+// Occupancy compared with the driver's own query on a real accelerator, for every kernel of assay
+// and more than 20 others with chosen registers and shared memory. Skips without an accelerator.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_F(GpuOccupancy, AllOwnKernelsAgreeWithTheDriver) {
   EXPECT_GT(own_kernels().size(), 30u);
 }
 
-/// A kernel that keeps about `values` numbers in registers and `shared` bytes in shared memory.
+/// A kernel that holds about `values` numbers in registers and `shared` bytes in shared memory.
 std::string source_of(unsigned values, unsigned shared, unsigned threads) {
   std::string loads, turns, stores;
   for (unsigned i = 0; i < values; ++i) {
@@ -74,8 +74,8 @@ std::string source_of(unsigned values, unsigned shared, unsigned threads) {
       threads, fill, loads, turns, stores);
 }
 
-/// What cuda_occupancy or hipModuleOccupancy... is asked through: a module of our own making, since
-/// a Device compiles built-in sources only.
+/// A module of our own for the driver's occupancy query, because a Device compiles only built-in
+/// sources.
 class ChosenKernels : public GpuOccupancy {
  protected:
   void SetUp() override {
@@ -118,7 +118,7 @@ class ChosenKernels : public GpuOccupancy {
     for (const unsigned threads : {32u, 64u, 160u, 256u, 1024u}) {
       if (threads > most_threads_of_kernel) continue;
       for (const std::uint64_t dynamic : {0u, 5000u, 30000u}) {
-        if (shared + dynamic > 48 * 1024) continue;  // beyond it a kernel must be told
+        if (shared + dynamic > 48 * 1024) continue;  // larger sizes need an attribute of the kernel
         KernelReport report{use, {threads, dynamic}, {}, {}, {}, {}};
         compute(report, arch());
         int blocks = -1;
@@ -135,7 +135,7 @@ class ChosenKernels : public GpuOccupancy {
   }
 
   std::unique_ptr<driver::Dialect> dialect_;
-  std::set<unsigned> registers_;  // all that were met
+  std::set<unsigned> registers_;  // all numbers of registers seen
   int compared_ = 0;
 };
 

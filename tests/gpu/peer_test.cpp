@@ -1,4 +1,4 @@
-// Copies between two real accelerators: what the benchmark `peer` relies on. Skips with fewer.
+// Copies between two real accelerators, on which the benchmark `peer` relies. Skips with fewer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

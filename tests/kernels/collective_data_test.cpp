@@ -1,5 +1,5 @@
-// src/compute/kernels/collective_data.cu in every build: whatever order contributions are reduced
-// in, with rounding after every step, the bits are those that the check expects.
+// src/compute/kernels/collective_data.cu in every build: in whatever order contributions are
+// reduced, with rounding after every step, the result has the bits that the check expects.
 #include "measure/benchmarks/collective_data.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class CollectiveKernels : public KernelTest {
     return std::move(wrong).value();
   }
 
-  /// What the ranks' parts reduce to, computed element by element in both orders.
+  /// The reduction of the ranks' parts, computed element by element in both orders.
   void check_reduction(DataType type, Reduction reduction, int ranks) {
     CollectiveData made = data(type, reduction, ranks);
     std::vector<std::vector<std::byte>> parts;
@@ -71,8 +71,8 @@ class CollectiveKernels : public KernelTest {
 };
 
 TEST_P(CollectiveKernels, AnyOrderOfReductionGivesTheExpectedBits) {
-  // Large teams go through the same code and cost minutes: an emulator leaves them out, a sanitizer
-  // sees the largest with one type.
+  // Large teams run the same code and take minutes: the emulator leaves them out, sanitizers run
+  // the largest with one type.
   const bool emulated = GetParam().starts_with("gfx");
   const std::vector<int> teams =
       emulated ? std::vector{1, 2, 3, 9} : std::vector{1, 2, 3, 5, 8, 9, 24, 64};

@@ -20,7 +20,7 @@ constexpr Format f16 = {5, 10, 15, true, false}, bf16 = {8, 7, 127, true, false}
                  e4m3 = {4, 3, 7, false, false}, e5m2 = {5, 2, 15, true, false},
                  e4m3_fnuz = {4, 3, 8, false, true}, e5m2_fnuz = {5, 2, 16, false, true};
 
-/// By the definition: sign, exponent and fraction taken apart.
+/// Decodes by the definition of the format, from sign, exponent and fraction.
 double value_of(const Format& format, unsigned code) {
   const unsigned mantissas = 1u << format.mantissa_bits, exponents = 1u << format.exponent_bits;
   const unsigned fraction = code % mantissas, exponent = code / mantissas % exponents;
@@ -71,7 +71,7 @@ TEST(ElementTypes, KnownValues) {
   EXPECT_EQ(E4m3Fnuz{0x7F}.decode(), 240);
   EXPECT_EQ(E5m2Fnuz{0x7F}.decode(), 57344);
   EXPECT_EQ(E4m3{0x38}.decode(), 1);
-  EXPECT_EQ(E4m3Fnuz{0x38}.decode(), 0.5);  // the same byte, half the value
+  EXPECT_EQ(E4m3Fnuz{0x38}.decode(), 0.5);  // the same byte has half the value
   EXPECT_EQ(F16::encode(1.0f).bits, 0x3C00);
   EXPECT_EQ(F16::encode(65519.0f).bits, 0x7BFF);
   EXPECT_EQ(F16::encode(65520.0f).bits, 0x7C00);  // infinity
@@ -83,7 +83,7 @@ TEST(ElementTypes, KnownValues) {
   EXPECT_EQ(E4m3::encode(-1e-9f).bits, 0x80);
 }
 
-/// The nearest code among all, ties to the even one, beyond the largest the largest.
+/// The nearest of all codes; ties go to the even one, values beyond the largest to the largest.
 template <typename T>
 unsigned nearest(const Format& format, float x) {
   const unsigned half = 1u << (format.exponent_bits + format.mantissa_bits);

@@ -1,6 +1,6 @@
-// src/compute/kernels/gemm.cu in every build, through the matrix library that it makes
-// (blas/own_gemm.cpp): every layout and type over awkward shapes, every element or thousands of
-// them recomputed in double.
+// src/compute/kernels/gemm.cu in every build, through the matrix library made of it
+// (blas/own_gemm.cpp): every layout and type over awkward shapes; all elements, or thousands of
+// them, are recomputed in double.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// src/compute/kernels/matrix.cu in every build against plain double-precision loops, and the
-// verification built on it against planted faults.
+// src/compute/kernels/matrix.cu in every build against plain double-precision loops; the
+// verification that uses it, against planted faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Element `i` of host memory as double, written apart from the kernels' element_at().
+/// Element `i` of host memory as double, implemented independently of the kernels' element_at().
 double element(const void* data, DataType type, std::size_t i) {
   switch (type) {
     case DataType::f64:
@@ -68,7 +68,7 @@ void set_element(void* data, DataType type, std::size_t i, double value) {
   }
 }
 
-/// What is in the buffers of an OperandSet, on the host.
+/// The contents of an OperandSet's buffers, on the host.
 struct HostSet {
   std::vector<std::byte> a, b, d, aux, bias;
 };
@@ -92,7 +92,7 @@ class Matrix : public KernelTest {
     };
     return {copy(set.a), copy(set.b), copy(set.d), copy(set.aux), copy(set.bias)};
   }
-  /// Gives the device what the host computed.
+  /// Copies the host's results to the device.
   void write_outputs(const OperandSet& set, const HostSet& host) {
     write(set.d.data(), host.d);
     write(set.aux.data(), host.aux);
@@ -311,12 +311,12 @@ TEST_P(Matrix, UnwrittenElementsOfOneByteAreCounted) {
   ASSERT_TRUE(program) << program.error().message;
   Kernel& count = **(*program)->kernel("count_unwritten_1");
   constexpr std::uint64_t rows = 9, columns = 40, ld = 48, poison = 0xFF;
-  std::vector<unsigned char> bytes(rows * ld, 0xFF);  // the padding holds poison, as it should
+  std::vector<unsigned char> bytes(rows * ld, 0xFF);  // the padding holds the poison that it should
   for (std::uint64_t row = 0; row < rows; ++row) {
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(row * ld), columns, 1);
   }
   bytes[3 * ld + 5] = 0xFF;  // unwritten
-  bytes[7 * ld + 44] = 0;    // written where nothing belongs
+  bytes[7 * ld + 44] = 0;    // written into the padding
   const Buffer matrix = upload(bytes), found = allocate(2 * sizeof(std::uint64_t));
   ASSERT_TRUE(launch(*stream_, count, {{1}, {128}}, found.data(), matrix.data(), rows, columns, ld,
                      poison));

@@ -1,5 +1,5 @@
-// src/compute/kernels/memory.cu in every build of it against plain double-precision loops, over
-// sizes that leave every kind of remainder.
+// src/compute/kernels/memory.cu in every build against plain double-precision loops, with sizes
+// that leave every kind of remainder.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@ using Size = std::uint64_t;
 const std::vector<Size> awkward_sizes = {1,  2,  3,   7,   15,   16,   17,    63,
                                          64, 65, 255, 257, 1000, 4099, 100003};
 
-/// The formula of input_value in memory.cu, written again.
+/// The formula of input_value in memory.cu, implemented again.
 double input_value(Size i, Size which) {
   Size x = (i + 1) * 0x9E3779B97F4A7C15ull + which * 0xD1B54A32D192ED03ull;
   x ^= x >> 32;
@@ -52,7 +52,7 @@ class MemoryKernels : public KernelTest {
     ASSERT_TRUE(status) << status.error().message;
     ASSERT_TRUE(stream_->synchronize());
   }
-  /// What the kernel leaves for each block, `per_block` values of T before the other arguments.
+  /// What the kernel writes per block: `per_block` values of T, through its first argument.
   template <typename T, typename... Arguments>
   std::vector<T> results(const std::string& kernel, std::size_t per_block, Arguments... arguments) {
     const Buffer found = allocate(blocks * per_block * sizeof(T));
@@ -71,7 +71,7 @@ class MemoryKernels : public KernelTest {
       }
       for (const std::string operation : {"copy", "mul", "add", "triad", "write"}) {
         for (const int hints : {0, 1, 2, 3}) {
-          // Guard elements behind the output show a write past its end.
+          // Guard elements after the output reveal a write past its end.
           const Buffer out = upload(std::vector<T>(n + 64, T{-1}));
           run(operation + "_" + suffix, out.as<T>(), a.as<T>(), b.as<T>(), n, hints);
           const auto values = download<T>(out.data(), n + 64);

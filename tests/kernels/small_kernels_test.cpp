@@ -1,4 +1,4 @@
-// The kernels of a few lines: patterns, the gate, the clock, counters.
+// The kernels of few lines: patterns, the gate, the clock, counters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// After the tests of kernels have run on the virtual MI300X: whether each kernel did. They leave
-// what they executed in the file that MI300X_COVERAGE names.
+// Runs after the tests of kernels on the virtual MI300X, and checks that every kernel was executed:
+// those tests write what they executed into the file that MI300X_COVERAGE names.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Instinct GPUs as amdgpu and KFD show them in sysfs.
+// Instinct GPUs as amdgpu and KFD present them in sysfs.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline const AmdModel mi300x_model = {
 inline const AmdModel mi355x_model = {
     "75a3", "AMD Instinct MI355X", 90500, 8, 32, 309220868096, 1400, 2400, 8};
 
-/// A gpu_metrics table of version 1.`version`, fields that are not given "not supported".
+/// A gpu_metrics table of version 1.`version`; fields that are not given read "not supported".
 class MetricsTable {
  public:
   explicit MetricsTable(int version) : version_(version) {
@@ -42,7 +42,8 @@ class MetricsTable {
     }
     return *this;
   }
-  /// Firmware cycles, and how many of them heat of the socket held the clock down; from 1.6 on.
+  /// Firmware cycles, and in how many of them the socket's heat limited the clock; since
+  /// version 1.6.
   MetricsTable& throttled(std::uint32_t cycles, std::uint32_t hot) {
     const std::size_t start = version_ == 6 ? 32 : 40;
     put<std::uint32_t>(start, cycles);
@@ -121,7 +122,7 @@ inline void add_amd_gpu(MemoryMachine& machine, int gpu, const AmdNode& node) {
   machine.link(slot.folder() + "/drm/" + card + "/device", slot.folder());
 }
 
-/// Two CPU nodes, then a node for each partition; the first partition of a GPU has its links.
+/// Two CPU nodes, then a node per partition; a GPU's first partition has the GPU's links.
 inline void add_kfd(MemoryMachine& machine, const AmdNode& node) {
   const std::string nodes = "sys/class/kfd/kfd/topology/nodes/";
   machine.write(nodes + "0/properties", "cpu_cores_count 96\nsimd_count 0\n");

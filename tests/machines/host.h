@@ -1,4 +1,4 @@
-// The parts of made-up machines that do not depend on the GPUs: CPU, kernel, control groups, NICs.
+// The parts of invented machines that do not depend on the GPUs: CPU, kernel, control groups, NICs.
 #pragma once
 
 #include <fmt/format.h>
@@ -77,7 +77,7 @@ inline void add_host(MemoryMachine& machine, const Host& host) {
 }
 
 /// A card behind a switch of its own: root port, the switch's two ports, the card. Slots count from
-/// 0; `function` 0 is the GPU, 1 the NIC beside it.
+/// 0; `function` 0 is the GPU and 1 the NIC beside it.
 struct Slot {
   int number = 0;
   int function = 0;
@@ -94,7 +94,7 @@ struct Slot {
   int socket() const { return number / 4; }
 };
 
-/// What a user without privileges may read of it, or, with an ACS capability, all of it.
+/// The configuration space that an unprivileged user may read, or all of it with an ACS capability.
 inline std::string configuration_space(bool root, unsigned acs_control) {
   std::string bytes(root ? 4096 : 64, '\0');
   if (root) {
@@ -106,7 +106,7 @@ inline std::string configuration_space(bool root, unsigned acs_control) {
 }
 
 struct Bridges {
-  bool root = false;  ///< their registers may be read
+  bool root = false;  ///< the reader is root and may read their registers
   unsigned acs_control = 0;
   std::string iommu;  ///< type of every IOMMU group; empty: no IOMMU
 };
@@ -135,7 +135,7 @@ struct NicFacts {
   std::string gid_type = "RoCE v2";
 };
 
-/// mlx5_N beside the GPU in slot N.
+/// The NIC mlx5_N beside the GPU in slot N.
 inline void add_nic(MemoryMachine& machine, int number, const Bridges& bridges,
                     const NicFacts& facts) {
   const Slot slot{number, 1};

@@ -1,5 +1,5 @@
-// Seven made-up machines: what a doctor meets. Each is a machine of its kind with faults of its
-// own, named where they are made.
+// Seven invented machines for the doctor. Each is typical of its kind and has faults of its own,
+// which the code that makes them names.
 #pragma once
 
 #include "machine/system/gpu.h"
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// As delivered: defaults of the distribution and BIOS, and one fault on each of several GPUs.
+/// As delivered, with the defaults of distribution and BIOS; several GPUs have one fault each.
 inline MemoryMachine mi300x_spx() {
   MemoryMachine machine;
   Host host;
@@ -46,7 +46,7 @@ inline MemoryMachine mi300x_spx() {
   return machine;
 }
 
-/// Well tuned and partitioned; root looks at it.
+/// Well tuned and partitioned; read as root.
 inline MemoryMachine mi300x_cpx() {
   MemoryMachine machine;
   add_host(machine, Host());
@@ -75,12 +75,12 @@ inline MemoryMachine mi300x_cpx() {
   return machine;
 }
 
-/// One of several nodes, tuned for RDMA by dma-buf, but with ACS as the BIOS left it.
+/// One of several nodes, tuned for RDMA through dma-buf, but with ACS as the BIOS set it.
 inline MemoryMachine mi355x() {
   MemoryMachine machine;
   Host host;
   host.kernel = "6.8.0-60-generic";
-  host.smt = true;  // nobody advises against it on this host
+  host.smt = true;  // no advice against it applies to this host
   add_host(machine, host);
   Bridges bridges;
   bridges.root = true;
@@ -105,7 +105,7 @@ inline MemoryMachine mi355x() {
   return machine;
 }
 
-/// One virtual function of an MI300X passed to a guest; its user is in no group.
+/// A guest with one virtual function of an MI300X, whose user is in no group.
 inline MemoryMachine vf_in_vm() {
   MemoryMachine machine;
   Host host;
@@ -164,7 +164,7 @@ inline Gpu h200(int index) {
   return gpu;
 }
 
-/// 8 GPUs behind NVSwitches and 8 InfiniBand ports, seen from a container that got too little.
+/// 8 GPUs behind NVSwitches and 8 InfiniBand ports, seen from a container with too few resources.
 inline MemoryMachine h200_node() {
   MemoryMachine machine;
   Host host;
@@ -206,7 +206,7 @@ inline MemoryMachine h200_node() {
   return machine;
 }
 
-/// No GPU, a quota, and an old clock.
+/// No GPU, a CPU quota and a slow clock source.
 inline MemoryMachine cpu_container() {
   MemoryMachine machine;
   Host host;
@@ -224,7 +224,7 @@ inline MemoryMachine cpu_container() {
   return machine;
 }
 
-/// mi300x_spx where every file that is not part of the tree's shape holds something else.
+/// mi300x_spx in which every file that does not shape the tree holds something malformed.
 inline MemoryMachine malformed() {
   MemoryMachine machine = mi300x_spx();
   const std::string rubbish("\x7f\x45\x4c\x46\xff\xfe\x00\x01 not what it was", 24);

@@ -1,4 +1,4 @@
-// A machine made up in memory: files, links, device files, variables and answers of probes.
+// A machine in memory: files, links, device files, variables and answers of probes.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class MemoryMachine final : public Machine {
     entries_[path] = {FileState::found, std::move(text)};
     return *this;
   }
-  /// Exists, and cannot be read.
+  /// Makes a file that exists and cannot be read.
   MemoryMachine& withhold(const std::string& path, FileState state = FileState::denied) {
     entries_[path] = {state, {}};
     return *this;
@@ -26,7 +26,7 @@ class MemoryMachine final : public Machine {
     entries_.erase(path);
     return *this;
   }
-  /// `target` counts from the root.
+  /// `target` is relative to the root.
   MemoryMachine& link(const std::string& path, std::string target) {
     links_[path] = std::move(target);
     return *this;
@@ -43,12 +43,12 @@ class MemoryMachine final : public Machine {
     answers_[probe] = std::move(json);
     return *this;
   }
-  /// Every readable file is replaced by what `change` makes of its path and text.
+  /// Replaces every readable file by what `change` returns for its path and text.
   template <typename Change>
   void change_files(Change change) {
     for (auto& [path, file] : entries_) file.text = change(path, file.text);
   }
-  /// A file's text; the test's own, so it has to exist.
+  /// The text of a file that the test has written.
   const std::string& text(const std::string& path) const { return entries_.at(path).text; }
 
   const std::map<std::string, FileText>& files() const { return entries_; }

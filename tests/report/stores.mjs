@@ -1,6 +1,6 @@
 // Writes stores with known contents: a campaign of two environments and a control, 200 cells and 30
 // pairs, with curves, serving loads, links between devices, telemetry, and names that try to break
-// out of the page. The same numbers every time.
+// out of the page. The numbers are always the same.
 import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 
@@ -88,7 +88,7 @@ function telemetry(random, hot) {
 }
 
 function record(cell, run, time, random, factor) {
-  // Each run has its own level, each cell its own noise.
+  // Each run has a level of its own, each cell noise of its own.
   const noise = 1 + 0.002 * (random() - 0.5) + 0.004 * (random() - 0.5);
   const base = {schema: 1, run, time, benchmark: cell.benchmark, axes: cell.axes, device, status: 'passed'};
   if (cell.metrics) {

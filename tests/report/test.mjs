@@ -77,7 +77,7 @@ const browser = await chromium.launch({
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
 });
 const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', bypassCSP: false});
-// axe must come from outside the page, whose policy forbids it: a second context lifts it.
+// The page's policy forbids foreign scripts such as axe; a second context disables the policy.
 const lenient = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', bypassCSP: true});
 
 await test('is small beside its data', async () => {
@@ -89,7 +89,7 @@ await test('is small beside its data', async () => {
 
 let page;
 await test('opens fast', async () => {
-  // The fastest of three: what the page costs, not what else the machine is doing.
+  // The fastest of three, which hardly depends on what else the machine does.
   let took = Infinity;
   for (let i = 0; i < 3; ++i) {
     if (page) await page.close();

@@ -20,7 +20,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Pair;
 
-Meeting* meeting = nullptr;  // of the communicators that are made next
+Meeting* meeting = nullptr;  // where the communicators made next meet
 std::atomic<int> made{0};
 
 const CommunicatorRegistry::Add registered{
@@ -199,7 +199,7 @@ TEST(Collective, APlantedWrongElementIsNamedByRankIndexAndBuffer) {
   }
 }
 
-TEST(Collective, AnErrorOfARankOutsideTheRootsIsNoErrorWhereNothingIsReceived) {
+TEST(Collective, AFaultOnARankThatReceivesNothingIsNoError) {
   World world(3);
   world.shared.fault_rank = 2;
   for (const char* op : {"reduce", "gather"}) {
@@ -342,7 +342,7 @@ TEST(Messages, AllStandsForEveryPair) {
   EXPECT_EQ(pairs("all", "all", "both"), "0>1 0>2 1>2 ");
   EXPECT_EQ(pairs("1", "all", "both"), "1>0 1>2 ");
   EXPECT_EQ(pairs("0", "2", "one"), "0>2 ");
-  EXPECT_EQ(pairs("1", "1", "one"), "1>1 ");  // refused with a reason later
+  EXPECT_EQ(pairs("1", "1", "one"), "1>1 ");  // refused later, with a reason
 }
 
 }  // namespace

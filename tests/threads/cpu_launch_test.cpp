@@ -1,11 +1,10 @@
-// A launch on the CPU takes no heap: counted, by replacing the program's allocation.
+// A launch on the CPU allocates nothing; the program's operator new is replaced to count.
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
+#include <latch>
 #include <new>
-#include <thread>
 
 #include "sanitized.h"
 #include "test_device.h"
@@ -14,7 +13,7 @@ namespace {
 std::atomic<std::uint64_t> allocations = 0;
 }
 
-#if !ASSAY_SANITIZED  // sanitizers replace them themselves
+#if !ASSAY_SANITIZED  // sanitizers replace these operators themselves
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -45,21 +44,18 @@ TEST(CpuLaunch, TakesNoHeap) {
       ASSERT_TRUE(launch(*stream, kernel, {{4}, {1}, 64}, to.as<float>(), from.as<float>(),
                          from.as<float>(), n, 0));
     }
-    ASSERT_TRUE(stream->synchronize());
   };
-  // Held back, so that the queue grows to hold them all; then the workers get their shared memory.
-  std::atomic<bool> released = false;
-  ASSERT_TRUE(stream->call([&] { released.wait(false); }));
-  std::thread release([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    released = true;
-    released.notify_all();
-  });
+  // The first launches wait until all are queued: the queue grows to its size, and when they run
+  // the workers allocate their shared memory.
+  std::latch queued(1);
+  ASSERT_TRUE(stream->call([&] { queued.wait(); }));
   launch_some();
-  release.join();
+  queued.count_down();
+  ASSERT_TRUE(stream->synchronize());
   const std::uint64_t before = allocations;
-  EXPECT_GT(before, 0u);  // they are counted at all
+  EXPECT_GT(before, 0u);  // the counter works
   launch_some();
+  ASSERT_TRUE(stream->synchronize());
   EXPECT_EQ(allocations - before, 0u);
 }
 

@@ -2,32 +2,26 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
-
 #include "test_device.h"
 
 namespace assay {
 namespace {
 
-using std::chrono::microseconds;
-
 class Fastest : public testing::Test {
  protected:
   void SetUp() override {
-    device_ = open_test_device("cpu");
+    device_ = open_fake_device("noise=0,launch=1e-4");
     stream_ = std::move(device_->create_stream()).value();
+    program_ = std::move(device_->build({"empty", {}})).value();
+    kernel_ = program_->kernel("empty").value();
   }
 
-  /// Busy for about `duration`, counting its runs.
-  Contender busy(microseconds duration, std::atomic<int>* runs = nullptr) {
-    return [duration, runs](Stream& stream) {
-      return stream.call([duration, runs] {
-        const auto end = std::chrono::steady_clock::now() + duration;
-        while (std::chrono::steady_clock::now() < end) {
-        }
-        if (runs != nullptr) ++*runs;
-      });
+  /// Takes `launches` tenths of a millisecond of the device's time, counting its runs.
+  Contender busy(int launches, int* runs = nullptr) {
+    return [this, launches, runs](Stream& stream) -> Status {
+      if (runs != nullptr) ++*runs;
+      for (int i = 0; i < launches; ++i) TRY(launch(stream, *kernel_, {}, 0));
+      return {};
     };
   }
   static Contender failing() {
@@ -36,31 +30,28 @@ class Fastest : public testing::Test {
 
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Program> program_;
+  Kernel* kernel_ = nullptr;
 };
 
 TEST_F(Fastest, TheFastestWins) {
-  const auto result =
-      find_fastest(*device_, *stream_,
-                   {busy(microseconds(900)), busy(microseconds(300)), busy(microseconds(600))});
+  const auto result = find_fastest(*device_, *stream_, {busy(9), busy(3), busy(6)});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->fastest, 1u);
   EXPECT_EQ(result->tried, 3u);
-  EXPECT_GE(result->seconds, 300e-6);
+  EXPECT_NEAR(result->seconds, 3e-4, 1e-9);
 }
 
 TEST_F(Fastest, TheFinalDecidesAmongThoseTheScreeningKeeps) {
   ContestLimits limits;
   limits.screening_margin = 100;
-  const auto result = find_fastest(
-      *device_, *stream_,
-      {busy(microseconds(900)), busy(microseconds(600)), busy(microseconds(300))}, limits);
+  const auto result = find_fastest(*device_, *stream_, {busy(9), busy(6), busy(3)}, limits);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->fastest, 2u);
 }
 
 TEST_F(Fastest, ThoseThatDoNotRunAreLeftOut) {
-  const auto result =
-      find_fastest(*device_, *stream_, {failing(), busy(microseconds(200)), failing()});
+  const auto result = find_fastest(*device_, *stream_, {failing(), busy(2), failing()});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->fastest, 1u);
   EXPECT_EQ(result->tried, 1u);
@@ -73,13 +64,11 @@ TEST_F(Fastest, NoneRuns) {
 }
 
 TEST_F(Fastest, TheSlowAreMeasuredInTheScreeningOnly) {
-  std::atomic<int> slow_runs = 0;
+  int slow_runs = 0;
   ContestLimits limits;
   limits.screening_rounds = 2;
-  const auto result = find_fastest(
-      *device_, *stream_,
-      {busy(microseconds(20000), &slow_runs), busy(microseconds(500)), busy(microseconds(500))},
-      limits);
+  const auto result =
+      find_fastest(*device_, *stream_, {busy(200, &slow_runs), busy(5), busy(5)}, limits);
   ASSERT_TRUE(result);
   EXPECT_NE(result->fastest, 0u);
   EXPECT_EQ(slow_runs, 1 + 2);

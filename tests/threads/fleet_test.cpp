@@ -16,13 +16,13 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Writes a fleet's stores; nodes 3 and 7 of twelve can be made odd.
+/// Writes the stores of a fleet, any node of which can be made odd.
 class FleetTest : public testing::Test {
  protected:
   struct Node {
-    double factor = 1;  ///< of the bandwidth of `triad`
+    double factor = 1;  ///< on the bandwidth of `triad`
     std::string governor = "performance";
-    bool fails = false;  ///< `copy` is wrong
+    bool fails = false;  ///< `copy` fails its verification
     bool lacks_copy = false;
   };
 

@@ -1,4 +1,4 @@
-// The cache of plans over a matrix library made for the test: what it is asked, and what it is not.
+// The cache of matrix plans over a scripted library, which counts what it is asked for.
 #include "compute/blas/gemm_plans.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ struct Asked {
 Asked asked;
 std::string library_version = "1";
 
-/// "slow" takes 2 ms, "broken" fails, "quick" takes nothing.
+/// "slow" takes 2 ms, "broken" fails, "quick" takes no time.
 class ScriptedPlan final : public GemmPlan {
  public:
   explicit ScriptedPlan(std::string name) : name_(std::move(name)) {}

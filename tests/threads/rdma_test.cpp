@@ -1,4 +1,4 @@
-// The benchmark `rdma` as two ranks drive it, over TCP.
+// The benchmark `rdma`, driven by two ranks over TCP.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -90,8 +90,8 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
 }
 
-/// Alone a launch takes 5 us, after others 1 us, and the last of a short warm-up is held up for 2
-/// ms.
+/// A launch takes 5 us alone and 1 us behind others; the last one of a short warm-up is delayed by
+/// 2 ms.
 class DisturbedCase final : public Case {
  public:
   Work work() const override { return {}; }
@@ -121,7 +121,7 @@ TEST(Sampler, SamplesAreAsLongAsLaunchesInARowSay) {
   SamplingLimits limits = quick_limits();
   limits.warmup_seconds = 0;
   const SampleSet set = take_on(*device, work, limits);
-  EXPECT_EQ(set.warmup_launches, 3u + 200u);  // what is held up does not make them short
+  EXPECT_EQ(set.warmup_launches, 3u + 200u);  // the delayed launch does not shorten the samples
   EXPECT_NEAR(set.launches, 980, 1);          // 200 in a row took 204 us
 }
 
@@ -158,7 +158,7 @@ TEST(Sampler, DriftShowsInTheSamplesAndIsNotDropped) {
   auto device = open_fake_device("noise=0,drift=5,launch=0.001");
   LaunchingCase work(*device, 1);
   SamplingLimits limits = quick_limits();
-  limits.warmup_seconds = 0;  // it would wait for the drift to end
+  limits.warmup_seconds = 0;  // a warm-up would wait for the drift to end
   limits.most_samples = 100;
   limits.precision = 0;
   const auto seconds = seconds_of(take_on(*device, work, limits));

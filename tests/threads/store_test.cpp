@@ -41,7 +41,7 @@ std::vector<std::string> sizes(const StoredRecords& stored) {
 
 TEST(Store, WhatIsAppendedIsReadBackInOrder) {
   const TemporaryFolder folder;
-  const auto path = folder.path() / "a" / "b";  // created if need be
+  const auto path = folder.path() / "a" / "b";  // created where they are missing
   auto store = Store::open(path);
   ASSERT_TRUE(store.ok()) << store.error().message;
   ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
@@ -201,7 +201,7 @@ TEST(Store, AFullDiskIsExhaustedAndLosesNothingStored) {
   auto store = Store::open(folder.path());
   ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
   const std::string before = contents(folder.path() / "records.jsonl");
-  const pid_t child = fork();  // a limit of its own, which fails writes as a full disk does
+  const pid_t child = fork();  // its file size limit fails writes as a full disk does
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit = {before.size() + 100, before.size() + 100};
@@ -212,7 +212,7 @@ TEST(Store, AFullDiskIsExhaustedAndLosesNothingStored) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(contents(folder.path() / "records.jsonl"), before);  // the part written is taken back
+  EXPECT_EQ(contents(folder.path() / "records.jsonl"), before);  // the torn part was removed
   ASSERT_TRUE(store->append(passed_record("4MiB")).ok());
   EXPECT_THAT(sizes(*read_records(folder.path())), ElementsAre("1MiB", "4MiB"));
 }

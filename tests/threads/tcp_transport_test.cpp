@@ -1,4 +1,4 @@
-// The TCP transport by itself: strangers, peers that go away, messages that do not fit.
+// The TCP transport alone: strangers, peers that leave, messages that do not fit.
 #include "ranks/fabric/tcp_transport.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +10,7 @@
 #include <array>
 #include <thread>
 
+#include "held_port.h"
 #include "ranks/fabric/tcp_connect.h"
 #include "thread_team.h"
 
@@ -33,7 +34,7 @@ class TcpPair : public testing::Test {
     EXPECT_TRUE(ends[0]->connect(addresses[1], team.rank(0)));
     other.join();
   }
-  Result<std::size_t> poll(int end) { return ends[end]->poll(found, milliseconds(5000)); }
+  Result<std::size_t> poll(int end) { return ends[end]->poll(found, milliseconds(60000)); }
 
   ThreadTeam team{2};
   std::array<std::array<char, 4096>, 2> memory{};
@@ -88,7 +89,7 @@ TEST(TcpConnect, StrangersAreSentAway) {
   ThreadTeam team(2);
   auto first = tcp::listen_here(), second = tcp::listen_here();
   ASSERT_TRUE(first && second);
-  // The one with the larger token listens; a stranger is there first.
+  // The end with the larger token listens; a stranger connects first.
   const auto& listener = first->address.token < second->address.token ? *second : *first;
   const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -116,7 +117,7 @@ TEST(TcpConnect, AWaitEndsWhenTheTeamBreaks) {
   const auto own = tcp::listen_here();
   ASSERT_TRUE(own);
   tcp::Address nobody = own->address;
-  nobody.token = 0;  // so that this end waits to be called
+  nobody.token = 0;  // so that this end waits for a connection
   team.rank(1).die();
   const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
   ASSERT_FALSE(sockets);
@@ -127,10 +128,13 @@ TEST(TcpConnect, NobodyThereNamesWhatWasTried) {
   ThreadTeam team(2);
   const auto own = tcp::listen_here();
   ASSERT_TRUE(own);
-  const tcp::Address nobody{UINT64_MAX, 1, "another", {"127.0.0.1"}};
+  const HeldPort port;
+  const tcp::Address nobody{UINT64_MAX, port.number(), "another", {"127.0.0.1"}};
   const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
   ASSERT_FALSE(sockets);
-  EXPECT_EQ(sockets.error().message, "no answer at port 1 of 127.0.0.1: does a firewall block it?");
+  EXPECT_EQ(
+      sockets.error().message,
+      fmt::format("no answer at port {} of 127.0.0.1: does a firewall block it?", port.number()));
   EXPECT_FALSE(tcp::parse_address("rubbish"));
 }
 

@@ -1,4 +1,4 @@
-// The recorder: its schedule, its slices, what a slow source does to it.
+// The recorder: its schedule, its slices, and the effect of slow sources.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,18 +12,21 @@ namespace {
 using Clock = TelemetryRecorder::Clock;
 using std::chrono::milliseconds;
 
-/// Counts its readings; may take long.
+/// Counts its readings, in `ticks` too; a reading takes `duration`.
 class CountingSource final : public TelemetrySource {
  public:
-  explicit CountingSource(milliseconds duration = {}) : duration_(duration) {}
+  explicit CountingSource(std::atomic<int>* ticks, milliseconds duration)
+      : ticks_(ticks), duration_(duration) {}
   const std::vector<Channel>& channels() const override { return channels_; }
   void read(std::span<double> values, bool all) override {
     std::this_thread::sleep_for(duration_);
     values[0] = ++readings_;
     if (all) values[1] = 1;
+    if (ticks_ != nullptr) ++*ticks_;
   }
 
  private:
+  std::atomic<int>* const ticks_;
   const milliseconds duration_;
   double readings_ = 0;
   const std::vector<Channel> channels_ = {{"a", "count", "1", ChannelKind::counter, ""},
@@ -50,26 +53,36 @@ class HangingSource final : public TelemetrySource {
   const std::vector<Channel> channels_ = {{"a", "hangs", "1", ChannelKind::gauge, ""}};
 };
 
-TelemetrySources sources_of(milliseconds duration = {}) {
+TelemetrySources sources_of(std::atomic<int>* ticks = nullptr, milliseconds duration = {}) {
   TelemetrySources sources;
-  sources.push_back(std::make_unique<CountingSource>(duration));
+  sources.push_back(std::make_unique<CountingSource>(ticks, duration));
   return sources;
 }
 
+/// Returns after `count` more ticks; gives up after a minute.
+void wait_for_ticks(const std::atomic<int>& ticks, int count) {
+  const int wanted = ticks + count;
+  for (int i = 0; i < 60'000 && ticks < wanted; ++i) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_GE(ticks, wanted);
+}
+
 TEST(TelemetryRecorder, ASliceHoldsItsWindowAndWhatSurroundsIt) {
-  TelemetryRecorder recorder(sources_of(), 0.01);
-  std::this_thread::sleep_for(milliseconds(250));
+  std::atomic<int> ticks = 0;
+  TelemetryRecorder recorder(sources_of(&ticks), 0.01);
+  wait_for_ticks(ticks, 15);
   const Clock::time_point begin = Clock::now();
-  std::this_thread::sleep_for(milliseconds(300));
+  wait_for_ticks(ticks, 25);
   const Clock::time_point end = Clock::now();
   const TelemetryTrace trace = recorder.slice(begin, end);
-  ASSERT_GE(trace.seconds.size(), 4u);
-  EXPECT_NEAR(trace.window, 0.3, 0.3);
+  ASSERT_GE(trace.seconds.size(), 25u);
+  EXPECT_LT(trace.seconds.size(),
+            static_cast<std::size_t>(ticks.load()));  // earlier ticks are not in it
+  EXPECT_DOUBLE_EQ(trace.window, std::chrono::duration<double>(end - begin).count());
   EXPECT_LE(trace.seconds.front(), 0);
   EXPECT_GE(trace.seconds.back(), trace.window);
   EXPECT_TRUE(std::is_sorted(trace.seconds.begin(), trace.seconds.end()));
   EXPECT_EQ(trace.values[0].size(), trace.seconds.size());
-  // Slow channels are known on both sides, and not at every tick between.
+  // Slow channels have a reading at both ends, and not at every tick in between.
   EXPECT_EQ(trace.values[1].front(), 1);
   EXPECT_EQ(trace.values[1].back(), 1);
   const auto unread = std::count_if(trace.values[1].begin(), trace.values[1].end(),
@@ -85,37 +98,38 @@ TEST(TelemetryRecorder, ASliceOfNowDoesNotWaitForTheNextTick) {
   const TelemetryTrace trace = recorder.slice(begin, Clock::now());
   EXPECT_GE(trace.seconds.size(), 1u);
   EXPECT_GE(trace.seconds.back(), trace.window);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(TelemetryRecorder, LateTicksAreSkippedAndCounted) {
-  TelemetryRecorder recorder(sources_of(milliseconds(50)), 0.01);
+  std::atomic<int> ticks = 0;
   const Clock::time_point begin = Clock::now();
-  std::this_thread::sleep_for(milliseconds(300));
+  TelemetryRecorder recorder(sources_of(&ticks, milliseconds(50)), 0.01);
+  wait_for_ticks(ticks, 5);
   const TelemetryTrace trace = recorder.slice(begin, Clock::now());
   EXPECT_GT(trace.cost.missed, trace.cost.ticks);  // each reading takes the place of five
-  // None is caught up: each place of the schedule is either taken or missed.
+  // No tick is caught up: each place in the schedule is either taken or missed.
   const std::chrono::duration<double> lived = Clock::now() - begin;
   EXPECT_LE(static_cast<double>(trace.cost.ticks + trace.cost.missed), lived.count() / 0.01 + 8);
   EXPECT_GE(trace.cost.longest_read_seconds, 0.05);
-  EXPECT_LT(trace.cost.ticks, 10u);
+  EXPECT_LE(static_cast<double>(trace.cost.ticks), lived.count() / 0.05 + 1);
 }
 
 TEST(TelemetryRecorder, EndsAtOnceWhateverItsInterval) {
   const Clock::time_point begin = Clock::now();
   { const TelemetryRecorder recorder(sources_of(), 3600); }
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(TelemetryRecorder, EndsAlthoughADriverHangs) {
   const auto shared = std::make_shared<HangingSource::Shared>();
   const auto wait_for = [](const std::atomic<bool>& flag) {
-    for (int i = 0; i < 10'000 && !flag; ++i) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 60'000 && !flag; ++i) std::this_thread::sleep_for(milliseconds(1));
     return flag.load();
   };
-  // Where the recorder waits for the driver for ever, this ends the test.
+  // Ends the test if the recorder waits for the driver for ever.
   std::thread rescue([shared] {
-    for (int i = 0; i < 8'000 && !shared->release; ++i) {
+    for (int i = 0; i < 120'000 && !shared->release; ++i) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     shared->release = true;
@@ -127,10 +141,10 @@ TEST(TelemetryRecorder, EndsAlthoughADriverHangs) {
     const TelemetryRecorder recorder(std::move(sources), 3600);
     EXPECT_TRUE(wait_for(shared->reading));
   }
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(6));
-  EXPECT_FALSE(shared->gone);  // what is being read stays
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_FALSE(shared->gone);  // a source that is being read stays
   shared->release = true;
-  EXPECT_TRUE(wait_for(shared->gone));  // and goes once the driver answers
+  EXPECT_TRUE(wait_for(shared->gone));  // and is destroyed once the driver answers
   rescue.join();
 }
 

@@ -21,17 +21,25 @@ TEST(Watchdog, TellsOfSilenceOnce) {
 }
 
 TEST(Watchdog, ProgressPutsItOff) {
-  std::promise<std::chrono::steady_clock::time_point> told;
-  Watchdog watchdog(0.2, [&] { told.set_value(std::chrono::steady_clock::now()); });
-  std::this_thread::sleep_for(50ms);
-  const auto progressed = std::chrono::steady_clock::now();
-  watchdog.progress();
-  auto silence = told.get_future();
-  ASSERT_EQ(silence.wait_for(60s), std::future_status::ready);
-  EXPECT_GE(silence.get() - progressed, 200ms);
+  using Clock = std::chrono::steady_clock;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::promise<Clock::time_point> told;
+    Watchdog watchdog(0.2, [&] { told.set_value(Clock::now()); });
+    std::this_thread::sleep_for(50ms);
+    const Clock::time_point progressed = Clock::now();
+    watchdog.progress();
+    auto silence = told.get_future();
+    ASSERT_EQ(silence.wait_for(60s), std::future_status::ready);
+    const Clock::time_point end = silence.get();
+    if (end < progressed)
+      continue;  // on a busy machine the sleep may last longer than its patience
+    EXPECT_GE(end - progressed, 200ms);
+    return;
+  }
+  FAIL() << "this thread slept 200 ms instead of 50 ms a hundred times";
 }
 
-TEST(Watchdog, EndsWithoutAWordBeforeItsTime) {
+TEST(Watchdog, IsSilentIfItEndsBeforeItsTime) {
   bool told = false;
   {
     const Watchdog watchdog(3600, [&] { told = true; });

@@ -35,7 +35,7 @@ TEST(AmdgpuSysfs, FactsOfAnMi300x) {
   const AmdgpuFacts facts = read_amdgpu_facts(FolderMachine(root.path()), pci);
   EXPECT_EQ(facts.unique_id, "5d1a2b3c4d5e6f70");
   EXPECT_EQ(facts.partition, "CPX/NPS4");
-  // A partition's function number has no folder: its device is meant.
+  // A partition's PCI function has no folder of its own: its device's is read.
   EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "0000:3b:00.5").partition, "CPX/NPS4");
   EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "0000:3c:00.0").partition, "");
   EXPECT_EQ(read_amdgpu_facts(FolderMachine(root.path()), "").unique_id, "");
@@ -93,7 +93,7 @@ TEST(AmdgpuSysfs, EveryKnownMetricsVersion) {
 TEST(AmdgpuSysfs, FallsBackToHwmonAndThenToStarredLevels) {
   const TemporaryFolder root;
   root.write(device_folder + "vendor", "0x1002\n");
-  root.write(device_folder + "gpu_metrics", metrics(64, 9, 9, {}));  // a version nobody knows
+  root.write(device_folder + "gpu_metrics", metrics(64, 9, 9, {}));  // an unknown version
   root.write(device_folder + "pp_dpm_sclk", "0: 500Mhz\n1: 1700Mhz *\n");
   root.write(device_folder + "pp_dpm_mclk", "S: 95Mhz *\n0: 900Mhz\n");
   SensorReading reading = read_amdgpu_sensors(FolderMachine(root.path()), pci);
@@ -110,7 +110,7 @@ TEST(AmdgpuSysfs, FallsBackToHwmonAndThenToStarredLevels) {
 TEST(AmdgpuSysfs, DamagedFilesGiveNothing) {
   const TemporaryFolder root;
   root.write(device_folder + "vendor", "0x1002\n");
-  root.write(device_folder + "gpu_metrics", metrics(100, 1, 4, {}));  // cut short
+  root.write(device_folder + "gpu_metrics", metrics(100, 1, 4, {}));  // truncated
   root.write(device_folder + "pp_dpm_sclk", "no star, no number\n: *\n7 *\n1: Mhz *\n");
   root.write(device_folder + "hwmon/hwmon0/name", "amdgpu");
   root.write(device_folder + "hwmon/hwmon0/power1_input", "");

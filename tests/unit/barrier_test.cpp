@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Barrier, TextThatIsNone) {
+TEST(Barrier, InvalidTextIsRefused) {
   const TemporaryFolder folder;
   for (const std::string& text :
        {std::string(""), std::string("2"), "1:" + folder.path().string(),
@@ -23,7 +23,7 @@ TEST(Barrier, TextThatIsNone) {
   }
 }
 
-TEST(Barrier, NobodyGoesOnBeforeAllAreThere) {
+TEST(Barrier, NoneGoesOnBeforeAllHaveArrived) {
   const TemporaryFolder folder;
   const auto barrier = Barrier::parse("2:" + folder.path().string());
   ASSERT_TRUE(barrier.ok());
@@ -33,14 +33,14 @@ TEST(Barrier, NobodyGoesOnBeforeAllAreThere) {
   ASSERT_FALSE(alone.ok());
   EXPECT_EQ(alone.error().kind, ErrorKind::interrupted);
   const pid_t other = ::fork();
-  if (other == 0) {  // another process, whose file has another name
+  if (other == 0) {  // another process, which writes a file of another name
     const auto theirs = Barrier::parse("2:" + folder.path().string());
     ::_exit(theirs->arrive(0).ok() ? 0 : 1);
   }
   EXPECT_TRUE(barrier->wait(0, [] { return false; }).ok());
   ::waitpid(other, nullptr, 0);
   polls = 0;
-  EXPECT_FALSE(barrier->wait(1, [&] { return ++polls > 5; }).ok());  // every step anew
+  EXPECT_FALSE(barrier->wait(1, [&] { return ++polls > 5; }).ok());  // every step needs both again
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(CampaignFolder, UnitsComeBackAndDamageIsLeftOut) {
   ASSERT_EQ(units->size(), 4u);
   EXPECT_FALSE((*units)[0].complete);
   EXPECT_TRUE((*units)[1].complete);
-  EXPECT_FALSE((*units)[2].complete);  // a second complete unit of one pair would count twice
+  EXPECT_FALSE((*units)[2].complete);  // a second complete unit would count its pair twice
   EXPECT_EQ((*units)[3].environment, "b");
   EXPECT_EQ((*units)[3].run, "b-run");
   EXPECT_EQ((*units)[3].pair, 1u);

@@ -106,12 +106,12 @@ TEST(CampaignFolder, IsUsedByOneProcessAndHoldsNothingElse) {
               HasSubstr("thesis.txt"));
 }
 
-TEST(CampaignFolder, BeginsAnewWhereAProcessDiedWhileItBegan) {
+TEST(CampaignFolder, StartsAfreshAfterADeathDuringItsCreation) {
   const TemporaryFolder parent;
   const auto path = parent.path() / "c";
   std::filesystem::create_directories(path);
   const pid_t child = ::fork();
-  if (child == 0) {  // dies in the middle of the file, as after a kill
+  if (child == 0) {  // ends in the middle of the file, as if killed
     const rlimit file_size{16, 16}, core{0, 0};
     ::setrlimit(RLIMIT_FSIZE, &file_size);
     ::setrlimit(RLIMIT_CORE, &core);

@@ -41,7 +41,7 @@ TEST(Schedule, EveryOrderIsDrawnAndTheSeedAloneDecides) {
   for (std::size_t block = 0; block < 200; ++block) {
     equal += turns_of_block(1, block, 3) == turns_of_block(2, block, 3) ? 1 : 0;
   }
-  EXPECT_LT(equal, 80u);  // one in six by chance
+  EXPECT_LT(equal, 80u);  // chance alone gives one in six
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(Campaign, TheBudgetEndsItBetweenBlocks) {
   const auto outcome = run_campaign(design, {}, runner, kept);
   EXPECT_EQ(outcome->stop, CampaignStop::budget);
   EXPECT_EQ(kept.lines.size(), 8u);
-  // What was spent before counts.
+  // The time spent before counts.
   const auto again = run_campaign(design, kept.history(runner), runner, kept);
   EXPECT_EQ(again->stop, CampaignStop::budget);
   EXPECT_EQ(kept.lines.size(), 8u);
@@ -161,7 +161,7 @@ TEST(Campaign, AFailedUnitIsTriedOnceMore) {
   EXPECT_EQ(third[0].position, third[1].position);
 }
 
-TEST(Campaign, OneEnvironmentThatFailsForGoodLosesNothingOfTheOthers) {
+TEST(Campaign, AnEnvironmentThatKeepsFailingCostsTheOthersNothing) {
   FakeRunner runner;
   runner.fails = [](const UnitRequest& request) { return request.member.environment == "b"; };
   Kept kept;
@@ -190,7 +190,7 @@ TEST(Campaign, FailuresThatAreNotInARowAreForgiven) {
   Kept kept;
   const auto outcome = run_campaign(design_of(2, 12, 12), {}, runner, kept);
   EXPECT_TRUE(outcome->given_up.empty());
-  EXPECT_EQ(outcome->stop, CampaignStop::most_pairs);  // four pairs prove little
+  EXPECT_EQ(outcome->stop, CampaignStop::most_pairs);  // four pairs do not suffice for precision
 }
 
 TEST(Campaign, AKillAtAnyPointCostsAtMostTheUnitInProgress) {
@@ -221,7 +221,7 @@ TEST(Campaign, AKillAtAnyPointCostsAtMostTheUnitInProgress) {
   }
 }
 
-TEST(Campaign, AnInterruptedUnitNeitherFailedNorCounts) {
+TEST(Campaign, AnInterruptedUnitIsNeitherFailedNorCounted) {
   FakeRunner runner;
   std::size_t units = 0;
   runner.interrupts = [&] { return ++units == 5; };
@@ -268,7 +268,7 @@ TEST(Campaign, UnitsThatRunTogetherFailTogether) {
 
 TEST(Campaign, AKillBetweenLinesOfUnitsThatRanTogetherRepeatsThemTogether) {
   FakeRunner unbroken_runner;
-  // So that kills between the lines of a second attempt are among them.
+  // Then some kills fall between the lines of a second attempt.
   unbroken_runner.fails = [](const UnitRequest& request) {
     return request.member.environment == "d" && request.pair == 1 && request.attempt == 1;
   };
@@ -285,7 +285,7 @@ TEST(Campaign, AKillBetweenLinesOfUnitsThatRanTogetherRepeatsThemTogether) {
     std::set<std::string> units;
     for (const std::string& unit : complete_units(kept)) units.insert(unit);
     EXPECT_EQ(units.size(), 16u) << point;
-    EXPECT_LE(kept.lines.size(), 19u) << point;  // at most one line is there twice
+    EXPECT_LE(kept.lines.size(), 19u) << point;  // at most one line is repeated
   }
 }
 

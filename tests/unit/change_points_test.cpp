@@ -30,7 +30,7 @@ TEST(ChangePoints, StepsUpAndDownFarBeyondOneWindow) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].index, 70u);
   EXPECT_EQ(found[1].index, 130u);
-  EXPECT_NEAR(found[1].step, -0.06, 0.01) << "against the stretch before it, not the whole";
+  EXPECT_NEAR(found[1].step, -0.06, 0.01) << "relative to the stretch before it, not to the whole";
 }
 
 TEST(ChangePoints, NoneInFewOrEqualValues) {
@@ -62,15 +62,16 @@ TEST(ChangePoints, SmallStepsCanBeLeftOut) {
   const auto large = find_change_points(values, {.magnitude = 0.05});
   ASSERT_EQ(large.size(), 1u);
   EXPECT_EQ(large[0].index, 25u);
-  EXPECT_NEAR(large[0].step, 0.11, 0.01) << "measured anew when its neighbour went";
+  EXPECT_NEAR(large[0].step, 0.11, 0.01) << "estimated again without its neighbour";
 }
 
 /// docs/method.md has what bench_change_point_rates printed.
 TEST(ChangePointRates, FalseAlarmsAreAsDocumented) {
   EXPECT_NEAR(simulate_series({}, {}, 2000, 1).any, 0.0225, 0.012);
-  EXPECT_LE(simulate_series({}, {.p = 1e-4}, 2000, 1).any, 0.006) << "a tenth of p, of the alarms";
+  EXPECT_LE(simulate_series({}, {.p = 1e-4}, 2000, 1).any, 0.006)
+      << "a tenth of p gives about a tenth of the alarms";
   EXPECT_GT(simulate_series({.autocorrelation = 0.5}, {}, 500, 1).any, 0.35)
-      << "dependent runs do alarm; if this got better, docs/method.md may say so";
+      << "dependent runs raise alarms; if fewer now do, update docs/method.md";
 }
 
 TEST(ChangePointRates, StepsAreFoundAsDocumented) {

@@ -30,7 +30,7 @@ TEST(ChoiceCache, KeepsTheLatest) {
             "block=512 unroll=4");
 }
 
-TEST(ChoiceCache, WhateverMayMakeAnotherBestIsPartOfTheKey) {
+TEST(ChoiceCache, EverythingThatMayChangeTheBestIsPartOfTheKey) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
   cache.keep(a_gpu(), memory_triad, "best");
@@ -59,7 +59,7 @@ TEST(ChoiceCache, ADamagedFileCountsAsEmpty) {
   EXPECT_EQ(cache.find(a_gpu(), memory_triad), "best");
 }
 
-TEST(ChoiceCache, KeepsNothingWhereItCannotOrMustNot) {
+TEST(ChoiceCache, StoresNothingIfItCannotOrMustNot) {
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
   cache.keep(a_gpu(), memory_triad, "two\nlines");

@@ -26,7 +26,7 @@ TEST(ColdRegions, EveryRegionComesOnceBeforeAnyComesAgain) {
       EXPECT_EQ(at, regions->region(turn + 7 * regions->count()));
     }
     for (auto at = seen.begin(), next = std::next(at); next != seen.end(); ++at, ++next) {
-      EXPECT_GE(static_cast<std::size_t>(*next - *at), bytes);  // none overlaps another
+      EXPECT_GE(static_cast<std::size_t>(*next - *at), bytes);  // regions do not overlap
     }
     EXPECT_GE(seen.size(), 2u);
     EXPECT_GE(regions->whole().bytes(), least);

@@ -72,7 +72,7 @@ CellValue value_of(std::string_view op, std::string_view size, double value) {
           value};
 }
 
-TEST(CollectiveCell, AReductionOfNothingOnlyRepeats) {
+TEST(CollectiveCell, ARedopWithoutAReductionOnlyRepeatsCells) {
   const Benchmark& benchmark = *find_benchmark("collective");
   const auto cell = [](std::string op, std::string redop) {
     return Cell("collective", {{"op", std::move(op)}, {"redop", std::move(redop)}});
@@ -102,7 +102,7 @@ TEST(MessageCell, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(reason("1", "bandwidth", "mpi", "50MiB"), HasSubstr("larger than the caches"));
 }
 
-TEST(CollectiveConclusions, LatencyPeakAndHalfOfItOfEveryCurve) {
+TEST(CollectiveConclusions, LatencyPeakAndHalfPeakOfEveryCurve) {
   const std::vector<CellValue> values = {
       value_of("all_reduce", "4MiB", 100e9), value_of("all_reduce", "64", 9.6e6),
       value_of("all_reduce", "1MiB", 40e9), value_of("broadcast", "1KiB", 1.024e9)};

@@ -38,7 +38,7 @@ TEST(CollectiveLayout, TheLargerBufferIsTheSizeOfACell) {
   EXPECT_EQ(receive_elements(shape(Operation::scatter)), 40u);
 }
 
-TEST(CollectiveLayout, InPlaceABlockOfTheLargerBufferIsTheOther) {
+TEST(CollectiveLayout, InPlaceTheSmallerBufferIsABlockOfTheLarger) {
   CollectiveShape shape{Operation::all_gather, DataType::f32, true, 3, 40};
   EXPECT_EQ(send_offset(shape, 2), 80u);
   EXPECT_EQ(receive_offset(shape, 2), 0u);
@@ -50,7 +50,7 @@ TEST(CollectiveLayout, InPlaceABlockOfTheLargerBufferIsTheOther) {
   EXPECT_EQ(receive_offset(shape, 2), 0u);
 }
 
-TEST(CollectiveLayout, WhatIsReceivedComesFromWhereTheOperationSays) {
+TEST(CollectiveLayout, EveryReceivedBlockHasTheOriginOfItsOperation) {
   const auto received = [](Operation operation, int rank) {
     return expected_received({operation, DataType::f32, false, 3, 40}, rank);
   };
@@ -69,7 +69,7 @@ TEST(CollectiveLayout, WhatIsReceivedComesFromWhereTheOperationSays) {
   EXPECT_EQ(received(Operation::gather, 0).size(), 3u);
 }
 
-TEST(CollectiveLayout, AveragesThatHaveNoOneRightResultAreKnown) {
+TEST(CollectiveLayout, AmbiguousAveragesAreKnown) {
   EXPECT_FALSE(inexact_reduction(DataType::e4m3, Reduction::avg, 64));
   EXPECT_TRUE(inexact_reduction(DataType::e4m3, Reduction::avg, 65));
   EXPECT_FALSE(inexact_reduction(DataType::e4m3, Reduction::sum, 65));

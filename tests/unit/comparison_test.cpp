@@ -54,7 +54,7 @@ TEST(Comparison, HigherBandwidthIsFaster) {
   EXPECT_LE(faster.cells[0].ratio95.low, faster.cells[0].ratio);
   EXPECT_GE(faster.cells[0].ratio95.high, faster.cells[0].ratio);
   EXPECT_EQ(faster.all.judgement.verdict, Verdict::faster);
-  EXPECT_NEAR(faster.all.ratio.value(), 1 / 1.1, 0.005) << "the whole is of times";
+  EXPECT_NEAR(faster.all.ratio.value(), 1 / 1.1, 0.005) << "the overall ratio is a ratio of times";
   const Comparison slower = compare(set_of("b", 1.1), set_of("a", 1), nullptr, rule);
   EXPECT_EQ(slower.all.judgement.verdict, Verdict::slower);
 }
@@ -84,7 +84,7 @@ TEST(Comparison, EqualNeedsPairs) {
 
 TEST(Comparison, PairsAreMatchedByNumberNotByOrder) {
   ResultSet a = set_of("a", 1), b = set_of("b", 1);
-  // A drift that both share: it cancels only if pairs are matched.
+  // A drift that both sides share cancels only if pairs are matched.
   for (ResultSet* set : {&a, &b}) {
     for (Series& series : set->series) {
       for (Point& point : series.points) {
@@ -172,7 +172,7 @@ TEST(Comparison, SaysWhatIsMissing) {
 }
 
 TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
-  // 100 cells, each a little apart by chance: Holm's correction leaves none.
+  // 100 cells that differ slightly by chance: Holm's correction leaves none of them.
   Random random(5);
   std::vector<Record> a, b;
   for (int cell = 0; cell < 100; ++cell) {
@@ -193,7 +193,7 @@ TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
     alone += cell.effect.p_different < 0.05 ? 1 : 0;
     corrected += cell.differs_corrected ? 1 : 0;
   }
-  EXPECT_GT(alone, 0u) << "one in fifty or so, each tested by itself";
+  EXPECT_GT(alone, 0u) << "without the correction, about one in fifty";
   EXPECT_EQ(corrected, 0u);
   ASSERT_TRUE(comparison.all.ratio95);
   EXPECT_LT(comparison.all.ratio95->low, 1);

@@ -21,7 +21,7 @@ TEST(Distributions, AgreeWithTables) {
 }
 
 TEST(Distributions, UpperBoundOfAShare) {
-  // None of n: 1 - 0.05^(1/n).
+  // 0 of n: 1 - 0.05^(1/n).
   for (const std::size_t n : {10, 59}) {
     EXPECT_NEAR(share_upper_bound(0, n, 0.95), 1 - std::pow(0.05, 1.0 / static_cast<double>(n)),
                 1e-9);

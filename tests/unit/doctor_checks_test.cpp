@@ -222,7 +222,7 @@ TEST(DoctorCheck, LinksOfUnequalSpeedAndHiddenOnes) {
               ElementsAre(HasSubstr("UNKNOWN gpu-links: no xGMI links in /sys/class/kfd")));
 }
 
-TEST(DoctorCheck, RuntimesThatDoNotGetOn) {
+TEST(DoctorCheck, IncompatibleRuntimes) {
   MemoryMachine machine = h200_node();
   const auto answer = [](const char* other) {
     return Json{

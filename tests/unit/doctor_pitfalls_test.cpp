@@ -55,7 +55,7 @@ TEST(DoctorCheck, OnlyThePartsOfAPartitionModeThatAreGiven) {
             "sudo amd-smi set --memory-partition NPS4");
 }
 
-TEST(DoctorCheck, IntentsThatNoMachineOrNotThisOneCanMeet) {
+TEST(DoctorCheck, ImpossibleIntents) {
   for (const char* mode : {"", "SPX", "NPS4", "CPX/NPS4", "MIG"}) {
     EXPECT_TRUE(check_partition(mode).ok()) << mode;
   }
@@ -147,7 +147,7 @@ class RunningMachine final : public Machine {
   const Variables& variables() const override { return machine_.variables(); }
   Json ask(std::string_view probe) const override { return machine_.ask(probe); }
 
-  mutable int reads = 0;  ///< of the file that was read last
+  mutable int reads = 0;  ///< how often the last file was read
 
  private:
   MemoryMachine machine_;
@@ -191,7 +191,7 @@ TEST(DoctorCheck, ThrottlingNamesTheLargestCauseAndSmallShares) {
                           "loaded"));
 }
 
-TEST(DoctorCheck, ReasonsThatDifferInTheGpusPathAreOne) {
+TEST(DoctorCheck, ReasonsThatDifferOnlyInTheGpuAreMerged) {
   MemoryMachine machine = mi300x_cpx();
   for (int gpu = 0; gpu < 8; ++gpu) machine.erase(amd_folder(gpu) + "/gpu_metrics");
   EXPECT_THAT(lines(machine, {}, {"throttling", "xcd-clocks"}),

@@ -25,7 +25,7 @@ Diagnosis diagnosis_of(const Machine& machine, std::vector<std::string> ids = {}
   return diagnose(machine, {}, *find_checks(ids));
 }
 
-TEST(DoctorView, SubjectsFold) {
+TEST(DoctorView, SubjectsAreFolded) {
   EXPECT_EQ(subjects_text({}), "");
   EXPECT_EQ(subjects_text({"GPU 3 (0000:43:00.0)"}), "GPU 3 (0000:43:00.0)");
   EXPECT_EQ(subjects_text({"GPU 0 (a)", "GPU 1 (b)", "GPU 2 (c)", "GPU 5 (d)"}), "GPU 0-2, 5");

@@ -12,11 +12,11 @@ Json two_gpus(double cap, const char* uuid) {
   return {{"accelerators", {gpu, gpu}}, {"environment", {{"NCCL_DEBUG", "INFO"}}}};
 }
 
-TEST(FingerprintDiff, NothingDiffersFromItself) {
+TEST(FingerprintDiff, AFingerprintDoesNotDifferFromItself) {
   EXPECT_TRUE(diff_fingerprints(two_gpus(750, "a"), two_gpus(750, "a")).empty());
 }
 
-TEST(FingerprintDiff, LikeliestFirstAndAlikeChangesAreOne) {
+TEST(FingerprintDiff, LikeliestFirstAndLikeChangesMerged) {
   Json b = two_gpus(600, "b");
   b["environment"] = {{"HSA_NO_SCRATCH_RECLAIM", "1"}};
   const auto differences = diff_fingerprints(two_gpus(750, "a"), b);
@@ -41,7 +41,7 @@ TEST(FingerprintDiff, ChangesThatAreNotAlikeStayApart) {
   EXPECT_EQ(differences[0].path, "accelerators.1.power_cap_watts");
 }
 
-TEST(FingerprintDiff, AnyJsonWillDo) {
+TEST(FingerprintDiff, AcceptsAnyJson) {
   Json deep = 1;
   for (int i = 0; i < 100; ++i) deep = Json{{"x", deep}};
   EXPECT_EQ(diff_fingerprints(deep, {}).size(), 1u);

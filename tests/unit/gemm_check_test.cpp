@@ -9,8 +9,8 @@ namespace assay {
 namespace {
 
 TEST(GemmCheck, RoundsToNearestEven) {
-  EXPECT_EQ(round_to(DataType::bf16, 257), 256);  // 8 significant bits: a tie, to the even one
-  EXPECT_EQ(round_to(DataType::bf16, 259), 260);  // a tie, to the even one
+  EXPECT_EQ(round_to(DataType::bf16, 257), 256);  // 8 significant bits: a tie rounds to even
+  EXPECT_EQ(round_to(DataType::bf16, 259), 260);  // a tie rounds to even
   EXPECT_EQ(round_to(DataType::bf16, -257.5), -258);
   EXPECT_EQ(round_to(DataType::f16, 2049), 2048);
   EXPECT_EQ(round_to(DataType::f16, 2051), 2052);

@@ -67,7 +67,7 @@ TEST(GpuMetrics, Mi300xVersion14) {
   put<std::uint64_t>(bytes, 168, 1);
   put<std::uint16_t>(bytes, 240, 2100);
   put<std::uint16_t>(bytes, 242, 1987);
-  put<std::uint16_t>(bytes, 244, 0);  // an XCD that is fused off or sleeps
+  put<std::uint16_t>(bytes, 244, 0);  // an XCD that is fused off or asleep
   put<std::uint16_t>(bytes, 280, 1300);
   const GpuMetrics metrics = parse_gpu_metrics(bytes);
   EXPECT_EQ(metrics.problem, "");
@@ -93,14 +93,14 @@ TEST(GpuMetrics, ASleepingXcdKeepsItsPlace) {
   std::string bytes = blank(288, 4);
   put<std::uint16_t>(bytes, 240, 2100);
   put<std::uint16_t>(bytes, 242, 0);
-  put<std::uint16_t>(bytes, 246, 1900);  // the one before it says nothing
+  put<std::uint16_t>(bytes, 246, 1900);  // the XCD before it has no reading
   put<std::uint16_t>(bytes, 248, 0);
   const GpuMetrics metrics = parse_gpu_metrics(bytes);
   EXPECT_THAT(metrics.engine_clocks_hz, ElementsAre(2100e6, 1900e6));
   EXPECT_THAT(metrics.xcd_clocks_hz, ElementsAre(2100e6, IsNan(), IsNan(), 1900e6, IsNan()));
 }
 
-TEST(GpuMetrics, ThrottleResidenciesAreWhereEachVersionKeepsThem) {
+TEST(GpuMetrics, EachVersionHasItsOwnPlaceForThrottleResidencies) {
   struct Version {
     char content;
     std::size_t size, cycles, power;
@@ -126,7 +126,7 @@ TEST(GpuMetrics, Version13HasOneClockAndNoUnitOfEnergy) {
   put<std::uint64_t>(bytes, 24, 123456);
   put<std::uint16_t>(bytes, 54, 1700);
   put<std::uint16_t>(bytes, 56, 1200);  // the SoC's clock, not a second XCD's
-  put<std::uint32_t>(bytes, 68, 3);     // the same reasons in bits that differ by chip
+  put<std::uint32_t>(bytes, 68, 3);     // the same reasons, in bits that differ between chips
   put<std::uint64_t>(bytes, 112, std::uint64_t{1} << 36 | 1);
   const GpuMetrics metrics = parse_gpu_metrics(bytes);
   EXPECT_THAT(metrics.engine_clocks_hz, ElementsAre(1700e6));
@@ -136,7 +136,7 @@ TEST(GpuMetrics, Version13HasOneClockAndNoUnitOfEnergy) {
   EXPECT_FALSE(metrics.energy_joules);
 }
 
-TEST(GpuMetrics, Version19IsWalkedWhateverItsTypes) {
+TEST(GpuMetrics, Version19IsParsedWhateverItsTypes) {
   const std::string table = Attributes()
                                 .add<std::uint16_t>(2, u16, 0, {42})
                                 .add<std::uint16_t>(3, u16, 3, {194})
@@ -146,7 +146,7 @@ TEST(GpuMetrics, Version19IsWalkedWhateverItsTypes) {
                                 .add<std::uint16_t>(7, u16, 17, {320})
                                 .add<std::uint64_t>(9, u64, 29, {1, 2, ~std::uint64_t{0}})
                                 .add<std::uint16_t>(1, u16, 33, {2098, 2115, 0xffff, 2100})
-                                .add<std::uint32_t>(0, u32, 999, {1, 2, 3})  // not known to assay
+                                .add<std::uint32_t>(0, u32, 999, {1, 2, 3})  // unknown to assay
                                 .add<std::uint16_t>(1, u16, 37, {1300})
                                 .table();
   const GpuMetrics metrics = parse_gpu_metrics(table);
@@ -169,9 +169,9 @@ TEST(GpuMetrics, NothingIsTrusted) {
               HasSubstr("cut short: 200 of 288"));
   EXPECT_THAT(parse_gpu_metrics(blank(288, 77)).problem, HasSubstr("1.77 is not a version"));
   std::string other = blank(288, 4);
-  other[2] = 2;  // an APU's
+  other[2] = 2;  // of an APU
   EXPECT_THAT(parse_gpu_metrics(other).problem, HasSubstr("2.4 is not a version"));
-  // A version whose table is shorter than it should be: what lies outside is absent.
+  // A table that is shorter than its version's: fields beyond its end are absent.
   EXPECT_EQ(parse_gpu_metrics(blank(100, 4)).problem, "");
   EXPECT_TRUE(parse_gpu_metrics(blank(100, 4)).engine_clocks_hz.empty());
 }
@@ -190,7 +190,7 @@ TEST(GpuMetrics, DamagedAttributesGiveNothingAndSayWhere) {
   std::string values = good;
   put<std::uint16_t>(values, 18, 0x3ff);  // 1023 values in two bytes
   EXPECT_THAT(parse_gpu_metrics(values).problem, HasSubstr("is invalid at byte 18"));
-  // Whatever the bytes, reading ends and stays inside (a sanitizer build proves the second).
+  // Whatever the bytes are, reading ends and stays inside them; sanitizer builds check the latter.
   for (std::size_t size = 0; size < good.size(); ++size) {
     std::string cut = good.substr(0, size);
     if (size >= 2) put<std::uint16_t>(cut, 0, static_cast<std::uint16_t>(size));

@@ -38,7 +38,7 @@ TEST(Gpu, ReadsWhatItWrote) {
   EXPECT_EQ(gpu.state.engine_clocks_hz.size(), 2u);
 }
 
-TEST(Gpu, OnlyHiddenOnesSaySo) {
+TEST(Gpu, OnlyHiddenGpusSaySo) {
   Gpu gpu = a_gpu();
   gpu.visible = true;
   EXPECT_FALSE(to_json(gpu, true).contains("visible"));
@@ -51,7 +51,7 @@ TEST(Gpu, AFingerprintHoldsNothingThatChangesByItself) {
   EXPECT_FALSE(json.contains("state"));
   EXPECT_FALSE(json.contains("pcie_speed_gts"));
   EXPECT_TRUE(json.contains("ecc"));
-  EXPECT_FALSE(json.contains("vbios"));  // not known, so not said
+  EXPECT_FALSE(json.contains("vbios"));  // unknown, so left out
 }
 
 TEST(Gpu, FieldsOfTheWrongTypeAreLeftOut) {

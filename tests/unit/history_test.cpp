@@ -127,7 +127,7 @@ TEST_F(HistoryTest, AChangeComesWithItsRunItsSizeAndWhatChanged) {
   ASSERT_EQ(trend.changes.size(), 1u);
   EXPECT_EQ(trend.changes[0].run, "run015");
   EXPECT_EQ(trend.changes[0].previous_run, "run014");
-  EXPECT_NEAR(trend.changes[0].time_ratio, 1 / 0.95, 0.002) << "a lower rate is more time";
+  EXPECT_NEAR(trend.changes[0].time_ratio, 1 / 0.95, 0.002) << "a lower rate means more time";
   EXPECT_TRUE(trend.changes[0].worse());
   EXPECT_TRUE(trend.changes[0].sure);
   EXPECT_TRUE(trend.got_worse());
@@ -233,7 +233,7 @@ TEST_F(HistoryTest, WhatAKilledWriterLeftHalfDoneIsUndoneByReaders) {
   add(runs(0, 5, 1));
   auto writer = Database::open(file(), Database::Access::write);
   ASSERT_TRUE(writer.ok());
-  // So small a cache writes pages to the file before the end.
+  // With so small a cache SQLite writes pages to the file before the transaction ends.
   ASSERT_TRUE(writer->execute("PRAGMA cache_size=2").ok());
   const auto transaction = Transaction::begin(*writer, Database::Access::write);
   ASSERT_TRUE(transaction.ok());
@@ -242,7 +242,7 @@ TEST_F(HistoryTest, WhatAKilledWriterLeftHalfDoneIsUndoneByReaders) {
                             " WHERE i<5000) INSERT INTO point SELECT 1,'x'||i,'t',1,1,1,0,0,''"
                             " FROM n")
                   .ok());
-  // What a kill at this moment leaves.
+  // The files that a kill at this moment leaves.
   const auto killed = folder_.path() / "killed.sqlite";
   std::filesystem::copy_file(file(), killed);
   std::filesystem::copy_file(file().string() + "-journal", killed.string() + "-journal");

@@ -53,7 +53,7 @@ TEST_P(EveryImporter, TextsWithBytesFlippedAndPiecesExchanged) {
     for (int i = 0; i < 1 + round % 8; ++i) {
       damaged[below(damaged.size())] = static_cast<char>(below(256));
     }
-    if (round % 3 == 0) {  // a piece of it somewhere else
+    if (round % 3 == 0) {  // a piece of the text is copied elsewhere
       const std::size_t from = below(text.size()), length = below(80);
       damaged.insert(below(damaged.size()), text, from, length);
     }
@@ -86,7 +86,7 @@ TEST_P(EveryImporter, WindowsLineEndsAndAByteOrderMarkChangeNothing) {
   ASSERT_EQ(plain->records.size(), other->records.size());
   for (std::size_t i = 0; i < plain->records.size(); ++i) {
     Json a = to_json(plain->records[i]), b = to_json(other->records[i]);
-    a.erase("run");  // of the file's content
+    a.erase("run");  // a hash of the file's content
     b.erase("run");
     EXPECT_EQ(a, b);
   }
@@ -132,7 +132,7 @@ TEST(Import, ATextOfTwoProgramsMustBeNamed) {
   EXPECT_TRUE(import_text({both, "x.log"}, "perftest").ok());
 }
 
-TEST(Import, NumbersThatCannotBeAreNoResults) {
+TEST(Import, ImpossibleNumbersAreNotResults) {
   const Imported negative = imported(
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 8\n"
       "1024 256 float sum -1 10.5 0.10 -0.10 0 10.2 1e999 0.10 0\n");

@@ -56,10 +56,10 @@ using Bag = std::map<std::string, int>;
 
 struct NcclFile {
   const char* name;
-  std::size_t rows;    ///< of its table
-  std::size_t halves;  ///< that are whole
-  const char* last;    ///< cell of the last row, in-place
-  double busbw;        ///< of that, GB/s
+  std::size_t rows;    ///< rows of the table
+  std::size_t halves;  ///< complete halves of rows
+  const char* last;    ///< cell of the last row's in-place half
+  double busbw;        ///< of that half, GB/s
   const char* device;
   const char* tool;
 };
@@ -145,7 +145,7 @@ TEST_P(ImportPerftestData, EveryRowAndValue) {
   EXPECT_EQ(result.format, "perftest");
   EXPECT_EQ(result.warnings.size(), file.warnings);
   auto rows = rows_of(contents(file.name), R"(^ *(\d+) +(\d+) +([\d.]+) +([\d.]+)\s+([\d.]+)\s*$)");
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());  // what both sides print
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());  // both sides print the same rows
   ASSERT_EQ(rows.size(), 23u);
   ASSERT_EQ(result.records.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {

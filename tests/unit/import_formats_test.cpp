@@ -20,7 +20,7 @@ TEST(ImportPerftest, UnitsComeFromTheHeader) {
   EXPECT_EQ(metric_of(record, "message_rate").value, 0.338685 * 1e6);
   EXPECT_EQ(note_of(record, "tx_depth"), "128");
   EXPECT_EQ(note_of(record, "iterations"), "20000");
-  // A peak of 0.00 was not measured.
+  // A peak of 0.00 means that it was not measured.
   EXPECT_EQ(record_of(result, "rdma op=write direction=one qps=4 size=128KiB").metrics.size(), 2u);
 }
 
@@ -62,7 +62,7 @@ TEST(ImportTransferBench, BoxesExecutorsTransfersAndMatrices) {
   const Record& sum = record_of(result, "peer scope=aggregate test=1 size=64MiB");
   EXPECT_DOUBLE_EQ(metric_of(sum, "overhead").value, -0.01e-3);
   EXPECT_EQ(metric_of(sum, "overhead").text, "-0.010 ms");
-  EXPECT_EQ(sum.status, RecordStatus::passed);  // an overhead may be below zero
+  EXPECT_EQ(sum.status, RecordStatus::passed);  // an overhead may be negative
   EXPECT_EQ(
       value_of(result, "peer scope=p2p src=gpu0 dst=gpu0 direction=to size=64MiB", "bandwidth"),
       1570.10e9);
@@ -84,7 +84,7 @@ TEST(ImportTransferBench, Csv) {
             315.552e9);
 }
 
-TEST(ImportTransferBench, RowsWhoseNumbersCannotBeAreNamed) {
+TEST(ImportTransferBench, RowsWithImpossibleNumbersAreNamed) {
   const Imported result =
       imported(std::string(transferbench_sample) +
                "Executor: GPU 01 | 90.1 GB/s | 0.7 ms | 6.71e82 bytes | 91.0 GB/s (sum)\n"
@@ -139,7 +139,7 @@ TEST(ImportNvbandwidth, Json) {
 
 TEST(ImportRocmBandwidthTest, MatricesOfAllPairs) {
   const Imported result = imported(rocm_sample);
-  ASSERT_EQ(result.records.size(), 2u);  // access and NUMA distance are no measurements
+  ASSERT_EQ(result.records.size(), 2u);  // access and NUMA distance are not measurements
   EXPECT_EQ(value_of(result, "peer direction=both src=0 dst=1", "peak_bandwidth"), 55.123e9);
   EXPECT_EQ(result.records[0].device.name, "AMD Instinct MI300X");
 }

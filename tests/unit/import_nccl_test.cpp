@@ -151,7 +151,7 @@ TEST(ImportNccl, OldTablesWithoutRedop) {
   ASSERT_EQ(named.records.size(), 2u);
   EXPECT_EQ(named.records[0].cell.id(),
             "collective op=all_gather dtype=f32 redop=none place=out ranks=2 size=1KiB");
-  // The header has it, the row of an operation without one has not.
+  // The header names the column; a row of an operation without a reduction leaves it empty.
   const Imported blank = imported(
       header +
           "        1024           128   float       -1    21.75    0.05    0.02     0    20.94   "
@@ -221,7 +221,7 @@ TEST(ImportNccl, TimeStampsOfRows) {
       settings + stamped + row.substr(0, row.size() - 1) + "  2026-07-01 10:20:30\n";
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
-  EXPECT_EQ(result.records[1].time, "2026-07-01T10:20:30");  // of a zone that nobody names
+  EXPECT_EQ(result.records[1].time, "2026-07-01T10:20:30");  // in an unstated time zone
   EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
 }
 
@@ -289,7 +289,7 @@ TEST(ImportNccl, RowsWithoutAnyHeader) {
   EXPECT_EQ(result.records[1].cell.id(),
             "collective op=all_reduce dtype=f32 redop=sum place=in size=1GiB");
   EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
-  // Nothing says which: a gathering operation, whose ranks only its sizes tell.
+  // Nothing names the operation. It gathers, so its sizes tell the number of ranks.
   const Imported gathered = imported(
       "  65536  512  float  none  -1  107.5  0.61  0.59  0  105.6  0.62  0.60  0\n", "x.txt");
   EXPECT_EQ(gathered.records.at(0).cell.id(),
@@ -393,7 +393,7 @@ TEST(ImportNccl, TheReporterOfRcclTests) {
   EXPECT_EQ(lines.records[0].status, RecordStatus::failed);
   EXPECT_EQ(lines.records[1].status, RecordStatus::passed);
   EXPECT_EQ(lines.records[1].cell.text("ranks"), "8");
-  // Its CSV forgets a name that its rows have.
+  // The header of its CSV has one name fewer than the rows have fields.
   const Imported csv = imported(rccl_csv_sample);
   EXPECT_EQ(csv.format, "rccl-tests-csv");
   const Record& record =

@@ -36,12 +36,12 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 1: 1 of 3 replies are empty")));
   const Record& second = record_of(
       result, "serving request_rate=2.5 burstiness=2 max_concurrency=none num_prompts=10");
-  EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts less completed
+  EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts minus completed
   EXPECT_EQ(second.status, RecordStatus::passed);
   EXPECT_EQ(second.source->line, 2u);
 }
 
-TEST(ImportVllm, WhatItsArraysDenyIsNamed) {
+TEST(ImportVllm, ContradictionsWithItsArraysAreNamed) {
   std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
   text.replace(text.find("\"mean_ttft_ms\":200.0"), 20, "\"mean_ttft_ms\":100.0");
   text.replace(text.find("\"completed\":3"), 13, "\"completed\":2");

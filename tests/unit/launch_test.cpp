@@ -22,12 +22,12 @@ Result<std::optional<RankPlace>> place_in(const LauncherVariables& variables) {
   });
 }
 
-TEST(RankPlace, NobodyStartedIt) {
+TEST(RankPlace, WithoutALauncher) {
   EXPECT_FALSE(place_in({})->has_value());
-  // One rank alone is no team.
+  // A single rank is not a team.
   EXPECT_FALSE(
       place_in({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}})->has_value());
-  // A batch script of Slurm is no rank: only srun sets the number of tasks of the step.
+  // A Slurm batch script is not a rank: only srun sets the number of tasks of the step.
   EXPECT_FALSE(place_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}})->has_value());
 }
 
@@ -40,7 +40,7 @@ TEST(RankPlace, Mpirun) {
   EXPECT_EQ(place->rank, 3);
   EXPECT_EQ(place->size, 8);
   EXPECT_EQ(place->local_rank, 1);
-  EXPECT_EQ(place->address, "");  // rank 0 tells it through MPI
+  EXPECT_EQ(place->address, "");  // rank 0 sends it through MPI
   EXPECT_EQ((*place_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->launcher, "MPICH");
 }
 
@@ -73,7 +73,7 @@ TEST(RankPlace, Torchrun) {
                                 {"MASTER_ADDR", "node-a"},
                                 {"MASTER_PORT", "29500"}});
   ASSERT_TRUE(place.has_value());
-  EXPECT_EQ(place->address, "node-a:29501");  // the store of torchrun has the port itself
+  EXPECT_EQ(place->address, "node-a:29501");  // torchrun's store takes the port itself
   EXPECT_THAT(place_in({{"RANK", "2"}, {"WORLD_SIZE", "4"}}).error().message,
               HasSubstr("MASTER_ADDR is not set"));
   EXPECT_THAT(place_in({{"RANK", "4"}, {"WORLD_SIZE", "4"}}).error().message,
@@ -120,8 +120,9 @@ TEST(Arrivals, WhoComesLastIsNamedIfTheOthersReallyWait) {
   const Arrivals late = judge_arrivals({0.0210, 0.0211, 0.0010, 0.0209});
   EXPECT_EQ(late.last, 2);
   EXPECT_NEAR(late.waited, 0.02, 1e-4);
-  EXPECT_EQ(judge_arrivals({0.0210, 0.0211, 0.0190, 0.0209}).waited, 0);  // a tenth: noise
-  EXPECT_EQ(judge_arrivals({50e-6, 51e-6, 20e-6, 50e-6}).waited, 0);      // 30 us: messages' own
+  EXPECT_EQ(judge_arrivals({0.0210, 0.0211, 0.0190, 0.0209}).waited, 0);  // a tenth is noise
+  EXPECT_EQ(judge_arrivals({50e-6, 51e-6, 20e-6, 50e-6}).waited,
+            0);  // messages take 30 us themselves
   EXPECT_EQ(judge_arrivals({0.5}).waited, 0);
 }
 

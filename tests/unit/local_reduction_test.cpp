@@ -23,7 +23,7 @@ TEST(LocalReduction, FloatsRoundOnce) {
   EXPECT_EQ(reduced(DataType::f32, Reduction::sum, 16777216.0f, 1.0f), 16777216.0f);
   EXPECT_EQ(reduced(DataType::f64, Reduction::sum, 16777216.0, 1.0), 16777217.0);
   EXPECT_EQ(reduced(DataType::f32, Reduction::prod, 3.0f, -0.5f), -1.5f);
-  // 2048 + 1 lies halfway between two f16: to even. 2048 + 3 does too, the other way.
+  // 2048 + 1 and 2048 + 3 lie halfway between two f16 values; to even is down, then up.
   const F16 big = F16::encode(2048);
   EXPECT_EQ(reduced(DataType::f16, Reduction::sum, big, F16::encode(1)).decode(), 2048);
   EXPECT_EQ(reduced(DataType::f16, Reduction::sum, big, F16::encode(3)).decode(), 2052);
@@ -32,7 +32,7 @@ TEST(LocalReduction, FloatsRoundOnce) {
   EXPECT_EQ(reduced(DataType::bf16, Reduction::sum, small, Bf16::encode(3)).decode(), 260);
 }
 
-TEST(LocalReduction, OverflowIsTheTypes) {
+TEST(LocalReduction, OverflowFollowsTheType) {
   const F16 largest = F16::encode(65504);
   EXPECT_TRUE(std::isinf(reduced(DataType::f16, Reduction::sum, largest, largest).decode()));
   const E4m3 top = E4m3::encode(448);

@@ -31,7 +31,7 @@ TEST(TcpAddresses, ASharedNetworkIsBeforeOthers) {
       addresses_to_try(
           ours, {"192.168.3.4", "172.17.0.1", "2001:db8:1::9", "10.0.0.9", "2001:db8::9"}, false),
       ElementsAre("10.0.0.9", "2001:db8::9", "192.168.3.4", "2001:db8:1::9"))
-      << "172.17.0.1 is this host's too, and cannot be another's";
+      << "172.17.0.1 is also this host's, so it cannot be the other's";
 }
 
 TEST(TcpAddresses, WhatIsNoAddressIsOnNoNetwork) {

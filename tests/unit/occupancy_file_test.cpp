@@ -234,7 +234,7 @@ TEST(OccupancyPtx, WhatItDeclares) {
   EXPECT_EQ(image->kernels[0].max_threads, 512u);
   EXPECT_EQ(image->kernels[0].min_blocks, 2u);
   EXPECT_EQ(image->kernels[0].shared_bytes,
-            4000u + 4u + 16u + 4u);  // a function's may be any kernel's
+            4000u + 4u + 16u + 4u);  // any kernel may call the function that declares the 4
   EXPECT_EQ(image->kernels[1].name, "second");
   EXPECT_EQ(image->kernels[1].max_threads, 64u);
 }

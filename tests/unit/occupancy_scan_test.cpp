@@ -52,7 +52,7 @@ const Finding* find(const Scan& scan, std::string_view what) {
 
 Scan scan_compiled() {
   const auto functions = read_listing(compiled);
-  EXPECT_EQ(functions.size(), 1u);  // data has no instruction
+  EXPECT_EQ(functions.size(), 1u);  // data contain no instructions
   EXPECT_EQ(functions[0].name, "kernel");
   return scan(functions[0], {}, "gfx942");
 }
@@ -72,7 +72,7 @@ TEST(OccupancyScan, LoadsByWidthAreAdvisedOnWhereTheyMatter) {
   EXPECT_EQ(find(found, "global_load_ushort")->bytes, 2u);
   EXPECT_THAT(find(found, "global_load_ushort")->advice, HasSubstr("global_load_dwordx4"));
   EXPECT_THAT(find(found, "global_load_ushort")->source, HasSubstr("ISA assembly analysis"));
-  EXPECT_THAT(find(found, "global_load_dword")->advice, IsEmpty()) << "outside of all loops";
+  EXPECT_THAT(find(found, "global_load_dword")->advice, IsEmpty()) << "outside any loop";
 }
 
 TEST(OccupancyScan, LdsByWidthCountsPairs) {
@@ -148,7 +148,7 @@ Disassembly of section .text:
 
 TEST(OccupancyScan, RubbishHasNoFunctionsOrHarmlessOnes) {
   EXPECT_TRUE(read_listing("").empty());
-  EXPECT_TRUE(read_listing("s_endpgm").empty());  // of no function
+  EXPECT_TRUE(read_listing("s_endpgm").empty());  // outside any function
   EXPECT_TRUE(read_listing("\n\n; nothing\n// at all").empty());
   const auto functions = read_listing("a:\ns_branch\ns_branch a\ns_branch .L\n: <>:\n\x01");
   for (const Function& function : functions) EXPECT_EQ(scan(function, {}, "").loops, 0u);

@@ -52,7 +52,7 @@ TEST(OddLinks, AnEndpointThatIsSlowInBothDirectionsStandsForItsLinks) {
 TEST(OddLinks, AnEndpointThatIsSlowInOneDirectionSaysWhich) {
   const auto sends = find_odd_links(mesh(5, [](int a, int) { return a == 4 ? 25e9 : 50e9; }));
   EXPECT_THAT(describe(sends), ElementsAre("4 sends at 50% of the median"));
-  // The link from 1 to 0 is another fault, which 4's does not explain.
+  // The link from 1 to 0 is a separate fault, which endpoint 4 does not explain.
   const auto receives = find_odd_links(
       mesh(6, [](int a, int b) { return b == 4 || (a == 1 && b == 0) ? 25e9 : 50e9; }));
   EXPECT_THAT(describe(receives), ElementsAre("4 receives at 50% of the median",
@@ -79,7 +79,7 @@ TEST(OddLinks, OneOfFourThatIsSlowIsFound) {
   EXPECT_TRUE(odd.endpoints[0].sends && odd.endpoints[0].receives);
   EXPECT_NEAR(odd.endpoints[0].ratio, 0.1, 0.002);
   EXPECT_TRUE(odd.links.empty());
-  // Two sockets of two: nobody is slow towards all.
+  // Two sockets with two endpoints each: none is slow towards all others.
   EXPECT_TRUE(
       find_odd_links(mesh(4, [](int a, int b) { return a / 2 == b / 2 ? 40e9 : 25e9; })).none());
 }

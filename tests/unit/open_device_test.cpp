@@ -72,7 +72,7 @@ TEST(OpenDevice, AnAbsentBackendSaysWhy) {
   EXPECT_EQ(choose("hip:0").message, "device \"hip:0\": hip is absent: no library");
 }
 
-TEST(OpenDevice, EveryBackendFolderIsMade) {
+TEST(OpenDevice, EveryBackendFolderIsRegistered) {
   std::vector<std::string> names;
   for (const auto& backend : make_backends()) names.emplace_back(backend->name());
   EXPECT_EQ(names, (std::vector<std::string>{"cpu", "cuda", "fake", "hip"}));

@@ -30,7 +30,7 @@ TEST(PairedEffect, AgreesWithTextbookTests) {
   EXPECT_EQ(effect.sign90.low, 0.001);
   // Sign test: 9 of 10 above 0, two-sided 2 * 11 / 1024.
   EXPECT_NEAR(effect.p_different, 22.0 / 1024, 1e-9);
-  // All ten lie within the margin: the signs' p is 2^-10; the t test's is smaller than 0.001 too.
+  // All ten lie within the margin: p is 2^-10 by the sign test and below 0.001 by the t test too.
   EXPECT_LT(effect.p_equal, 0.05);
   EXPECT_NEAR(effect.detectable, (2.262157 + 0.883404) * 0.005830951895 / std::sqrt(10.0), 1e-6);
   EXPECT_TRUE(effect.outliers.empty());
@@ -55,7 +55,7 @@ TEST(PairedEffect, TooFewPairsHaveInfiniteIntervals) {
 TEST(PairedEffect, EqualValuesAreEqualAndNothingElse) {
   const std::vector<double> d(10, 0.0);
   const PairedEffect effect = paired_effect(d, margin);
-  EXPECT_EQ(effect.p_different, 1) << "ties speak for no difference";
+  EXPECT_EQ(effect.p_different, 1) << "ties are no evidence of a difference";
   EXPECT_LT(effect.p_equal, 0.05);
   const std::vector<double> shifted(10, 0.05);
   EXPECT_LT(paired_effect(shifted, margin).p_different, 0.05);
@@ -63,13 +63,13 @@ TEST(PairedEffect, EqualValuesAreEqualAndNothingElse) {
 }
 
 TEST(PairedEffect, DependentPairsAreAveragedTwoByTwo) {
-  std::vector<double> slow;  // a slow wave: neighbours agree
+  std::vector<double> slow;  // a slow wave: neighbours are alike
   for (int i = 0; i < 24; ++i) slow.push_back(0.01 * std::sin(i * 0.3));
   const PairedEffect effect = paired_effect(slow, margin);
   EXPECT_GT(effect.autocorrelation, 0.8);
   EXPECT_EQ(effect.pairs, 24u);
   EXPECT_EQ(effect.n, 12u);
-  std::vector<double> fast;  // every second pair is slow: the block's mean does not move
+  std::vector<double> fast;  // every second pair is slow, so the means of blocks stay equal
   for (int i = 0; i < 24; ++i) fast.push_back(i % 2 == 0 ? 0.01 : -0.01);
   EXPECT_LT(paired_effect(fast, margin).autocorrelation, -0.9);
   EXPECT_LT(paired_effect(fast, margin).deviation, 1e-9);
@@ -78,7 +78,7 @@ TEST(PairedEffect, DependentPairsAreAveragedTwoByTwo) {
 TEST(PairedEffect, NamesOutlyingPairs) {
   std::vector<double> d = {0.001, -0.001, 0.002, 0.000, -0.002, 0.12, 0.001, -0.001, 0.000, 0.15};
   EXPECT_THAT(paired_effect(d, margin).outliers, ElementsAre(5u, 9u));
-  d[5] = d[9] = 0.005;  // far in deviations, yet less than half the margin
+  d[5] = d[9] = 0.005;  // many deviations away, yet less than half the margin
   EXPECT_TRUE(paired_effect(d, margin).outliers.empty());
 }
 
@@ -129,7 +129,7 @@ TEST(PreciseEnough, NeedsBothIntervalsAndEnoughValues) {
 }
 
 TEST(PairsNeeded, FollowsTheTableOfTheMethod) {
-  // docs/method.md: at a deviation of 2% some 21 pairs prove equality within 2%, at 1% some 8.
+  // docs/method.md: about 21 values prove equality within 2% at a deviation of 2%, about 8 at 1%.
   EXPECT_NEAR(static_cast<double>(values_needed(0.02, margin)), 21, 4);
   EXPECT_NEAR(static_cast<double>(values_needed(0.01, margin)), 8, 4);
   EXPECT_EQ(values_needed(0, margin), 0u);

@@ -75,7 +75,7 @@ TEST(Manual, HelpNamesEveryOptionAndExitStatus) {
 TEST(Manual, DocsAreTheMarkdownManual) {
   std::ifstream file(ASSAY_SOURCE_DIR "/docs/cli.md");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  EXPECT_TRUE(text == markdown_manual()) << "write it anew: assay man --markdown > docs/cli.md";
+  EXPECT_TRUE(text == markdown_manual()) << "write it again: assay man --markdown > docs/cli.md";
 }
 
 }  // namespace

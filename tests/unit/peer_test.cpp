@@ -154,9 +154,9 @@ TEST(PeerLinks, TheRoofIsOneDirectionOfEveryLinkUsed) {
 
 TEST(PeerConcurrency, SideBySideOrOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(concurrency_of({2, 2, 2}, 2), 1);
-  // Begun together and done one by one: (k+1)/2k.
+  // Started together and executed one after the other: (k+1)/2k.
   EXPECT_DOUBLE_EQ(concurrency_of({1, 2, 3}, 3), 2.0 / 3);
-  // Each begun when the one before is done: its own window does not show it, the common one does.
+  // Each starts when the previous one ends: only the common window shows it.
   EXPECT_DOUBLE_EQ(concurrency_of({1, 1, 1}, 3), 1.0 / 3);
   EXPECT_FALSE(is_serialised(0.97, 7));
   EXPECT_TRUE(is_serialised(4.0 / 7, 7));
@@ -220,7 +220,7 @@ TEST(PeerConclusions, SaturationLatencyAndOddLinks) {
             "median of 48.00 GB/s");
 }
 
-TEST(PeerCores, ManyAreStoodForByOneOfEachDomain) {
+TEST(PeerCores, OneCoreStandsForEachDomain) {
   const TemporaryFolder folder;
   std::vector<int> cpus;
   for (int cpu = 0; cpu < 32; ++cpu) {

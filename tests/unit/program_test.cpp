@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <thread>
@@ -59,20 +60,21 @@ TEST(Program, VariablesFolderInputAndSignals) {
 
 TEST(Program, WhatTakesTooLongIsEndedWithAllItStarted) {
   const auto begin = std::chrono::steady_clock::now();
-  // The grandchild holds the output, and would for a minute.
-  ProgramStart start = shell("sleep 60 & sleep 60");
+  // The grandchild holds the output, and would for ten minutes.
+  ProgramStart start = shell("sleep 600 & sleep 600");
   start.timeout_seconds = 0.3;
   const auto end = run_program(start);
   ASSERT_TRUE(end.ok());
   EXPECT_TRUE(end->timed_out);
   EXPECT_EQ(end->status, 128 + 15);
-  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_LT(seconds_since(begin), 120);
 }
 
 TEST(Program, WhatIgnoresTheFirstSignalIsKilled) {
-  ProgramStart start = shell("trap '' TERM; while true; do sleep 0.1; done");
-  bool stop = false;
-  start.stop_requested = [&] { return std::exchange(stop, true); };
+  std::vector<std::string> lines;
+  ProgramStart start = shell("trap '' TERM; echo deaf; while true; do sleep 0.1; done", &lines);
+  start.stop_requested = [&] { return !lines.empty(); };
+  start.grace_seconds = 0.5;
   const auto end = run_program(start);
   ASSERT_TRUE(end.ok());
   EXPECT_TRUE(end->stopped);
@@ -81,18 +83,28 @@ TEST(Program, WhatIgnoresTheFirstSignalIsKilled) {
 
 TEST(Program, ABackgroundProcessDoesNotHoldItOpen) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto end = run_program(shell("sleep 60 & exit 3"));
+  const auto end = run_program(shell("sleep 600 & exit 3"));
   ASSERT_TRUE(end.ok());
   EXPECT_EQ(end->status, 3);
-  EXPECT_LT(seconds_since(begin), 20);
+  EXPECT_LT(seconds_since(begin), 120);
 }
 
 TEST(Program, WhatLeftTheGroupIsNotWaitedFor) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto end = run_program(shell("setsid sleep 60 & exit 3"));
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "process";
+  std::vector<std::string> lines;
+  ProgramStart start = shell("setsid sh -c 'echo $$ > " + file + "; exec sleep 600' & until [ -s " +
+                                 file + " ]; do sleep 0.01; done; cat " + file + "; exit 3",
+                             &lines);
+  start.grace_seconds = 0.5;
+  const auto end = run_program(start);
   ASSERT_TRUE(end.ok());
   EXPECT_EQ(end->status, 3);
-  EXPECT_LT(seconds_since(begin), 40);
+  EXPECT_LT(seconds_since(begin), 120);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(::kill(std::stoi(lines[0]), SIGKILL), 0)
+      << "it was killed although it had left the group";
 }
 
 TEST(Program, RunsOnTheCpusItIsGiven) {

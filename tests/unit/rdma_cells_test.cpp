@@ -57,7 +57,7 @@ std::vector<std::string> pairs(const std::string& from, const std::string& to,
   return names;
 }
 
-TEST(RdmaCells, AllMeansTheFirstRanksOfHostsEachPairOnce) {
+TEST(RdmaCells, AllMeansEachPairOfTheHostsFirstRanksOnce) {
   const std::vector<std::string> three = {"a", "a", "b", "b", "c"};
   EXPECT_THAT(pairs("all", "all", three), ElementsAre("from=0 to=2", "from=0 to=4", "from=2 to=4"));
   EXPECT_THAT(pairs("all", "2", three), ElementsAre("from=0 to=2", "from=4 to=2"));

@@ -50,11 +50,11 @@ TEST(ReadFile, PipesWithAndWithoutAWriter) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(read_bytes(path, 100).text, "");  // nobody writes: empty, and no waiting
+  EXPECT_EQ(read_bytes(path, 100).text, "");  // without a writer it is empty at once
   const Descriptor keeps_it_open(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  std::ofstream writer(path);  // a writer is there before anybody reads ...
+  std::ofstream writer(path);  // opened before the pipe is read ...
   std::thread writes([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // ... but takes its time
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // ... and written to later
     writer << "slow";
     writer.close();
   });
@@ -76,7 +76,7 @@ TEST(ParseJson, RefusesWhatIsTooDeep) {
     for (int i = 0; i < members; ++i) text += fmt::format("{}\"{}\":1", i > 0 ? "," : "", i);
     return text + "}";
   };
-  std::string objects = "[";  // each has few, all together too many
+  std::string objects = "[";  // each object has few members, all together too many
   for (int i = 0; i < 201; ++i) objects += object_of(100) + ",";
   EXPECT_TRUE(parse_json(objects + "0]").ok());
   EXPECT_THAT(parse_json(object_of(20'001)).error().message, testing::HasSubstr("20000 members"));

@@ -73,7 +73,7 @@ TEST(Record, AMetricHasAnIntervalOrNone) {
   EXPECT_EQ(figures_of(*read)[0].interval95.high, 2);
 }
 
-TEST(Record, AnIntervalThatIsNoneIsRefused) {
+TEST(Record, AnInvalidIntervalIsRefused) {
   for (const auto& [text, message] : {std::pair{"[1]", "must be two numbers"},
                                       {"[null,3]", "must be two numbers"},
                                       {"[3,1]", "does not hold the value"},

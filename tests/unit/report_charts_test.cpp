@@ -37,8 +37,9 @@ TEST(ReportCharts, SaturationIsWhereACurveComesToStayNearItsBest) {
   ASSERT_TRUE(point.has_value());
   EXPECT_EQ(point->x, 4);
   EXPECT_EQ(point->plateau, 100);
-  EXPECT_FALSE(saturation_of(line_of({95, 96, 100})).has_value());      // no rise was seen
-  EXPECT_FALSE(saturation_of(line_of({10, 100, 50, 60})).has_value());  // a cache, no plateau
+  EXPECT_FALSE(saturation_of(line_of({95, 96, 100})).has_value());  // it does not rise
+  EXPECT_FALSE(
+      saturation_of(line_of({10, 100, 50, 60})).has_value());  // the peak of a cache, not a plateau
   EXPECT_FALSE(saturation_of(line_of({10, 100})).has_value());
 }
 
@@ -72,7 +73,7 @@ TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
   EXPECT_THAT(charts[0].summary, HasSubstr("0 of 5 cells lie within the margin of 2%"));
 }
 
-TEST(ReportCharts, ManyRatiosArePartedIntoSeveralCharts) {
+TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {
   std::vector<Series> series;
   for (int i = 0; i < 90; ++i) {
     series.push_back(series_of("memory", {{"n", std::to_string(i)}}, around(1e9, 8)));
@@ -145,10 +146,10 @@ TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
   }
   environment.records.push_back(passed_record());  // a run without telemetry
   const auto charts = telemetry_charts(environment);
-  ASSERT_EQ(charts.size(), 1U);  // energy only counts up
+  ASSERT_EQ(charts.size(), 1U);  // energy is a counter
   EXPECT_THAT(charts[0].title, HasSubstr("run second"));
   EXPECT_THAT(charts[0].summary, HasSubstr("gpu0: 300.0 W to 700.0 W"));
-  ASSERT_EQ(charts[0].table.rows.size(), 3U);  // two readings, and the gap behind them
+  ASSERT_EQ(charts[0].table.rows.size(), 3U);  // two readings, and the gap after them
   EXPECT_NEAR(std::get<double>(field(charts[0].table, 1, "seconds")), 0.2, 1e-6);
 }
 
@@ -211,7 +212,7 @@ TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
             {"together", 95e9},
             {"interference", {{"ratio", 0.95}, {"interval95", {0.94, 0.96}}}}}}}});
   }
-  input.study.push_back({{"cell", 5}});  // not trusted
+  input.study.push_back({{"cell", 5}});  // incomplete
   input.study.push_back("no cell");
   const auto chapter = partitions_chapter(input);
   ASSERT_TRUE(chapter.has_value());

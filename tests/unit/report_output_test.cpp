@@ -47,10 +47,10 @@ TEST(ReportEscape, CleanTextIsValidAndHarmless) {
   EXPECT_EQ(clean_text("a\xE2\x80\xA8"
                        "b"),
             "a b");                                               // a line separator
-  EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut off
+  EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // truncated
 }
 
-TEST(ReportEscape, EveryFormatHasItsOwnHarm) {
+TEST(ReportEscape, EveryFormatEscapesWhatHarmsIt) {
   EXPECT_EQ(escape_html("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
   EXPECT_EQ(escape_markdown("a|b *c* <d> all_reduce"), "a\\|b \\*c\\* \\<d\\> all_reduce");
   EXPECT_EQ(escape_csv("plain"), "plain");

@@ -31,11 +31,11 @@ TEST(ReportPanels, CellsAreOrderedByNumbersNotByText) {
 TEST(ReportPanels, TheIntervalSaysWhatTheRunsCanTell) {
   const auto one = centre_of(series_of("m", {}, {100}));
   EXPECT_DOUBLE_EQ(one->median, 100);
-  EXPECT_DOUBLE_EQ(one->low, 99);  // within the run
+  EXPECT_DOUBLE_EQ(one->low, 99);  // the interval within the run
   EXPECT_DOUBLE_EQ(one->high, 101);
   const auto three = centre_of(series_of("m", {}, {100, 90, 140}));
   EXPECT_DOUBLE_EQ(three->median, 100);
-  EXPECT_DOUBLE_EQ(three->low, 90);  // the range
+  EXPECT_DOUBLE_EQ(three->low, 90);  // the range of the runs
   EXPECT_DOUBLE_EQ(three->high, 140);
   const auto many = centre_of(
       series_of("m", {}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
@@ -78,7 +78,7 @@ TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
   EXPECT_EQ(panels[0].constants, "layout=TN");
 }
 
-TEST(ReportPanels, TooManyCategoriesArePartedAndEachPanelSaysWhatItsOwnShare) {
+TEST(ReportPanels, TooManyCategoriesAreSplitIntoPanelsThatSayWhatTheyShare) {
   std::vector<Series> series;
   for (int i = 0; i < 20; ++i) {
     for (const char* op : {"copy", "triad"}) {

@@ -70,7 +70,7 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
                               {"c", 3, "", Better::neither, ""}};
   const std::vector<Record> records = {
       imported_record({{"op", "all_reduce"}, {"size", "1GiB"}}, many),
-      // Axes that the first cell has not, metrics that it has.
+      // An axis that the first cell lacks, and a metric that it has.
       imported_record({{"op", "all_reduce"}, {"place", "in"}},
                       {{"busbw", 1e9, "bytes/s", Better::higher, "1.00"}})};
   EXPECT_EQ(results_text(records, 0, plain),

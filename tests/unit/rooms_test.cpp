@@ -66,7 +66,8 @@ std::vector<std::string> upward_includes(const fs::path& source,
       constexpr std::string_view before = "#include \"";
       if (!line.starts_with(before)) continue;
       const std::string included = line.substr(before.size(), line.rfind('"') - before.size());
-      if (!fs::exists(source / included)) continue;  // beside the including file, or another tree's
+      if (!fs::exists(source / included))
+        continue;  // beside the including file, or of another tree
       if (height(room_of(included)) > height(from)) found.push_back(path + " includes " + included);
     }
   }

@@ -11,13 +11,13 @@ TEST(Saturation, InterpolatesInTheLogarithmOfSize) {
 }
 
 TEST(Saturation, EndsOfACurve) {
-  EXPECT_DOUBLE_EQ(size_at_share({{8, 30}, {16, 40}}, 0.5), 8);  // reached from the start
+  EXPECT_DOUBLE_EQ(size_at_share({{8, 30}, {16, 40}}, 0.5), 8);  // the first size reaches it
   EXPECT_DOUBLE_EQ(size_at_share({{8, 30}, {16, 40}}, 1), 16);
   EXPECT_DOUBLE_EQ(size_at_share({}, 0.5), 0);
 }
 
 TEST(Saturation, TheFirstSizeThatReachesItCounts) {
-  // A dip behind it changes nothing.
+  // A later dip changes nothing.
   EXPECT_DOUBLE_EQ(size_at_share({{1, 0}, {4, 40}, {16, 10}, {64, 40}}, 0.5), 2);
 }
 

@@ -63,7 +63,7 @@ TEST(ServerTrial, LimitsAreRead) {
   }
 }
 
-TEST(ServerTrial, WhatMissesItsLimitHasAScoreThatDoesNotCount) {
+TEST(ServerTrial, AScoreBeyondALimitDoesNotCount) {
   const auto limits = parse_latency_limits("mean_e2el:400ms,p99_e2el:500ms");
   ASSERT_TRUE(limits.ok());
   EXPECT_TRUE(score_of(served(100, 0.4), *limits).counts());

@@ -90,7 +90,7 @@ TEST(ServingAnalysis, GoodputCountsRepliesThatKeepEveryLimit) {
   EXPECT_EQ(*analyse(by_hand(), settings).goodput, 0.25);
   settings.goodput.e2el = 1.4;
   EXPECT_EQ(*analyse(by_hand(), settings).goodput, 0);
-  // A reply of one token has a TPOT of 0 and keeps any limit of it; it has no part in its mean.
+  // A reply of one token has a TPOT of 0, which meets any limit; the mean leaves it out.
   settings.goodput = {};
   settings.goodput.tpot = 0.1;
   settings.goodput.itl = 0.1;
@@ -133,13 +133,13 @@ TEST(ServingAnalysis, SteadyStateOfAnOpenLoop) {
   EXPECT_EQ(result.steady->request_throughput, 4);
   EXPECT_NEAR(result.steady->output_throughput, 16, 1e-9);
   EXPECT_EQ(result.steady->ttft.mean, 0.25);
-  EXPECT_LT(result.request_throughput, 4);  // the whole run has a ramp and a drain
+  EXPECT_LT(result.request_throughput, 4);  // the whole run includes ramp and drain
   EXPECT_EQ(*result.saturation.achieved_share, 1);
   EXPECT_FALSE(result.saturation.saturated);
 }
 
 TEST(ServingAnalysis, SteadyStateOfAClosedLoop) {
-  std::vector<RequestLog> logs;  // 4 at a time, 10 each, in lockstep; then one straggler
+  std::vector<RequestLog> logs;  // ten rounds of 4 in lockstep, then one straggler
   for (std::size_t i = 0; i < 40; ++i) {
     logs.push_back(reply(i, static_cast<double>(i / 4), 0.5, {0.5f}));
   }
@@ -172,7 +172,7 @@ TEST(ServingAnalysis, LittlesLawHolds) {
   std::vector<RequestLog> logs = steady_logs(1000, 7);
   EXPECT_FALSE(analyse(logs, {}).little);
   AnalysisSettings settings;
-  settings.client.request_seconds = 1000;  // of 1 s each
+  settings.client.request_seconds = 1000;  // 1000 requests of 1 s
   const ServingResult result = analyse(logs, settings);
   EXPECT_NEAR(result.little->in_flight, 7, 0.05);
   EXPECT_NEAR(result.little->difference, 0, 1e-9);
@@ -222,11 +222,11 @@ TEST(ServingAnalysis, SaturationBySlopes) {
     EXPECT_NEAR(*saturation.ttft_slope, 10 / capacity - 1, 1e-3);
   }
   EXPECT_FALSE(saturation_at(9.9, 600).saturated);  // TTFT is still short
-  // 96% are achieved, but what waits grows without an end.
+  // 96% of the rate is achieved, but the queue grows without end.
   EXPECT_GT(*saturation_at(9.6, 3000).achieved_share, 0.95);
   EXPECT_TRUE(saturation_at(9.6, 3000).saturated);
   EXPECT_THAT(saturation_at(9.6, 3000).sentence, HasSubstr("requests in flight"));
-  // In 10 s nothing is seen to grow, but half of the rate is not achieved.
+  // In 10 s no growth is visible, but half of the rate is not achieved.
   EXPECT_TRUE(saturation_at(5, 100).saturated);
   EXPECT_THAT(saturation_at(5, 100).sentence, HasSubstr("shorter than the 30 s"));
 }

@@ -68,7 +68,7 @@ TEST(Arrivals, KolmogorovSmirnovFindsBrokenGenerators) {
     for (std::size_t i = 0; i < draws; ++i) {
       uniform.push_back(2 * random.uniform());
       slow.push_back(1.1 * random.gamma(1));
-      // Shape 0.5 as 1.5 would be drawn, without the factor that lowers it.
+      // Draws shape 0.5 as shape 1.5, without the factor that corrects for it.
       without_boost.push_back(random.gamma(1.5) / 1.5);
     }
     EXPECT_GT(kolmogorov_smirnov(uniform, 1, 1), 1);
@@ -111,13 +111,13 @@ TEST(Arrivals, RampsByRequest) {
   settings.ramp = RateRamp{true, 1, 4};
   EXPECT_THAT(gaps_of(times_of(3, settings, 1)), ElementsAre(1, 0.5, 0.25));
   EXPECT_THAT(times_of(1, settings, 1), ElementsAre(1));
-  settings.burstiness = 4;  // is not the mean's matter
+  settings.burstiness = 4;  // does not affect the mean
   const auto gaps = gaps_of(times_of(20000, settings, 1));
   EXPECT_NEAR(mean(std::span(gaps).first(1000)), 1, 0.1);
   EXPECT_NEAR(mean(std::span(gaps).last(1000)), 0.25, 0.025);
 }
 
-TEST(Arrivals, RefusesWhatIsNoRate) {
+TEST(Arrivals, RefusesInvalidRates) {
   const auto message = [](const ArrivalSettings& settings) {
     const auto times = arrivals(3, settings, 1);
     return times.ok() ? "accepted" : times.error().message;

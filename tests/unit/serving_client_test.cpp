@@ -29,7 +29,7 @@ TEST(LoadUrl, NamesHostPortAndPath) {
   EXPECT_EQ(parse_url("http://host")->port, 80);
 }
 
-TEST(LoadUrl, WhatIsNoneIsAnError) {
+TEST(LoadUrl, InvalidUrlsAreErrors) {
   for (const char* text : {"", "http://", "ftp://host", "http://host:0", "http://host:70000",
                            "http://host:x", "http://a b", "http://user@host", "http://[::1",
                            "http://host\r\nX: y", "http://host/?q=1"}) {
@@ -140,7 +140,7 @@ TEST(LoadApi, BodiesAreAsServersWantThem) {
   EXPECT_EQ(Json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
 }
 
-TEST(LoadBalancer, SpreadsAsItSays) {
+TEST(LoadBalancer, SpreadsByItsPolicy) {
   Balancer turns(Balance::turns, 3, 0);
   std::vector<std::size_t> order;
   for (int i = 0; i < 6; ++i) order.push_back(turns.choose());
@@ -170,7 +170,7 @@ TEST(LoadSockets, TooManyAreForeseen) {
   EXPECT_TRUE(check_sockets(plenty, 40000, 2).ok());
 }
 
-TEST(LoadTimingError, IsTheDistanceFromWhatWasKept) {
+TEST(LoadTimingError, IsTheDistanceFromThePlannedTimes) {
   std::vector<RequestLog> logs(100);
   for (std::size_t i = 0; i < logs.size(); ++i) {
     logs[i].reply_end = ReplyEnd::complete;
@@ -188,7 +188,7 @@ TEST(LoadTimingError, OfTheClientLeavesOutWhatTheServerSentLate) {
   for (RequestLog& log : logs) {
     log.reply_end = ReplyEnd::complete;
     log.sent = 1;
-    log.first = 1.9;  // 700 ms late, of which the client is 2 ms
+    log.first = 1.9;  // 700 ms late, 2 ms of it by the client
     log.gaps = {0.5F, 0.02F};
     log.delays = {0.002F, 0.0025F, 0.0015F};
   }

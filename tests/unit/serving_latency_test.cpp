@@ -114,7 +114,7 @@ TEST(Latency, AMeanIsNeverBelowZero) {
 
 TEST(InFlight, SweepsExactly) {
   const InFlight in_flight({{0, 2}, {1, 3}, {2, 4}, {5, 5}, {6, 7}});
-  EXPECT_EQ(in_flight.most(), 2u);  // at 2 one leaves as another comes
+  EXPECT_EQ(in_flight.most(), 2u);  // at 2, one request ends as another begins
   EXPECT_EQ(in_flight.at(-1), 0u);
   EXPECT_EQ(in_flight.at(1), 2u);
   EXPECT_EQ(in_flight.at(3.5), 1u);

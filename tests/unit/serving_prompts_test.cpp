@@ -71,7 +71,7 @@ TEST(RandomPrompts, LengthsAndIdsAreExact) {
     EXPECT_THAT(prompt.ids, Each(AllOf(Ge(1000u), Lt(28000u))));
     different.insert({prompt.ids.begin(), prompt.ids.begin() + 4});
   }
-  EXPECT_EQ(different.size(), 50u);  // no two begin alike: no prefix cache helps
+  EXPECT_EQ(different.size(), 50u);  // no two begin alike, so no prefix cache helps
 }
 
 TEST(RandomPrompts, OneSeedIsOneWorkload) {
@@ -79,7 +79,7 @@ TEST(RandomPrompts, OneSeedIsOneWorkload) {
   settings.input_spread = 0.5;
   const auto one = made(settings), same = made(settings);
   EXPECT_EQ(one->at(17).ids, same->at(17).ids);
-  settings.prefix_tokens = 5;  // more of one does not change the other
+  settings.prefix_tokens = 5;  // a prefix does not change the rest
   const auto longer = made(settings);
   const auto ids = longer->at(17).ids;
   EXPECT_EQ(std::vector(ids.begin() + 5, ids.end()), one->at(17).ids);
@@ -199,18 +199,18 @@ TEST(SharegptPrompts, FilterOfVllm) {
   std::string text = "[\n";
   for (const std::string& one : all) text += (text.size() > 2 ? ",\n" : "") + one;
   const PromptFile file(text + "\n]\n");
-  PromptSettings settings = of_file(Dataset::sharegpt, file, 20);  // all that fit, some again
+  PromptSettings settings = of_file(Dataset::sharegpt, file, 20);  // all that fit, some repeatedly
   const auto prompts = made(settings);
   std::map<std::string, std::uint64_t> found;
   for (std::size_t i = 0; i < 20; ++i) {
     const Prompt prompt = prompts->at(i);
     found[prompt.text.substr(0, 13)] = prompt.output_tokens;
-    EXPECT_EQ(prompt.tokens, 0u);  // an estimate is not to be held against what the server counts
+    EXPECT_EQ(prompt.tokens, 0u);  // an estimate must not be compared with the server's count
   }
   EXPECT_EQ(found, (std::map<std::string, std::uint64_t>{{std::string(13, 'p'), 5},
                                                          {std::string(13, 'q'), 4},
                                                          {std::string(13, 'm'), 1024}}));
-  // With the length set, short replies do not matter, and long ones no more.
+  // With a given output length, neither short nor long replies leave a conversation out.
   settings.output_tokens = 100;
   const auto fixed = made(settings);
   std::set<std::string> texts;
@@ -278,7 +278,7 @@ TEST(TracePrompts, EqualHashesAreEqualBlocks) {
   EXPECT_EQ(made(settings)->size(), 2u);
 }
 
-TEST(PromptFiles, WhatIsWrongIsSaidWithItsLine) {
+TEST(PromptFiles, MistakesNameTheirLine) {
   const auto error = [](Dataset dataset, const std::string& text) {
     const PromptFile file(text);
     const std::string message = error_of(of_file(dataset, file, 10));

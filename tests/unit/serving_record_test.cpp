@@ -33,7 +33,7 @@ std::vector<RequestLog> uneven_logs(std::size_t n) {
     logs.push_back(reply(i, static_cast<double>(i) / 4, 0.2 + extra,
                          {0.25f, static_cast<float>(0.1 + extra)}));
     logs.back().target = static_cast<int>(i % 2);
-    logs.back().scheduled -= 0.0625;  // each waits for a place
+    logs.back().scheduled -= 0.0625;  // each waits for its turn
   }
   return logs;
 }
@@ -113,7 +113,7 @@ TEST(ServingRecord, ServersStandBesideTheirClient) {
   const std::size_t own = record.metrics.size();
   ServerMetrics server;
   add_server_metrics(record, server);
-  EXPECT_EQ(record.metrics.size(), own);  // what is not known is absent
+  EXPECT_EQ(record.metrics.size(), own);  // unknown values are absent
   server.ttft = Histogram{6, 30, {{0.25, 30}}};
   server.prefix_cache_hit_rate = 0.5;
   server.preemptions = 2;
@@ -207,11 +207,12 @@ TEST(VllmJson, IsImportedWithEqualValues) {
     const std::vector<std::string> all = names_of(own);
     auto place = all.begin();
     for (const Metric& metric : record.metrics) {
-      if (metric.name.ends_with("_nonempty")) continue;  // here the same as without
+      if (metric.name.ends_with("_nonempty"))
+        continue;  // here equal to the metric without that suffix
       const Metric& mine = metric_of(own, metric.name);
       EXPECT_NEAR(metric.value, mine.value, 1e-12 * mine.value) << metric.name;
       EXPECT_EQ(metric.unit, mine.unit) << metric.name;
-      // Of its own record fewer are judged.
+      // In assay's own record fewer metrics say which direction is better.
       if (mine.better != Better::neither) EXPECT_EQ(metric.better, mine.better) << metric.name;
       place = std::find(place, all.end(), metric.name);  // in the same order
       EXPECT_NE(place, all.end()) << metric.name;

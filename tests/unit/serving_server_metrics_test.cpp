@@ -34,13 +34,13 @@ TEST(Prometheus, ReadsEveryKindOfLine) {
   EXPECT_EQ(read.samples()[3].name, "b:c_9");
   EXPECT_TRUE(std::isinf(read.samples()[3].value));
   EXPECT_EQ(read.sum("a"), 29);
-  EXPECT_FALSE(read.sum("b:c_9"));  // nothing of it is a number
+  EXPECT_FALSE(read.sum("b:c_9"));  // none of its values is a number
   EXPECT_FALSE(read.sum(""));
   EXPECT_TRUE(read.has_prefix("b:"));
   EXPECT_FALSE(read.has_prefix("c"));
 }
 
-TEST(Prometheus, RefusesWhatIsNot) {
+TEST(Prometheus, RefusesInvalidText) {
   for (const std::string_view text : {"a", "a ", "a b", "a{ 1", "a{x} 1", "a{x=} 1", "a{x=1} 1",
                                       "a{x=\"} 1", "a{x=\"1\" y=\"2\"} 1", "a{x=\"\\",
                                       "{x=\"1\"} 1", "9a 1", "<html>", "a 0x", "a 1,5", "\xff 1"}) {

@@ -21,7 +21,7 @@ Deployment on(const char* gpu, int parts = 1) {
 TEST(SimDeployment, TheCacheIsWhatWeightsAndWorkspaceLeave) {
   const auto whole = deploy(on("MI350X"));
   ASSERT_TRUE(whole.ok());
-  // 449 sequences of 4096 tokens, and a bit.
+  // 449 sequences of 4096 tokens, and a fraction.
   EXPECT_EQ(whole->engine.blocks / 256, 449u);
   EXPECT_EQ(whole->max_length, 131072u);
   const auto eighth = deploy(on("MI350X", 8));

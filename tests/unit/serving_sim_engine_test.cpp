@@ -88,7 +88,7 @@ TEST(SimBlockPool, TheBlockFreeForLongestIsTakenFirstAndForgotten) {
   const std::vector<std::uint64_t> prefix = {100, 101, 102};
   EXPECT_EQ(pool.held(prefix), 2u);
   EXPECT_EQ(pool.free(), 4u);
-  pool.take(3, b);  // the two never used, then the end of the prefix
+  pool.take(3, b);  // the two unused blocks, then the end of the prefix
   EXPECT_EQ(pool.held(prefix), 1u);
   EXPECT_EQ(pool.held_and_free(std::span(prefix).first(1)), 1u);
   std::vector<BlockPool::Block> c;
@@ -156,7 +156,7 @@ TEST(SimEngine, WithoutFreeBlocksTheLatestIsPreemptedAndComputedAgain) {
   EXPECT_EQ(tokens.at(1), 80u);
   EXPECT_EQ(tokens.at(2), 80u);
   EXPECT_EQ(engine.counters().preemptions, 1u);
-  EXPECT_EQ(engine.counters().prompt_tokens, 32u);  // what is computed again counts once
+  EXPECT_EQ(engine.counters().prompt_tokens, 32u);  // recomputed tokens count once
   EXPECT_EQ(engine.cache_usage(), 0);
 }
 
@@ -184,7 +184,7 @@ TEST(SimEngine, ACommonPrefixIsComputedOnce) {
   drain(engine);
   engine.submit(request_of(2, 512, 1));
   const Step again = engine.step();
-  // The last block is computed even so: a token must come out of something.
+  // The last block is computed all the same: the first output token comes from it.
   EXPECT_LT(again.seconds, prefill_seconds(settings.model, settings.hardware, 512) / 2);
   EXPECT_EQ(engine.counters().prefix_queries, 1024u);
   EXPECT_EQ(engine.counters().prefix_hits, 496u);
@@ -192,7 +192,7 @@ TEST(SimEngine, ACommonPrefixIsComputedOnce) {
   engine.submit(request_of(3, 512, 2));
   engine.step();
   EXPECT_EQ(engine.counters().prefix_hits, 496u);
-  EXPECT_FALSE(engine.reset_prefix_cache());  // somebody runs
+  EXPECT_FALSE(engine.reset_prefix_cache());  // a request is running
 }
 
 TEST(SimEngine, AnotherPromptFindsNoPrefix) {

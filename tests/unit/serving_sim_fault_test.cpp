@@ -47,13 +47,13 @@ TEST(SimFault, RefusalsAreWholeReplies) {
 
 TEST(SimFault, AHangLeavesTheConnectionOpen) {
   const RunningServer server(settings_with("hang"));
-  Client client(server.port());
+  Client client(server.port(), 2);
   client.send(post("/v1/completions", stream_of_8));
   std::string reply;
-  while (count(reply, "\"text\":") < 3) reply += client.read();
+  for (int i = 0; i < 100 && count(reply, "\"text\":") < 3; ++i) reply += client.read();
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(client.read(), "");
-  EXPECT_EQ(client.error, EAGAIN);  // nothing, not even an end
+  EXPECT_EQ(client.error, EAGAIN);  // neither data nor the end of the connection
   EXPECT_GT(seconds_since(begin), 1.5);
   EXPECT_EQ(faults_counted(server, "hang"), "1");
   EXPECT_EQ(metric(server, "vllm:num_requests_running"), "0");
@@ -62,7 +62,7 @@ TEST(SimFault, AHangLeavesTheConnectionOpen) {
 TEST(SimFault, ACharacterIsCutInTwo) {
   const RunningServer server(settings_with("utf8"));
   const std::string reply = ask_stream(server);
-  EXPECT_EQ(count(reply, "\xc3\r\n"), 1u);  // a chunk ends within it
+  EXPECT_EQ(count(reply, "\xc3\r\n"), 1u);  // a chunk ends within the character
   EXPECT_THAT(body_of(reply), HasSubstr(" n\xc3\xa9\""));
   EXPECT_EQ(count(body_of(reply), "\"text\":"), 8u);
   EXPECT_EQ(faults_counted(server, "utf8"), "1");
@@ -121,7 +121,7 @@ TEST(SimFault, ASlowCloseIsAnnouncedAndTakesItsTime) {
   EXPECT_GT(seconds_since(begin), 0.8);
 }
 
-TEST(SimFault, WhatOnlyStreamsCanHaveIsNotCountedElsewhere) {
+TEST(SimFault, StreamFaultsAreNotCountedOnOtherReplies) {
   const RunningServer server(settings_with("split"));
   EXPECT_THAT(ask(server, post("/v1/completions", R"({"prompt":[1]})")),
               StartsWith("HTTP/1.1 200"));

@@ -51,16 +51,17 @@ class RunningServer {
   std::thread thread_;
 };
 
-/// A client that blocks, but never for longer than two seconds.
+/// A client that blocks, but never for longer than `patience` seconds.
 class Client {
  public:
-  explicit Client(std::uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Client(std::uint16_t port, int patience = 60)
+      : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{2, 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval most{patience, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     connected_ =
         connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;  // NOLINT
     EXPECT_TRUE(connected_);
@@ -73,7 +74,7 @@ class Client {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  /// What one read gives; empty at the end, after an error or two seconds.
+  /// What one read gives; empty at the end, after an error, and when nothing comes for too long.
   std::string read() {
     std::string bytes(1 << 20, '\0');
     const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);

@@ -33,6 +33,15 @@ ServerSettings engine_settings() {
   return settings;
 }
 
+/// False if it has not after half a minute.
+bool becomes_zero(const RunningServer& server, const std::string& gauge) {
+  const auto begin = Clock::now();
+  while (metric(server, gauge) != "0") {
+    if (elapsed_since(begin) > 30) return false;
+  }
+  return true;
+}
+
 TEST(SimServer, AStreamHasItsTokensItsUsageAndItsEnd) {
   const RunningServer server(fixed_settings());
   const std::string reply = ask_stream(server);
@@ -63,11 +72,11 @@ TEST(SimServer, FixedTimesAreExactHoweverManyStreams) {
   }
   for (auto& client : clients) EXPECT_EQ(count(client->read_all(), "\"text\":"), 21u);
   EXPECT_GE(elapsed_since(begin), 0.3);
-  EXPECT_LT(elapsed_since(begin), 1);  // even on a machine that does much else
+  EXPECT_LT(elapsed_since(begin), 10);  // one after the other they take 15 s
   EXPECT_LT(std::stod(metric(server,
                              "assay_sim_write_lag_seconds{engine=\"0\",model_name="
                              "\"assay-sim\",quantile=\"0.5\"}")),
-            0.1);
+            1);
   EXPECT_EQ(metric(server, "vllm:generation_tokens_total"), "1050");
   EXPECT_EQ(metric(server, "vllm:time_to_first_token_seconds_count"), "50");
   EXPECT_EQ(metric(server, "vllm:num_requests_running"), "0");
@@ -118,7 +127,7 @@ TEST(SimServer, TheOtherDialectsAnswerInTheirWords) {
   EXPECT_EQ(whole["generated_text"].get<std::string>().size(), 12u);
 }
 
-TEST(SimServer, OneConnectionServesManyRequestsEvenSentAhead) {
+TEST(SimServer, OneConnectionServesPipelinedRequests) {
   const RunningServer server(fixed_settings(0.002, 0.001));
   Client client(server.port());
   client.send(post("/v1/completions", stream_of_8, false));
@@ -194,10 +203,7 @@ TEST(SimServer, AClientThatLeavesFreesTheEngine) {
     EXPECT_THAT(client.read_until("\"text\""), HasSubstr("\"text\""));
     EXPECT_EQ(metric(server, "vllm:num_requests_running"), "1");
   }
-  std::string running = "1";
-  for (int i = 0; i < 100 && running == "1"; ++i)
-    running = metric(server, "vllm:num_requests_running");
-  EXPECT_EQ(running, "0");
+  EXPECT_TRUE(becomes_zero(server, "vllm:num_requests_running"));
 }
 
 TEST(SimServer, AClientThatLeavesTheQueueIsForgotten) {
@@ -215,11 +221,7 @@ TEST(SimServer, AClientThatLeavesTheQueueIsForgotten) {
     EXPECT_THAT(waiting.read(), StartsWith("HTTP/1.1 200 "));  // the head comes at once
     EXPECT_EQ(metric(server, "vllm:num_requests_waiting"), "1");
   }
-  std::string waiting = "1";
-  for (int i = 0; i < 100 && waiting == "1"; ++i) {
-    waiting = metric(server, "vllm:num_requests_waiting");
-  }
-  EXPECT_EQ(waiting, "0");
+  EXPECT_TRUE(becomes_zero(server, "vllm:num_requests_waiting"));
   EXPECT_EQ(metric(server, "vllm:num_requests_running"), "1");
 }
 
@@ -247,7 +249,7 @@ TEST(SimServer, APortInUseIsSaid) {
   settings = fixed_settings();
   settings.port = 65535;
   settings.servers = 2;
-  EXPECT_THAT(Server::open(settings).error().message, HasSubstr("65536"));
+  EXPECT_THAT(Server::open(settings).error().message, HasSubstr("port 65536 is above 65535"));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(ServingSlo, ReadsTargets) {
   EXPECT_DOUBLE_EQ((*slos)[3].limit, 0.05);
 }
 
-TEST(ServingSlo, RefusesWhatIsNone) {
+TEST(ServingSlo, RefusesInvalidTargets) {
   for (const char* text :
        {"", ",", "p99_ttft", "p99_ttft:", "p99_ttft:0s", "p99_ttft:200", "p100_ttft:1s",
         "p0_ttft:1s", "p_ttft:1s", "p99x_ttft:1s", "max_ttft:1s", "p99_latency:1s", "ttft:1s",

@@ -21,9 +21,9 @@ using End = SearchResult::End;
 /// A server as the search sees it.
 struct ModelServer {
   double capacity = 100;                    ///< requests per second
-  std::function<double(double rate)> used;  ///< of the target; at rate 0 with one in flight
+  std::function<double(double rate)> used;  ///< share of the latency target; rate 0: one in flight
   double noise = 0;                         ///< lognormal, of `used`
-  std::function<bool(const RateProbe&)> is_void = {};  ///< probes that the client spoilt
+  std::function<bool(const RateProbe&)> is_void = {};  ///< probes that the client made void
 };
 
 ProbeOutcome answer(const ModelServer& server, const RateProbe& probe, Random& random) {
@@ -104,7 +104,7 @@ TEST(SloSearch, NoiseCostsLittlePrecisionAndFewRuns) {
       const Searched searched = search(queue(limit, 0.05), {}, seed);
       ASSERT_EQ(searched.result.end, End::found);
       const double ratio = searched.result.passed->rate / boundary_of_queue(limit);
-      // The 5% sought, and on either side what 5% of noise is worth at that slope.
+      // The 5% sought, and on either side what 5% of noise amounts to at that slope.
       const double noise = 2 * 0.05 / (limit - 1);
       off += ratio > 1 + noise || ratio < 1 / (1.052 + noise);
       many += searched.result.probes > 12;
@@ -209,7 +209,7 @@ TEST(SloSearch, AVoidRunIsRunAgainOnce) {
 }
 
 TEST(SloSearch, FreshRepeatsDecide) {
-  // At most 50 requests a second pass whenever they are asked for; above, only the first time.
+  // Rates up to 50 requests a second always pass, higher ones only the first time.
   ModelServer server;
   std::set<double> seen;
   server.used = [&seen](double rate) {
@@ -247,7 +247,7 @@ TEST(SloSearch, AVoidRepeatFailsButItsLatenciesSayNothing) {
     ++runs;
     return runs == 3 || runs == 4 ? 30 : 0.8;
   };
-  // The second repeat, and that again.
+  // The second repeat, and its own repetition.
   server.is_void = [](const RateProbe& probe) { return probe.number == 5 || probe.number == 6; };
   RateSearchSettings settings;
   settings.precision = 1;
@@ -283,7 +283,8 @@ TEST(SloSearch, AlwaysEnds) {
   ModelServer dead;
   dead.used = [](double) { return 0.5; };
   dead.capacity = 0;
-  EXPECT_EQ(search(dead).result.end, End::too_slow) << "no throughput is not a rate of 0";
+  EXPECT_EQ(search(dead).result.end, End::too_slow)
+      << "a throughput of 0 is no rate to search from";
 }
 
 TEST(SloSearch, SaysThatItWasStopped) {

@@ -55,7 +55,7 @@ TEST(StoppingRule, ThrottledWorkIsSeenThroughManySwingsOfTheClock) {
   EXPECT_EQ(rule.after(1.0, 5.9), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 6.1), StopReason::precision);
   SamplingLimits tight;
-  tight.sustained_time_box_seconds = 0.15;  // a budget's
+  tight.sustained_time_box_seconds = 0.15;  // as a budget sets it
   EXPECT_DOUBLE_EQ(sustained(tight, true).least_sample_seconds, 0.01);
 }
 

@@ -77,7 +77,7 @@ TEST(KeptFile, NumbersAfterKeys) {
   EXPECT_EQ(number_after(text, "nr_throttled"), 3);
   EXPECT_EQ(number_after(text, "ce"), 7);
   EXPECT_EQ(number_after(text, "cpu MHz"), 2596.1);
-  EXPECT_TRUE(std::isnan(number_after(text, "usage")));  // only whole keys
+  EXPECT_TRUE(std::isnan(number_after(text, "usage")));  // only whole keys match
   EXPECT_TRUE(std::isnan(number_after(text, "throttled")));
   EXPECT_TRUE(std::isnan(number_after("", "ce")));
 }
@@ -108,7 +108,7 @@ TEST(CpuTelemetry, ClocksOfTheCpusUsedAndTimesOfAll) {
   EXPECT_DOUBLE_EQ(readings["cpu.busy"], 1.7);
   EXPECT_DOUBLE_EQ(readings["cpu.steal"], 0.3);
   EXPECT_DOUBLE_EQ(readings["cpu.total"], 12.2);
-  EXPECT_EQ(machine.read(false).count("cpu.steal"), 0u);  // slow
+  EXPECT_EQ(machine.read(false).count("cpu.steal"), 0u);  // a slow channel
 }
 
 TEST(CpuTelemetry, VirtualMachinesHaveTheirClockInCpuinfo) {
@@ -160,7 +160,8 @@ TEST(AmdTelemetry, EverythingFromOneTableAndTheRestFromFiles) {
   folder.write("sys/bus/pci/drivers/amdgpu/bind", "");
   folder.write(test_device + "gpu_metrics", metrics(2100, 1987, 612, 1000, 10));
   folder.write(test_device + "hwmon/hwmon3/name", "amdgpu\n");
-  folder.write(test_device + "hwmon/hwmon3/power1_input", "1000000\n");  // the table says it better
+  folder.write(test_device + "hwmon/hwmon3/power1_input",
+               "1000000\n");  // the table takes precedence
   folder.write(test_device + "hwmon/hwmon3/temp2_input", "61000\n");
   folder.write(test_device + "mem_info_vram_used", "12345\n");
   folder.write(test_device + "ras/umc_err_count", "ue: 1\nce: 3\n");
@@ -176,7 +177,7 @@ TEST(AmdTelemetry, EverythingFromOneTableAndTheRestFromFiles) {
   EXPECT_DOUBLE_EQ(readings["gpu0.throttle.cycles"], 1000);
   EXPECT_EQ(readings.count("gpu0.energy"), 0u);  // this table does not support it
   EXPECT_EQ(machine.read(false).count("gpu0.memory_used"), 0u);
-  // What comes later is read anew, and a table that turns bad reads as nothing.
+  // Later contents are read again, and a table that becomes invalid gives no readings.
   folder.write(test_device + "gpu_metrics", metrics(1500, 1400, 300, 2000, 500));
   EXPECT_DOUBLE_EQ(machine.read()["gpu0.clock.xcd0"], 1500e6);
   folder.write(test_device + "gpu_metrics", "short");
@@ -187,7 +188,7 @@ TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
   folder.write(test_device + "gpu_metrics",
-               metrics(2100, 0, 612, 1000, 10));  // asleep from the start
+               metrics(2100, 0, 612, 1000, 10));  // asleep since the start
   const std::string node = "sys/class/kfd/kfd/topology/nodes/1/properties";
   const auto count_channels = [&] {
     std::size_t clocks = 0;
@@ -208,7 +209,7 @@ TEST(AmdTelemetry, AnXcdThatSleepsDoesNotShiftTheOthers) {
   EXPECT_DOUBLE_EQ(readings["gpu0.clock.xcd1"], 1987e6);
 }
 
-TEST(AmdTelemetry, AnMi200SaysWhetherItIsHeldDown) {
+TEST(AmdTelemetry, AnMi200SaysWhetherItIsThrottled) {
   const TemporaryFolder folder;
   folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
   std::string table(120, '\xff');

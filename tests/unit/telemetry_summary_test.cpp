@@ -43,8 +43,9 @@ TEST(CounterAdvance, IsLinearBetweenReadingsAndNeverInvented) {
   EXPECT_DOUBLE_EQ(*counter_advance(seconds, std::vector<double>{100, 300, 700}, 2), 300);
   EXPECT_DOUBLE_EQ(*counter_advance(seconds, std::vector<double>{100, nan, 500}, 2), 200);
   EXPECT_FALSE(counter_advance(seconds, std::vector<double>{100, nan, nan}, 2));
-  EXPECT_FALSE(counter_advance(seconds, std::vector<double>{700, 300, 100}, 2));  // reset
-  // What happened beyond the last reading is not known.
+  EXPECT_FALSE(
+      counter_advance(seconds, std::vector<double>{700, 300, 100}, 2));  // the counter was reset
+  // What happened after the last reading is unknown.
   EXPECT_DOUBLE_EQ(*counter_advance(std::vector<double>{0, 1}, std::vector<double>{0, 10}, 5), 10);
 }
 
@@ -61,7 +62,7 @@ TEST(TelemetrySummary, OfAnNvidiaGpu) {
   const GpuTelemetry& gpu = summary.gpus[0].second;
   EXPECT_EQ(summary.gpus[0].first, "gpu0");
   EXPECT_DOUBLE_EQ(*gpu.clock_mean_hz, (1.5e9 + 2e9) / 8 + (2e9 + 1.8e9) / 4 + (1.8e9 + 1.4e9) / 8);
-  EXPECT_DOUBLE_EQ(*gpu.clock_min_hz, 1.8e9);  // ticks around the window are not of it
+  EXPECT_DOUBLE_EQ(*gpu.clock_min_hz, 1.8e9);  // ticks outside the window do not count
   EXPECT_DOUBLE_EQ(*gpu.power_max_watts, 700);
   EXPECT_DOUBLE_EQ(*gpu.temperature_max_celsius, 61);
   EXPECT_DOUBLE_EQ(*gpu.throttled_share, 0.5);
@@ -99,7 +100,7 @@ TEST(TelemetrySummary, EnergyIsThatOfPowerWhereACounterIsMissingOrTooCoarse) {
   EXPECT_EQ(summarize_telemetry(trace, {}).gpus.at(0).second.energy_source, "power");
   TelemetryTrace brief = trace_of(0.2, {0, 0.2});
   add(brief, "gpu0", "power", "W", {100, 100});
-  add(brief, "gpu0", "energy", "J", {500, 500});  // not renewed in that time
+  add(brief, "gpu0", "energy", "J", {500, 500});  // not updated in that time
   EXPECT_DOUBLE_EQ(*summarize_telemetry(brief, {}).gpus.at(0).second.energy_joules, 20);
 }
 
@@ -137,7 +138,7 @@ TEST(TelemetrySummary, OfTheHost) {
   EXPECT_DOUBLE_EQ(*summary.host.steal_share, 0.05);
   EXPECT_DOUBLE_EQ(*summary.host.cgroup_throttled_seconds, 0.25);
   EXPECT_DOUBLE_EQ(*summary.joules_per_byte, 150 / 3e9);
-  // Energy of the CPUs is not that of an accelerator's work.
+  // The CPUs' energy is not the energy of an accelerator's work.
   EXPECT_FALSE(summarize_telemetry(trace, {.bytes = 3e9, .seconds = 1}).joules_per_byte);
 }
 

@@ -16,7 +16,7 @@ const VerdictRule rule;
 /// Alternating around `mean` so that deviation is `spread`, mean and median exact.
 std::vector<double> around(double mean, double spread, std::size_t n = 12) {
   std::vector<double> d;
-  // In fours, so that neighbours do not depend on each other.
+  // A pattern of four, so that neighbours are not correlated.
   for (std::size_t i = 0; i < n; ++i) d.push_back(mean + ((i / 2 + i) % 2 == 0 ? spread : -spread));
   return d;
 }

@@ -14,7 +14,7 @@ constexpr const char* host_root = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 Virtualization of(Json capture) {
   capture["format"] = "assay-capture";
   capture["version"] = 1;
-  // Whatever has text exists.
+  // A file that has text exists.
   const Json files = capture.value("files", Json::object());
   for (const auto& [path, text] : files.items()) capture["links"][path] = path;
   const auto machine = machine_from_capture(capture);
@@ -30,7 +30,7 @@ TEST(Virtualization, APlainHostIsNeither) {
   EXPECT_TRUE(host.namespaces.empty());
 }
 
-TEST(Virtualization, ContainersByWhatTheirMakersLeave) {
+TEST(Virtualization, ContainersByTheMarksOfTheirEngines) {
   const std::string overlay = "600 500 0:99 / / rw - overlay overlay rw,lowerdir=";
   const std::string hosts = "601 600 8:1 /hosts /etc/hosts rw - ext4 /dev/sda rw\n";
   const auto container = [](const Json& capture) { return of(capture).container; };
@@ -65,7 +65,7 @@ TEST(Virtualization, ADiskThatWasOnceAnImageIsNoContainer) {
   EXPECT_EQ(of({{"files", files}, {"answers", answers}}).container, "");
 }
 
-TEST(Virtualization, NamespacesThatNobodySigned) {
+TEST(Virtualization, NamespacesWithoutASignature) {
   const Virtualization unshared =
       of({{"files", {{"proc/self/mountinfo", host_root}}},
           {"answers", {{"namespaces", {{"pid", 4026532178u}, {"user", 4026531837u}}}}}});
@@ -82,7 +82,7 @@ TEST(Virtualization, BubblewrapThatSharesProcessesIsAnAncestor) {
   EXPECT_EQ(of({{"files", files}, {"answers", own}}).container, "bubblewrap");
   const Json first = {{"namespaces", {{"mnt", 4026531832u}}}};
   EXPECT_EQ(of({{"files", files}, {"answers", first}}).container, "");
-  files["proc/10/status"] = "Name:\tsshd\nPid:\t10\nPPid:\t20\n";  // a circle ends, too
+  files["proc/10/status"] = "Name:\tsshd\nPid:\t10\nPPid:\t20\n";  // a cycle ends the search
   EXPECT_EQ(of({{"files", files}, {"answers", own}}).container, "");
 }
 
@@ -105,7 +105,7 @@ TEST(Virtualization, Hypervisors) {
       "firecracker");
   EXPECT_EQ(hypervisor({{"files", {{"proc/cpuinfo", "flags : fpu hypervisor avx2\n"}}}}),
             "unknown");
-  EXPECT_EQ(hypervisor({{"answers", {{"hypervisor", 7}}}}), "");  // not what we asked for
+  EXPECT_EQ(hypervisor({{"answers", {{"hypervisor", 7}}}}), "");  // not a text
 }
 
 }  // namespace

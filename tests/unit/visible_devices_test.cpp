@@ -27,10 +27,10 @@ TEST(VisibleDevices, AnAmdGpuOrPartitionEach) {
   EXPECT_THAT(visible->devices, ElementsAre("0", "1", "2"));
 }
 
-TEST(VisibleDevices, WhatIsSetAlreadyHolds) {
+TEST(VisibleDevices, ExistingSettingsHold) {
   MemoryMachine machine = amd_machine(8);
   machine.set("ROCR_VISIBLE_DEVICES", "4,6");
-  EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("0", "1"));  // HIP counts anew
+  EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("0", "1"));  // HIP renumbers them
   machine.set("HIP_VISIBLE_DEVICES", "5,7,");
   EXPECT_THAT(visible_devices(machine)->devices, ElementsAre("5", "7"));
 }

@@ -41,7 +41,7 @@ TEST(WatchView, GaugesAtOnceRatesFromTheSecondReading) {
 TEST(WatchView, FitsTheTerminal) {
   const Snapshot first{"10:00", 5, {2.1e9, 2.1e9, 612, 1000, 10, 0, 1, 10, 3e9}};
   const Snapshot second{"10:02", 7, {2.1e9, 2.1e9, 98, 2000, 210, 8e9, 2, 14, 3e9}};
-  constexpr std::size_t width = 24;  // what cannot be left out, and less than the line of the CPUs
+  constexpr std::size_t width = 24;  // fits what cannot be left out, but not the CPUs' line
   const std::string text = watch_text(channels, second, &first, width, Style(false));
   EXPECT_THAT(text, HasSubstr("2.100 GHz   98 W\n"));
   for (std::size_t start = 0; start < text.size();) {

@@ -47,7 +47,7 @@ TEST(WriteFile, NoLinkPreparedBesideItLeadsElsewhere) {
 
 TEST(WriteFile, DevicesStayDevices) {
   TemporaryFolder folder;
-  // By a link, which is all that could be lost if they did not.
+  // Through a link: if this fails, the link is lost and not the device.
   const auto device = folder.path() / "device";
   std::filesystem::create_symlink("/dev/full", device);
   const Status full = write_file(device, "text");

@@ -11,7 +11,12 @@
 namespace assay::occupancy {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{1} << 20;
+/// Bytes to make room for next, of which `size` are expected in all: one byte too many shows a
+/// wrong size, and small parts, of which a file may have many, cost no more than they hold.
+std::size_t room_after(std::size_t before, std::uint64_t size) {
+  constexpr std::uint64_t chunk = std::uint64_t{1} << 20;
+  return std::min(chunk, size + 1 - before);
+}
 
 Error damaged(std::string_view method) {
   return malformed(fmt::format("damaged or cut off: a part compressed by {}", method));
@@ -53,11 +58,12 @@ Result<std::string> decompress_zlib(Bytes data, std::uint64_t size) {
   int status = Z_OK;
   while (status == Z_OK && out.size() <= size) {
     const std::size_t before = out.size();
-    out.resize(before + chunk);
+    const std::size_t room = room_after(before, size);
+    out.resize(before + room);
     stream.next_out = reinterpret_cast<unsigned char*>(out.data() + before);
-    stream.avail_out = chunk;
+    stream.avail_out = static_cast<unsigned>(room);
     status = ::inflate(&stream, Z_NO_FLUSH);
-    out.resize(before + chunk - stream.avail_out);
+    out.resize(before + room - stream.avail_out);
   }
   if (status != Z_STREAM_END || out.size() != size) return damaged("zlib");
   return out;
@@ -73,11 +79,12 @@ Result<std::string> decompress_zstd(Bytes data, std::uint64_t size) {
   std::size_t status = 1;  // 0: the frame is complete
   while (status != 0 && out.size() <= size) {
     const std::size_t before = out.size();
-    out.resize(before + chunk);
-    ZSTD_outBuffer to = {out.data() + before, chunk, 0};
+    const std::size_t room = room_after(before, size);
+    out.resize(before + room);
+    ZSTD_outBuffer to = {out.data() + before, room, 0};
     status = ::ZSTD_decompressStream(stream.get(), &to, &in);
     out.resize(before + to.pos);
-    const bool starved = status != 0 && to.pos < chunk && in.pos == in.size;
+    const bool starved = status != 0 && to.pos < room && in.pos == in.size;
     if (::ZSTD_isError(status) != 0 || starved) return damaged("zstd");
   }
   if (out.size() != size) return damaged("zstd");

@@ -105,7 +105,7 @@ class TcpTeam final : public Team {
     const std::string text =
         fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
                     name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_,
-                    rank_ == 0 ? busy_ranks() : "");
+                    rank_ == 0 ? late_ranks() : "");
     lock.unlock();
     fail(text);
     return failure();
@@ -341,15 +341,21 @@ class TcpTeam final : public Team {
     return {};
   }
 
-  /// The ranks that keep the others waiting, that is, do not wait themselves. Called with the mutex
+  /// The ranks that keep the others waiting: those that do not wait themselves. If all say that
+  /// they wait, the one silent for longest, which may have stopped since. Called with the mutex
   /// held.
-  std::string busy_ranks() const {
+  std::string late_ranks() const {
     std::string names;
+    std::size_t quietest = 0;
     for (std::size_t i = 1; i < peers_.size(); ++i) {
+      if (quietest == 0 || peers_[i].heard < peers_[quietest].heard) quietest = i;
       if (peers_[i].waiting) continue;
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(members_[i]));
     }
-    return names.empty() ? "" : fmt::format("; {} is late", names);
+    if (!names.empty()) return fmt::format("; {} is late", names);
+    if (quietest == 0 || Clock::now() - peers_[quietest].heard < 2 * heartbeat) return "";
+    return fmt::format("; {} has not been heard from for {:.0f} s", name_of(members_[quietest]),
+                       seconds_since(peers_[quietest].heard));
   }
 
   const int rank_;

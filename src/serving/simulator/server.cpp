@@ -25,11 +25,12 @@ class OpenServer final : public Server {
   explicit OpenServer(const ServerSettings& settings) : settings_(settings) {}
 
   Status listen(const asio::ip::address& address) {
+    const int last_port = settings_.port == 0 ? 0 : settings_.port + settings_.servers - 1;
+    if (last_port > UINT16_MAX) {
+      return Error{ErrorKind::usage, fmt::format("port {} is above 65535", last_port)};
+    }
     for (int i = 0; i < settings_.servers; ++i) {
       const int port = settings_.port == 0 ? 0 : settings_.port + i;
-      if (port > UINT16_MAX) {
-        return Error{ErrorKind::usage, fmt::format("port {} is above 65535", port)};
-      }
       instances_.push_back(
           std::make_unique<Instance>(loop_, settings_, static_cast<std::uint64_t>(i)));
       TRY(instances_.back()->listen({address, static_cast<std::uint16_t>(port)}));

@@ -1,4 +1,4 @@
-// What the parts of the mock libibverbs share.
+// What the parts of the mock libibverbs have in common.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,14 +1,14 @@
-// Control of the mock libibverbs from the test that loaded it.
+// How a test controls the mock libibverbs that it loaded.
 #pragma once
 
 extern "C" {
 
-/// Settings, by name; all but the first count down with every use:
+/// Settings by name; those that fail calls count down with every use:
 ///   devices         how many there are (2)
 ///   port_state      of every port, in the library's numbers (4: active)
 ///   infiniband      1: ports are InfiniBand, else Ethernet with four addresses
-///   fail_open, fail_register, fail_register_dmabuf, fail_inline   the next so many calls fail
-///   fail_request    the so-manieth request posted from now on is refused
+///   fail_open, fail_register, fail_register_dmabuf, fail_inline   so many of the next calls fail
+///   fail_request    the request of this number from now on is refused
 ///   fail_status     the next request completes with this status
 void mock_verbs_set(const char* name, int value);
 /// Counts, by name: "objects" alive, "requests", "signalled", "posts", "inlined", "relaxed" and

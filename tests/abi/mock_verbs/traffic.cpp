@@ -1,4 +1,4 @@
-// What the mock does with requests: all of it at once, when they are posted.
+// How the mock executes requests: immediately, when they are posted.
 #include <cerrno>
 #include <cstring>
 
@@ -32,7 +32,7 @@ void complete(Pair& pair, ibv_cq* queue, std::uint64_t id, ibv_wc_status status,
   ring.entries.emplace_back(entry, ends);
 }
 
-/// A send meets the oldest receive of the peer.
+/// A send goes to the oldest receive of the peer.
 ibv_wc_status deliver(Pair& peer, const ibv_send_wr& request, const ibv_sge& from) {
   const ibv_recv_wr receive = peer.receives.front();
   const ibv_sge place = peer.places.front();

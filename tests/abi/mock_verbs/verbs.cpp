@@ -1,5 +1,5 @@
-// A libibverbs that moves data between the queue pairs of one process, compiled from rdma-core's
-// own header: devices, ports and objects. What requests do is in traffic.cpp.
+// A libibverbs that moves data between the queue pairs of one process, compiled with rdma-core's
+// own header: devices, ports and objects. traffic.cpp executes requests.
 #include <infiniband/verbs.h>
 
 #include <cerrno>

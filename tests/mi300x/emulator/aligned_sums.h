@@ -1,6 +1,6 @@
-// CDNA 3's sums of f16, bf16, xf32, fp8 and bf8: products aligned to the largest, cut, added
-// exactly (as matrix_sums.h says, measured). Not measured, so assumed here: a sparse product takes
-// its kept values in the order in which registers hold them.
+// CDNA 3's sums of f16, bf16, xf32, fp8 and bf8: products are aligned to the largest, truncated and
+// added exactly (measured, see matrix_sums.h). Assumed without a measurement: a sparse product
+// takes its kept values in the order in which registers hold them.
 #pragma once
 
 #include <algorithm>
@@ -39,10 +39,10 @@ inline Vector lesser(Vector a, Vector b) {
 
 // ---- Any values ----
 
-// Loops over columns hold no branch, so that the compiler makes vectors of them.
+// Loops over columns contain no branches, so that the compiler vectorizes them.
 
-/// A value as significand and exponent: 1 <= |significand| < 2, or less at `least_exponent`. What
-/// is 0, infinite or NaN has significand 0 and an exponent that never is the largest.
+/// A value as significand and exponent: 1 <= |significand| < 2, or less at `least_exponent`. 0,
+/// infinities and NaNs have significand 0 and an exponent that is never the largest.
 struct Parts {
   float significand;
   int exponent;
@@ -59,7 +59,7 @@ inline double power_of_two(int exponent) {
 inline Parts take_apart(float x, int least_exponent) {
   const u32 bits = std::bit_cast<u32>(x);
   const int exponent = std::max(int(bits >> 23 & 0xFF) - 127, least_exponent);
-  const int half = exponent >> 1;  // in two steps, for 2^-exponent may be no normal number
+  const int half = exponent >> 1;  // in two steps, because 2^-exponent may not be a normal number
   const float scaled = x * float_power_of_two(-half) * float_power_of_two(half - exponent);
   const bool usable = ((bits & 0x7FFFFFFF) != 0) & is_finite(x);
   return {std::bit_cast<float>(std::bit_cast<u32>(scaled) & (0 - u32(usable))),
@@ -73,7 +73,7 @@ constexpr int far_from_c = halves ? aligned_bits + 1 : 10000;
 /// Of a double: 31 bits behind the leading one stay without them.
 constexpr i64 lowest_bits = (i64{1} << 21) - 1;
 
-/// x or 0, as a mask of bits: of a choice between doubles the compiler makes a branch.
+/// x or 0 by a bit mask: a choice between doubles would compile to a branch.
 inline double keep_if(bool keep, double x) {
   return std::bit_cast<double>(std::bit_cast<u64>(x) & (0 - u64(keep)));
 }
@@ -168,7 +168,7 @@ void add_to_c(float* __restrict c, const i32* __restrict sum, const int* __restr
   for (int j = 0; j < size; ++j) c[j] = add_aligned(sum[j], exponent[j], c[j], far_c);
 }
 
-/// What infinities, NaNs and products of 2^128 and more make of a sum; finite if there are none.
+/// The sum if there are infinities, NaNs or products of 2^128 and more; finite if there are none.
 template <int size, int depth, int rows>
 float unusual_sum(const Block<float, size, depth, rows>& block, int i, int j, int from, int to) {
   double sum = block.c[i][j];
@@ -199,7 +199,7 @@ void add_any_products(Block<float, size, depth, rows>& block, const Exponents<si
         add_cut_products<size>(sum[place % ways], exponent[place % ways],
                                a_parts.significand[i][place], a.exponent[i][place],
                                b_parts.significand[row[place]], b.exponent[row[place]]);
-      if constexpr (halves)  // the lesser half gives way to the greater: cut downwards
+      if constexpr (halves)  // the lesser half is aligned to the greater and rounded down
         for (int j = 0; j < size; ++j) {
           const int common = std::max(exponent[0][j], exponent[1][j]);
           sum[0][j] = (sum[0][j] >> std::min(common - exponent[0][j], 31)) +

@@ -1,4 +1,5 @@
-// What atomics of memory and of LDS compute: the new value from the one in memory and the lane's.
+// The functions of atomics on memory and LDS: the new value from the value in memory and the
+// lane's.
 #pragma once
 
 #include <cmath>
@@ -10,9 +11,9 @@
 namespace mi300x {
 
 /// How an atomic on floats treats denormals. In LDS the MODE register decides. In the L2 cache f16,
-/// bf16 and f64 keep them; of f32 additions AMD's manual says that they are flushed, and LLVM that
-/// gfx942 keeps them: a program must not depend on it, so such values stop it. (Of a FLAT atomic
-/// that meets LDS it is not documented either; the same rule serves.)
+/// bf16 and f64 keep them. For f32 additions AMD's manual says that they are flushed, but LLVM that
+/// gfx942 keeps them; a program must not depend on it, so such values stop it. (It is undocumented
+/// for a FLAT atomic on LDS too; the same rule applies.)
 enum class Denormals : u8 { kept, flushed, not_known };
 
 // ---- Integers ----
@@ -111,7 +112,7 @@ inline u32 atomic_add_f32(u32 memory, u32 data, Denormals denormals) {
   return std::bit_cast<u32>(
       add_floats(std::bit_cast<float>(memory), std::bit_cast<float>(data), denormals));
 }
-inline u64 atomic_add_f64(u64 memory, u64 data, Denormals) {  // never flushes, nowhere
+inline u64 atomic_add_f64(u64 memory, u64 data, Denormals) {  // never flushes
   return std::bit_cast<u64>(
       add_floats(std::bit_cast<double>(memory), std::bit_cast<double>(data), Denormals::kept));
 }
@@ -146,8 +147,7 @@ inline u32 atomic_add_packed(u32 memory, u32 data, Denormals denormals) {
 
 // ---- In memory ----
 
-/// Replaces the value at `place` by update(value) as one step that no other thread comes between,
-/// and gives the old value.
+/// Replaces the value at `place` by update(value) atomically and returns the old value.
 template <class T, class Update>
 inline T exchange(char* place, Update update) {
   T* value = reinterpret_cast<T*>(place);

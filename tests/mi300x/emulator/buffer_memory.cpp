@@ -4,8 +4,8 @@
 namespace mi300x {
 namespace {
 
-/// Caches are not modelled: every access meets memory itself, so writing back and invalidating
-/// change nothing that a program could see.
+/// Caches are not modelled: every access goes to memory, so write-back and invalidation have no
+/// visible effect.
 void keep_caches(Wave&, const Instruction&) {}
 
 /// The same operation loads into LDS if its text says so.

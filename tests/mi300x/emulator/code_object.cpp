@@ -40,8 +40,8 @@ void refuse(Wave&, const Instruction& instruction) {
               fmt::format("the emulator does not know '{}'", instruction.text));
 }
 
-/// Code that is not known may lie between functions or never be reached: it stops a kernel only
-/// where it is executed.
+/// Unknown code may lie between functions or never be reached, so it stops a kernel only when it is
+/// executed.
 Instruction decode_or_refuse(const std::string& text, const std::string& arch) {
   static const Operation unknown = {.name = "unknown", .execute = refuse, .targets = 0};
   try {

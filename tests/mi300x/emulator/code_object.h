@@ -60,9 +60,9 @@ class CodeObject final : public Module {
   mutable std::shared_ptr<const std::vector<Price>> prices;
 };
 
-/// Decodes one line of llvm-objdump ("v_add_f32_e32 v1, s2, v3") into `instruction`, all but what
-/// needs its neighbours: address, branch target, source line. Throws Fault (unknown_instruction)
-/// with the text.
+/// Decodes one line of llvm-objdump ("v_add_f32_e32 v1, s2, v3") into `instruction`, except for
+/// what depends on other lines: address, branch target, source line. Throws Fault
+/// (unknown_instruction) with the text.
 Instruction decode(std::string_view text, const std::string& arch);
 
 }  // namespace mi300x

@@ -11,7 +11,7 @@
 namespace mi300x {
 namespace {
 
-/// Lives until the process's last line, so that a launch in a late destructor still counts.
+/// Never destroyed, so that a launch in a late destructor still counts.
 struct Record {
   std::mutex mutex;
   Coverage coverage;

@@ -1,4 +1,4 @@
-// What this process executed so far.
+// Counts what this process has executed.
 #pragma once
 
 #include <string>

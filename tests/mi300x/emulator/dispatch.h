@@ -1,4 +1,4 @@
-// What all workgroups of one launch share: the checked launch, its kernel arguments and dispatch
+// Shared by all workgroups of a launch: the checked launch, its kernel arguments and dispatch
 // packet in memory.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A code object's segments as they lie in memory, its relocations applied, its symbols.
+// A code object's segments in memory with relocations applied, and its symbols.
 #pragma once
 
 #include <map>

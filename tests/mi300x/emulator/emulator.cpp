@@ -24,14 +24,14 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Instructions of a workgroup's turn. Short enough that workgroups that wait for each other get
-/// on, long enough that changing over costs nothing.
+/// Instructions in a workgroup's turn: few enough that workgroups that wait for each other make
+/// progress, enough that switching costs nothing.
 constexpr u64 turn = 16384;
 constexpr auto poll_interval = milliseconds(1);  // of `cancelled`
 constexpr auto nap = microseconds(50);           // when all workgroups sleep
 
-/// Hands a launch's workgroups to host threads: in order as the chip has room, and in turns, so
-/// that those that wait for another one, for the host or another device do not stop the rest.
+/// Distributes a launch's workgroups to host threads: in order as the chip has room, and in turns,
+/// so that workgroups that wait for another one, the host or another device do not block the rest.
 class Scheduler {
  public:
   Scheduler(const Dispatch& dispatch, u64 most_instructions, const std::function<bool()>& cancelled)

@@ -1,4 +1,4 @@
-// The emulator as a runtime sees it: code objects are loaded, kernels launched.
+// The emulator's interface to a runtime: loading code objects and launching kernels.
 #pragma once
 
 #include <array>

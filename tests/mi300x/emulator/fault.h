@@ -1,4 +1,4 @@
-// What stops an emulated kernel: an instruction that is not known, or a rule of the chip broken.
+// The reasons that stop an emulated kernel: an unknown instruction, or a violated rule of the chip.
 #pragma once
 
 #include <stdexcept>
@@ -18,8 +18,8 @@ enum class FaultKind {
   invalid_launch,       ///< a launch the code object does not allow
 };
 
-/// Thrown where the rule is broken with `what()` as the bare reason; the wave that executes adds
-/// kernel, workgroup, instruction and source line (workgroup.cpp) before it reaches a launcher.
+/// Thrown where a rule is violated, with the bare reason as `what()`. The executing wave adds
+/// kernel, workgroup, instruction and source line (workgroup.cpp) before a launcher sees it.
 class Fault : public std::runtime_error {
  public:
   Fault(FaultKind the_kind, const std::string& reason)

@@ -6,8 +6,8 @@
 
 namespace mi300x {
 
-/// A double as the float that rounds to the same f16: what does not fit leaves its trace in the
-/// last bit (round to odd), so that the second rounding goes as one alone would.
+/// A double as a float that rounds to the same f16: bits that do not fit are kept in the last bit
+/// (round to odd), so that rounding twice gives the same result as rounding once.
 inline Half half_from_double(double x) {
   const float nearest = float(x);
   if (double(nearest) == x || is_nan(x) || std::isinf(nearest)) return {nearest};
@@ -20,7 +20,7 @@ template <class T>
 T fused(T a, T b, T c) {
   return std::fma(a, b, c);
 }
-/// Exact in double but for sums so far apart that round to odd settles them.
+/// Exact in double, except for operands so far apart that round to odd decides.
 inline Half fused(Half a, Half b, Half c) {
   return half_from_double(std::fma(double(a.value), double(b.value), double(c.value)));
 }
@@ -33,8 +33,8 @@ constexpr auto half2 = [](Half a, Half b) { return Half{f(a.value, b.value)}; };
 template <auto f>
 constexpr auto half3 = [](Half a, Half b, Half c) { return Half{f(a.value, b.value, c.value)}; };
 
-/// v_min in IEEE mode: a NaN gives way to a number, but a signalling one becomes the result, made
-/// quiet; -0 is less than +0.
+/// v_min in IEEE mode: a number wins over a quiet NaN, a signalling NaN becomes the quieted result;
+/// -0 is less than +0.
 template <class T>
 T least(T a, T b) {
   // In integers, which compilers turn into code for many lanes; the order of floats is that of

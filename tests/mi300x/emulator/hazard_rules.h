@@ -1,5 +1,5 @@
-// The rules of wait states: which two instructions need how many between them. Hardware does not
-// wait here, so the assembler's text must.
+// The rules of wait states: how many each pair of instructions needs between them. The hardware
+// does not wait in these cases, so the code must.
 #pragma once
 
 #include <span>
@@ -79,10 +79,10 @@ struct Rule {
 /// At most 64: a set of rules is a word, bit n is rule n.
 std::span<const Rule> wait_state_rules();
 constexpr unsigned longest_wait = 19;  ///< wait states that any rule asks for
-/// The rules that can still be broken when so many wait states are over.
+/// The rules that can still be violated after so many wait states.
 u64 rules_beyond(u64 states);
 
-/// Whether the two meet in a way that the rule is about.
+/// Whether the two instructions meet in the way that the rule describes.
 bool meet(Meeting meeting, const Instruction& first, const Instruction& second);
 /// Whether an instruction can be the first, the second of two that meet so.
 bool can_begin(Meeting meeting, const Instruction& instruction);

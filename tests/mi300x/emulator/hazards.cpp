@@ -29,9 +29,9 @@ bool HazardCheck::local_writes_pending() const {
   return false;
 }
 
-// ---- What is under way ----
+// ---- Operations in flight ----
 
-/// Notes what an instruction puts under way, or what s_waitcnt waits for.
+/// Records the operation that an instruction starts, or what s_waitcnt waits for.
 void HazardCheck::count(const Instruction& instruction) {
   if (instruction.hazards.queue & queue::wait) return wait(instruction);
   const u8 kind = instruction.hazards.queue & queue::kind_mask;

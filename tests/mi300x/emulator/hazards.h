@@ -1,5 +1,5 @@
-// The check of what code, not hardware, must keep: s_waitcnt before a loaded register is used, and
-// wait states between certain instructions (CDNA3 ISA, "Manually Inserted Wait States"; LLVM's
+// Checks what the code, not the hardware, must ensure: s_waitcnt before a loaded register is used,
+// and wait states between certain instructions (CDNA3 ISA, "Manually Inserted Wait States"; LLVM's
 // GCNHazardRecognizer; hazard_rules.h).
 #pragma once
 
@@ -28,7 +28,7 @@ constexpr u64 register_mark(unsigned index) {
 /// Fills `instruction.hazards`; once for each decoded instruction (hazard_classes.cpp).
 void classify_hazards(Instruction& instruction, const std::string& arch);
 
-/// What one wave has under way and what it executed last.
+/// The operations that one wave has in flight, and the instructions that it executed last.
 class HazardCheck {
  public:
   /// Throws Fault (missing_wait, missing_nop) if `instruction` must not be executed now; then
@@ -45,7 +45,7 @@ class HazardCheck {
   bool local_writes_pending() const;
 
  private:
-  // ---- What is under way ----
+  // ---- Operations in flight ----
 
   /// Operations that complete in the order in which they were issued, counted from 1.
   struct Queue {
@@ -75,7 +75,7 @@ class HazardCheck {
   /// FLAT operations whose share of vmcnt, of lgkmcnt was waited for.
   u64 flat_vector_done_ = 0, flat_scalar_done_ = 0;
 
-  // ---- What was executed last ----
+  // ---- Recently executed instructions ----
 
   struct Executed {
     const Instruction* instruction;

@@ -1,5 +1,5 @@
-// What the memory instructions share: how a value in memory fills a lane's registers, and lanes
-// that lie one after the other.
+// Shared by the memory instructions: how a value in memory fills a lane's registers, and runs of
+// lanes with consecutive addresses.
 #pragma once
 
 #include <fmt/format.h>

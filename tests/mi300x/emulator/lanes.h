@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-/// Before a loop over lanes: none depends on another, whatever the pointers in it say. Clang finds
-/// that out itself, and complains where a loop can't be vectorized all the same.
+/// Precedes a loop over independent lanes whose pointers might alias for the compiler. Clang needs
+/// no such hint and warns where it cannot vectorize a loop anyway.
 #if defined(__clang__)
 #define INDEPENDENT_LANES
 #else
@@ -90,7 +90,7 @@ inline u64 gather_mask(const u32* flags) {
 const u32* fetch_word(const Wave& wave, const Instruction& instruction, unsigned source,
                       unsigned word, u32* storage);
 
-/// The long ways of the functions below.
+/// The general cases of the functions below.
 const u32* prepare32(const Wave& wave, const Instruction& instruction, unsigned source,
                      u32* storage);
 struct Words64;

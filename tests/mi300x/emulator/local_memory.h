@@ -14,7 +14,7 @@ namespace mi300x {
 /// Two waves race on a byte if both touch it without a barrier between them and at least one of
 /// them writes. Two writes of the same value count too: the chip would give the right result, but
 /// only as long as the values stay the same, and nothing in the program says that they do. Waves
-/// that wait for each other by atomics instead of barriers are not understood.
+/// that synchronise by atomics instead of barriers are not supported.
 ///
 /// LDS is handed out in granules of 512 bytes, and the chip lets a kernel read to the end of the
 /// last one; here whatever lies past the bytes that the launch asked for is out of bounds.

@@ -1,5 +1,5 @@
-// Where memory lies for an emulated kernel. Global addresses are the host's own; LDS and scratch
-// have apertures of their own for FLAT instructions, far above any host address.
+// The addresses of memory for an emulated kernel. Global addresses are the host's own; LDS and
+// scratch have apertures of their own for FLAT instructions, far above any host address.
 #pragma once
 
 #include <atomic>

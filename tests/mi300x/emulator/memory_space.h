@@ -1,5 +1,5 @@
-// Where the lanes of a memory instruction point to, and the checks before they touch it: one class
-// for each kind of addressing.
+// The addresses of a memory instruction's lanes and the checks before an access: one class for each
+// kind of addressing.
 //
 // readable(), writable() and updatable() give the host's place of `bytes` of a lane's value, `at`
 // bytes into it, or throw Fault; the functions for runs of lanes give null where lanes must be
@@ -54,7 +54,7 @@ class GlobalSpace {
     return writable_at(address, bytes);
   }
 
-  static constexpr bool by_words = false;    ///< whether each word has a fate of its own
+  static constexpr bool by_words = false;    ///< whether each word is checked by itself
   static constexpr bool data_first = false;  ///< the text of a store begins with the data
 
  private:

@@ -23,7 +23,7 @@ void end(Wave& wave, const Instruction&) {
 void barrier(Wave& wave, const Instruction&) {
   wave.at_barrier = true;
 }
-/// A trap is how a kernel says that it cannot go on: __builtin_trap, a failed assertion.
+/// A kernel traps when it cannot continue: __builtin_trap, a failed assertion.
 void trap(Wave&, const Instruction& instruction) {
   throw Fault(FaultKind::trap, instruction.text + ": the kernel gave up");
 }

@@ -9,8 +9,8 @@ namespace {
 
 // ---- Loads and stores ----
 
-/// Base, register and constant. Scalar memory knows words only: the two lowest bits are ignored by
-/// the chip, and a program that sets them means something else.
+/// Base, register and constant. Scalar memory accesses whole words: the chip ignores the two lowest
+/// bits, so a program that sets them is wrong.
 u64 address_of(const Wave& wave, const Instruction& instruction, unsigned base, u64 start) {
   u64 address = start + u64(i64{instruction.offset});
   if (instruction.source_count > base + 1)
@@ -65,8 +65,8 @@ void read_cycles(Wave& wave, const Instruction& instruction) {
 }
 
 /// Wall time at 100 MHz. A wave's first reading is the time model's, as cycles are, so that the two
-/// agree. One that reads again waits for something, perhaps for the host: from then on time passes
-/// at least as fast as the host's own, or a kernel that gives up after a while never would.
+/// agree. A wave that reads it again waits for something, perhaps for the host: from then on the
+/// time passes at least as fast as the host's, so that a kernel with a timeout does time out.
 void read_wall_clock(Wave& wave, const Instruction& instruction) {
   const Chip& chip = wave.group->chip();
   u64 elapsed = u64(double(wave.cycles) / chip.clock_hz * 1e9);

@@ -1,5 +1,5 @@
-// How long a launch would take: a model of issue rates and bandwidths, never a measurement. It
-// knows no caches, no bank conflicts and no latencies but the launch's own.
+// The model time of a launch, from issue rates and bandwidths; never a measurement. It models no
+// caches, no bank conflicts, and no latency except that of the launch.
 #pragma once
 
 #include "emulator/code_object.h"
@@ -11,7 +11,7 @@ namespace mi300x {
 struct Price {
   u16 cycles = 4;       ///< of the unit that executes it
   u8 global_bytes = 0;  ///< that each active lane moves to or from global memory
-  bool sleeps = false;  ///< s_sleep: the wave waits for somebody
+  bool sleeps = false;  ///< s_sleep: the wave waits for another one or for the host
 };
 Price price(const Instruction& instruction, const std::string& arch);
 

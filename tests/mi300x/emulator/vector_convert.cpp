@@ -6,7 +6,7 @@ namespace mi300x {
 
 namespace {
 
-/// Cut towards zero; what does not fit becomes the end of the range, NaN becomes 0.
+/// Truncates towards zero; values out of range saturate, NaN becomes 0.
 template <class Integer, class Float>
 Integer cut(Float x) {
   using Limits = std::numeric_limits<Integer>;

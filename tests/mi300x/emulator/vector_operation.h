@@ -88,7 +88,7 @@ T chosen_nan(T result, Sources... sources) {
   return chosen;
 }
 
-/// What of MODE float arithmetic is not made for; `wide`: f64 or f16 take part.
+/// Refuses settings of MODE that float arithmetic does not support; `wide`: f64 or f16 take part.
 inline void check_float_mode(const Wave& wave, const Instruction& instruction, bool wide) {
   if (wave.mode & mode::rounding) [[unlikely]]
     not_emulated(instruction, "rounds otherwise than to nearest even");

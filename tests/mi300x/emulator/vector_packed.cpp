@@ -74,7 +74,7 @@ void add_halves(VectorTable table, std::string_view name) {
   table.add_special(name, execute, {type, type, type}).reads_target = accumulates;
 }
 
-// Shifts and products cannot be saturated: their clamp is not known.
+// The clamp of shifts and products is not documented, so they cannot saturate.
 template <class T>
 i64 no_clamp(T, T) {
   throw Fault(FaultKind::unknown_instruction, "clamp of this packed operation");

@@ -1,4 +1,4 @@
-// A wave of 64 lanes: its registers and where it stands.
+// A wave of 64 lanes: its registers and its position in the program.
 #pragma once
 
 #include <cstring>

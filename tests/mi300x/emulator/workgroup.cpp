@@ -31,7 +31,7 @@ void fill_with_garbage(T* first, std::size_t count, u64& random) {
 
 }  // namespace
 
-/// A wave and what it stands on. Only pages of registers that the kernel has are ever touched.
+/// A wave with its registers, of which only the pages that the kernel uses are touched.
 struct Workgroup::WaveStorage {
   struct Free {
     void operator()(Lanes* registers) const { std::free(registers); }
@@ -65,8 +65,8 @@ Place Workgroup::place() const {
   const auto dies = static_cast<u64>(chip().dies);
   const u64 units_of_die = std::max<u64>(1, static_cast<u64>(chip().compute_units) / dies);
   const u64 unit = number_ / dies % units_of_die;
-  // 38 of a die's 40 units are enabled. Which are not differs from part to part; here the very
-  // first and one more, so that nobody relies on them.
+  // 38 of a die's 40 units are enabled; which ones differs between parts. Here the first and one
+  // more are disabled, so that no code may rely on them.
   constexpr u64 second_disabled = 22;
   const u64 physical = unit + 1 + (unit + 1 >= second_disabled ? 1 : 0);
   return {static_cast<unsigned>(number_ % dies), static_cast<unsigned>(physical % engines),

@@ -37,7 +37,7 @@ class Workgroup {
   enum class Progress {
     ended,
     ran,    ///< the budget was used up
-    slept,  ///< the waves spent it mostly in s_sleep: they wait for somebody else
+    slept,  ///< the waves mostly slept in s_sleep: they wait for others
   };
   /// Lets the waves execute about `budget` instructions. Throws Fault with its place.
   Progress run(u64 budget, Tally& tally);

@@ -10,10 +10,10 @@
 namespace mi300x {
 namespace {
 
-/// Sums that the registers of a processor hold.
+/// A tile of sums that fits into the processor's registers.
 constexpr std::int64_t tile_rows = 8, tile_columns = 6;
 
-/// Every column's elements, not what pads them.
+/// The elements of every column, without the padding.
 template <typename Check>
 void each_column(const Matrix& matrix, std::int64_t batch, Check check) {
   const auto size = static_cast<std::int64_t>(bytes_of(matrix.type));
@@ -34,7 +34,7 @@ void check_matrix_write(const Matrix& matrix, std::int64_t batch) {
 }
 
 /// One matrix of a batch in double, in tiles of `height` rows of op(X): tile t holds, for each
-/// column of op(X), `height` elements one behind the other; what lies beyond the edge is 0.
+/// column of op(X), `height` consecutive elements; elements beyond the edge are 0.
 std::vector<double> packed(const Matrix& matrix, std::int64_t z, bool transpose,
                            std::int64_t height) {
   const std::int64_t rows = transpose ? matrix.columns : matrix.rows;
@@ -57,7 +57,7 @@ std::vector<double> packed(const Matrix& matrix, std::int64_t z, bool transpose,
 using Tile = double[tile_columns][tile_rows];
 
 void multiply(const double* a, const double* b, std::int64_t inner, Tile& sums) {
-  Tile own = {};  // nothing else points to it
+  Tile own = {};  // not aliased, so the compiler keeps it in registers
   for (std::int64_t l = 0; l < inner; ++l, a += tile_rows, b += tile_columns) {
     for (int j = 0; j < tile_columns; ++j) {
       for (int i = 0; i < tile_rows; ++i) own[j][i] += a[i] * b[j];
@@ -188,7 +188,7 @@ class Product {
     }
   }
 
-  /// Into the bias: the sum over k of what is op(X)'s outer index, which lies along the rows.
+  /// Writes the sums over the inner index to the bias; the outer index is the row if `along_rows`.
   void sum_inner(const Matrix& matrix, bool along_rows) const {
     const std::int64_t outer = along_rows ? matrix.rows : matrix.columns;
     const std::int64_t inner = along_rows ? matrix.columns : matrix.rows;

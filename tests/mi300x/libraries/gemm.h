@@ -11,7 +11,7 @@ struct Matrix {
   std::int64_t rows = 0, columns = 0, ld = 0, stride = 0;
 };
 
-/// D = op(A) op(B) alpha + beta C. A, B, C and D are as they lie in memory.
+/// D = op(A) op(B) alpha + beta C. A, B, C and D are given as stored in memory.
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
   Matrix a, b, c, d;
@@ -30,9 +30,10 @@ struct Gemm {
 
   std::int64_t inner() const { return transpose_a ? a.rows : a.columns; }
   double operations() const;
-  /// Checks every operand, then computes. Throws what the virtual runtime throws of memory.
+  /// Checks every operand, then computes. Throws what the virtual runtime throws for invalid
+  /// memory.
   void run() const;
-  /// Of the model: peak rates of the chip, never measured.
+  /// Model time at the chip's peak rates; never a measurement.
   double seconds() const;
 };
 

@@ -1,6 +1,6 @@
-// libhipblaslt on the host, from the declarations of hipblaslt.h (ROCm 6): numbers and sizes of its
-// own, so that a mistake in assay's shows. Three solutions: 101 (slow), 102, which needs a
-// workspace, and 103, which does not apply.
+// libhipblaslt on the host, after the declarations in hipblaslt.h (ROCm 6). It defines numbers and
+// sizes independently, to reveal mistakes in assay's. It has three solutions: 101 is slow, 102
+// needs a workspace, and 103 never applies.
 #include <cstring>
 #include <map>
 
@@ -65,7 +65,7 @@ Number number_of(int type) {  // hipDataType
   }
 }
 
-/// An object of the library. Its mark goes with it, so that a use after its end shows.
+/// An object of the library. Its destructor erases its mark, so that a later use is detected.
 template <int kind>
 struct Marked {
   int mark = 0x4c540000 + kind;
@@ -152,7 +152,7 @@ bool is_fp8(Number type) {
          type == Number::e5m2_fnuz;
 }
 
-/// Which element types each compute type multiplies.
+/// Whether the compute type multiplies these element types.
 bool multiplies(int compute, Number a, Number b) {
   switch (compute) {
     case 2:  // HIPBLAS_COMPUTE_32F
@@ -196,7 +196,7 @@ bool consistent(const Desc& desc, const Layout& a, const Layout& b, const Layout
          known_epilogue(desc.epilogue);
 }
 
-/// The operands of fused work that are missing or do not fit.
+/// Finds operands of the epilogue that are missing or do not fit.
 bool complete(const Desc& desc, const Layout& d) {
   const bool bias = desc.epilogue & (mi300x::epilogue_bias | mi300x::epilogue_bias_gradient |
                                      mi300x::epilogue_gradient_a | mi300x::epilogue_gradient_b);

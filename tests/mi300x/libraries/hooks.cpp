@@ -62,7 +62,7 @@ int enqueue(void* stream, std::function<void()> work, double seconds) {
     return hooks().enqueue_host(stream, &call, &kept(std::move(work)), seconds);
   }
   work();
-  // No clock of a model: time really passes, enough of it to be told from noise.
+  // Without a model clock, real time passes, long enough to be distinguished from noise.
   std::this_thread::sleep_for(std::chrono::duration<double>(100 * seconds));
   return 0;
 }

@@ -1,5 +1,5 @@
-// What a library that computes on the host needs of the virtual runtime, where this process has
-// one. Elsewhere, on another mock or NVIDIA's devices, work is done at once and nothing is checked.
+// What a library that computes on the host needs from the virtual runtime, if the process has one.
+// Otherwise, on another mock or NVIDIA's devices, work is done at once and nothing is checked.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace mi300x {
 /// `seconds` of model time pass; copies of `work` may outlive the call. Returns a hipError_t.
 int enqueue(void* stream, std::function<void()> work, double seconds);
 
-/// Within such work: a fault of the device unless all bytes may be read and were written.
+/// Within such work: stops the device unless all bytes may be read and were written.
 void check_read(const void* address, std::size_t bytes);
-/// A fault unless all bytes may be written; they count as written from then on.
+/// Stops the device unless all bytes may be written, and marks them as written.
 void check_write(void* address, std::size_t bytes);
 
 }  // namespace mi300x

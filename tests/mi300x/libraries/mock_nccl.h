@@ -1,10 +1,10 @@
-// What tests ask of the mock of NCCL and RCCL beyond the library's own functions.
+// How tests control the mock of NCCL and RCCL, beyond the library's own functions.
 #pragma once
 
 extern "C" {
 /// Forgets what was set and counted.
 void mock_nccl_reset();
-/// What ncclGetVersion says: 22809.
+/// Sets the version that ncclGetVersion returns; initially 22809.
 void mock_nccl_set_version(int version);
 /// The next call of `function` returns `status`.
 void mock_nccl_fail_next(const char* function, int status);

@@ -1,7 +1,7 @@
 // NCCL, or with MOCK_RCCL defined RCCL, between threads and processes of one machine, on the host.
 // An operation begins when its group ends: in its stream where the virtual runtime has streams, at
-// once elsewhere. It is strict: ranks whose calls differ get an error instead of waiting for ever,
-// and so do those whose peer is gone.
+// once elsewhere. It is strict: ranks get an error instead of waiting for ever if their calls
+// differ or a peer is gone.
 #include <unistd.h>
 
 #include <array>
@@ -42,7 +42,7 @@ constexpr std::array<assay::Reduction, 5> reductions = {
     assay::Reduction::sum, assay::Reduction::prod, assay::Reduction::max, assay::Reduction::min,
     assay::Reduction::avg};
 
-/// What a communicator shares with the work it has queued, which may outlive it.
+/// State that a communicator shares with its queued work, which may outlive it.
 struct State {
   std::mutex mutex;
   std::shared_ptr<NcclWorld> world;  ///< null once it was destroyed or aborted
@@ -79,7 +79,7 @@ std::mutex control;
 std::map<std::string, int> calls_of, failures;
 int version = 22809, async_error = 0, live = 0, made = 0;
 thread_local int depth = 0, last_type = -1;
-thread_local int group_error = 0;  // of a call in the group: nothing of it is done then
+thread_local int group_error = 0;  // of a call in the group, which cancels the whole group
 thread_local std::vector<Queued> queued;
 thread_local std::string last_words = "the mock's last words";
 
@@ -89,7 +89,7 @@ int entered(const char* function) {
   return std::exchange(failures[function], 0);
 }
 
-/// The error of a call, which ends its group's chances.
+/// Returns the error of a call, which also cancels its group.
 int refused(int status) {
   if (depth > 0) group_error = status;
   return status;
@@ -135,7 +135,7 @@ int queue_message(const char* function, void* comm, mi300x::NcclMessage message,
   if (comm == nullptr || type < 0 || type >= static_cast<int>(types.size())) {
     return refused(invalid_argument);
   }
-  if (depth == 0) return invalid_usage;  // it would wait for its peer for ever
+  if (depth == 0) return invalid_usage;  // it would wait for ever for its peer
   last_type = type;
   message.bytes = count * size_of(types[static_cast<std::size_t>(type)]);
   auto* own = static_cast<Comm*>(comm);

@@ -15,7 +15,7 @@ constexpr const char* kind_names[] = {"all-reduce", "reduce",     "reduce-scatte
                                       "broadcast",  "all-gather", "all-to-all",
                                       "gather",     "scatter",    "sends and receives"};
 
-/// What a rank tells the others of its call.
+/// What a rank tells the others about its call.
 struct Notice {
   NcclKind kind;
   std::size_t count;
@@ -96,7 +96,7 @@ class Operation {
     const bool root_alone = call_.kind == NcclKind::broadcast || call_.kind == NcclKind::scatter;
     return !root_alone || is_root();
   }
-  /// Whether this rank takes something of what is shown as block `block`.
+  /// Whether this rank needs data from block `block`.
   bool takes(int block) const {
     switch (call_.kind) {
       case NcclKind::reduce:
@@ -111,7 +111,8 @@ class Operation {
     }
   }
 
-  /// Each block in pieces that fit a window: all show theirs, then take what concerns them.
+  /// Transfers each block in pieces that fit a window: all ranks show theirs, then take what they
+  /// need.
   bool pass_blocks() {
     const auto* from = static_cast<const std::byte*>(call_.send);
     if (shows()) check_read(from, static_cast<std::size_t>(blocks()) * block_);
@@ -162,14 +163,14 @@ class Operation {
 
   // ---- Messages ----
 
-  /// What a rank tells of one of its messages.
+  /// What a rank tells about one of its messages.
   struct Label {
     bool sends;
     int peer;
     std::size_t bytes;
   };
 
-  /// All ranks learn of all messages, so that each knows what is shown when.
+  /// All ranks learn about all messages, so that each knows what is shown when.
   bool compare_labels() {
     const std::size_t most = NcclWorld::window_bytes / sizeof(Label);
     if (*std::max_element(message_counts_.begin(), message_counts_.end()) > most) {
@@ -193,7 +194,7 @@ class Operation {
     return world_.meet();
   }
 
-  /// Bytes of the messages from one rank to another, in order, as one of the two tells it.
+  /// The sizes of the messages from one rank to another, in order, according to one of the two.
   std::vector<std::size_t> told(int from, int to, bool by_sender) const {
     std::vector<std::size_t> bytes;
     for (const Label& label : labels_[static_cast<std::size_t>(by_sender ? from : to)]) {

@@ -1,5 +1,4 @@
-// What the operations of NCCL do, on the host: through the windows of the ranks' world, a piece at
-// a time.
+// NCCL's operations on the host, executed piece by piece through the windows of the ranks' world.
 #pragma once
 
 #include <cstddef>
@@ -40,12 +39,12 @@ struct NcclCall {
   int root = 0;
   std::vector<NcclMessage> messages = {};
 
-  /// Of the model: the links of the chip, never measured.
+  /// Model time from the chip's links; never a measurement.
   double seconds(int ranks) const;
 };
 
-/// Does the call together with all other ranks. False if the ranks' calls do not fit each other or
-/// one is gone; `problem` says which. Throws what the virtual runtime throws of memory.
+/// Executes the call together with all other ranks. False if the ranks' calls do not match or a
+/// rank is gone; `problem` says which. Throws what the virtual runtime throws for invalid memory.
 bool perform(NcclWorld& world, const NcclCall& call, std::string& problem);
 
 }  // namespace mi300x

@@ -15,7 +15,7 @@
 namespace mi300x {
 namespace {
 
-/// Names that this process made, removed at its end where ranks never took them over.
+/// Names that this process created; those that no rank took over are removed at its end.
 struct Names {
   std::set<std::string> all;
   ~Names() {
@@ -37,8 +37,8 @@ void wake_all(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, NcclWorld::most_ranks, nullptr, nullptr, 0);
 }
 
-/// A lock of one byte of the file says that a rank lives: the kernel lets go of it when the process
-/// ends, however it does.
+/// A lock on one byte of the file marks a rank as alive. The kernel releases it when the process
+/// ends, for whatever reason.
 struct flock lock_of(int rank) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;

@@ -1,6 +1,6 @@
-// The ranks of one communicator, threads or processes of this machine: a piece of shared memory in
-// which they meet, tell each other what they call and pass their data on, and in which the death of
-// one is seen by the others.
+// The ranks of one communicator, which are threads or processes of this machine. They share a piece
+// of memory in which they meet, tell each other their calls, pass on data and notice a rank's
+// death.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,28 @@ class NcclWorld {
   static constexpr int most_ranks = 128;
   static constexpr std::size_t window_bytes = 256 << 10;
 
-  /// Makes the memory under a name that other processes find it by; it goes with the process unless
-  /// ranks join.
+  /// Creates the memory under a name by which other processes find it. It vanishes with this
+  /// process unless ranks join.
   static bool create(const std::string& name);
   /// Joins as `rank` and waits for all others. Null, with the reason in `problem`, if that fails.
   static std::unique_ptr<NcclWorld> join(const std::string& name, int ranks, int rank,
                                          std::string& problem);
-  /// Leaves in good order: the others may not wait for it any more.
+  /// Leaves in an orderly way; the others must not wait for this rank any more.
   ~NcclWorld();
   NcclWorld(const NcclWorld&) = delete;
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  /// What this rank shows to the others, and what they show: written before a meeting, read after
-  /// it, and written anew only after one more.
+  /// The window of each rank: written before a meeting, read after it, and written again only after
+  /// one more meeting.
   std::span<std::byte> window() { return window_of(rank_); }
   std::span<const std::byte> window(int rank) const { return window_of(rank); }
 
-  /// Waits for all ranks. False if one is gone or any ended the communicator: problem() says it.
+  /// Waits for all ranks. False, with the reason in problem(), if one is gone or ended the
+  /// communicator.
   bool meet();
-  /// Ends the communicator for all ranks, first reason first.
+  /// Ends the communicator for all ranks; the first reason is kept.
   void abort(const std::string& reason);
   bool aborted() const;
   std::string problem() const;

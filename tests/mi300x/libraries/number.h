@@ -1,4 +1,4 @@
-// Elements of matrices as numbers.
+// The values of matrix elements of all types.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// librocblas on the host, from the declarations of rocblas-functions.h and rocblas-beta.h (ROCm 6).
-// Solutions 7 and -12 exist beside the standard algorithm, which is slow.
+// librocblas on the host, after the declarations in rocblas-functions.h and rocblas-beta.h (ROCm
+// 6). It has solutions 7 and -12 besides the standard algorithm, which is slow.
 #include <cstring>
 
 #include "libraries/gemm.h"
@@ -70,7 +70,7 @@ Matrix operand(int type, const void* data, std::int32_t ld, std::int64_t stride)
   return {number_of(type), const_cast<void*>(data), 0, 0, ld, stride};
 }
 
-/// Gives `matrix` its size in memory; false if its leading dimension or stride is too small.
+/// Sets the stored size of `matrix`; false if its leading dimension or stride is too small.
 bool shape(Matrix& matrix, bool transpose, std::int64_t rows, std::int64_t columns,
            std::int64_t batch) {
   matrix.rows = transpose ? columns : rows;

@@ -28,7 +28,7 @@ AmdNode node_of(const runtime::Machine& runtime) {
   return node;
 }
 
-/// A guest's driver has none of these.
+/// Files that the driver in a guest does not have.
 void hide_from_guest(MemoryMachine& machine, int gpu) {
   for (const char* file :
        {"unique_id", "current_link_speed", "max_link_speed", "current_link_width", "max_link_width",
@@ -49,7 +49,7 @@ void check_agreement(const runtime::Machine& runtime, const MemoryMachine& machi
                                            device, what, here, there));
     };
     agree("PCI address", Slot{gpu, 0}.card(), runtime.pci_address(device));
-    if (runtime.virtual_functions) continue;  // whose identities are not told
+    if (runtime.virtual_functions) continue;  // their identities are not visible
     agree("unique id", machine.text(assay::amd_folder(gpu) + "/unique_id"),
           runtime.uuid(device) + "\n");
   }
@@ -60,7 +60,7 @@ void check_agreement(const runtime::Machine& runtime, const MemoryMachine& machi
 MemoryMachine virtual_machine(const runtime::Machine& runtime, int cpus) {
   MemoryMachine machine;
   assay::Host host;
-  host.cpus = cpus;  // work really runs on them
+  host.cpus = cpus;  // the emulator runs on these
   host.sockets = std::min(cpus, 2);
   assay::Bridges bridges;
   bridges.iommu = "identity";

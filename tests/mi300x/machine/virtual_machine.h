@@ -1,5 +1,5 @@
-// The made-up machine of tests/machines around the devices of the virtual runtime: the same GPUs,
-// seen from the side of the kernel.
+// An invented machine of tests/machines with the devices of the virtual runtime: the same GPUs as
+// the kernel presents them.
 #pragma once
 
 #include "machines/memory_machine.h"
@@ -8,7 +8,7 @@
 namespace mi300x {
 
 /// A well tuned host with `cpus` processors and the GPUs that `runtime` shows. Throws
-/// std::runtime_error where the two sides would tell different stories of one GPU.
+/// std::runtime_error if the two would describe a GPU differently.
 assay::MemoryMachine virtual_machine(const runtime::Machine& runtime, int cpus);
 
 }  // namespace mi300x

@@ -1,5 +1,5 @@
-// virtual_machine FOLDER: writes the virtual machine's files, links and places of device files, for
-// scripts/virtual-mi300x to put over the real ones.
+// virtual_machine FOLDER: writes the virtual machine's files, links and device file locations,
+// which scripts/virtual-mi300x mounts over the real ones.
 #include <unistd.h>
 
 #include <cstdio>

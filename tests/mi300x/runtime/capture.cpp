@@ -9,7 +9,7 @@
 namespace mi300x::runtime {
 namespace {
 
-/// Those under way, by the stream that began them.
+/// The captures in progress, by the stream that began them.
 std::set<Capture*>& captures() {
   static auto& all = *new std::set<Capture*>;
   return all;
@@ -31,7 +31,7 @@ std::optional<std::vector<std::size_t>> nodes_of(const ihipGraph& graph,
   return nodes;
 }
 
-/// The capture is over for all of its streams. Needs the mutex.
+/// Ends the capture for all of its streams. Needs the mutex.
 void dissolve(Capture& capture) {
   for (ihipStream_t* stream : capture.streams) {
     stream->tail.clear();
@@ -40,7 +40,7 @@ void dissolve(Capture& capture) {
   captures().erase(&capture);
 }
 
-/// Whether every node but those at the end of the origin leads there. Needs the mutex.
+/// Whether every node leads to the end of the stream that began the capture. Needs the mutex.
 bool joined(const Capture& capture) {
   const std::vector<Node>& nodes = capture.graph->nodes;
   std::vector<char> reached(nodes.size(), 0);
@@ -277,7 +277,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
   });
 }
 
-/// The new graph must have the old one's shape.
+/// The new graph must have the same shape as the old one.
 hipError_t hipGraphExecUpdate(hipGraphExec_t handle, hipGraph_t graph_handle,
                               hipGraphNode_t* error_node, hipGraphExecUpdateResult* result) {
   return device_call(__func__, [&] {

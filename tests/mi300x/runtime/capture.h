@@ -1,4 +1,4 @@
-// Work recorded instead of run: graphs are what captured streams were given.
+// Work that is recorded instead of executed: a graph holds the work given to captured streams.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct ihipEvent_t;
 
 namespace mi300x::runtime {
 
-/// Does something that may begin at `start` of the model's clock; returns when it ends.
+/// Does work that may begin at `start` of the model's clock; returns the time of its end.
 using Step = std::function<double(double start)>;
 
 /// A program knows the node at `index` as the hipGraphNode_t `index + 1`.
@@ -34,7 +34,7 @@ struct ihipGraph {
 
 namespace mi300x::runtime {
 
-/// One capture: the streams in it, what they were given. The graph's handle is known from the
+/// One capture: its streams and the work given to them. The graph's handle is known from the
 /// beginning.
 struct Capture {
   unsigned long long id = 0;
@@ -46,26 +46,27 @@ struct Capture {
   bool invalid = false;
 };
 
-/// Guards every capture and what streams and events know of it.
+/// Guards all captures, and what streams and events store about them.
 std::mutex& capture_mutex();
 
 /// Adds a node to the capture that `stream` is in. Needs the mutex.
 void add_node(ihipStream_t& stream, Step work);
 
-/// `stream` goes while it is captured: the capture is invalid.
+/// Called when `stream` is destroyed while it is captured, which invalidates the capture.
 void abandon_capture(ihipStream_t& stream);
 
-/// For calls that a capture forbids unless it is relaxed: the error, and the capture is invalid.
+/// For calls that only a relaxed capture allows: invalidates any other capture and returns the
+/// error.
 hipError_t forbidden_by_capture();
 
-/// Runs the nodes one after the other; each begins, for the model, when those before it are done.
-/// `moments` has one of this launch for each node that records.
+/// Runs the nodes one after the other. In model time, each begins when its predecessors have ended.
+/// `moments` holds this launch's moment for each node that records.
 double run_graph(const std::vector<Node>& nodes,
                  const std::vector<std::shared_ptr<Moment>>& moments, double start);
 
 }  // namespace mi300x::runtime
 
 struct hipGraphExec {
-  /// Replaced as a whole: a launch under way keeps what it began with.
+  /// Replaced as a whole, so that a launch in progress keeps the nodes that it began with.
   std::shared_ptr<const std::vector<mi300x::runtime::Node>> nodes;
 };

@@ -1,5 +1,5 @@
-// Which functions of HIP this process called, beside the kernels and instructions it executed
-// (emulator/coverage.h).
+// The functions of HIP that this process called, in addition to the kernels and instructions that
+// it executed (emulator/coverage.h).
 #pragma once
 
 namespace mi300x::runtime {

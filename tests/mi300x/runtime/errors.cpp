@@ -1,6 +1,6 @@
 #include "runtime/errors.h"
 
-// One name per number: the first that the header has for it.
+// One name per number: the first in the header.
 #define MI300X_ERRORS(F)                 \
   F(hipSuccess)                          \
   F(hipErrorInvalidValue)                \

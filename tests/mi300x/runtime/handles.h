@@ -1,4 +1,4 @@
-// Objects that a program holds by pointer: only those that are alive may be used.
+// Objects that a program holds by pointer; a handle is valid only while its object is alive.
 #pragma once
 
 #include <map>
@@ -21,13 +21,13 @@ class Handles {
     objects_.emplace(handle, std::move(object));
     return handle;
   }
-  /// Null if it was never made or is gone.
+  /// Null if the handle was never made or its object is gone.
   std::shared_ptr<Object> find(Object* handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;
   }
-  /// The same, and it is gone.
+  /// The same; the handle is no longer valid afterwards.
   std::shared_ptr<Object> take(Object* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);

@@ -1,4 +1,4 @@
-// Copies and fills, as HIP has them. Both sides are held against the direction that was said.
+// HIP's copies and fills. Both addresses are checked against the direction that the caller states.
 #include <cstring>
 
 #include "runtime/memory.h"
@@ -11,7 +11,7 @@ namespace {
 /// Where a range of a copy lies.
 struct Side {
   int device = -1;       ///< -1: the host
-  bool pageable = true;  ///< the runtime does not know it
+  bool pageable = true;  ///< memory that the runtime does not know
   bool valid = true;
 };
 
@@ -69,7 +69,7 @@ hipError_t copy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kin
   if (waits == Waits::yes) return submit_and_wait(stream, std::move(step));
   const hipError_t error = submit(stream, std::move(step));
   if (error != hipSuccess || (!there.pageable && !here.pageable)) return error;
-  // Pageable memory is the caller's again on return, unless the copy is only recorded.
+  // The caller may reuse pageable memory after the call, unless the copy is only recorded.
   const auto queue = stream_of(stream);
   {
     const std::lock_guard lock(capture_mutex());

@@ -1,4 +1,4 @@
-// Devices, as HIP describes them: values of a real MI300X, with their traps.
+// HIP's descriptions of devices: the values of a real MI300X, including the misleading ones.
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int link_xgmi = 4;  // of HSA
 
-/// Attributes younger than Debian's header.
+/// Attributes that are newer than Debian's header.
 constexpr int wall_clock_rate = 10017, number_of_xccs = 10018;
 
 /// False for a number that the release does not know.
@@ -198,7 +198,7 @@ hipError_t hipDeviceGetPCIBusId(char* address, int length, int device) {
   });
 }
 
-/// Characters, not the 16 bytes that they stand for.
+/// As characters, not as the 16 bytes that they encode.
 hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(device)) return hipErrorInvalidDevice;

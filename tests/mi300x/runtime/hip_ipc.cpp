@@ -1,4 +1,4 @@
-// Device memory of another process: its pages become those of a file that both have mapped.
+// Device memory of another process: its pages become those of a file that both processes map.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ using namespace mi300x::runtime;
 
 namespace {
 
-/// What the 64 bytes of a handle are.
+/// The contents of a handle's 64 bytes.
 struct Shared {
   pid_t process;
   int file, device;
@@ -49,7 +49,7 @@ hipError_t hipIpcOpenMemHandle(void** address, hipIpcMemHandle_t handle, unsigne
     Shared shared;
     std::memcpy(&shared, &handle, sizeof shared);
     if (address == nullptr || flags != hipIpcMemLazyEnablePeerAccess) return hipErrorInvalidValue;
-    if (shared.process == ::getpid()) return hipErrorInvalidContext;  // as HIP: not in its own
+    if (shared.process == ::getpid()) return hipErrorInvalidContext;  // as in HIP
     const std::string path = fmt::format("/proc/{}/fd/{}", shared.process, shared.file);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return hipErrorInvalidHandle;

@@ -1,4 +1,4 @@
-// Allocation and what is known of addresses, as HIP has them.
+// HIP's allocations and its queries about addresses.
 #include <algorithm>
 #include <cstring>
 
@@ -31,7 +31,7 @@ hipError_t allocate_host(void** address, std::size_t bytes, MemoryOrigin origin,
   return *address != nullptr ? hipSuccess : hipErrorOutOfMemory;
 }
 
-/// Frees memory of this origin once nothing uses it: the devices it may be used on are idle.
+/// Frees memory of this origin once all devices that may use it are idle.
 template <typename Fits>
 hipError_t release(void* address, const Fits& fits) {
   if (const hipError_t forbidden = forbidden_by_capture()) return forbidden;
@@ -52,7 +52,7 @@ bool is_device(MemoryOrigin origin) {
   return origin == MemoryOrigin::device || origin == MemoryOrigin::managed;
 }
 
-/// hipMemoryType got other numbers at ROCm 6.
+/// ROCm 6 changed the numbers of hipMemoryType.
 int type_number(MemoryOrigin origin) {
   switch (origin) {
     case MemoryOrigin::device:
@@ -85,8 +85,8 @@ hipError_t hipFree(void* address) {
   return call(__func__, [&] { return release(address, is_device); });
 }
 
-/// The memory is there at once; who uses it before the stream reached this has a race on a real
-/// device, too.
+/// The memory is available at once; using it before the stream reaches this call is a race on a
+/// real device too.
 hipError_t hipMallocAsync(void** address, size_t bytes, hipStream_t handle) {
   return device_call(__func__, [&] {
     const auto stream = stream_of(handle);

@@ -1,4 +1,4 @@
-// Modules, functions and launches, as HIP has them: code objects run on the emulator.
+// HIP's modules, functions and launches: code objects run on the emulator.
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -57,7 +57,7 @@ std::string_view from_bundle(const char* image) {
   return {};
 }
 
-/// The whole file at `image`, whose length is where its section table ends.
+/// The whole file at `image`; it ends where its section table ends.
 hipError_t read_image(const char* image, std::string_view* file) {
   if (std::string_view(image, bundle_magic.size()) == bundle_magic) {
     *file = from_bundle(image);
@@ -78,7 +78,7 @@ hipError_t read_image(const char* image, std::string_view* file) {
 
 // ---- Launches ----
 
-/// The explicit arguments as they lie in memory, from a pointer to each or from one buffer.
+/// The explicit arguments in their memory layout, from one pointer per argument or from one buffer.
 hipError_t arguments_of(const mi300x::KernelInfo& kernel, void** values, void** extra,
                         std::vector<char>* out) {
   std::size_t end = 0;
@@ -107,7 +107,7 @@ hipError_t arguments_of(const mi300x::KernelInfo& kernel, void** values, void** 
   return hipSuccess;
 }
 
-/// Whether the device can take the launch at all.
+/// Whether the device supports the launch.
 hipError_t check_shape(const mi300x::KernelInfo& kernel, const mi300x::Launch& launch) {
   const auto product = [](const mi300x::Dimensions& d) { return std::uint64_t{d.x} * d.y * d.z; };
   const std::uint64_t threads = product(launch.block);

@@ -1,4 +1,4 @@
-// Streams and events, as HIP has them.
+// HIP's streams and events.
 #include <algorithm>
 
 #include "runtime/handles.h"
@@ -9,7 +9,7 @@ using namespace mi300x::runtime;
 namespace {
 
 constexpr int least_priority = 1, greatest_priority = -1;
-constexpr unsigned disable_system_fence = 0x20000000;  // younger than Debian's header
+constexpr unsigned disable_system_fence = 0x20000000;  // newer than Debian's header
 constexpr unsigned event_flags = hipEventBlockingSync | hipEventDisableTiming |
                                  hipEventInterprocess | disable_system_fence |
                                  hipEventReleaseToDevice | hipEventReleaseToSystem;
@@ -27,7 +27,7 @@ hipError_t make_stream(hipStream_t* stream, unsigned flags, int priority) {
   return hipSuccess;
 }
 
-/// Waiting for a captured stream breaks its capture.
+/// Waiting for a captured stream invalidates its capture.
 hipError_t not_captured(ihipStream_t& stream) {
   const std::lock_guard lock(capture_mutex());
   if (!stream.capture) return hipSuccess;

@@ -1,6 +1,6 @@
-// Failures on demand: MI300X_FAULT is a list with commas of
-//   FUNCTION:N:ERROR  the N-th call of a function gives the error
-//   ("hipMalloc:3:hipErrorOutOfMemory") lost:N            after its N-th launch a device is lost
+// Failures on demand: MI300X_FAULT is a comma-separated list of
+//   FUNCTION:N:ERROR  the N-th call of a function fails, e.g. hipMalloc:3:hipErrorOutOfMemory
+//   lost:N            after its N-th launch a device is lost
 //   hang:KERNEL       that kernel never ends
 #pragma once
 
@@ -21,13 +21,13 @@ class Injection {
   void read(const std::string& text);
   void fail_next(const std::string& function, hipError_t error);
 
-  /// Counts a call of `function`; the error it is to give, or success.
+  /// Counts a call of `function`; returns the error that the call must give, or success.
   hipError_t called(const std::string& function);
   /// How often each function was called.
   std::map<std::string, std::uint64_t> calls() const;
 
   bool hangs(const std::string& kernel) const;
-  /// Whether a device that launches for the `launch`-th time is lost.
+  /// Whether a device is lost at its launch number `launch`.
   bool loses(std::uint64_t launch) const;
 
  private:

@@ -55,7 +55,7 @@ int Machine::pci_bus(int device) const {
   return 0x13 + 0x10 * gpu_of(device);
 }
 
-/// The partitions of a GPU have one address, as a real one's.
+/// The partitions of a GPU share one address, like those of a real GPU.
 std::string Machine::pci_address(int device) const {
   return fmt::format("0000:{:02x}:00.0", pci_bus(device));
 }

@@ -1,4 +1,4 @@
-// Which devices there are, and what they say of themselves: the MI300Xs of tests/machines.
+// The devices and what they report about themselves: the MI300Xs of tests/machines.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace mi300x::runtime {
 
 /// From the environment: MI300X_DEVICES (8 GPUs), MI300X_MODE ("SPX/NPS1" or "CPX/NPS4"), MI300X_VM
 /// (1: virtual functions), MI300X_MEMORY (bytes of a device, instead of the model's), MI300X_UNITS
-/// (compute units of a device, instead of the model's: kernels that fill it are done sooner).
+/// (compute units of a device, instead of the model's, so that kernels that fill it end sooner).
 struct Machine {
   int gpus = 8;
   int partitions = 1;  ///< of each GPU, a device each
@@ -26,13 +26,13 @@ struct Machine {
   Chip chip(int device) const;
   int pci_bus(int device) const;
   std::string pci_address(int device) const;
-  /// 16 characters; "XX" and nothing more where there is no identity.
+  /// 16 characters; "XX" alone means that there is no identity.
   std::string uuid(int device) const;
 };
 
 constexpr const char* arch_name = "gfx942:sramecc+:xnack-";
 constexpr int clock_khz = 2'100'000, memory_clock_khz = 1'300'000, memory_bus_bits = 8192;
-constexpr int l2_bytes = 4 << 20;        // of one XCD; the Infinity Cache is not told
+constexpr int l2_bytes = 4 << 20;        // of one XCD; the Infinity Cache is not reported
 constexpr int wall_clock_khz = 100'000;  // of s_memrealtime
 constexpr int threads_per_unit = 2048, threads_per_block = 1024, shared_bytes = 65536;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t arena_bytes = std::size_t{1} << 44;
-constexpr std::size_t gap_bytes = 16 * page;                 // no access, behind every allocation
+constexpr std::size_t gap_bytes = 16 * page;  // without access, after every allocation
 constexpr std::size_t garbage_bytes = std::size_t{1} << 20;  // more would cost the host pages
 
 std::size_t pages(std::size_t bytes) {
@@ -44,8 +44,8 @@ Memory& Memory::instance() {
   return the_memory;
 }
 
-/// Addresses come one after the other and again from the start, around what is still allocated:
-/// what was freed is long not used again.
+/// Addresses ascend and wrap around, skipping what is still allocated, so that freed addresses are
+/// not reused for a long time.
 char* Memory::take_range(std::size_t bytes) {
   const std::size_t wanted = pages(bytes) + gap_bytes;
   for (int round = 0; arena_ != nullptr && round < 2; ++round) {
@@ -153,7 +153,7 @@ int Memory::share(const Allocation& allocation) {
   std::memcpy(copy, allocation.address, allocation.bytes);
   ::munmap(copy, whole);
   ::mmap(allocation.address, whole, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
-  // What other processes write cannot be told from garbage any more.
+  // From now on, what other processes write cannot be distinguished from garbage.
   MemoryMap::instance().mark_written(allocation.address, allocation.bytes);
   files_[allocation.address] = file;
   return file;
@@ -163,7 +163,7 @@ int Memory::share(const Allocation& allocation) {
 
 namespace {
 
-/// Whether devices know these bytes. Throws where they are devices' and gone.
+/// Whether the bytes belong to an allocation. Throws if they are device memory that was freed.
 bool known(const void* address, std::size_t bytes, const char* what) {
   const Memory& memory = Memory::instance();
   if (memory.find(address, bytes)) return true;

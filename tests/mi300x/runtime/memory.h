@@ -1,4 +1,4 @@
-// Memory of the devices and of the host, as far as devices may touch it.
+// Memory of the devices, and the host memory that devices may access.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ struct Allocation {
   unsigned flags = 0;
 };
 
-/// Every allocation. Device memory lies in one range of addresses of its own, with a gap behind
-/// each allocation, so that what is no longer or never was memory is told from the host's.
+/// Every allocation. Device memory has an address range of its own, with a gap after each
+/// allocation, so that freed and wild addresses are distinguished from host memory.
 class Memory {
  public:
   static Memory& instance();
 
-  /// Garbage at first, as on the device. Null if the device has not as much left.
+  /// Holds garbage at first, as on a device. Null if the device has too little memory left.
   void* allocate(Device& device, std::size_t bytes, unsigned flags);
-  /// Pages of the host that devices can reach. Null if the host has not as much.
+  /// Host pages that devices can access. Null if the host has too little memory.
   void* allocate_host(std::size_t bytes, MemoryOrigin origin, unsigned flags);
-  /// Memory that is there already.
+  /// Announces existing memory.
   void announce(const Allocation& allocation);
 
-  /// Gives back what `allocate` gave, or forgets what was announced. False if it is not known.
+  /// Frees an allocation or forgets announced memory. False for an unknown address.
   bool release(void* address);
 
   /// The allocation that holds all of [address, address + bytes).
@@ -43,8 +43,7 @@ class Memory {
   bool among_devices(const void* address) const;
   int count() const;
 
-  /// Makes the pages of an allocation those of a file, for other processes. The file's descriptor,
-  /// or -1.
+  /// Moves an allocation into a file that other processes can map. Returns its descriptor, or -1.
   int share(const Allocation& allocation);
 
  private:
@@ -57,7 +56,7 @@ class Memory {
   char *arena_ = nullptr, *next_ = nullptr;
 };
 
-/// Copies now. Throws Fault (illegal_address) where the memory is gone meanwhile.
+/// Copies at once. Throws Fault (illegal_address) if the memory was freed in the meantime.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 /// Fills with a pattern of `width` bytes, `count` times.
 void fill_bytes(void* to, const void* pattern, std::size_t width, std::size_t count);

@@ -1,4 +1,4 @@
-// What differs between the releases of HIP: compiled once for each, with MI300X_HIP_RELEASE.
+// The differences between releases of HIP; compiled once per release, with MI300X_HIP_RELEASE.
 #include <cstring>
 
 #include "runtime/handles.h"
@@ -34,7 +34,7 @@ hipError_t hipRuntimeGetVersion(int* version) {
   });
 }
 
-/// Always the layout of ROCm 5, which is the header's; in ROCm 6 for programs built before.
+/// Always the layout of ROCm 5, which the header has; in ROCm 6 it serves older programs.
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int ordinal) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(ordinal)) return hipErrorInvalidDevice;
@@ -72,7 +72,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int ordinal) {
 }
 
 #if MI300X_HIP_RELEASE >= 6
-/// The layout since ROCm 6, which Debian's header does not have: by offsets.
+/// The layout since ROCm 6, written by offsets because Debian's header lacks it.
 hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(ordinal)) return hipErrorInvalidDevice;

@@ -1,4 +1,4 @@
-// hipRTC: clang behind hipRTC's interface.
+// hipRTC's interface, implemented with clang.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <hip/hiprtc.h>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Its own folder, gone with it.
+/// A temporary folder, removed with its owner.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -55,7 +55,8 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Runs `words` in `folder`, what they say into its file "log". Their exit status, -1 for a crash.
+/// Runs `words` in `folder`, with output to its file "log". Returns the exit status, -1 for a
+/// crash.
 int run(const std::vector<std::string>& words, const fs::path& folder) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -80,8 +81,8 @@ std::string after(const std::string& text, const std::string& prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : std::string();
 }
 
-/// The words that make clang what hipRTC is; options of the program go on to it as they are, but
-/// for the name of the architecture's.
+/// The command line that makes clang behave like hipRTC. The program's options are passed on as
+/// they are, except that the one for the architecture has another name.
 std::vector<std::string> compiler_words(const std::string& arch,
                                         const std::vector<std::string>& options,
                                         const std::string& source) {

@@ -1,5 +1,5 @@
-// What hipRTC gives every program before its first line, as far as our kernels' dialect goes:
-// written for clang without AMD's headers and device library.
+// What hipRTC declares before the first line of every program, as far as our kernel dialect needs
+// it, written for clang without AMD's headers and device library.
 #pragma once
 
 #define __host__ __attribute__((host))
@@ -61,7 +61,7 @@ struct dim3 {
 
 // ---- Place in the grid ----
 
-/// The hidden arguments behind a kernel's own: numbers of workgroups first.
+/// The hidden arguments after a kernel's own; the numbers of workgroups come first.
 MI300X_INLINE unsigned mi300x_blocks(unsigned dimension) {
   return ((const __attribute__((
       address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[dimension];

@@ -78,7 +78,7 @@ bool Device::disable_peer(int peer) {
 
 Runtime::Runtime() {
   reset();
-  // Static objects of the emulator go when the process ends: kernels must have stopped.
+  // Kernels must stop before the emulator's static objects are destroyed at exit.
   std::atexit([] {
     write_coverage();
     Runtime::instance().ending = true;

@@ -1,5 +1,5 @@
-// The runtime's state: devices, what fails on demand, and how every function of HIP begins and
-// ends.
+// The runtime's state: devices, failures on demand, and the common entry and exit of HIP's
+// functions.
 #pragma once
 
 #include <hip/hip_runtime_api.h>
@@ -18,8 +18,8 @@
 
 namespace mi300x::runtime {
 
-/// Of ROCm: properties and pointer attributes have two layouts, before 6 and since; 7 has more
-/// functions.
+/// The major release of ROCm that this runtime imitates. Release 6 changed the layouts of
+/// properties and pointer attributes; release 7 has more functions.
 extern const int hip_release;
 
 class Device {
@@ -30,24 +30,25 @@ class Device {
   const Chip chip;
   const std::uint64_t memory_bytes;
 
-  // ---- Failure: whatever stops a kernel stops its device for good ----
+  // ---- Failure: a fault in a kernel stops its device for good ----
 
-  /// What calls on the device give; `waits`: those that launch or wait, when it is lost.
+  /// The result of calls on the device. `waits`: of calls that launch or wait, which fail once it
+  /// is lost.
   hipError_t failure(bool waits = false) const;
   void fail(hipError_t error, const std::string& message);
-  /// Counts a launch; false if the device was lost at it.
+  /// Counts a launch; false if the device is lost at this launch.
   bool begin_launch();
 
   std::atomic<std::uint64_t> used{0};  ///< bytes of memory
 
   // ---- Streams ----
 
-  /// Stream 0, which runs in turn with all that are not NonBlocking. Made when first asked for.
+  /// Stream 0, which is ordered with all streams that are not NonBlocking. Created on first use.
   std::shared_ptr<ihipStream_t> default_stream();
   void add(const std::shared_ptr<ihipStream_t>& stream);
   std::vector<std::shared_ptr<ihipStream_t>> streams() const;
 
-  /// Whether `peer` was enabled before; it is now.
+  /// Enables `peer`; returns whether it was enabled before.
   bool enable_peer(int peer);
   bool disable_peer(int peer);
 
@@ -63,7 +64,7 @@ class Device {
 
 class Runtime {
  public:
-  /// Lives until the process ends: its threads may outlast static objects.
+  /// Never destroyed, because its threads may outlive static objects.
   static Runtime& instance();
 
   void reset();
@@ -91,10 +92,10 @@ class Runtime {
 extern thread_local int current_device;
 extern thread_local hipError_t last_error;
 
-/// What a Fault is as an error of HIP.
+/// The HIP error for a Fault.
 hipError_t error_of(const Fault& fault);
 
-/// Every function of the runtime: counted, made to fail on demand, its error kept.
+/// Wraps every function of the runtime: counts it, makes it fail on demand, and keeps its error.
 template <typename Body>
 hipError_t call(const char* function, const Body& body) {
   hipError_t error = Runtime::instance().injection.called(function);
@@ -103,7 +104,7 @@ hipError_t call(const char* function, const Body& body) {
   return error;
 }
 
-/// The same for functions that need the current device to work.
+/// The same for functions that need a working current device.
 template <typename Body>
 hipError_t device_call(const char* function, const Body& body) {
   return call(function, [&] {

@@ -1,4 +1,4 @@
-// Streams: a queue of steps each, a thread that takes them in order, and a clock of the model.
+// Streams: each has a queue of steps, a thread that executes them in order, and a model clock.
 #pragma once
 
 #include <condition_variable>
@@ -11,12 +11,12 @@
 
 namespace mi300x::runtime {
 
-/// A moment in a stream: reached when all before it is done, at a time of the model's clock.
+/// A moment in a stream, reached at a time of the model's clock when all earlier work has ended.
 class Moment {
  public:
   void reach(double time);
   bool reached() const;
-  /// Waits for it; its time.
+  /// Waits for the moment; returns its time.
   double wait() const;
 
  private:
@@ -26,7 +26,7 @@ class Moment {
   double time_ = 0;
 };
 
-/// Does `work` on a device that works; a Fault stops the device and ends the work.
+/// Does `work` unless the device has failed; a Fault stops the device and ends the work.
 double perform(Device& device, const Step& work, double start);
 
 }  // namespace mi300x::runtime
@@ -39,27 +39,28 @@ struct ihipStream_t {
   ~ihipStream_t();
 
   void push(mi300x::runtime::Step step);
-  /// The moment behind everything that was queued so far.
+  /// The moment after everything that is queued so far.
   std::shared_ptr<mi300x::runtime::Moment> mark();
   bool idle() const;
   void drain() const;
   bool blocking() const { return (flags & hipStreamNonBlocking) == 0; }
 
-  /// How many streams execute something now.
+  /// The number of streams that are executing work.
   static int running();
 
   mi300x::runtime::Device& device;
   const unsigned flags;
   const int priority;
 
-  /// While it is captured, and the nodes that its next one comes after. Guarded by capture_mutex().
+  /// Set while the stream is captured, with the predecessors of its next node. Guarded by
+  /// capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
   std::vector<hipGraphNode_t> told;  ///< the same, as the program asked for it last
 
  private:
   struct Queued {
-    double at;  ///< of the host's clock: nothing begins before it was asked for
+    double at;  ///< host clock when the work was queued; it cannot begin earlier
     mi300x::runtime::Step step;
   };
   void work();
@@ -68,7 +69,7 @@ struct ihipStream_t {
   mutable std::condition_variable changed_;
   std::deque<Queued> queue_;
   bool busy_ = false, ending_ = false;
-  double clock_ = 0;  // where the model is, for the worker alone
+  double clock_ = 0;  // model time; used by the worker only
   std::thread worker_;
 };
 
@@ -84,17 +85,17 @@ struct ihipEvent_t {
 
 namespace mi300x::runtime {
 
-/// The stream of a handle, 0 that of the current device; null if there is none.
+/// The stream of a handle; handle 0 is stream 0 of the current device. Null for an invalid handle.
 std::shared_ptr<ihipStream_t> stream_of(hipStream_t handle);
 
-/// Queues work, or makes it a node of the graph the stream is captured into.
+/// Queues work, or adds it as a node to the graph into which the stream is captured.
 hipError_t submit(hipStream_t handle, Step work);
-/// Queues work and waits until it is done; an error while the stream is captured.
+/// Queues work and waits for it; fails while the stream is captured.
 hipError_t submit_and_wait(hipStream_t handle, Step work);
 
 /// Makes the stream wait until `moment`.
 void queue_wait(ihipStream_t& stream, const std::shared_ptr<Moment>& moment);
-/// Orders what comes next in `stream` with stream 0, as HIP does unless it is NonBlocking.
+/// Orders the next work in `stream` after stream 0, as HIP does unless `stream` is NonBlocking.
 void join_default(ihipStream_t& stream);
 
 }  // namespace mi300x::runtime

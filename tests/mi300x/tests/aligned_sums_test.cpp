@@ -1,4 +1,4 @@
-// The usual sums of CDNA 3's matrix instructions bit for bit against the ones for any values.
+// The fast path of CDNA 3's matrix sums, compared bit by bit with the general path.
 #include "emulator/aligned_sums.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Code objects of clang-19 are loaded as they are; damaged ones are refused.
+// Code objects of clang-19 are loaded unchanged; damaged ones are refused.
 #include "emulator/code_object.h"
 
 #include <gmock/gmock.h>

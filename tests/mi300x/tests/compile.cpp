@@ -20,7 +20,7 @@ constexpr const char* keywords = R"(
 #line 1 "kernel.hip"
 )";
 
-/// A folder of its own that goes when the test is done with it.
+/// A temporary folder, removed with its owner.
 class Folder {
  public:
   Folder() : path_((fs::temp_directory_path() / "mi300x-XXXXXX").string()) {

@@ -1,5 +1,5 @@
-// The wait-state rules against a compiler's output: it keeps every one of them, and few of its
-// s_nops could be left out.
+// The wait-state rules checked on a compiler's output: it keeps all of them, and few of its s_nops
+// are superfluous.
 #include "emulator/code_object.h"
 #include "emulator/fault.h"
 #include "emulator/hazards.h"
@@ -8,7 +8,7 @@
 namespace mi300x {
 namespace {
 
-/// Instructions before an s_nop, and after it, that can be what it is there for.
+/// How many instructions before and after an s_nop may be the reason for it.
 constexpr std::size_t before = 24, after = 4;
 
 bool never_falls_through(const Instruction& instruction) {
@@ -24,8 +24,8 @@ class MatrixKernels {
     code_ = &dynamic_cast<const CodeObject&>(*module_).code;
   }
 
-  /// What the check says first to [from, to) one after another, all loads being waited for, without
-  /// the instruction `left_out`. It starts anew where the line of execution ends.
+  /// The first complaint of the check about [from, to) without the instruction `left_out`, executed
+  /// in order and with all loads waited for. It restarts where control flow ends.
   std::string verdict(std::size_t from, std::size_t to, std::size_t left_out) const {
     Instruction wait = decode("s_waitcnt vmcnt(0) lgkmcnt(0)", arch_);
     wait.hazards.states = 0;
@@ -44,7 +44,7 @@ class MatrixKernels {
     }
     return "";
   }
-  /// An s_nop behind the end of the code's line fills it up to a cache line.
+  /// An s_nop after the end of control flow is padding up to a cache line.
   bool is_padding(std::size_t n) const {
     while (n > 0 && (*code_)[n].operation->name == "s_nop") --n;
     return never_falls_through((*code_)[n]);
@@ -68,7 +68,7 @@ TEST(CompiledHazards, EveryRuleIsKept) {
   }
 }
 
-/// The few that are not found are there for a branch from elsewhere.
+/// The few that are not found are needed for branches from elsewhere.
 TEST(CompiledHazards, AnNopLeftOutIsFound) {
   SKIP_WITHOUT_COMPILER();
   const MatrixKernels kernels("gfx942");

@@ -1,4 +1,4 @@
-// What a process executed is counted, and appended to a file when it ends.
+// The coverage of a process is counted, and appended to a file when the process ends.
 #include <gmock/gmock.h>
 
 #include <cstdio>

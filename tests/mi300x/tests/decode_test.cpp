@@ -1,4 +1,4 @@
-// Lines as llvm-objdump prints them become instructions.
+// Decodes lines printed by llvm-objdump into instructions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -118,7 +118,7 @@ TEST(Decode, HalvesOfSources) {
   EXPECT_EQ(packed.neg_hi, 4);
   EXPECT_EQ(gfx942("v_pk_add_f32 v[0:1], v[2:3], v[4:5]").op_sel_hi, 7);
   EXPECT_EQ(gfx942("v_fma_mix_f32 v0, v1, v2, v3").op_sel_hi, 0);
-  // The last entry is the target's, whose other half stays.
+  // The last entry is that of the target, whose other half is preserved.
   const Instruction narrow = gfx942("v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]");
   EXPECT_EQ(narrow.op_sel, 8);
   EXPECT_THAT(names(narrow.reads), testing::HasSubstr("v0"));
@@ -266,7 +266,7 @@ TEST(Decode, WhatIsNotKnownIsNamed) {
   expect_unknown("v_add_f32_e32", "a target is missing", "gfx942");
 }
 
-/// Every instruction of what assay and its tools compile for `arch`.
+/// Every instruction in the code that assay and its tools compile for `arch`.
 void expect_all_known(const std::string& arch) {
   std::set<std::string> unknown;
   std::size_t instructions = 0;

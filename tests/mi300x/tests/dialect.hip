@@ -1,4 +1,4 @@
-// Every piece of the kernel dialect once, for dialect_test.cpp: one wave or one block each.
+// One use of every part of the kernel dialect, for dialect_test.cpp; each is one wave or one block.
 #include "fast_math.h"
 #include "random.h"
 #include "tile.h"

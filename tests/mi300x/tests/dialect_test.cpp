@@ -1,6 +1,6 @@
-// The kernel dialect of src/compute/kernels as machine code of both chips: what lanes do together,
-// fast functions against the library's within the errors that they state, random numbers against
-// the host's, tiles by both shapes of matrix instruction.
+// The kernel dialect of src/compute/kernels as machine code of both chips: exchanges between lanes,
+// fast functions within their stated errors of the library's, random numbers equal to the host's,
+// and tiles with both shapes of matrix instruction.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ class DialectTest : public testing::TestWithParam<const char*> {
     for (int row = 0; row < N; ++row) {
       float most = -1e30f;
       for (int column = 0; column < N; ++column) {
-        float sum = 0;  // of small integers: exact in any order
+        float sum = 0;  // sums of small integers are exact in any order
         for (int k = 0; k < 16; ++k) sum += a[row * 16 + k].decode() * b[k * N + column].decode();
         ASSERT_EQ(d[row * N + column], sum) << row << "," << column;
         most = std::max(most, sum);

@@ -1,4 +1,4 @@
-// Scalar, global, flat, scratch and buffer memory: what each instruction does, what stops it.
+// Scalar, global, flat, scratch and buffer memory: the effects of each instruction, and its faults.
 #include <bit>
 #include <thread>
 

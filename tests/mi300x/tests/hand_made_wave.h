@@ -1,4 +1,4 @@
-// A wave without a launch: registers, scratch and LDS, and instructions given as text.
+// A wave without a launch: registers, scratch, LDS, and instructions given as text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ class HandMadeWave {
     instruction.operation->execute(wave, instruction);
   }
 
-  /// Registers of every lane, by a function of the lane.
+  /// Sets a register in every lane to a function of the lane.
   void set(unsigned index, const std::function<u32(unsigned)>& value) {
     for (unsigned i = 0; i < wave_lanes; ++i) wave.vector[index].lane[i] = value(i);
   }

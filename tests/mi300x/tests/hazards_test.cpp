@@ -1,4 +1,4 @@
-// Waits and wait states: each rule red with one s_nop too few, green with the right number.
+// Waits and wait states: each rule fails with one wait state too few and passes with enough.
 #include "emulator/hazards.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 namespace mi300x {
 namespace {
 
-/// What the check says to instructions one after another; empty if nothing.
+/// The complaint of the check about a sequence of instructions; empty if it has none.
 std::string verdict(const std::vector<std::string>& lines, const std::string& arch = "gfx942",
                     FaultKind* kind = nullptr) {
   std::vector<Instruction> code;
@@ -223,7 +223,7 @@ TEST(Waits, FlatCountsInBoth) {
   EXPECT_EQ(verdict({load, "s_waitcnt vmcnt(0) lgkmcnt(0)", "v_mov_b32_e32 v4, v2"}), "");
   EXPECT_EQ(verdict({load, "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "v_mov_b32_e32 v4, v2"}),
             "");
-  // While it is under way a count above 0 says nothing of others.
+  // While it is in flight, a count above 0 says nothing about other operations.
   expect_missing_wait(
       {"global_load_dword v3, v[0:1], off", load, "s_waitcnt vmcnt(1)", "v_mov_b32_e32 v4, v3"},
       "v3 read");
@@ -233,7 +233,7 @@ TEST(Waits, CountersSaturate) {
   std::vector<std::string> lines = {"global_load_dword v2, v[0:1], off"};
   for (int n = 0; n < 63; ++n) lines.push_back("global_store_dword v[0:1], v6, off");
   lines.push_back("v_mov_b32_e32 v4, v2");
-  EXPECT_EQ(verdict(lines), "");  // the 64th could be issued because the first was over
+  EXPECT_EQ(verdict(lines), "");  // the 64th could be issued because the first had completed
   lines.erase(lines.begin() + 1);
   expect_missing_wait(lines, "v2 read");
 }

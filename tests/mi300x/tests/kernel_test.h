@@ -1,4 +1,4 @@
-// What tests of executed kernels share.
+// Shared by the tests that execute kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace mi300x {
 
 inline const Settings& usual = default_settings();
 
-/// The fault that `act` ends in; fails the test if it ends well.
+/// The fault with which `act` ends; fails the test if there is none.
 template <typename Act>
 Fault fault_of(Act act) {
   try {

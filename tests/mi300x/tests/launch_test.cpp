@@ -1,5 +1,5 @@
-// Launches: what a kernel finds in its registers and arguments, how waves and workgroups take
-// turns, what is refused, and where a fault is said to be.
+// Launches: the initial registers and arguments of a kernel, the scheduling of waves and
+// workgroups, refused launches, and the reported location of a fault.
 #include <gmock/gmock.h>
 
 #include <atomic>

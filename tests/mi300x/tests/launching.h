@@ -14,7 +14,7 @@
 
 namespace mi300x {
 
-/// Memory of device 0. What is constructed with a value counts as written.
+/// Memory of device 0. A buffer constructed with a value counts as written.
 template <typename T>
 class Buffer {
  public:

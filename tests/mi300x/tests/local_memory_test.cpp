@@ -1,4 +1,4 @@
-// LDS: what each DS instruction does, and what stops it.
+// LDS: the effects of each DS instruction, and its faults.
 #include "emulator/local_memory.h"
 
 #include <bit>
@@ -84,7 +84,7 @@ TEST_F(LocalMemoryTest, AtomicsOfDifferentWavesMeetButNotPlainAccesses) {
   expect_fault([&] { local.atomic(two.wave, 0, 4); }, FaultKind::race, "of which wave 0 read");
   local.barrier();
   local.atomic(one.wave, 0, 4);
-  poke(0, 3);  // its own: but now it is a plain write
+  poke(0, 3);  // the wave's own byte, but now by a plain write
   expect_fault([&] { local.atomic(two.wave, 0, 4); }, FaultKind::race, "of which wave 0 wrote");
   expect_fault([&] { local.atomic(one.wave, 2, 4); }, FaultKind::illegal_address,
                "which is not a multiple of 4");
@@ -259,7 +259,7 @@ TEST_F(LocalMemoryTest, FloatAtomics) {
   EXPECT_EQ(run("ds_add_f32", 1e-40f, 0.0f), 0.0f);
   one.wave.mode |= 0x10;
   expect_fault([&] { run("ds_add_f32", 1.0f, 1.0f); }, FaultKind::unknown_instruction, "MODE");
-  // 1 + 2^-11 is halfway: to even, and 65504 + 16 overflows.
+  // 1 + 2^-11 is halfway and rounds to even; 65504 + 16 overflows.
   const float packed =
       run("ds_pk_add_f16", std::bit_cast<float>(0x7BFF3C00u), std::bit_cast<float>(0x4C001000u));
   EXPECT_EQ(std::bit_cast<u32>(packed), 0x7C003C00u);

@@ -1,5 +1,5 @@
-// What a matrix instruction's name says of its operands, and where lanes hold their elements; for
-// tests, written apart from the emulator's own tables.
+// The shapes in a matrix instruction's name, and where lanes hold the elements: implemented for
+// tests, independently of the emulator's tables.
 #pragma once
 
 #include <regex>
@@ -32,7 +32,7 @@ struct Geometry {
       blocks = part[6].matched ? std::stoi(part[6]) : 1;
     } else if (a_type == "f64") {
       blocks = size == 4 ? 4 : 1;
-    } else {  // gfx90a's names don't say it: blocks fill the wave
+    } else {  // gfx90a's names do not contain it; blocks fill the wave
       const int of_a_lane = a_type == "f32" ? 1 : a_type == "bf16" && last != "1k" ? 2 : 4;
       blocks = 64 * of_a_lane / (size * k);
     }

@@ -1,5 +1,5 @@
-// Layouts of matrix instructions against AMD's calculator (../shared/data/mfma): each register a
-// lane holds of A and B alone set to one, where the product comes out tells its row, column and k.
+// Layouts of matrix instructions against AMD's calculator (../shared/data/mfma). One element of A
+// or B at a time is set to one; the position of the product reveals its row, column and k.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -108,7 +108,7 @@ class Layout : public ::testing::TestWithParam<std::string> {
   Instruction instruction_;
 };
 
-/// A holds one 1, B is full of them: D's row of that element alone is 1. That tells every row.
+/// A holds a single 1 and B only ones, so D is 1 in the row of that element only.
 TEST_P(Layout, RowsOfA) {
   clear(b_base);
   for (const Place& place : places_['B']) put_one(b_base, place);
@@ -137,7 +137,7 @@ TEST_P(Layout, ColumnsOfB) {
   }
 }
 
-/// An element of A meets those of B with its k, and no others.
+/// An element of A is multiplied with exactly the elements of B that have the same k.
 TEST_P(Layout, SameK) {
   for (const Place& a : places_['A']) {
     clear(a_base);
@@ -168,7 +168,7 @@ std::vector<std::string> tables() {
 INSTANTIATE_TEST_SUITE_P(Matrix, Layout, ::testing::ValuesIn(tables()),
                          [](const auto& info) { return info.param; });
 
-/// A table that comes later joins the list above.
+/// A new table must be added to the list above.
 TEST(MatrixLayout, EveryTableIsHeld) {
   const std::filesystem::path folder =
       std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/data/mfma";

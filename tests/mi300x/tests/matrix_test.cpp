@@ -35,7 +35,7 @@ class Multiplication {
     for (double& x : a) x = small();
     for (double& x : b) x = small();
     for (double& x : c) x = small();
-    if (g.sparse) {  // of four neighbours two stay
+    if (g.sparse) {  // two of four neighbours are kept
       static const int pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
       for (int i = 0; i < g.size; ++i)
         for (int k = 0; k < g.k; k += 4) {
@@ -56,7 +56,7 @@ class Multiplication {
       put(256 + c_base, first, lane, value);
       if (g.sparse) put(256 + d_base, first, lane, value);
     });
-    wave.wave.set_exec(0);  // it does not matter
+    wave.wave.set_exec(0);  // matrix instructions ignore EXEC
     wave.execute(g.name + " " + range('a', d_base, g.d_count() * g.result_words) + ", " +
                      range('v', a_base, g.a_count() * g.bits / 32 ? g.a_count() * g.bits / 32 : 1) +
                      ", " + range('v', b_base, g.b_count() * g.bits / 32) + ", " + index +
@@ -213,7 +213,7 @@ TEST(Matrix, NegatedDoubles) {
 
 // ---- Rounding ----
 
-/// 2^23 - 2^23 - 0.5 - 0.25 - 0.125: what each chip's adders lose of it, as was measured.
+/// 2^23 - 2^23 - 0.5 - 0.25 - 0.125 loses what the measurements of each chip's adders say.
 double cancelled(const std::string& name) {
   Multiplication m(name);
   const double a[] = {-0x1p13, -0.5, -0.25, -0.125}, b[] = {0x1p10, 1, 1, 1};

@@ -1,4 +1,4 @@
-// MemoryMap: what may be touched, what was written, what is said of the rest.
+// MemoryMap: which memory may be accessed, which was written, and the messages about the rest.
 #include "emulator/memory_map.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ MemoryMap& map() {
   return MemoryMap::instance();
 }
 
-/// A page-aligned block that the map knows; never the host's own memory beyond it.
+/// A page-aligned block that the map knows, apart from other host memory.
 class Block {
  public:
   explicit Block(std::size_t bytes, bool initialised = false, int device = 0)
@@ -159,8 +159,8 @@ TEST(MemoryMap, AnAllocationThatIsHardlyTouchedCostsNothing) {
   munmap(memory, bytes);
 }
 
-// Neighbouring bytes share words of marks: none may get lost. Meanwhile another thread allocates
-// and frees; what it announced must be there for the thread it tells, and gone afterwards.
+// Neighbouring bytes share words of marks, of which none may be lost. Meanwhile another thread
+// allocates and frees; the thread that it tells must find the memory, and then find it gone.
 TEST(MemoryMap, ThreadsMarkAndCheckWhileTheMapChanges) {
   const Block block(1 << 16);
   std::atomic<bool> ended = false;
@@ -186,7 +186,7 @@ TEST(MemoryMap, ThreadsMarkAndCheckWhileTheMapChanges) {
   for (int thread = 0; thread < 3; ++thread)
     markers.emplace_back([&, thread] {
       for (int begin = 0; begin < 1 << 16; begin += 1024) {
-        together.arrive_and_wait();  // or the threads would hardly ever meet in one word
+        together.arrive_and_wait();  // otherwise the threads would rarely access one word together
         for (int i = begin + thread; i < begin + 1024; i += 3) {
           map().check_write(block.at(i), 1);
           if (!map().may_read(block.at(i), 1)) ++wrong;

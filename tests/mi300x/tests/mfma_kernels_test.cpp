@@ -28,7 +28,7 @@ class MfmaKernels : public ::testing::Test {
   std::shared_ptr<Module> module_;
 };
 
-/// Elements of one lane after another, as a kernel's argument.
+/// The elements of all lanes, lane by lane, as a kernel takes them.
 void put(std::vector<char>& bytes, int element, int bits, u64 code) {
   std::memcpy(bytes.data() + element * bits / 8, &code, std::size_t(bits / 8));
 }
@@ -56,7 +56,7 @@ constexpr Named kernels[] = {
     {"f16_4x4x4", "v_mfma_f32_4x4x4_16b_f16"},
 };
 
-/// Small whole numbers: every sum is exact, so plain sums of doubles are the result.
+/// Small integers: every sum is exact, so plain sums of doubles give the result.
 TEST_F(MfmaKernels, MultiplyAsPlainSumsDo) {
   std::mt19937 random(11);
   const auto small = [&] { return double(int(random() % 9) - 4); };
@@ -131,7 +131,7 @@ TEST_F(MfmaKernels, EveryCodeIsWidened) {
   }
 }
 
-/// The nearest code, of two equally near the even one; found by trying all.
+/// The nearest code, the even one in a tie; tries all codes.
 u32 nearest(double value, const Narrow& type) {
   u32 best = 0;
   for (u32 code = 0; code < 256; ++code) {

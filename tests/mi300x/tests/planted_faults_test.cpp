@@ -1,5 +1,5 @@
-// Faults planted into sound kernels: each must be caught, named, and placed; the sound kernel must
-// pass.
+// Faults planted into correct kernels: each must be caught, named and located; the correct kernel
+// must pass.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -20,7 +20,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// One sum per workgroup through LDS, the classical tree.
+/// One sum per workgroup, by the classical tree reduction in LDS.
 constexpr const char* tree = R"(
 #define SYNC __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
   __builtin_amdgcn_s_barrier(); __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
@@ -70,7 +70,8 @@ TEST_P(PlantedFaults, ABarrierRemoved) {
   for (const char* barrier : {"SYNC  // before", "SYNC  // within"}) {
     const std::string object = compile(replaced(tree, barrier, ""), arch());
     const Fault fault = fault_of([&] { run_tree(object); });
-    // Whichever of the two waves comes first; LDS that nobody wrote is read if it is the reader.
+    // Depends on which of the two waves is first: if it is the reader, it reads LDS that was not
+    // written.
     EXPECT_THAT(fault.kind, AnyOf(FaultKind::race, FaultKind::uninitialised)) << fault.what();
     EXPECT_THAT(fault.what(),
                 AllOf(HasSubstr("tree: workgroup ("), HasSubstr("ds_"), HasSubstr("kernel.hip:")));

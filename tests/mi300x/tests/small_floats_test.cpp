@@ -1,4 +1,4 @@
-// Narrow floats: every code widened and narrowed again against the formats' definitions.
+// Narrow floats: every code, widened and narrowed, against the definitions of the formats.
 #include "emulator/small_floats.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace mi300x {
 namespace {
 
-/// A code's value by the definition of its format, not by the bits of a float.
+/// A code's value by the definition of its format, without the bits of a float.
 template <class Format>
 double value_of(u32 code) {
   const double sign = code & Format::sign ? -1 : 1;
@@ -60,7 +60,7 @@ std::map<double, u32> positive_codes() {
   return codes;
 }
 
-/// Nearest code, the even one of two as near; beyond the largest one's upper neighbour: overflow.
+/// The nearest code, the even one in a tie; values nearer to a code beyond the largest overflow.
 template <class Format>
 u32 nearest(const std::map<double, u32>& codes, double x, bool saturate) {
   const u32 sign = std::signbit(x) ? Format::sign : 0;
@@ -70,7 +70,7 @@ u32 nearest(const std::map<double, u32>& codes, double x, bool saturate) {
   u32 code;
   if (above == codes.end()) {
     const double step = largest - std::prev(codes.end(), 2)->first;
-    // The code behind the largest would be even where the largest is odd.
+    // The code after the largest would be even if the largest is odd.
     const bool fits = magnitude < largest + step / 2 ||
                       (magnitude == largest + step / 2 && Format::largest % 2 == 0);
     if (!fits && !saturate) {
@@ -158,7 +158,7 @@ TEST(SmallFloats, OverflowInfinityAndNan) {
   EXPECT_EQ(bf16_from_f32(std::bit_cast<float>(0x7F800001u)), 0x7FC0);
 }
 
-/// The same code read as FNUZ is half of what OCP makes of it.
+/// A code has half the value in FNUZ that it has in OCP's format.
 TEST(SmallFloats, OcpIsNotFnuz) {
   for (u32 code = 1; code < 0x7F; ++code)
     EXPECT_EQ(f32_from_ocp_fp8(u8(code)), 2 * f32_from_fp8(u8(code))) << code;

@@ -45,7 +45,7 @@ std::vector<T> numbers(int count, T first, T step) {
 }
 
 TEST_F(ToolTest, MovesBetweenLanes) {
-  constexpr int none = -1;  // the old value: the lane gets nothing
+  constexpr int none = -1;  // the lane gets nothing and keeps its old value
   struct Move {
     const char* kernel;
     std::function<int(int lane)> source;

@@ -1,4 +1,4 @@
-// Float vector instructions: arithmetic, order, conversions, comparisons, divisions.
+// Float vector instructions: arithmetic, minimum and maximum, conversions, comparisons, divisions.
 #include "wave_fixture.h"
 
 namespace mi300x {
@@ -227,7 +227,7 @@ TEST_F(VectorFloat, Comparisons) {
   EXPECT_EQ(hand.wave.exec(), 0x300u);
 }
 
-/// The code that compilers make of a / b, which leans on all rules of the three helpers.
+/// The code that compilers generate for a / b, which depends on all rules of the three helpers.
 TEST_F(VectorFloat, DivisionsOfF64AreRoundedRightly) {
   for (unsigned round = 0; round < 100; ++round) {
     for (unsigned lane = 0; lane < wave_lanes; ++lane) {

@@ -1,4 +1,4 @@
-// Integer vector instructions against plain arithmetic in wider types.
+// Integer vector instructions compared with plain arithmetic in wider types.
 #include "wave_fixture.h"
 
 namespace mi300x {

@@ -1,5 +1,5 @@
-// Instructions of registers held against plain functions of one lane's values, over random and
-// special values and EXEC masks.
+// Register instructions compared with plain functions of one lane's values, for random and special
+// values and EXEC masks.
 #pragma once
 
 #include <gtest/gtest.h>

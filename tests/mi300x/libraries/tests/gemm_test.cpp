@@ -1,4 +1,4 @@
-// The blocked product against the definition, element by element.
+// The blocked product compared with the definition, element by element.
 #include "libraries/gemm.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace mi300x {
 namespace {
 
-/// Small whole numbers, so that every sum is exact in every type.
+/// Small integers, so that every sum is exact in every type.
 struct Filled {
   Filled(Number type, std::int64_t rows, std::int64_t columns, std::int64_t pad, int batch,
          int salt)
@@ -34,7 +34,7 @@ struct Example {
   int batch = 2;
 };
 
-/// `after` turns the bare sum of an element into what D must hold.
+/// `after` maps the sum of an element to the value that D must hold.
 template <typename After>
 void expect_product(const Example& e, Gemm gemm, const Filled& a, const Filled& b, const Filled& d,
                     const After& after) {
@@ -139,7 +139,7 @@ TEST(Gemm, GradientsOfBiases) {
   }
 }
 
-/// 2048^3 takes seconds, so an eighth of it less than one.
+/// Takes less than a second on an idle machine; the bound only detects a loop that is not blocked.
 TEST(Gemm, IsFastEnough) {
   Example e{Number::bf16, Number::bf16, true, false, 1024, 1024, 1024, 1};
   const Filled a = left(e), b = right(e), d(e.out, e.m, e.n, 0, 1, 3);

@@ -1,4 +1,4 @@
-// Collective operations between processes, and what their peers are told of one that is gone.
+// Collective operations between processes, and what ranks learn about a peer that is gone.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ std::string fresh_name() {
   return "/mi300x-nccl-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
 }
 
-/// Runs `each` in a process for every rank; their exit statuses.
+/// Runs `each` in one process per rank; returns the exit statuses.
 std::vector<int> in_processes(const std::function<int(NcclWorld&)>& each) {
   const std::string name = fresh_name();
   EXPECT_TRUE(NcclWorld::create(name));
@@ -31,7 +31,7 @@ std::vector<int> in_processes(const std::function<int(NcclWorld&)>& each) {
       std::string problem;
       const auto world = NcclWorld::join(name, ranks, rank, problem);
       const int status = world ? each(*world) : 99;
-      ::_exit(status);  // without a farewell: a process that ends does not leave in good order
+      ::_exit(status);  // without destructors: a process that ends does not leave in an orderly way
     }
     children.push_back(child);
   }
@@ -57,7 +57,7 @@ NcclCall call_of(NcclKind kind, const std::vector<float>& send, std::vector<floa
   return call;
 }
 
-/// Longer than several windows, and no multiple of one.
+/// Longer than several windows and not a multiple of one.
 constexpr std::size_t many = 3 * NcclWorld::window_bytes / sizeof(float) + 17;
 
 TEST(NcclProcesses, ReduceManyPieces) {
