@@ -7,7 +7,6 @@
 
 #include "cli/interrupt.h"
 #include "cli/table.h"
-#include "core/suggest.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -114,7 +113,8 @@ void CampaignView::looked(std::size_t pairs, std::size_t precise, std::size_t co
 void CampaignView::gave_up(const Arm& arm) {
   std::vector<std::string> names;
   for (const Member& member : arm) names.push_back(member.environment);
-  say(fmt::format("{} failed three times in a row and is left out from here on\n", join(names)));
+  say(fmt::format("{} failed three times in a row and is left out from here on\n",
+                  fmt::join(names, ", ")));
 }
 
 bool CampaignView::stop_requested() {
@@ -133,7 +133,7 @@ std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, d
                                  reason_text(outcome.stop));
   if (retries > 0) text += fmt::format("{} units were retried\n", retries);
   if (!outcome.given_up.empty()) {
-    text += fmt::format("permanently failed: {}\n", join(outcome.given_up));
+    text += fmt::format("permanently failed: {}\n", fmt::join(outcome.given_up, ", "));
   }
   return text;
 }

@@ -5,7 +5,6 @@
 #include "cli/command.h"
 #include "cli/table.h"
 #include "core/json.h"
-#include "core/suggest.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/suite.h"
@@ -55,7 +54,8 @@ std::string benchmark_text(const Benchmark& benchmark, std::size_t width, const 
                {"allowed", Column::Align::left, 2},
                {"", Column::Align::left, 1}});
   for (const Axis& axis : benchmark.axes()) {
-    table.add({axis.name, join(axis.defaults, ","), allowed_values(axis), axis.description});
+    table.add({axis.name, fmt::format("{}", fmt::join(axis.defaults, ",")), allowed_values(axis),
+               axis.description});
   }
   return fmt::format("{}  {}\n{}\n", style.bold(benchmark.name()), benchmark.summary(),
                      table.render(width, style));

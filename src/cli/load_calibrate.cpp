@@ -8,9 +8,9 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/load_output.h"
 #include "cli/load_request.h"
-#include "cli/load_spawn.h"
-#include "cli/load_view.h"
+#include "cli/load_servers.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/own_binary.h"

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/compare_operands.h"
-#include "cli/load_view.h"
+#include "cli/load_output.h"
 #include "core/json.h"
 #include "core/units.h"
 

@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "core/result.h"
-#include "measure/store/record.h"
 #include "serving/load.h"
 
 namespace assay::cli {
@@ -38,12 +37,5 @@ Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
 /// Reads the options of load_options(); with --find-rate there are no points. Error: usage, naming
 /// the option.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
-
-/// Finds the servers, their model and, if they take no token ids, the length of their tokens;
-/// stores this in the request. Error: unavailable, naming the server.
-Status find_servers(LoadRequest& request);
-
-/// The record of one point, made now; without run and fingerprint.
-Record load_record(const LoadRequest& request, const LoadReport& report);
 
 }  // namespace assay::cli

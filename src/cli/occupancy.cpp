@@ -149,9 +149,10 @@ Result<std::vector<Report>> read(const Arguments& arguments) {
     if (options.kernel.empty() || !report.kernels.empty()) reports.push_back(std::move(report));
   }
   if (!reports.empty()) return reports;
-  return Error{ErrorKind::usage, fmt::format("{} has no kernel \"{}\"{}; it has {}", path,
-                                             options.kernel, did_you_mean(options.kernel, names),
-                                             names.empty() ? "none" : join(names))};
+  return Error{ErrorKind::usage,
+               fmt::format("{} has no kernel \"{}\"{}; it has {}", path, options.kernel,
+                           did_you_mean(options.kernel, names),
+                           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")))};
 }
 
 Result<std::vector<Report>> reports_of(const Arguments& arguments) {

@@ -29,7 +29,7 @@ Result<OwnKernel> find_own_kernel(const std::string& name) {
     names.push_back(kernel.name);
   }
   return Error{ErrorKind::usage, fmt::format("unknown kernel \"{}\"{}; allowed: all, {}", name,
-                                             did_you_mean(name, names), join(names))};
+                                             did_you_mean(name, names), fmt::join(names, ", "))};
 }
 
 Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,

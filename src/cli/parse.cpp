@@ -18,14 +18,14 @@ Error unknown_option(const Command& command, const std::vector<Option>& options,
   std::vector<std::string> names;
   for (const Option& option : options) names.emplace_back(option.name);
   return wrong(fmt::format("{} has no option {}{}; its options: {}", command.name, name,
-                           did_you_mean(name, names), join(names)));
+                           did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 Error unknown_command(const std::string& word) {
   std::vector<std::string> names;
   for (const Command* command : commands()) names.emplace_back(command->name);
   return wrong(fmt::format("unknown command \"{}\"{}; commands: {}", word,
-                           did_you_mean(word, names), join(names)));
+                           did_you_mean(word, names), fmt::join(names, ", ")));
 }
 
 /// The long form of the letters that every Unix command has.

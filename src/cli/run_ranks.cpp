@@ -12,7 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/units.h"
 #include "measure/sampling/team_plan.h"
 #include "ranks/team/agreement.h"

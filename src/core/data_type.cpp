@@ -43,6 +43,14 @@ std::string_view name_of(DataType type) {
   return entry_of(type).name;
 }
 
+bool is_fp8(DataType type) {
+  return type == DataType::e4m3 || type == DataType::e5m2 || is_fnuz(type);
+}
+
+bool is_fnuz(DataType type) {
+  return type == DataType::e4m3_fnuz || type == DataType::e5m2_fnuz;
+}
+
 std::optional<DataType> parse_data_type(std::string_view name) {
   for (const Entry& entry : entries) {
     if (entry.name == name) return entry.type;

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 namespace {

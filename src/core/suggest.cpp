@@ -40,8 +40,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> nam
   return nearest == nullptr ? "" : fmt::format("; did you mean \"{}\"?", *nearest);
 }
 
-std::string join(std::span<const std::string> names, std::string_view separator) {
-  return fmt::format("{}", fmt::join(names, separator));
-}
-
 }  // namespace assay

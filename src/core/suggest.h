@@ -16,7 +16,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// empty.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
-/// "a, b, c"
-std::string join(std::span<const std::string> names, std::string_view separator = ", ");
-
 }  // namespace assay

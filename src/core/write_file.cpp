@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 

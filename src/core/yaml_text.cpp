@@ -87,7 +87,7 @@ Result<YamlReader> YamlReader::of(const YamlValue& value, std::string_view file,
     if (std::find(allowed.begin(), allowed.end(), key.text) == allowed.end()) {
       return at_line(file, key.line,
                      fmt::format("unknown key \"{}\"{}; allowed: {}", key.text,
-                                 did_you_mean(key.text, allowed), join(allowed)));
+                                 did_you_mean(key.text, allowed), fmt::join(allowed, ", ")));
     }
   }
   return YamlReader(value, file);

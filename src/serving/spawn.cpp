@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "core/background_program.h"
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "serving/client/endpoint.h"
 #include "serving/client/http_call.h"
 

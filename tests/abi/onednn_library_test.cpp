@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/blas_libraries.h"
+#include "compute/device/vendor_libraries.h"
 #include "gemm_machine.h"
 #include "test_device.h"
 

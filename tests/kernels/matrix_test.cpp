@@ -10,7 +10,7 @@
 
 #include "compute/kernels/element_types.h"
 #include "kernel_test.h"
-#include "measure/benchmarks/gemm_check.h"
+#include "measure/benchmarks/gemm_tolerance.h"
 #include "measure/benchmarks/gemm_verify.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "judge/compare/comparison.h"
+#include "judge/compare/operands.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const cli::Style colourless(false);
+const cli::Style no_style(false);
 
 class EmulatedTest : public testing::Test {
  protected:
@@ -60,21 +60,20 @@ TEST_F(EmulatedTest, OnlyRecordsOfAModelSaySo) {
 
 TEST_F(EmulatedTest, TablesShowAModelsValueWithoutIntervalAndShare) {
   const std::vector<Record> records = {emulated(passed_record())};
-  const std::string text = cli::results_text(records, 0, colourless);
+  const std::string text = cli::results_text(records, 0, no_style);
   EXPECT_THAT(text, AllOf(HasSubstr("model 3000 GB/s"), HasSubstr("nothing was measured"),
                           Not(HasSubstr("[")), Not(HasSubstr("%"))));
-  EXPECT_EQ(cli::outcome_text(records[0], colourless), "model 3000 GB/s");
+  EXPECT_EQ(cli::outcome_text(records[0], no_style), "model 3000 GB/s");
   EXPECT_THAT(cli::device_text(records[0].device), HasSubstr(", emulated"));
   const std::vector<Record> real = {passed_record()};
-  EXPECT_THAT(cli::results_text(real, 0, colourless),
-              AllOf(HasSubstr("%"), Not(HasSubstr("model"))));
+  EXPECT_THAT(cli::results_text(real, 0, no_style), AllOf(HasSubstr("%"), Not(HasSubstr("model"))));
 }
 
 TEST_F(EmulatedTest, MetricsAreMarkedToo) {
   Record record = emulated(passed_record());
   record.value.reset();
   record.metrics = {{"busbw", 1e11, "bytes/s", Better::higher, ""}};
-  EXPECT_THAT(cli::results_text(std::vector{record}, 0, colourless), HasSubstr("model 100.0 GB/s"));
+  EXPECT_THAT(cli::results_text(std::vector{record}, 0, no_style), HasSubstr("model 100.0 GB/s"));
 }
 
 TEST_F(EmulatedTest, HasNoRoofline) {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "temporary_folder.h"

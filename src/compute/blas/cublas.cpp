@@ -1,11 +1,11 @@
 // cuBLAS' cublasGemmEx: one algorithm, chosen by the library's own heuristics on each call.
 #include <fmt/format.h>
 
-#include "compute/blas/blas_libraries.h"
 #include "compute/blas/cublas_api.h"
-#include "compute/blas/device_types.h"
 #include "compute/blas/gemm_ex.h"
 #include "compute/blas/lt_dialects.h"
+#include "compute/blas/problem_types.h"
+#include "compute/device/vendor_libraries.h"
 
 namespace assay::cublas_provider {
 namespace {
@@ -38,7 +38,7 @@ class Cublas final : public GemmExBlas {
       : GemmExBlas(device), functions_(library.functions), handle_(handle) {
     int version = 0;
     functions_.get_version(handle_, &version);
-    facts_ = {"cublas", cuda_version_text(static_cast<std::size_t>(version)), library.path};
+    facts_ = {"cublas", lt::cuda_version_text(static_cast<std::size_t>(version)), library.path};
   }
   ~Cublas() override { functions_.destroy(handle_); }
 
@@ -56,13 +56,14 @@ class Cublas final : public GemmExBlas {
     if (c.batch == 1) {
       return functions_.gemm(handle_, left_op, right_op, c.rows, c.columns, c.inner, c.alpha,
                              c.left, left_type, c.ld_left, c.right, right_type, c.ld_right, c.beta,
-                             c.d, d_type, c.ld_d, compute_number(c.compute),
+                             c.d, d_type, c.ld_d, lt::compute_number(numbers, c.compute),
                              cublas::default_algorithm);
     }
-    return functions_.gemm_batched(
-        handle_, left_op, right_op, c.rows, c.columns, c.inner, c.alpha, c.left, left_type,
-        c.ld_left, c.stride_left, c.right, right_type, c.ld_right, c.stride_right, c.beta, c.d,
-        d_type, c.ld_d, c.stride_d, c.batch, compute_number(c.compute), cublas::default_algorithm);
+    return functions_.gemm_batched(handle_, left_op, right_op, c.rows, c.columns, c.inner, c.alpha,
+                                   c.left, left_type, c.ld_left, c.stride_left, c.right, right_type,
+                                   c.ld_right, c.stride_right, c.beta, c.d, d_type, c.ld_d,
+                                   c.stride_d, c.batch, lt::compute_number(numbers, c.compute),
+                                   cublas::default_algorithm);
   }
   std::string_view status_name(int status) const override {
     return lt::cublaslt_status_name(status);
@@ -74,25 +75,12 @@ class Cublas final : public GemmExBlas {
   std::size_t wanted_workspace() const override { return std::size_t{32} << 20; }
 
  private:
-  static int compute_number(DataType compute) {
-    switch (compute) {
-      case DataType::f64:
-        return lt::cublaslt_dialect.compute_f64;
-      case DataType::tf32:
-        return lt::cublaslt_dialect.compute_tf32;
-      case DataType::i32:
-        return lt::cublaslt_dialect.compute_i32;
-      default:
-        return lt::cublaslt_dialect.compute_f32;
-    }
-  }
-
   const cublas::Functions& functions_;
   void* handle_;
 };
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
-  if (const auto reason = cuda_lacks_type(problem, facts)) return reason;
+  if (const auto reason = cuda_lacks_types(problem, facts)) return reason;
   return beyond_gemm_ex(problem);
 }
 

@@ -1,11 +1,12 @@
 // cuBLASLt: the first choice on NVIDIA devices, and the only library with fp8 there.
 #include <fmt/format.h>
 
-#include "compute/blas/blas_libraries.h"
 #include "compute/blas/cublaslt_variations.h"
-#include "compute/blas/device_types.h"
 #include "compute/blas/lt_blas.h"
 #include "compute/blas/lt_dialects.h"
+#include "compute/blas/problem_types.h"
+#include "compute/device/matrix_types.h"
+#include "compute/device/vendor_libraries.h"
 
 namespace assay::lt::cublaslt_provider {
 namespace {
@@ -42,7 +43,7 @@ Result<const Library*> load() {
 }
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
-  if (const auto reason = cuda_lacks_type(problem, facts)) return reason;
+  if (const auto reason = cuda_lacks_types(problem, facts)) return reason;
   if (!is_fp8(problem.a) && !is_fp8(problem.b)) return std::nullopt;
   if (problem.a == DataType::e5m2 && problem.b == DataType::e5m2) {
     return "e5m2 * e5m2 does not exist; one operand must be e4m3";

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "compute/blas/device_types.h"
-
 namespace assay {
 namespace {
 

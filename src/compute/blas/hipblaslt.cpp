@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "compute/blas/blas_libraries.h"
-#include "compute/blas/device_types.h"
 #include "compute/blas/lt_blas.h"
 #include "compute/blas/lt_dialects.h"
+#include "compute/blas/problem_types.h"
+#include "compute/device/vendor_libraries.h"
 
 namespace assay::lt::hipblaslt_provider {
 namespace {
@@ -49,7 +49,7 @@ Result<const Library*> load() {
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (auto reason = needs_all_multiprocessors(problem)) return reason;
-  return rocm_lacks_type(problem, facts);
+  return rocm_lacks_types(problem, facts);
 }
 
 Result<std::unique_ptr<Blas>> open(Device& device) {

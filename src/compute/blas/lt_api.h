@@ -102,6 +102,20 @@ constexpr int data_type(DataType type) {
   }
 }
 
+/// The number of the type in which products of `compute` are summed.
+constexpr int compute_number(const Dialect& dialect, DataType compute) {
+  switch (compute) {
+    case DataType::f64:
+      return dialect.compute_f64;
+    case DataType::tf32:
+      return dialect.compute_tf32;
+    case DataType::i32:
+      return dialect.compute_i32;
+    default:
+      return dialect.compute_f32;
+  }
+}
+
 /// The epilogue numbers also agree. Operands are swapped (see lt_blas.cpp), so our A is their B.
 constexpr std::uint32_t epilogue_number(Epilogue epilogue) {
   switch (epilogue) {

@@ -5,19 +5,6 @@
 namespace assay::lt {
 namespace {
 
-int compute_number(const Dialect& dialect, DataType compute) {
-  switch (compute) {
-    case DataType::f64:
-      return dialect.compute_f64;
-    case DataType::tf32:
-      return dialect.compute_tf32;
-    case DataType::i32:
-      return dialect.compute_i32;
-    default:
-      return dialect.compute_f32;
-  }
-}
-
 Result<Owned> make_layout(const Library& library, const GemmProblem& problem, DataType type,
                           std::int64_t rows, std::int64_t columns, std::int64_t ld,
                           std::int64_t stride) {

@@ -2,9 +2,18 @@
 // first against cublasLt.h.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <string>
+
 #include "compute/blas/lt_api.h"
 
 namespace assay::lt {
+
+/// "13.1.0" from 130100, the numbering of cuBLAS and cuBLASLt.
+inline std::string cuda_version_text(std::size_t number) {
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
 
 constexpr std::string_view cublaslt_status_name(int status) {
   switch (status) {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/device_types.h"
 #include "compute/blas/onednn_library.h"
 
 namespace assay::onednn::onednn_provider {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compute/blas/blas_libraries.h"
+#include "compute/device/vendor_libraries.h"
 
 namespace assay::onednn {
 namespace {

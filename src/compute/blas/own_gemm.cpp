@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/device_types.h"
+#include "compute/device/matrix_types.h"
 #include "core/version.h"
 
 namespace assay {

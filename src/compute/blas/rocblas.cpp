@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "compute/blas/blas_libraries.h"
-#include "compute/blas/device_types.h"
 #include "compute/blas/gemm_ex.h"
+#include "compute/blas/problem_types.h"
 #include "compute/blas/rocblas_api.h"
+#include "compute/device/vendor_libraries.h"
 
 namespace assay::rocblas_provider {
 namespace {
@@ -133,7 +133,7 @@ bool has_kernels(const std::string& library_path, const std::string& arch) {
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (const auto reason = beyond_gemm_ex(problem)) return reason;
   if (problem.compute == DataType::tf32) return "only hipblaslt supports tf32";
-  return rocm_lacks_type(problem, facts);
+  return rocm_lacks_types(problem, facts);
 }
 
 Result<std::unique_ptr<Blas>> open(Device& device) {

@@ -20,6 +20,7 @@
 
 #include "compute/device/rtc_compiler.h"
 #include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/result.h"
 #include "judge/campaign/campaign.h"
 #include "judge/campaign/plan.h"

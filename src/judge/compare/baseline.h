@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.h"
 #include "judge/compare/evidence.h"
 #include "judge/compare/result_set.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
 #include "judge/compare/result_set.h"
 
 namespace assay {

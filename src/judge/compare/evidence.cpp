@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/json.h"
-#include "judge/compare/result_set.h"
+#include "judge/compare/operands.h"
 #include "measure/store/store.h"
 
 namespace assay {

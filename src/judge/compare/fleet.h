@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "judge/compare/result_set.h"
 #include "machine/system/fingerprint_diff.h"
 

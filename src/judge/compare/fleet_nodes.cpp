@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "judge/compare/emulated.h"
+#include "judge/compare/operands.h"
 #include "measure/store/store.h"
 #include "measure/store/stored_fingerprint.h"
 #include "statistics/summary.h"

@@ -4,15 +4,108 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "core/json.h"
 #include "judge/campaign/folder.h"
+#include "judge/compare/baseline.h"
 #include "judge/compare/emulated.h"
+#include "measure/import/importer.h"
+#include "measure/store/store.h"
+#include "measure/store/stored_fingerprint.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* records_name = "records.jsonl";
+
+Error not_found(const std::string& operand) {
+  return {
+      ErrorKind::usage,
+      fmt::format("{} is not a store, an environment of a campaign or a file; give a folder that "
+                  "assay wrote, FOLDER:RUN, CAMPAIGN/ENVIRONMENT or another program's output",
+                  operand)};
+}
+
+/// Whether a file is from a store: its lines begin with the schema number.
+bool holds_records(const fs::path& path) {
+  std::ifstream file(path);
+  std::string start(10, '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == "{\"schema\":";
+}
+
+Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name,
+                             std::vector<Record>* records) {
+  StoredRecords stored = TRY(read_records(path));
+  if (!run.empty()) {
+    std::erase_if(stored.records, [&](const Record& record) { return record.run != run; });
+    if (stored.records.empty()) {
+      return Error{ErrorKind::usage, fmt::format("{} holds no run {}", path.string(), run)};
+    }
+  }
+  ResultSet set = result_set_of(stored.records, std::move(name));
+  set.problems.insert(set.problems.end(), stored.problems.begin(), stored.problems.end());
+  const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
+  for (const auto& [id, fingerprint] : read_stored_fingerprints(folder)) {
+    const bool used =
+        std::any_of(set.units.begin(), set.units.end(),
+                    [&wanted = id](const Unit& unit) { return unit.fingerprint == wanted; });
+    if (used) set.fingerprints.push_back(fingerprint);
+  }
+  if (records != nullptr) *records = std::move(stored.records);
+  return set;
+}
+
+/// Only complete units count, each with its pair.
+Result<ResultSet> load_environment(const fs::path& campaign, const std::string& environment,
+                                   std::string name, std::vector<Record>* records) {
+  ResultSet set = TRY(load_store(campaign / environment, "", std::move(name), records));
+  const std::vector<CampaignUnit> units = TRY(read_units(campaign));
+  std::vector<bool> counts(set.units.size(), false);
+  for (const CampaignUnit& unit : units) {
+    if (unit.environment != environment || !unit.complete) continue;
+    for (std::size_t i = 0; i < set.units.size(); ++i) {
+      if (set.units[i].run != unit.run) continue;
+      set.units[i].pair = unit.pair;
+      counts[i] = true;
+    }
+  }
+  for (Series& series : set.series) {
+    std::erase_if(series.points, [&](const Point& point) { return !counts[point.unit]; });
+  }
+  set.paired = true;
+  return set;
+}
+
+Result<ResultSet> load_foreign(const std::vector<fs::path>& files, std::string name,
+                               std::vector<Record>* kept) {
+  std::vector<Record> records;
+  std::vector<std::string> problems;
+  for (const fs::path& file : files) {
+    Imported imported = TRY(import_file(file.string(), ""));
+    std::move(imported.records.begin(), imported.records.end(), std::back_inserter(records));
+    for (const std::string& warning : imported.warnings) {
+      problems.push_back(file.filename().string() + ": " + warning);
+    }
+  }
+  ResultSet set = result_set_of(records, std::move(name));
+  set.problems.insert(set.problems.end(), problems.begin(), problems.end());
+  if (kept != nullptr) *kept = std::move(records);
+  return set;
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
 
 /// "campaign/env" and "campaign/env/" are the same folder.
 fs::path folder_of(const std::string& operand) {
@@ -21,6 +114,38 @@ fs::path folder_of(const std::string& operand) {
 }
 
 }  // namespace
+
+Result<ResultSet> load_result_set(const std::string& operand, std::vector<Record>* records) {
+  std::error_code ignored;
+  const fs::path path = fs::path(operand).lexically_normal();
+  const fs::path folder = folder_of(operand);
+  if (fs::is_directory(folder, ignored)) {
+    if (is_campaign(folder.parent_path())) {
+      return load_environment(folder.parent_path(), folder.filename().string(), operand, records);
+    }
+    if (fs::exists(folder / records_name, ignored)) {
+      return load_store(folder, "", operand, records);
+    }
+    if (is_campaign(folder)) {
+      return Error{ErrorKind::usage,
+                   fmt::format("{} is a campaign; name one of its environments, {}/ENVIRONMENT",
+                               operand, folder.string())};
+    }
+    const std::vector<fs::path> files = files_in(folder);
+    if (files.empty()) return not_found(operand);
+    return load_foreign(files, operand, records);
+  }
+  if (fs::exists(path, ignored)) {
+    if (is_baseline(path)) return read_baseline(path, operand);
+    return holds_records(path) ? load_store(path, "", operand, records)
+                               : load_foreign({path}, operand, records);
+  }
+  const std::size_t colon = operand.rfind(':');
+  if (colon != std::string::npos && fs::exists(operand.substr(0, colon), ignored)) {
+    return load_store(operand.substr(0, colon), operand.substr(colon + 1), operand, records);
+  }
+  return not_found(operand);
+}
 
 Result<Operands> load_operands(const std::string& a, const std::string& b, bool with_records) {
   Operands operands;

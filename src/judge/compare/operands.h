@@ -1,14 +1,23 @@
-// The operands of `assay compare`.
+// What a user names to be compared: a side, and the two sides of `assay compare`.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "judge/campaign/folder.h"
 #include "judge/compare/result_set.h"
+#include "measure/store/record.h"
 
 namespace assay {
+
+/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
+/// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
+/// null, receives the records that the set was made from; none for a baseline. Error: usage, naming
+/// the path.
+Result<ResultSet> load_result_set(const std::string& operand,
+                                  std::vector<Record>* records = nullptr);
 
 struct Operands {
   ResultSet a, b;

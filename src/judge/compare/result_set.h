@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/result.h"
 #include "judge/compare/validity.h"
 #include "measure/store/record.h"
 
@@ -65,12 +64,5 @@ struct ResultSet {
 
 /// Every verified record becomes a point of each of its metrics.
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
-
-/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
-/// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
-/// null, receives the records that the set was made from; none for a baseline. Error: usage, naming
-/// the path.
-Result<ResultSet> load_result_set(const std::string& operand,
-                                  std::vector<Record>* records = nullptr);
 
 }  // namespace assay

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int version = 1;
+constexpr int tables_version = 1;
 constexpr int application = 0x61737379;  // "assy": distinguishes assay's files from other programs'
 
 constexpr const char* tables =
@@ -46,11 +46,11 @@ Result<bool> check_history(const Database& database) {
     return Error{ErrorKind::usage,
                  fmt::format("{} is another program's database", database.path().string())};
   }
-  if (found != version) {
+  if (found != tables_version) {
     return Error{ErrorKind::usage,
                  fmt::format("{} has version {} of the history's tables; this assay reads version "
                              "{}: use the assay that wrote it, or another --database",
-                             database.path().string(), found, version)};
+                             database.path().string(), found, tables_version)};
   }
   return true;
 }
@@ -66,7 +66,7 @@ Status create_tables(const Database& database) {
   if (TRY(check_history(database))) return {};
   TRY(database.execute(tables));
   TRY(database.execute(fmt::format("PRAGMA application_id={}", application).c_str()));
-  TRY(database.execute(fmt::format("PRAGMA user_version={}", version).c_str()));
+  TRY(database.execute(fmt::format("PRAGMA user_version={}", tables_version).c_str()));
   return transaction.commit();
 }
 

@@ -91,7 +91,7 @@ Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids) 
   for (const std::string& id : ids) {
     if (std::find(known.begin(), known.end(), id) == known.end()) {
       return Error{ErrorKind::usage, fmt::format("unknown check \"{}\"{}; there are {}", id,
-                                                 did_you_mean(id, known), join(known))};
+                                                 did_you_mean(id, known), fmt::join(known, ", "))};
     }
   }
   std::erase_if(checks, [&](const Check* check) {

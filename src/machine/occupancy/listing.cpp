@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/text.h"
 #include "machine/occupancy/words.h"
 
 namespace assay::occupancy {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "machine/occupancy/limits.h"
 #include "machine/occupancy/tool.h"
 #include "machine/occupancy/words.h"

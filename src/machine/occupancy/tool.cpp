@@ -10,9 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/program.h"
-#include "core/suggest.h"
 
 namespace assay::occupancy {
 namespace {
@@ -69,7 +68,7 @@ Result<std::vector<std::string>> find_tools(const ToolPlaces& places) {
   if (!files.empty()) return files;
   return Error{ErrorKind::unavailable,
                fmt::format("{} was not found: looked for {} and on PATH; {}", places.name,
-                           join(places.patterns), places.advice)};
+                           fmt::join(places.patterns, ", "), places.advice)};
 }
 
 Result<std::string> find_tool(const ToolPlaces& places) {

@@ -9,7 +9,6 @@ namespace assay::occupancy {
 
 /// Removes and returns the first line of `text`, without the line break.
 std::string_view next_line(std::string_view& text);
-std::string_view trim(std::string_view text);
 /// Removes and returns the first word of `text`, up to a blank; empty at the end.
 std::string_view next_word(std::string_view& text);
 /// The decimal digits at the start of `text`; nullopt if there are none or the number is above

@@ -1,17 +1,10 @@
 #include "machine/system/fact_source.h"
 
 #include <charconv>
+
+#include "core/text.h"
+
 namespace assay {
-namespace {
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view space = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(space);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(space) - begin + 1);
-}
-
-}  // namespace
 
 std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path) {
   const FileText file = machine.read(path);

@@ -134,7 +134,7 @@ Result<std::vector<Values>> values_per_axis(std::string_view benchmark,
       for (const Axis& a : axes) names.push_back(a.name);
       return Error{ErrorKind::usage,
                    fmt::format("{} has no axis \"{}\"{}; its axes: {}", benchmark, setting.axis,
-                               did_you_mean(setting.axis, names), join(names))};
+                               did_you_mean(setting.axis, names), fmt::join(names, ", "))};
     }
     Values& chosen = values[static_cast<std::size_t>(axis - axes.begin())];
     if (!chosen.empty()) {
@@ -145,7 +145,8 @@ Result<std::vector<Values>> values_per_axis(std::string_view benchmark,
     chosen = TRY(expand(*axis, setting.values));
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (values[i].empty()) values[i] = TRY(expand(axes[i], join(axes[i].defaults, ",")));
+    if (values[i].empty())
+      values[i] = TRY(expand(axes[i], fmt::format("{}", fmt::join(axes[i].defaults, ","))));
   }
   return values;
 }
@@ -155,7 +156,7 @@ Result<std::vector<Values>> values_per_axis(std::string_view benchmark,
 std::string allowed_values(const Axis& axis) {
   switch (axis.kind) {
     case Axis::Kind::choice:
-      return join(axis.choices);
+      return fmt::format("{}", fmt::join(axis.choices, ", "));
     case Axis::Kind::shape:
       return fmt::format("MxNxK or one number for a cube, each {}", range_text(axis));
     case Axis::Kind::size:

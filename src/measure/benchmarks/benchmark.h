@@ -107,6 +107,11 @@ class Case {
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;
+
+ protected:
+  /// How many launches of `seconds` each fill a sample of `sample_seconds`; at least 1. Behind a
+  /// gate at most 20: the queue of a held device takes no more.
+  int launches_to_fill(double sample_seconds, double seconds) const;
 };
 
 /// What prepare() may use.

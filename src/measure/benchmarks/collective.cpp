@@ -95,7 +95,7 @@ class CollectiveCase final : public Case {
     return start_together(communicator_, barrier_, stream);
   }
   int launches_per_sample(double seconds) const override {
-    return cell_.graph ? 1 : launches_for(communicator_, sample_seconds, seconds);
+    return cell_.graph ? 1 : launches_to_fill(sample_seconds, seconds);
   }
   Status enqueue(Stream& stream) override {
     return cell_.graph ? stream.launch(*graph_) : run_next(stream);

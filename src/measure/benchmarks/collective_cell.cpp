@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compute/blas/device_types.h"
+#include "compute/device/matrix_types.h"
 #include "core/units.h"
 #include "measure/benchmarks/cold_regions.h"
 #include "ranks/collective/communicators.h"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/suggest.h"
 #include "core/units.h"
 
 namespace assay {
@@ -248,7 +247,7 @@ std::optional<std::string> gemm_unsupported(const GemmCell& cell, const DeviceFa
       }
     }
   }
-  if (!reasons.empty()) return join(reasons, "; ");
+  if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, "; "));
   if (cell.library == "auto") return fmt::format("no matrix library for {} devices", facts.backend);
   return fmt::format("{} does not work on {} devices", cell.library, facts.backend);
 }

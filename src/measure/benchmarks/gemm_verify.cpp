@@ -7,7 +7,7 @@
 
 #include "compute/device/helpers.h"
 #include "core/random.h"
-#include "measure/benchmarks/gemm_check.h"
+#include "measure/benchmarks/gemm_tolerance.h"
 
 namespace assay {
 namespace {

@@ -20,7 +20,7 @@ std::vector<std::array<std::uint64_t, 3>> gemm_sample_places(const GemmProblem& 
 
 /// Checks what the product wrote into `set`, which was poisoned before it ran. `largest` is
 /// largest_input() of the cell. The error is the worst deviation relative to its tolerance
-/// (gemm_check.h), or to the value itself where the result must be exact.
+/// (gemm_tolerance.h), or to the value itself where the result must be exact.
 Result<Verification> verify_gemm(Stream& stream, GemmMatrices& matrices, const GemmProblem& problem,
                                  const OperandSet& set, double largest, std::uint64_t seed);
 

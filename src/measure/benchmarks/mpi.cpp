@@ -96,7 +96,7 @@ class MessageCase final : public Case {
     return start_together(communicator_, barrier_, stream);
   }
   int launches_per_sample(double seconds) const override {
-    return launches_for(communicator_, sample_seconds, seconds);
+    return launches_to_fill(sample_seconds, seconds);
   }
 
   Status enqueue(Stream& stream) override {

@@ -60,7 +60,8 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
   names.insert(names.end(), benchmark_names.begin(), benchmark_names.end());
   return Error{ErrorKind::usage,
                fmt::format("no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
-                           did_you_mean(target, names), join(suite_names), join(benchmark_names))};
+                           did_you_mean(target, names), fmt::join(suite_names, ", "),
+                           fmt::join(benchmark_names, ", "))};
 }
 
 std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device,

@@ -120,9 +120,10 @@ Status check_overrides(const Suite& suite, const std::vector<const Benchmark*>& 
   }
   for (const AxisSetting& override : overrides) {
     if (std::find(known.begin(), known.end(), override.axis) == known.end()) {
-      return Error{ErrorKind::usage,
-                   fmt::format("suite {} has no axis \"{}\"{}; its axes: {}", suite.name,
-                               override.axis, did_you_mean(override.axis, known), join(known))};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("suite {} has no axis \"{}\"{}; its axes: {}", suite.name, override.axis,
+                      did_you_mean(override.axis, known), fmt::join(known, ", "))};
     }
   }
   return {};
@@ -161,7 +162,7 @@ Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axe
     if (items.empty() || std::count(items.begin(), items.end(), std::string()) > 0) {
       return at_line(file, line, fmt::format("axis {} needs a value or a list of values", name));
     }
-    settings.push_back({{name, join(items, ",")}, line});
+    settings.push_back({{name, fmt::format("{}", fmt::join(items, ","))}, line});
   }
   return settings;
 }
@@ -226,7 +227,7 @@ Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSet
       const auto names = benchmark_names();
       return at_line(suite.file, entry.line,
                      fmt::format("unknown benchmark \"{}\"{}; allowed: {}", entry.benchmark,
-                                 did_you_mean(entry.benchmark, names), join(names)));
+                                 did_you_mean(entry.benchmark, names), fmt::join(names, ", ")));
     }
     used.push_back(benchmark);
   }

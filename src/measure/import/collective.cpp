@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
 #include "core/units.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {

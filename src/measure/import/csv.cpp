@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {

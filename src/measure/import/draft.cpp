@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "core/hash.h"
-#include "measure/import/numbers.h"
+#include "core/text.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "measure/import/numbers.h"
+#include "core/text.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {

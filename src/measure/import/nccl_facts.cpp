@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "core/text.h"
 #include "measure/import/collective.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "measure/import/collective.h"
-#include "measure/import/numbers.h"
 
 namespace assay {
 namespace {

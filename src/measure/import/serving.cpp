@@ -7,8 +7,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/text.h"
 #include "core/units.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 #include "statistics/summary.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "measure/import/json_node.h"
+#include "measure/import/json_documents.h"
 
 namespace assay {
 

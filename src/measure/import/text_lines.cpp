@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace assay {
 namespace {
 
@@ -22,12 +24,6 @@ bool LineReader::next(TextLine& line) {
   if (line.text.ends_with('\r')) line.text.remove_suffix(1);
   rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
   return true;
-}
-
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(white_space);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
 }
 
 std::vector<std::string_view> split_words(std::string_view line, std::size_t most) {

@@ -25,8 +25,6 @@ class LineReader {
   std::size_t number_ = 0;
 };
 
-/// `text` without white space at both ends.
-std::string_view trim(std::string_view text);
 /// The words between white space; at most `most` of them, so that long lines are cheap.
 std::vector<std::string_view> split_words(std::string_view line, std::size_t most = 256);
 /// The parts between separators, trimmed; an empty text has one empty part.

@@ -165,7 +165,7 @@ Status check_formats(const std::vector<ExternalCommand>& commands) {
     if (format.empty() || std::find(names.begin(), names.end(), format) != names.end()) continue;
     return Error{ErrorKind::usage,
                  fmt::format("command {}: unknown format \"{}\"{}; allowed: {}", command.name,
-                             format, did_you_mean(format, names), join(names))};
+                             format, did_you_mean(format, names), fmt::join(names, ", "))};
   }
   return {};
 }

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "core/suggest.h"
 #include "ranks/team/agreement.h"
 #include "ranks/team/team_wait.h"
 
@@ -22,9 +18,9 @@ Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view lib
     }
     names.emplace_back(kind.name);
   }
-  return Error{
-      ErrorKind::unsupported,
-      fmt::format("this build has no collective library {}; it has: {}", library, join(names))};
+  return Error{ErrorKind::unsupported,
+               fmt::format("this build has no collective library {}; it has: {}", library,
+                           fmt::join(names, ", "))};
 }
 
 Result<Communicator*> Communicators::get(std::string_view library) {
@@ -47,12 +43,6 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
   barrier.receive = two_floats.as<float>() + 1;
   barrier.count = 1;
   return communicator.run(barrier, stream);
-}
-
-int launches_for(const Communicator& communicator, double sample_seconds, double seconds) {
-  if (!(seconds > 0)) return 1;
-  const double most = communicator.queues_on_stream() ? 20 : 10000;
-  return static_cast<int>(std::clamp(std::round(sample_seconds / seconds), 1.0, most));
 }
 
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {

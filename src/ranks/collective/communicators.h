@@ -44,10 +44,6 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
 /// communicator so that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
 
-/// How many operations of `seconds` each make a sample of about `sample_seconds`; at least 1. For a
-/// library that queues on a stream at most 20: a blocked device queue accepts no more.
-int launches_for(const Communicator& communicator, double sample_seconds, double seconds);
-
 /// The name of the kind best suited to a device and a team; empty if there is none.
 std::string_view best_communicator_kind(const Device& device, const Team& team);
 

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <thread>
 
-#include "compute/blas/device_types.h"
 #include "ranks/collective/support.h"
 
 namespace assay::nccl {

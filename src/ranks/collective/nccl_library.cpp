@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "compute/blas/blas_libraries.h"
-#include "compute/blas/device_types.h"
+#include "compute/device/matrix_types.h"
+#include "compute/device/vendor_libraries.h"
 #include "core/library_search.h"
 #include "ranks/collective/support.h"
 
@@ -34,21 +34,10 @@ Result<SharedLibrary> open_rccl() {
   return open_rocm_library("librccl", "ASSAY_RCCL_LIBRARY");
 }
 
-/// A problem with this type, since the matrix libraries' encoding rules apply to the devices.
-GemmProblem of_type(DataType type) {
-  GemmProblem problem;
-  problem.a = problem.b = type;
-  return problem;
-}
-
 std::optional<std::string> nvidia_lacks_fp8(DataType type, const DeviceFacts& facts) {
-  if (auto why = cuda_lacks_type(of_type(type), facts)) return why;
+  if (auto why = cuda_lacks_type(type, facts)) return why;
   if (compute_capability(facts) >= 90) return std::nullopt;
   return fmt::format("NCCL reduces fp8 on sm_90 and later; this is {}", facts.arch);
-}
-
-std::optional<std::string> amd_lacks_fp8(DataType type, const DeviceFacts& facts) {
-  return rocm_lacks_type(of_type(type), facts);
 }
 
 Status bind(const SharedLibrary& file, const Vendor& vendor, Functions& table) {
@@ -75,7 +64,7 @@ Status bind(const SharedLibrary& file, const Vendor& vendor, Functions& table) {
 }  // namespace
 
 const Vendor nvidia = {"NCCL", "cuda", &open_nccl, "ncclAlltoAll", 22400, &nvidia_lacks_fp8};
-const Vendor amd = {"RCCL", "hip", &open_rccl, "ncclAllToAll", 22005, &amd_lacks_fp8};
+const Vendor amd = {"RCCL", "hip", &open_rccl, "ncclAllToAll", 22005, &rocm_lacks_type};
 
 std::string version_text(int version) {
   const int unit = version < 10000 ? 1000 : 10000;

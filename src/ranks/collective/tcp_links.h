@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/result.h"
 #include "ranks/team/team.h"
 

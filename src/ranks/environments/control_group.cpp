@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/program.h"
 #include "core/read_file.h"
 #include "machine/system/affinity.h"

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, st
     return kind.read(TRY(YamlReader::of(value, file, expected, keys)), file);
   }
   return any.wrong("kind", fmt::format("unknown kind \"{}\"{}; allowed: {}", name,
-                                       did_you_mean(name, names), join(names)));
+                                       did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 std::vector<int> parse_cpu_list(std::string_view text) {

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "core/background_program.h"
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/units.h"

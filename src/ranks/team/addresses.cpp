@@ -6,11 +6,11 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "core/child_process.h"
 #include "core/units.h"
 #include "ranks/team/network_addresses.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/result.h"
 #include "ranks/team/team.h"
 #include "ranks/team/wire.h"

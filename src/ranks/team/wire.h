@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "core/result.h"
 
 namespace assay {

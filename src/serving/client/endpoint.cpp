@@ -6,7 +6,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 #include "ranks/team/addresses.h"
 
 namespace assay {

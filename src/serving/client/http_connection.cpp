@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 namespace {

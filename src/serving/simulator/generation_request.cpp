@@ -1,8 +1,8 @@
 #include "serving/simulator/generation_request.h"
 
 #include <fmt/format.h>
+#include <rapidjson/reader.h>
 
-#include "core/json.h"
 #include "serving/simulator/block_hash.h"
 
 namespace assay::simulator {
@@ -14,15 +14,15 @@ constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 
 /// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
 /// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
-class FieldReader final : public nlohmann::json_sax<SortedJson> {
+class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FieldReader> {
  public:
   explicit FieldReader(Dialect dialect) : dialect_(dialect) {}
 
   GenerationRequest request;
   std::string problem;
 
-  bool null() override { return top_or_pass(); }
-  bool boolean(bool value) override {
+  bool Null() { return top_or_pass(); }
+  bool Bool(bool value) {
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
@@ -30,13 +30,15 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
   }
-  bool number_integer(std::int64_t value) override {
+  bool Int(int value) { return Int64(value); }
+  bool Int64(std::int64_t value) {
     // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
     if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
     if (is_limit() && value != -1) return wrong(key_, "at least 1");
     return top_or_pass();
   }
-  bool number_unsigned(std::uint64_t value) override {
+  bool Uint(unsigned value) { return Uint64(value); }
+  bool Uint64(std::uint64_t value) {
     if (is_prompt()) return token(value);
     if (is_limit()) {
       if (value < 1 || value > most_tokens) {
@@ -48,11 +50,12 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
     return top_or_pass();
   }
-  bool number_float(double, const std::string&) override {
+  bool Double(double) {
     if (is_prompt()) return wrong(prompt_key(), "no fractions");
     return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
   }
-  bool string(std::string& value) override {
+  bool String(const char* begin, rapidjson::SizeType length, bool) {
+    const std::string_view value(begin, length);
     if (is_top("model")) request.model = value;
     if (is_message_text()) {
       append_tokens(value, prompt(0));
@@ -61,8 +64,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     }
     return top_or_pass();
   }
-  bool binary(SortedJson::binary_t&) override { return true; }
-  bool start_object(std::size_t) override {
+  bool StartObject() {
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
     // A message costs a few tokens of the chat template.
@@ -71,8 +73,8 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     }
     return enter();
   }
-  bool end_object() override { return leave(); }
-  bool start_array(std::size_t) override {
+  bool EndObject(rapidjson::SizeType) { return leave(); }
+  bool StartArray() {
     if (level_ == 0) return fail("the body must be a JSON object");
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
     // another prompt.
@@ -84,15 +86,11 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // create it even if it stays empty
     return enter();
   }
-  bool end_array() override { return leave(); }
-  bool key(std::string& name) override {
-    if (level_ == 1) top_ = name;
-    key_ = name;
+  bool EndArray(rapidjson::SizeType) { return leave(); }
+  bool Key(const char* begin, rapidjson::SizeType length, bool) {
+    key_.assign(begin, length);
+    if (level_ == 1) top_ = key_;
     return true;
-  }
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    return fail(fmt::format("the body is not JSON: error at byte {}", position));
   }
 
  private:
@@ -152,7 +150,7 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
     return true;
   }
   /// Each text of a list is a prompt of its own; llama.cpp joins them.
-  bool text(const std::string& value) {
+  bool text(std::string_view value) {
     if (dialect_ == Dialect::tgi && level_ > 1) return wrong(prompt_key(), "a text");
     if (level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");
     const bool another = level_ == 2 && dialect_ != Dialect::llama_cpp;
@@ -173,7 +171,15 @@ class FieldReader final : public nlohmann::json_sax<SortedJson> {
 
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect) {
   FieldReader reader(dialect);
-  if (!SortedJson::sax_parse(body, &reader)) return Error{ErrorKind::usage, reader.problem};
+  rapidjson::MemoryStream stream(body.data(), body.size());
+  rapidjson::Reader parser;
+  // The reader stops at its depth, so the parser's recursion has a bound.
+  parser.Parse<rapidjson::kParseValidateEncodingFlag>(stream, reader);
+  if (!reader.problem.empty()) return Error{ErrorKind::usage, reader.problem};
+  if (parser.HasParseError() || stream.Tell() != body.size()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("the body is not JSON: error at byte {}", stream.Tell())};
+  }
   GenerationRequest& request = reader.request;
   const bool none = request.prompts.empty();
   for (const auto& prompt : request.prompts) {

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "core/json.h"
+#include "core/json_node.h"
 #include "core/result.h"
 
 namespace assay {
@@ -20,32 +18,27 @@ class JsonObjects {
   static Result<JsonObjects> open(const std::string& path);
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an
-  /// object, or an object of more than 16 MiB or nested deeper than 64 levels.
-  Result<std::optional<SortedJson>> next();
+  /// object, or an object of more than 16 MiB or two million values or nested deeper than 64
+  /// levels.
+  Result<std::optional<JsonNode>> next();
 
   /// "FILE:LINE: message", with the line in which the last object began.
   Error wrong(std::string_view message) const;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  JsonObjects(std::string path, std::unique_ptr<std::FILE, Close> file)
-      : path_(std::move(path)), file_(std::move(file)) {}
-
-  int get();
-  Result<std::string> object_text();
+  JsonObjects(std::string path, JsonValues values)
+      : path_(std::move(path)), values_(std::move(values)) {}
 
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
-  std::size_t line_ = 1, object_line_ = 1;
+  JsonValues values_;
+  std::size_t line_ = 1;  // in which the last object began
 };
 
 /// The member as text; `object` may be any JSON value. Error: the message alone.
-Result<std::string> text_at(const SortedJson& object, const char* key);
+Result<std::string> text_at(const JsonNode& object, std::string_view key);
 /// The member as a number between 0 and `most`. Error: the message alone.
-Result<double> number_at(const SortedJson& object, const char* key, double most);
+Result<double> number_at(const JsonNode& object, std::string_view key, double most);
 /// The same as a whole number.
-Result<std::uint64_t> count_at(const SortedJson& object, const char* key, std::uint64_t most);
+Result<std::uint64_t> count_at(const JsonNode& object, std::string_view key, std::uint64_t most);
 
 }  // namespace assay

@@ -4,14 +4,14 @@
 namespace assay {
 namespace {
 
-Result<std::optional<Prompt>> read(const SortedJson& object,
+Result<std::optional<Prompt>> read(const JsonNode& object,
                                    std::optional<std::uint64_t> fixed_output) {
   Prompt prompt;
   prompt.text = TRY(text_at(object, "prompt"));
   if (prompt.text.empty()) return Error{ErrorKind::usage, "prompt is empty"};
   if (fixed_output) {
     prompt.output_tokens = *fixed_output;
-  } else if (object.contains("output_tokens")) {
+  } else if (object.find("output_tokens") != nullptr) {
     prompt.output_tokens = TRY(count_at(object, "output_tokens", most_tokens));
   }
   return std::optional(std::move(prompt));
@@ -21,7 +21,7 @@ Result<std::optional<Prompt>> read(const SortedJson& object,
 
 Result<std::unique_ptr<Prompts>> jsonl_prompts(const PromptSettings& settings) {
   return sample_prompts(
-      settings, [&](const SortedJson& object) { return read(object, settings.output_tokens); });
+      settings, [&](const JsonNode& object) { return read(object, settings.output_tokens); });
 }
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 namespace assay {
 
 /// The prompt of an object; empty if it must not be drawn. Error: the message alone.
-using ReadPrompt = std::function<Result<std::optional<Prompt>>(const SortedJson&)>;
+using ReadPrompt = std::function<Result<std::optional<Prompt>>(const JsonNode&)>;
 
 /// `settings.count` of the file's prompts, each equally likely, in random order (a reservoir:
 /// Vitter 1985, algorithm R); if it holds fewer, some are repeated, as in vLLM. Error: usage,

@@ -11,16 +11,16 @@ std::uint64_t estimated_tokens(const std::string& text) {
   return (text.size() + bytes_per_token - 1) / bytes_per_token;
 }
 
-Result<std::optional<Prompt>> read_conversation(const SortedJson& object,
+Result<std::optional<Prompt>> read_conversation(const JsonNode& object,
                                                 std::optional<std::uint64_t> fixed_output) {
-  const auto turns = object.find("conversations");
-  if (turns == object.end() || !turns->is_array()) {
+  const JsonNode* turns = object.find("conversations");
+  if (turns == nullptr || !turns->is_array()) {
     return Error{ErrorKind::usage, "conversations is not an array"};
   }
-  if (turns->size() < 2) return std::optional<Prompt>();
+  if (turns->items.size() < 2) return std::optional<Prompt>();
   Prompt prompt;
-  prompt.text = TRY(text_at((*turns)[0], "value"));
-  const std::uint64_t recorded = estimated_tokens(TRY(text_at((*turns)[1], "value")));
+  prompt.text = TRY(text_at(turns->items[0], "value"));
+  const std::uint64_t recorded = estimated_tokens(TRY(text_at(turns->items[1], "value")));
   const std::uint64_t asked = estimated_tokens(prompt.text);
   prompt.output_tokens = fixed_output.value_or(recorded);
   const bool fits = asked >= fewest && (fixed_output || recorded >= fewest) &&
@@ -31,7 +31,7 @@ Result<std::optional<Prompt>> read_conversation(const SortedJson& object,
 }  // namespace
 
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings) {
-  return sample_prompts(settings, [&](const SortedJson& object) {
+  return sample_prompts(settings, [&](const JsonNode& object) {
     return read_conversation(object, settings.output_tokens);
   });
 }

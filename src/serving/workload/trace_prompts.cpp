@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "serving/workload/datasets.h"
 #include "serving/workload/json_objects.h"
 #include "serving/workload/token_stream.h"
@@ -50,7 +51,7 @@ class TracePrompts final : public Prompts {
   TokenRange range_;
 };
 
-Result<TraceRow> read_recorded(const SortedJson& object, const PromptSettings& settings) {
+Result<TraceRow> read_recorded(const JsonNode& object, const PromptSettings& settings) {
   constexpr double latest = 1e15;
   TraceRow row;
   row.seconds = TRY(number_at(object, "timestamp", latest)) * settings.trace_unit;
@@ -58,14 +59,13 @@ Result<TraceRow> read_recorded(const SortedJson& object, const PromptSettings& s
   row.output_tokens = TRY(count_at(object, "output_length", most_tokens));
   if (row.input_tokens == 0) return Error{ErrorKind::usage, "input_length is 0"};
   if (settings.output_tokens) row.output_tokens = *settings.output_tokens;
-  const auto hashes = object.find("hash_ids");
-  if (hashes == object.end()) return row;
+  const JsonNode* hashes = object.find("hash_ids");
+  if (hashes == nullptr) return row;
   if (!hashes->is_array()) return Error{ErrorKind::usage, "hash_ids is not an array"};
-  for (const SortedJson& hash : *hashes) {
-    if (!hash.is_number_unsigned()) {
-      return Error{ErrorKind::usage, "hash_ids must hold only whole numbers"};
-    }
-    row.hashes.push_back(hash.get<std::uint64_t>());
+  for (const JsonNode& hash : hashes->items) {
+    const auto id = hash.kind == JsonNode::Kind::number ? parse_count(hash.text) : std::nullopt;
+    if (!id) return Error{ErrorKind::usage, "hash_ids must hold only whole numbers"};
+    row.hashes.push_back(*id);
   }
   const std::uint64_t blocks = (row.input_tokens - 1) / settings.block_tokens + 1;
   if (row.hashes.size() > blocks) {

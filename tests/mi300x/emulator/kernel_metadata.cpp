@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "emulator/elf_image.h"
 #include "machine/occupancy/msgpack.h"
@@ -13,6 +14,18 @@ namespace {
 using assay::SortedJson;
 
 constexpr u32 note_of_metadata = 32;
+
+/// Metadata is MessagePack: maps from names such as ".size" to values, and lists of them.
+void need_map(const SortedJson& value, std::string_view what) {
+  if (value.is_object()) return;
+  damaged(fmt::format("{} must be a map from names to values and is of type {}", what,
+                      value.type_name()));
+}
+
+void need_list(const SortedJson& value, std::string_view what) {
+  if (value.is_array()) return;
+  damaged(fmt::format("{} must be a list of maps and is of type {}", what, value.type_name()));
+}
 
 u32 number(const SortedJson& map, const char* key, u32 without) {
   const auto at = map.find(key);
@@ -40,9 +53,9 @@ std::vector<KernelInfo::Argument> read_arguments(const SortedJson& kernel) {
   std::vector<KernelInfo::Argument> arguments;
   const auto list = kernel.find(".args");
   if (list == kernel.end()) return arguments;
-  if (!list->is_array()) damaged(".args of the metadata is no list");
+  need_list(*list, ".args of the metadata");
   for (const SortedJson& argument : *list) {
-    if (!argument.is_object()) damaged(".args of the metadata holds something that is no map");
+    need_map(argument, "an element of .args of the metadata");
     arguments.push_back({needed_number(argument, ".offset"), needed_number(argument, ".size"),
                          needed_text(argument, ".value_kind")});
   }
@@ -50,7 +63,7 @@ std::vector<KernelInfo::Argument> read_arguments(const SortedJson& kernel) {
 }
 
 KernelInfo read_kernel(const SortedJson& kernel) {
-  if (!kernel.is_object()) damaged("the metadata has a kernel that is no map");
+  need_map(kernel, "an element of amdhsa.kernels of the metadata");
   KernelInfo info;
   info.name = needed_text(kernel, ".name");
   info.arguments = read_arguments(kernel);
@@ -92,11 +105,11 @@ std::vector<KernelInfo> read_metadata(const assay::occupancy::Elf& elf) {
   for (const assay::occupancy::ElfNote& note : elf.notes) {
     if (note.owner != "AMDGPU" || note.type != note_of_metadata) continue;
     const SortedJson metadata = sound(assay::occupancy::read_msgpack(note.data));
-    if (!metadata.is_object()) damaged("the metadata is no map");
+    need_map(metadata, "the metadata (note AMDGPU 32)");
     std::vector<KernelInfo> kernels;
     const auto list = metadata.find("amdhsa.kernels");
     if (list == metadata.end()) return kernels;
-    if (!list->is_array()) damaged("amdhsa.kernels of the metadata is no list");
+    need_list(*list, "amdhsa.kernels of the metadata");
     for (const SortedJson& kernel : *list) kernels.push_back(read_kernel(kernel));
     return kernels;
   }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "emulator/kernel_metadata.h"
 #include "kernel_test.h"
 
 namespace mi300x {
@@ -151,6 +152,30 @@ TEST_F(CodeObjectTest, ADamagedProgramHeaderNeverReachesOutsideTheFile) {
       EXPECT_NE(std::string(fault.what()), "");
     }
   }
+}
+
+TEST(Metadata, AValueOfTheWrongTypeIsNamedWithWhatItIs) {
+  const auto fault = [](std::string_view metadata) {
+    assay::occupancy::Elf elf;
+    elf.notes.push_back({"AMDGPU", 32, assay::occupancy::Bytes(metadata)});
+    return std::string(fault_of([&] { read_metadata(elf); }).what());
+  };
+  using testing::HasSubstr;
+  // MessagePack: 0x9n is a list of n values, 0x8n a map of n pairs, 0xan a text of n bytes.
+  EXPECT_THAT(
+      fault("\x93\x01\x02\x03"),
+      HasSubstr("the metadata (note AMDGPU 32) must be a map from names to values and is of "
+                "type array"));
+  EXPECT_THAT(fault("\x81\xae"
+                    "amdhsa.kernels"
+                    "\x07"),
+              HasSubstr("amdhsa.kernels of the metadata must be a list of maps and is of type "
+                        "number"));
+  EXPECT_THAT(fault("\x81\xae"
+                    "amdhsa.kernels"
+                    "\x91\xa1k"),
+              HasSubstr("an element of amdhsa.kernels of the metadata must be a map from names to "
+                        "values and is of type string"));
 }
 
 TEST_F(CodeObjectTest, AMissingDisassemblerIsNamed) {

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "measure/import/csv.h"
 #include "measure/import/draft.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::babelstream_importer {

@@ -5,8 +5,7 @@
 #include <array>
 
 #include "core/measured_unit.h"
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::google_benchmark_importer {

@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "core/text.h"
 #include "measure/import/csv.h"
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::llama_bench_importer {

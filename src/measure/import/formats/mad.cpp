@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "measure/import/csv.h"
 #include "measure/import/draft.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::mad_importer {

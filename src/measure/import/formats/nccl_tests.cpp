@@ -6,11 +6,11 @@
 #include <array>
 #include <cmath>
 
+#include "core/text.h"
 #include "measure/import/collective.h"
 #include "measure/import/draft.h"
 #include "measure/import/nccl_facts.h"
 #include "measure/import/nccl_table.h"
-#include "measure/import/numbers.h"
 
 namespace assay::nccl_tests_importer {
 namespace {

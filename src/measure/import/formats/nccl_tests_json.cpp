@@ -2,9 +2,9 @@
 // contains the whole environment, secrets included.
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "measure/import/collective.h"
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::nccl_tests_json_importer {

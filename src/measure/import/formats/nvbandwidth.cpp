@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "measure/import/draft.h"
-#include "measure/import/json_node.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/matrix.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::nvbandwidth_importer {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "measure/import/json_node.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::nvbench_importer {

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "measure/import/draft.h"
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::perftest_importer {

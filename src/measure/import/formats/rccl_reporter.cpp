@@ -1,10 +1,10 @@
 // What rccl-tests writes with -x or -X FILE -Z json|csv: one row per half.
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "measure/import/collective.h"
 #include "measure/import/csv.h"
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::rccl_reporter_importer {

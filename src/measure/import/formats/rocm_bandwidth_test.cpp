@@ -2,14 +2,35 @@
 #include <fmt/format.h>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "measure/import/draft.h"
 #include "measure/import/matrix.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::rocm_bandwidth_test_importer {
 namespace {
+
+/// "64 MB", "1KB", "512M" in bytes: the letters stand for powers of two. Nullopt if invalid.
+std::optional<std::uint64_t> parse_binary_size(std::string_view text) {
+  text = trim(text);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const auto value = parse_count(text.substr(0, digits));
+  if (!value || digits == std::string_view::npos) return value;
+  const std::string suffix = lower_case(trim(text.substr(digits)));
+  int shift = 0;
+  if (suffix == "k" || suffix == "kb" || suffix == "kib") {
+    shift = 10;
+  } else if (suffix == "m" || suffix == "mb" || suffix == "mib") {
+    shift = 20;
+  } else if (suffix == "g" || suffix == "gb" || suffix == "gib") {
+    shift = 30;
+  } else if (suffix != "b" && suffix != "bytes") {
+    return std::nullopt;
+  }
+  if (*value > (UINT64_MAX >> shift)) return std::nullopt;
+  return *value << shift;
+}
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 

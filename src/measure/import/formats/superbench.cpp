@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
-#include "measure/import/json_node.h"
-#include "measure/import/numbers.h"
+#include "core/text.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::superbench_importer {

@@ -6,11 +6,11 @@
 #include <array>
 
 #include "core/measured_unit.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "measure/import/csv.h"
 #include "measure/import/draft.h"
 #include "measure/import/matrix.h"
-#include "measure/import/numbers.h"
 #include "measure/import/text_lines.h"
 
 namespace assay::transferbench_importer {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "measure/import/draft.h"
-#include "measure/import/json_node.h"
+#include "measure/import/json_documents.h"
 #include "measure/import/serving.h"
 #include "measure/import/text_lines.h"
 

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& reader, std::string_
   if (container->engine == nullptr) {
     return reader.wrong("engine",
                         fmt::format("unknown engine \"{}\"{}; allowed: {}", settings.engine,
-                                    did_you_mean(settings.engine, names), join(names)));
+                                    did_you_mean(settings.engine, names), fmt::join(names, ", ")));
   }
   TRY(reader.optional("image", settings.image));
   if (settings.image.empty()) {

@@ -1,4 +1,4 @@
-#include "compute/blas/blas_libraries.h"
+#include "compute/device/vendor_libraries.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

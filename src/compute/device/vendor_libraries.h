@@ -1,4 +1,5 @@
-// Where to look for the vendors' matrix libraries.
+// Where to look for the vendors' libraries of kernels: BLAS and RCCL.
+// (The runtimes and compilers are found by their backends.)
 #pragma once
 
 #include <string_view>

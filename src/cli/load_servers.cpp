@@ -1,9 +1,11 @@
-#include "cli/load_spawn.h"
+#include "cli/load_servers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -11,6 +13,8 @@
 #include "core/secrets.h"
 #include "core/units.h"
 #include "ranks/environments/shell_words.h"
+#include "serving/server_facts.h"
+#include "serving/text_length.h"
 
 namespace assay::cli {
 namespace {
@@ -168,6 +172,42 @@ std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& pl
     notes.emplace_back("spawn_env " + name, shown_value(name, value));
   }
   return notes;
+}
+
+Status find_servers(LoadRequest& request) {
+  LoadSettings& settings = request.settings;
+  RequestOptions& options = settings.plan.request;
+  settings.targets.clear();
+  for (const Url& url : request.urls) {
+    settings.targets.push_back(TRY(find_endpoint(url, request.insecure)));
+  }
+  const Endpoint& first = settings.targets.front();
+  const auto model = served_model(first, settings.plan.fields);
+  const bool needs_name =
+      options.model.empty() && (options.api == Api::completions || options.api == Api::chat);
+  if (!model && needs_name) return model.error();
+  if (model) {
+    if (options.model.empty()) options.model = model->id;
+    settings.prompts.vocabulary = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(model->vocabulary, std::numeric_limits<std::int32_t>::max()));
+  }
+  const Dataset dataset = settings.prompts.dataset;
+  if (takes_ids(options.api) || (dataset != Dataset::random && dataset != Dataset::trace &&
+                                 dataset != Dataset::prefix_repetition)) {
+    return {};
+  }
+  if (dataset != Dataset::random) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--dataset {} has token ids, which --api {} does not accept; use "
+                             "--api completions",
+                             name_of(dataset), name_of(options.api))};
+  }
+  const TextLength length =
+      TRY(measure_text(first, options, settings.plan.fields, settings.prompts.seed));
+  settings.prompts.words_per_token = length.words_per_token;
+  const auto added = static_cast<std::uint64_t>(std::llround(length.template_tokens));
+  if (settings.prompts.input_tokens > added) settings.prompts.input_tokens -= added;
+  return {};
 }
 
 }  // namespace assay::cli

@@ -1,15 +1,86 @@
-#include "cli/load_view.h"
+#include "cli/load_output.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "cli/progress.h"
+#include "cli/results_store.h"
 #include "cli/table.h"
 #include "core/units.h"
+#include "machine/system/affinity.h"
+#include "machine/telemetry/source.h"
+#include "measure/sampling/runner.h"
+#include "serving/results/serving_record.h"
+#include "serving/workload/datasets.h"
 
 namespace assay::cli {
 namespace {
+
+// ---- The record ----
+
+/// The axes of the record that say what was sent.
+std::vector<std::pair<std::string, std::string>> workload_axes(const LoadRequest& request) {
+  const PromptSettings& prompts = request.asked_prompts;
+  std::vector<std::pair<std::string, std::string>> axes = {
+      {"dataset", std::string(name_of(prompts.dataset))}};
+  const bool made = prompts.file.empty();
+  if (made) axes.emplace_back("input", fmt::format("{}", prompts.input_tokens));
+  if (made || prompts.output_tokens) {
+    axes.emplace_back("output",
+                      fmt::format("{}", prompts.output_tokens.value_or(default_output_tokens)));
+  }
+  if (!made) {
+    axes.emplace_back("file", std::filesystem::path(prompts.file).filename().string());
+  }
+  if (prompts.dataset == Dataset::prefix_repetition) {
+    axes.emplace_back("prefixes", fmt::format("{}", prompts.prefixes));
+  }
+  if (prompts.dataset == Dataset::multi_turn) {
+    axes.emplace_back("turns", fmt::format("{}", prompts.turns));
+    axes.emplace_back("think", fmt::format("{}", prompts.think_seconds));
+  }
+  if (prompts.input_spread > 0)
+    axes.emplace_back("spread", fmt::format("{}", prompts.input_spread));
+  if (prompts.prefix_tokens > 0)
+    axes.emplace_back("prefix", fmt::format("{}", prompts.prefix_tokens));
+  // A different API or schedule is different work.
+  const LoadSettings& settings = request.settings;
+  if (settings.plan.request.api != Api::completions) {
+    axes.emplace_back("api", name_of(settings.plan.request.api));
+  }
+  if (!settings.plan.request.stream) axes.emplace_back("stream", "off");
+  if (settings.ramp) {
+    axes.emplace_back("ramp_rate",
+                      fmt::format("{}:{}:{}", settings.ramp->first, settings.ramp->last,
+                                  settings.ramp->exponential ? "exponential" : "linear"));
+  }
+  if (settings.recorded_speed) {
+    axes.emplace_back("recorded", fmt::format("{}", *settings.recorded_speed));
+  }
+  return axes;
+}
+
+constexpr std::string_view energy_per_token = "joules_per_output_token";
+
+bool is_here(const Url& url) {
+  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+}
+
+/// The energy of all accelerators; empty if that of any is unknown.
+std::optional<double> energy_of(const TelemetrySummary& summary) {
+  if (summary.gpus.empty()) return std::nullopt;
+  double joules = 0;
+  for (const auto& [name, gpu] : summary.gpus) {
+    if (!gpu.energy_joules) return std::nullopt;
+    joules += *gpu.energy_joules;
+  }
+  return joules;
+}
+
+// ---- The text ----
 
 constexpr auto redraw = std::chrono::milliseconds(200);
 
@@ -133,6 +204,78 @@ std::string verdict_text(const ServingResult& result, const Style& style) {
 }
 
 }  // namespace
+
+Record load_record(const LoadRequest& request, const LoadReport& report) {
+  Record record = serving_record(report.result, workload_axes(request));
+  record.time = utc_now();
+  record.device.backend = "other";
+  record.device.name = request.settings.plan.request.model;
+  for (std::size_t i = 0; i < request.urls.size(); ++i) {  // names of notes must be distinct
+    record.notes.emplace_back(request.urls.size() == 1 ? "url" : fmt::format("url {}", i),
+                              text_of(request.urls[i]));
+  }
+  const RequestOptions& options = request.settings.plan.request;
+  record.notes.emplace_back("api", name_of(options.api));
+  record.notes.emplace_back("seed", fmt::format("{}", request.settings.prompts.seed));
+  record.notes.emplace_back("balance", name_of(request.settings.plan.balance));
+  record.notes.insert(record.notes.end(), request.notes.begin(), request.notes.end());
+  if (report.server) add_server_metrics(record, *report.server);
+  if (report.interrupted) {
+    record.status = RecordStatus::interrupted;
+    record.reason = "stopped before all requests were sent";
+  }
+  return record;
+}
+
+Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& arguments,
+                                                              const std::vector<Url>& urls) {
+  const bool here = std::all_of(urls.begin(), urls.end(), is_here);
+  const double interval = TRY(parse_telemetry(arguments.get("--telemetry", here ? "10" : "off")));
+  if (interval <= 0) return std::unique_ptr<TelemetryRecorder>();
+  TelemetryRequest request;
+  request.cpus = affinity_cpus();
+  return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
+}
+
+void add_telemetry(Record& record, TelemetryRecorder& recorder, const LoadReport& report) {
+  using Clock = TelemetryRecorder::Clock;
+  const std::chrono::duration<double> length(report.result.duration);
+  Telemetry telemetry;
+  telemetry.trace = recorder.slice(
+      report.begin, report.begin + std::chrono::duration_cast<Clock::duration>(length));
+  telemetry.summary = summarize_telemetry(telemetry.trace, WorkDone{});
+  const auto joules = energy_of(telemetry.summary);
+  const auto output_tokens = static_cast<double>(report.result.counts.output_tokens);
+  if (joules && output_tokens > 0) {
+    record.metrics.push_back({std::string(energy_per_token), *joules / output_tokens, "J",
+                              Better::lower, "", std::nullopt});
+  }
+  record.telemetry = std::move(telemetry);
+}
+
+std::string telemetry_text(const Record& record) {
+  if (!record.telemetry) return {};
+  std::string text;
+  for (const auto& [name, gpu] : record.telemetry->summary.gpus) {
+    std::vector<std::string> parts;
+    if (gpu.clock_mean_hz) parts.push_back(format_frequency(*gpu.clock_mean_hz));
+    if (gpu.power_mean_watts) parts.push_back(fmt::format("{:.0f} W", *gpu.power_mean_watts));
+    if (gpu.temperature_max_celsius) {
+      parts.push_back(fmt::format("at most {:.0f} °C", *gpu.temperature_max_celsius));
+    }
+    if (gpu.throttled_share.value_or(0) > 0) {
+      parts.push_back(
+          fmt::format("clock capped {} of the time", format_share(*gpu.throttled_share)));
+    }
+    if (!parts.empty()) text += fmt::format("  {}: {}\n", name, fmt::join(parts, ", "));
+  }
+  for (const Metric& metric : record.metrics) {
+    if (metric.name != energy_per_token) continue;
+    text += fmt::format("  energy of the GPUs: {} J per output token\n",
+                        format_significant(metric.value));
+  }
+  return text;
+}
 
 LoadProgress::~LoadProgress() {
   if (drawn_) terminal_.note("\r\x1b[K");

@@ -1,4 +1,4 @@
-// Servers that a command starts for its load: --spawn and its options.
+// The servers of a load: those that --spawn starts, and what the client must know of each.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/load_request.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "serving/spawn.h"
@@ -31,5 +32,9 @@ Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Ter
 
 /// Notes about the servers for records; values of secrets are hidden.
 std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan);
+
+/// Finds the servers at the request's URLs, their model and, if they take no token ids, the length
+/// of their tokens; stores this in the request. Error: unavailable, naming the server.
+Status find_servers(LoadRequest& request);
 
 }  // namespace assay::cli

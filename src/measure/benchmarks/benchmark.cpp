@@ -1,8 +1,15 @@
-#include <algorithm>
-
 #include "measure/benchmarks/benchmark.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace assay {
+
+int Case::launches_to_fill(double sample_seconds, double seconds) const {
+  if (!(seconds > 0)) return 1;
+  const double most = fits_behind_gate() ? 20 : 10000;
+  return static_cast<int>(std::clamp(std::round(sample_seconds / seconds), 1.0, most));
+}
 
 std::vector<const Benchmark*> benchmarks() {
   std::vector<const Benchmark*> sorted = BenchmarkRegistry::entries();
