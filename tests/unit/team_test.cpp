@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/tcp.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/agreement.h"
 #include "ranks/team/tcp_team.h"
@@ -27,13 +28,13 @@ double seconds_since(Clock::time_point begin) {
 
 /// Runs `body` as every rank of a team, each in a thread of its own.
 void with_team(int size, const TeamPatience& patience, const std::function<void(Team&)>& body) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      auto gathering = rank == 0 ? receive_ranks(**listener, size, token, 10, [] { return false; })
+      auto gathering = rank == 0 ? receive_ranks(*listener, size, token, 10, [] { return false; })
                                  : join_rank_0(address, rank, size, token, 10);
       ASSERT_TRUE(gathering.ok()) << gathering.error().message;
       const auto team = make_tcp_team(std::move(*gathering), rank, patience, nullptr);
@@ -143,12 +144,12 @@ TEST(Team, OwnWorkBetweenTwoPollsIsNoWait) {
 
 /// Rank 0's team with one other rank that behaves as `other` says, and what rank 0 then learns.
 std::string learned_of(const TeamPatience& patience, const std::function<void(Gathering)>& other) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   std::thread second([&] {
-    auto gathering = join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+    auto gathering = join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     if (gathering.ok()) other(std::move(*gathering));
   });
-  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
   std::string message;
   if (gathering.ok()) {
     const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
@@ -186,16 +187,16 @@ TEST(Team, RanksThatPartAreToldWhere) {
 }
 
 TEST(Team, ARankThatHangsInACallIsAbandoned) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
   TeamPatience patience;
   patience.last_seconds = 0.5;
   std::thread second([&] {
     const auto gathering =
-        join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+        join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     EXPECT_TRUE(gathering.ok());
   });
-  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
   second.join();
   ASSERT_TRUE(gathering.ok());
   std::atomic<int> abandoned = 0;
@@ -208,9 +209,9 @@ TEST(Team, ARankThatHangsInACallIsAbandoned) {
 }
 
 TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::thread ranks([&] {
     EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 5).error().message, HasSubstr("wrong token"));
     EXPECT_THAT(join_rank_0(address, 1, 4, token, 5).error().message,
@@ -219,7 +220,7 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
                 HasSubstr("rank 3 is not allowed; allowed: 1 to 2"));
     EXPECT_FALSE(join_rank_0(address, 2, 3, token, 5).ok());  // rank 0 gives up
   });
-  const auto gathering = receive_ranks(**listener, 3, token, 1, [] { return false; });
+  const auto gathering = receive_ranks(*listener, 3, token, 1, [] { return false; });
   ASSERT_FALSE(gathering.ok());
   EXPECT_THAT(gathering.error().message,
               HasSubstr("2 of 3 ranks connected within 1 s; missing: rank 1"));
@@ -227,10 +228,10 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
 }
 
 TEST(Rendezvous, GivesUpWhenTheRestCannotCome) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
   const auto begin = Clock::now();
-  EXPECT_FALSE(receive_ranks(**listener, 2, token, 60, [] { return true; }).ok());
+  EXPECT_FALSE(receive_ranks(*listener, 2, token, 60, [] { return true; }).ok());
   EXPECT_LT(seconds_since(begin), 5);
 }
 
