@@ -276,8 +276,10 @@ const char* ncclGetLastError(void* comm) {
 int ncclGetUniqueId(Id* id) {
   if (const int failure = entered(__func__)) return failure;
   const std::lock_guard lock(control);
-  const std::string name =
-      "/mi300x-nccl-" + std::to_string(::getpid()) + "-" + std::to_string(++made);
+  // Several of these libraries may be in one process.
+  const std::string name = "/mi300x-nccl-" + std::to_string(::getpid()) + "-" +
+                           std::to_string(reinterpret_cast<std::uintptr_t>(&made)) + "-" +
+                           std::to_string(++made);
   *id = id_of(name);
   return NcclWorld::create(name) ? 0 : unhandled_error;
 }
