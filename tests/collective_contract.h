@@ -515,6 +515,7 @@ struct CommunicatorContract {
     const RankVector source(device, stream), vector(device, stream);
     source.fill(team.rank());
     // Libraries connect the ranks on first use, not within a capture.
+    vector.fill(team.rank());
     ASSERT_TRUE(whole->enqueue(vector.sum_up(), stream));
     vector.fill(team.rank());
     const auto ranks = static_cast<float>(team.size());
