@@ -12,6 +12,7 @@
 
 #include "core/tcp.h"
 #include "ranks/team/greeting.h"
+#include "ranks/team/network_addresses.h"
 #include "ranks/team/thread_team.h"
 
 namespace assay {
@@ -264,6 +265,10 @@ TEST(Tcp, ListensOnBothFamiliesOrOnLoopbackOnly) {
   const Descriptor local = std::move(listen_tcp(0, true)).value();
   EXPECT_TRUE(connect_to("127.0.0.1", tcp_port(everywhere), 5));
   EXPECT_TRUE(connect_to("localhost", tcp_port(local), 5));
+  for (const NetworkAddress& own : own_networks()) {
+    EXPECT_TRUE(connect_to(own.text, tcp_port(everywhere), 5)) << own.text;
+    EXPECT_FALSE(connect_to(own.text, tcp_port(local), 5)) << own.text;
+  }
   const auto taken = listen_tcp(tcp_port(everywhere));
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().message, HasSubstr("in use"));
