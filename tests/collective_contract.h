@@ -1,4 +1,5 @@
-// What every communicator must do, checked element by element in host memory.
+// What every communicator must do: its operations, checked element by element on memory of the
+// host, and what all kinds promise of communicators, checked on the device's memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -294,6 +296,255 @@ inline void expect_messages(Communicator& communicator, Stream& stream, int rank
     }
   }
 }
+
+/// One rank's vector on its device.
+class RankVector {
+ public:
+  static constexpr std::size_t count = 100003;  // floats: more than one piece of any library
+
+  RankVector(Device& device, Stream& stream) : stream_(stream) {
+    auto made = device.allocate(count * sizeof(float), MemoryKind::device);
+    EXPECT_TRUE(made) << made.error().message;
+    if (made) buffer_ = std::move(*made);
+  }
+  float* data() const { return buffer_.as<float>(); }
+  std::size_t bytes() const { return buffer_.bytes(); }
+
+  /// Small whole numbers: sums are exact in any order.
+  static float element(int rank, std::size_t i) {
+    return static_cast<float>(rank + 1) + static_cast<float>(i % 17);
+  }
+  void fill(int rank) const {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = element(rank, i);
+    EXPECT_TRUE(stream_.copy(buffer_.data(), values.data(), bytes()));
+    EXPECT_TRUE(stream_.synchronize());
+  }
+  /// The sum of what `ranks` were filled with, times `factor`, must be here.
+  void expect_sum(const std::vector<int>& ranks, float factor, const std::string& where) const {
+    std::vector<float> values(count);
+    EXPECT_TRUE(stream_.copy(values.data(), buffer_.data(), bytes()));
+    EXPECT_TRUE(stream_.synchronize());
+    for (std::size_t i = 0; i < count; ++i) {
+      float sum = 0;
+      for (const int rank : ranks) sum += element(rank, i);
+      ASSERT_EQ(values[i], factor * sum) << where << ": element " << i;
+    }
+  }
+  /// All ranks of a communicator add theirs, in place.
+  CollectiveCall sum_up() const {
+    CollectiveCall call;
+    call.send = call.receive = data();
+    call.count = count;
+    return call;
+  }
+
+ private:
+  Stream& stream_;
+  Buffer buffer_;
+};
+
+/// One rank of the checks that a kind's communicators live side by side, split and queue. All ranks
+/// of `team` make one with the same arguments.
+struct CommunicatorContract {
+  const CommunicatorKind& kind;
+  Device& device;
+  Team& team;
+  Stream& stream;
+  /// Whether enqueue() is expected to work, and within a capture.
+  bool queues = true, captures = true;
+
+  std::unique_ptr<Communicator> make(const CommunicatorConfig& config) const {
+    auto made = kind.create(device, team, config);
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? std::move(*made) : nullptr;
+  }
+  void expect_sum_of(Communicator& communicator, const std::vector<int>& ranks,
+                     const std::string& where) const {
+    const RankVector vector(device, stream);
+    vector.fill(team.rank());
+    const Status ran = communicator.run(vector.sum_up(), stream);
+    ASSERT_TRUE(ran) << where << ": " << ran.error().message;
+    ASSERT_TRUE(stream.synchronize());
+    ASSERT_TRUE(communicator.status());
+    vector.expect_sum(ranks, 1, where);
+  }
+  std::vector<int> everyone() const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < team.size(); ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+
+  void expect_all() const {
+    expect_several_at_once();
+    expect_splits();
+    expect_registration();
+    if (queues) expect_order_on_the_stream();
+    if (captures) expect_capture();
+    expect_bad_bounds_refused();
+  }
+
+  /// Two of the whole team and one split from each, used in turn, made and ended in any order.
+  void expect_several_at_once() const {
+    auto first = make({});
+    auto second = make({1, 4});
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->rank(), team.rank());
+    EXPECT_EQ(first->size(), team.size());
+    auto third = first->split(0, -team.rank(), {2, 2});
+    ASSERT_TRUE(third) << third.error().message;
+    for (int round = 0; round < 3; ++round) {
+      expect_sum_of(*first, everyone(), "the first of several");
+      expect_sum_of(*second, everyone(), "the second of several");
+      expect_sum_of(**third, everyone(), "one split from the first");
+    }
+    first.reset();
+    expect_sum_of(**third, everyone(), "what outlives its origin");
+    auto fourth = second->split(0, 0, {});
+    ASSERT_TRUE(fourth) << fourth.error().message;
+    expect_sum_of(**fourth, everyone(), "one split from the second");
+  }
+
+  /// Even and odd ranks, each in reverse order; those in halves again; a rank that is in none.
+  void expect_splits() const {
+    const auto whole = make({});
+    ASSERT_TRUE(whole);
+    const int rank = team.rank(), ranks = team.size();
+    std::vector<int> ours;
+    for (int other = ranks - 1; other >= 0; --other) {
+      if (other % 2 == rank % 2) ours.push_back(other);
+    }
+    auto part = whole->split(rank % 2, -rank, {});
+    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_NE(*part, nullptr);
+    ASSERT_EQ((*part)->size(), static_cast<int>(ours.size()));
+    EXPECT_EQ(ours[static_cast<std::size_t>((*part)->rank())], rank);
+    EXPECT_EQ((*part)->library(), whole->library());
+    expect_sum_of(**part, ours, "a half");
+    expect_gathered(**part, ours);
+
+    const auto again = (*part)->split(0, -(*part)->rank(), {});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ((*again)->rank(), (*part)->size() - 1 - (*part)->rank());
+    expect_sum_of(**again, ours, "a part of a half");
+
+    const auto without_0 = whole->split(rank == 0 ? -1 : 5, 0, {});
+    ASSERT_TRUE(without_0) << without_0.error().message;
+    EXPECT_EQ(*without_0 == nullptr, rank == 0);
+    if (rank > 0) {
+      std::vector<int> others = everyone();
+      others.erase(others.begin());
+      expect_sum_of(**without_0, others, "all but rank 0");
+    }
+    expect_sum_of(*whole, everyone(), "the whole after its splits");
+  }
+
+  /// Blocks come in the order of the part's own ranks.
+  void expect_gathered(Communicator& part, const std::vector<int>& ours) const {
+    const std::size_t n = ours.size();
+    auto buffer = device.allocate(n * sizeof(float), MemoryKind::device);
+    ASSERT_TRUE(buffer);
+    std::vector<float> values(n, static_cast<float>(team.rank()));
+    ASSERT_TRUE(stream.copy(buffer->data(), values.data(), buffer->bytes()));
+    ASSERT_TRUE(stream.synchronize());
+    CollectiveCall call;
+    call.operation = CollectiveOperation::all_gather;
+    call.receive = buffer->data();
+    call.send = buffer->as<float>() + part.rank();
+    call.count = 1;
+    ASSERT_TRUE(part.run(call, stream));
+    ASSERT_TRUE(stream.copy(values.data(), buffer->data(), buffer->bytes()));
+    ASSERT_TRUE(stream.synchronize());
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(values[i], static_cast<float>(ours[i]));
+  }
+
+  void expect_registration() const {
+    const auto whole = make({});
+    ASSERT_TRUE(whole);
+    const RankVector vector(device, stream);
+    vector.fill(team.rank());
+    auto registration = whole->register_memory(vector.data(), vector.bytes());
+    ASSERT_TRUE(registration) << registration.error().message;
+    ASSERT_TRUE(whole->run(vector.sum_up(), stream));
+    vector.expect_sum(everyone(), 1, "registered memory");
+    *registration = Registration();
+    vector.fill(team.rank());
+    ASSERT_TRUE(whole->run(vector.sum_up(), stream));
+    vector.expect_sum(everyone(), 1, "memory that was registered");
+  }
+
+  /// A copy before, two sums, a copy after, without waiting in between: all in the stream's order.
+  void expect_order_on_the_stream() const {
+    const auto whole = make({});
+    ASSERT_TRUE(whole);
+    const RankVector source(device, stream), vector(device, stream), result(device, stream);
+    source.fill(team.rank());
+    const auto ranks = static_cast<float>(team.size());
+    for (int round = 0; round < 5; ++round) {
+      ASSERT_TRUE(stream.fill(vector.data(), 0, vector.bytes()));
+      ASSERT_TRUE(stream.copy(vector.data(), source.data(), vector.bytes()));
+      for (int time = 0; time < 2; ++time) {
+        const Status queued = whole->enqueue(vector.sum_up(), stream);
+        ASSERT_TRUE(queued) << queued.error().message;
+      }
+      ASSERT_TRUE(stream.copy(result.data(), vector.data(), vector.bytes()));
+      ASSERT_TRUE(stream.fill(vector.data(), 0, vector.bytes()));
+    }
+    result.expect_sum(everyone(), ranks, "queued operations");
+    expect_ring(*whole);
+    EXPECT_TRUE(whole->status());
+  }
+
+  /// Queued messages to the next rank.
+  void expect_ring(Communicator& whole) const {
+    const int rank = team.rank(), ranks = team.size(), before = (rank + ranks - 1) % ranks;
+    if (ranks == 1) return;  // some libraries have no messages to oneself
+    const RankVector sent(device, stream), received(device, stream);
+    sent.fill(rank);
+    const Message out = {(rank + 1) % ranks, sent.data(), sent.bytes()};
+    const Message in = {before, received.data(), received.bytes()};
+    ASSERT_TRUE(stream.fill(received.data(), 0, received.bytes()));
+    ASSERT_TRUE(whole.enqueue({&out, 1}, {&in, 1}, stream));
+    ASSERT_TRUE(stream.fill(sent.data(), 0, sent.bytes()));
+    received.expect_sum({before}, 1, "queued messages");
+  }
+
+  /// A captured operation does nothing until its graph is launched, and then each time.
+  void expect_capture() const {
+    const auto whole = make({});
+    ASSERT_TRUE(whole);
+    const RankVector source(device, stream), vector(device, stream);
+    source.fill(team.rank());
+    // Libraries connect the ranks on first use, not within a capture.
+    vector.fill(team.rank());
+    ASSERT_TRUE(whole->enqueue(vector.sum_up(), stream));
+    vector.fill(team.rank());
+    const auto ranks = static_cast<float>(team.size());
+    ASSERT_TRUE(stream.begin_capture());
+    ASSERT_TRUE(stream.copy(vector.data(), source.data(), vector.bytes()));
+    const Status first = whole->enqueue(vector.sum_up(), stream);
+    const Status second = whole->enqueue(vector.sum_up(), stream);
+    auto graph = stream.end_capture();
+    ASSERT_TRUE(first) << first.error().message;
+    ASSERT_TRUE(second) << second.error().message;
+    ASSERT_TRUE(graph) << graph.error().message;
+    ASSERT_TRUE(stream.synchronize());
+    vector.expect_sum({team.rank()}, 1, "captured work before a launch");
+    for (int launch = 0; launch < 3; ++launch) {
+      ASSERT_TRUE(stream.launch(**graph));
+      vector.expect_sum(everyone(), ranks, "a launched graph");
+    }
+    EXPECT_TRUE(whole->status());
+  }
+
+  void expect_bad_bounds_refused() const {
+    for (const CommunicatorConfig& config : {CommunicatorConfig{4, 2}, {-1, 0}, {0, -1}}) {
+      const auto made = kind.create(device, team, config);
+      ASSERT_FALSE(made);
+      EXPECT_EQ(made.error().kind, ErrorKind::usage) << made.error().message;
+    }
+  }
+};
 
 /// The communicator of this kind, which must be there.
 inline CommunicatorKind communicator_kind(std::string_view name) {

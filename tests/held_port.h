@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "core/child_process.h"
+#include "core/descriptor.h"
 
 namespace assay {
 

@@ -13,8 +13,8 @@
 
 #include "measure/benchmarks/benchmark.h"
 #include "ranks/collective/communicators.h"
+#include "ranks/team/thread_team.h"
 #include "test_device.h"
-#include "thread_team.h"
 
 namespace assay {
 

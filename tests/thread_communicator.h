@@ -118,20 +118,33 @@ class ThreadCommunicator final : public Communicator {
   ThreadCommunicator(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
 
   std::string library() const override { return "threads 1.0"; }
+  int rank() const override { return rank_; }
+  int size() const override { return meeting_.ranks; }
   bool queues_on_stream() const override { return meeting_.queues; }
   std::optional<std::string> unsupported(CollectiveOperation, DataType, Reduction) const override {
     return std::nullopt;
   }
+  Status enqueue(const CollectiveCall& call, Stream& stream) override {
+    return stream.call([this, call] { run_now(call); });
+  }
+  Status enqueue(std::span<const Message> sends, std::span<const Message> receives,
+                 Stream& stream) override {
+    std::vector<Message> out(sends.begin(), sends.end()), in(receives.begin(), receives.end());
+    return stream.call([this, out, in] { transfer_now(out, in); });
+  }
+  Status status() const override { return {}; }
+  Result<std::unique_ptr<Communicator>> split(int, int, const CommunicatorConfig&) override {
+    return Error{ErrorKind::unsupported, "threads 1.0 has no split"};
+  }
   Status run(const CollectiveCall& call, Stream& stream) override {
-    if (meeting_.queues) return stream.call([this, call] { run_now(call); });
+    if (meeting_.queues) return enqueue(call, stream);
     run_now(call);
     return {};
   }
   Status transfer(std::span<const Message> sends, std::span<const Message> receives,
                   Stream& stream) override {
-    std::vector<Message> out(sends.begin(), sends.end()), in(receives.begin(), receives.end());
-    if (meeting_.queues) return stream.call([this, out, in] { transfer_now(out, in); });
-    transfer_now(out, in);
+    if (meeting_.queues) return enqueue(sends, receives, stream);
+    transfer_now({sends.begin(), sends.end()}, {receives.begin(), receives.end()});
     return {};
   }
 

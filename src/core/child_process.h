@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace assay {
 
 /// The descriptor number under which the child finds `ChildFiles::conversation`. Descriptors passed

@@ -1,4 +1,4 @@
-// A file descriptor with one owner.
+// Ownership of a file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -11,10 +11,14 @@ namespace assay {
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
   ~Descriptor() { close(); }
   int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
   void close() { reset(-1); }
   /// Gives up ownership: whoever takes the number closes it.
   int release() { return std::exchange(number_, -1); }

@@ -16,6 +16,8 @@ void expect_what_all_mpi_share() {
 #undef MATCH
   EXPECT_EQ(success, MPI_SUCCESS);
   EXPECT_EQ(thread_single, MPI_THREAD_SINGLE);
+  EXPECT_EQ(thread_serialized, MPI_THREAD_SERIALIZED);
+  EXPECT_EQ(undefined_colour, MPI_UNDEFINED);
   EXPECT_EQ(sizeof(std::ptrdiff_t), sizeof(MPI_Aint));
   EXPECT_EQ(sizeof(H), sizeof(MPI_Comm));
   EXPECT_EQ(sizeof(H), sizeof(MPI_Datatype));

@@ -68,6 +68,8 @@ class MpiRank : public testing::Test {
   void learns_what_rank_0_says();
   void does_every_operation();
   void counts_beyond_int();
+  void has_several_communicators();
+  void queues_on_streams();
   void errors_are_returned();
   void gpu_memory_only_where_the_library_says_so();
   void other_processes_than_the_teams_are_an_error();
@@ -106,7 +108,7 @@ void MpiRank::learns_what_rank_0_says() {
 void MpiRank::does_every_operation() {
   const CommunicatorKind kind = communicator_kind("mpi");
   EXPECT_GT(kind.score(*device_, *team_), communicator_kind("tcp").score(*device_, *team_));
-  auto communicator = std::move(kind.create(*device_, *team_)).value();
+  auto communicator = std::move(kind.create(*device_, *team_, {})).value();
   const char* expected = std::getenv("ASSAY_TEST_MPI_NAME");
   EXPECT_THAT(communicator->library(), StartsWith(expected));
   EXPECT_THAT(communicator->path(), HasSubstr("libmpi"));
@@ -126,20 +128,37 @@ void MpiRank::does_every_operation() {
   const std::string folder = team_->folder() + "/reversed";
   std::filesystem::create_directories(folder);
   FolderTeam reversed(folder, ranks_ - 1 - rank_, ranks_);
-  const auto other = std::move(kind.create(*device_, reversed)).value();
+  const auto other = std::move(kind.create(*device_, reversed, {})).value();
   const auto again = expect_collectives(*other, *stream_, reversed.rank(), ranks_, {7});
   EXPECT_GT(again.run, 100);
 }
 
 /// As if an int held at most 100: every larger operation is split or described by a derived type.
 void MpiRank::counts_beyond_int() {
-  auto communicator = std::move(mpi::open_communicator(*device_, *team_, 100)).value();
+  auto communicator = std::move(mpi::open_communicator(*device_, *team_, {}, 100)).value();
   expect_collectives(*communicator, *stream_, rank_, ranks_, {100, 101, 1009});
   expect_messages(*communicator, *stream_, rank_, ranks_);
 }
 
+void MpiRank::has_several_communicators() {
+  const CommunicatorKind kind = communicator_kind("mpi");
+  CommunicatorContract{kind, *device_, *team_, *stream_, false, false}.expect_all();
+  const auto whole = std::move(kind.create(*device_, *team_, {})).value();
+  CollectiveCall call;
+  const Status queued = whole->enqueue(call, *stream_);
+  ASSERT_FALSE(queued);
+  EXPECT_EQ(queued.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(queued.error().message, HasSubstr("mpi_use_from_streams()"));
+}
+
+void MpiRank::queues_on_streams() {
+  mpi_use_from_streams();
+  const CommunicatorKind kind = communicator_kind("mpi");
+  CommunicatorContract{kind, *device_, *team_, *stream_}.expect_all();
+}
+
 void MpiRank::errors_are_returned() {
-  auto communicator = std::move(mpi::open_communicator(*device_, *team_)).value();
+  auto communicator = std::move(mpi::open_communicator(*device_, *team_, {})).value();
   float x = 1;
   CollectiveCall call;
   call.operation = CollectiveOperation::broadcast;
@@ -153,7 +172,7 @@ void MpiRank::errors_are_returned() {
 
 void MpiRank::gpu_memory_only_where_the_library_says_so() {
   HostGpu gpu("hip", "gfx942");
-  const auto refused = communicator_kind("mpi").create(gpu, *team_);
+  const auto refused = communicator_kind("mpi").create(gpu, *team_, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("AMD GPUs"), HasSubstr("rccl")));
@@ -179,7 +198,7 @@ void MpiRank::other_processes_than_the_teams_are_an_error() {
     Team& real_;
     std::vector<TeamMember> members_;
   } larger(*team_);
-  const auto refused = mpi::open_communicator(*device_, larger);
+  const auto refused = mpi::open_communicator(*device_, larger, {});
   ASSERT_FALSE(refused);
   EXPECT_THAT(
       refused.error().message,
@@ -211,6 +230,8 @@ class MpiRankPart final : public MpiRank {
   PART(learns_what_rank_0_says)
   PART(does_every_operation)
   PART(counts_beyond_int)
+  PART(has_several_communicators)
+  PART(queues_on_streams)
   PART(errors_are_returned)
   PART(gpu_memory_only_where_the_library_says_so)
   PART(other_processes_than_the_teams_are_an_error)
@@ -276,6 +297,12 @@ TEST_P(MpiLauncher, DoesEveryOperationOfThree) {
 }
 TEST_P(MpiLauncher, CountsBeyondInt) {
   run("counts_beyond_int", 2);
+}
+TEST_P(MpiLauncher, SeveralCommunicators) {
+  run("has_several_communicators", 3);
+}
+TEST_P(MpiLauncher, QueuesOnStreams) {
+  run("queues_on_streams", 3);
 }
 TEST_P(MpiLauncher, GpuMemory) {
   run("gpu_memory_only_where_the_library_says_so", 2);

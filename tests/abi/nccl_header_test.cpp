@@ -1,6 +1,8 @@
 // Our prototypes and numbers against nccl.h, NVIDIA's or AMD's.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include "abi/abi_match.h"
 #include "ranks/collective/nccl_api.h"
 
@@ -41,6 +43,36 @@ TEST(NcclHeader, TheIdentifierIsPassedAlike) {
   EXPECT_TRUE((std::is_same_v<Theirs, decltype(&ncclCommInitRank)>));
   using Ours = int (*)(Comm*, int, UniqueId, int);
   EXPECT_TRUE((std::is_same_v<Ours, decltype(Functions::init_rank)>));
+}
+
+/// Ours is how theirs begins, and stays so: they only append.
+TEST(NcclHeader, TheConfigurationBeginsAlike) {
+#if NCCL_VERSION_CODE < 21700
+  GTEST_SKIP() << "this header has no bounds on CTAs";
+#else
+  EXPECT_LE(sizeof(Config), sizeof(ncclConfig_t));
+  EXPECT_EQ(offsetof(Config, size), offsetof(ncclConfig_t, size));
+  EXPECT_EQ(offsetof(Config, magic), offsetof(ncclConfig_t, magic));
+  EXPECT_EQ(offsetof(Config, version), offsetof(ncclConfig_t, version));
+  EXPECT_EQ(offsetof(Config, blocking), offsetof(ncclConfig_t, blocking));
+  EXPECT_EQ(offsetof(Config, cga_cluster_size), offsetof(ncclConfig_t, cgaClusterSize));
+  EXPECT_EQ(offsetof(Config, min_ctas), offsetof(ncclConfig_t, minCTAs));
+  EXPECT_EQ(offsetof(Config, max_ctas), offsetof(ncclConfig_t, maxCTAs));
+  EXPECT_EQ(offsetof(Config, net_name), offsetof(ncclConfig_t, netName));
+  const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
+  const Config ours;
+  EXPECT_EQ(ours.magic, theirs.magic);
+  EXPECT_EQ(Config::undefined, NCCL_CONFIG_UNDEF_INT);
+  EXPECT_EQ(static_cast<int>(ours.version), NCCL_VERSION(2, 17, 0));
+  EXPECT_EQ(ours.min_ctas, theirs.minCTAs);
+  EXPECT_EQ(ours.net_name, theirs.netName);
+  EXPECT_EQ(no_colour, NCCL_SPLIT_NOCOLOR);
+  EXPECT_EQ(aborted, ncclInvalidUsage);
+  using Theirs = ncclResult_t (*)(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*);
+  EXPECT_TRUE((std::is_same_v<Theirs, decltype(&ncclCommInitRankConfig)>));
+  using Ours = int (*)(Comm*, int, UniqueId, int, Config*);
+  EXPECT_TRUE((std::is_same_v<Ours, decltype(Functions::init_rank_config)>));
+#endif
 }
 
 TEST(NcclHeader, Numbers) {

@@ -12,8 +12,8 @@
 #include "core/shared_library.h"
 #include "mock_verbs/mock_verbs.h"
 #include "ranks/fabric/verbs_transport.h"
+#include "ranks/team/thread_team.h"
 #include "rdma_pair.h"
-#include "thread_team.h"
 
 #ifdef MOCK_VERBS
 

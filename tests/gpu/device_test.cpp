@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "compute/blas/device_types.h"
 #include "compute/device/arena.h"
 #include "compute/device/helpers.h"
+#include "compute/device/matrix_types.h"
 #include "device_contract.h"
 #include "measure/sampling/clock_probe.h"
 #include "measure/sampling/gate.h"

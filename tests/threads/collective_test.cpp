@@ -8,9 +8,10 @@
 #include "measure/benchmarks/collective_layout.h"
 #include "measure/sampling/team_results.h"
 #include "ranks/collective/communicators.h"
+#include "ranks/team/rendezvous.h"
+#include "ranks/team/thread_team.h"
 #include "test_device.h"
 #include "thread_communicator.h"
-#include "thread_team.h"
 
 namespace assay {
 namespace {
@@ -20,14 +21,14 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Pair;
 
-Meeting* meeting = nullptr;  // where the communicators made next meet
-std::atomic<int> made{0};
+Meeting* meeting = nullptr;  // of the communicators that are made next
+std::atomic<int> communicators_made{0};
 
 const CommunicatorRegistry::Add registered{
     {"threads", "between threads of this test",
      [](const Device& device, const Team&) { return device.facts().backend == "fake" ? 99 : 0; },
-     [](Device&, Team& team) -> Result<std::unique_ptr<Communicator>> {
-       ++made;
+     [](Device&, Team& team, const CommunicatorConfig&) -> Result<std::unique_ptr<Communicator>> {
+       ++communicators_made;
        return std::unique_ptr<Communicator>(
            std::make_unique<ThreadCommunicator>(*meeting, team.rank()));
      }}};
@@ -190,7 +191,7 @@ TEST(Collective, APlantedWrongElementIsNamedByRankIndexAndBuffer) {
         EXPECT_FALSE(seen.verification.passed) << op;
         EXPECT_EQ(seen.verification.error, 1) << op;
         EXPECT_THAT(seen.verification.detail,
-                    AllOf(HasSubstr("rank 2 on test-host"), HasSubstr("element 77 of its"),
+                    AllOf(HasSubstr("rank 2 on " + host_name()), HasSubstr("element 77 of its"),
                           HasSubstr(in_send ? "send buffer is " : "receive buffer is "),
                           HasSubstr("should be ")))
             << op;
@@ -235,8 +236,8 @@ TEST(Collective, EveryRankRefusesWhatOneCannotDo) {
   world.devices[1] = open_fake_device("memory=1000");
   const auto seen = run(world, collective("all_reduce", 3));
   EXPECT_THAT(seen[1].error, HasSubstr("fake: "));
-  EXPECT_THAT(seen[0].error, HasSubstr("rank 1 on test-host: fake: "));
-  EXPECT_THAT(seen[2].error, HasSubstr("rank 1 on test-host: fake: "));
+  EXPECT_THAT(seen[0].error, HasSubstr("rank 1 on " + host_name() + ": fake: "));
+  EXPECT_THAT(seen[2].error, HasSubstr("rank 1 on " + host_name() + ": fake: "));
 }
 
 TEST(Collective, CellsAreExpandedForDeviceAndTeam) {
@@ -267,7 +268,7 @@ TEST(Collective, CellsAreExpandedForDeviceAndTeam) {
 TEST(Collective, OneCommunicatorServesAllCellsAndAFailureIsNotRepeated) {
   World world(2);
   meeting = &world.shared;
-  made = 0;
+  communicators_made = 0;
   world.team.run([&](Team& team) {
     Communicators communicators(*world.devices[static_cast<std::size_t>(team.rank())], team);
     const auto first = communicators.get("threads");
@@ -277,7 +278,35 @@ TEST(Collective, OneCommunicatorServesAllCellsAndAFailureIsNotRepeated) {
     ASSERT_FALSE(none);
     EXPECT_THAT(none.error().message, HasSubstr("no collective library carrier pigeons"));
   });
-  EXPECT_EQ(made, 2);
+  EXPECT_EQ(communicators_made, 2);
+}
+
+TEST(Communicators, PartsAreKeptAndAgreedOn) {
+  ThreadTeam team(4);
+  team.run([&](Team& team_end) {
+    const auto device = open_test_device("cpu");
+    const auto stream = std::move(device->create_stream()).value();
+    Communicators communicators(*device, team_end);
+    const int rank = team_end.rank();
+    const auto pair = communicators.split("tcp", rank / 2, 0);
+    ASSERT_TRUE(pair) << pair.error().message;
+    EXPECT_EQ((*pair)->size(), 2);
+    EXPECT_NE(*pair, *communicators.get("tcp"));
+    const auto none = communicators.split("tcp", rank == 3 ? -1 : 0, 0);
+    ASSERT_TRUE(none);
+    EXPECT_EQ(*none == nullptr, rank == 3);
+    EXPECT_THAT(communicators.split("tcp", 0, 0, {3, 2}).error().message,
+                HasSubstr("CTAs from 3 to 2 are not allowed"));
+    EXPECT_FALSE(communicators.split("carrier pigeons", 0, 0));
+    EXPECT_TRUE(team_end.exchange("ready", ""));
+    communicators.abort();
+    float value = 1;
+    CollectiveCall call;
+    call.send = call.receive = &value;
+    call.count = 1;
+    EXPECT_FALSE((*pair)->run(call, *stream));  // also of parts
+    EXPECT_TRUE(team_end.exchange("end", ""));
+  });
 }
 
 TEST(Messages, BandwidthAndLatencyPassBetweenAnyTwoRanks) {
@@ -313,8 +342,9 @@ TEST(Messages, APlantedWrongByteIsNamed) {
   for (const char* metric : {"bandwidth", "latency"}) {
     for (const Seen& seen : run(world, message(0, 1, metric))) {
       EXPECT_FALSE(seen.verification.passed);
-      EXPECT_THAT(seen.verification.detail,
-                  AllOf(HasSubstr("rank 1 on test-host: byte 321 of message 0 from rank 0 is ")));
+      EXPECT_THAT(
+          seen.verification.detail,
+          AllOf(HasSubstr("rank 1 on " + host_name() + ": byte 321 of message 0 from rank 0 is ")));
       EXPECT_EQ(seen.verification.error, std::string_view(metric) == "latency" ? 1 : 64);
     }
   }

@@ -1,18 +1,13 @@
-// The TCP transport alone: strangers, peers that leave, messages that do not fit.
+// The TCP transport by itself: peers that go away, messages that do not fit.
 #include "ranks/fabric/tcp_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <thread>
 
-#include "held_port.h"
-#include "ranks/fabric/tcp_connect.h"
-#include "thread_team.h"
+#include "ranks/team/thread_team.h"
 
 namespace assay {
 namespace {
@@ -83,59 +78,6 @@ TEST_F(TcpPair, AMessageLargerThanItsReceiveIsAnError) {
   const auto polled = poll(1);
   ASSERT_FALSE(polled);
   EXPECT_THAT(polled.error().message, HasSubstr("larger than the receive posted for it"));
-}
-
-TEST(TcpConnect, StrangersAreSentAway) {
-  ThreadTeam team(2);
-  auto first = tcp::listen_here(), second = tcp::listen_here();
-  ASSERT_TRUE(first && second);
-  // The end with the larger token listens; a stranger connects first.
-  const auto& listener = first->address.token < second->address.token ? *second : *first;
-  const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(listener.address.port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::connect(stranger, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const std::array<char, 64> rubbish{};
-  ASSERT_EQ(::send(stranger, rubbish.data(), rubbish.size(), MSG_NOSIGNAL), 64);
-  std::thread other([&] {
-    const auto sockets = tcp::connect_pair(*second, first->address, 2, team.rank(1));
-    EXPECT_TRUE(sockets) << sockets.error().message;
-  });
-  const auto sockets = tcp::connect_pair(*first, second->address, 2, team.rank(0));
-  other.join();
-  ASSERT_TRUE(sockets) << sockets.error().message;
-  EXPECT_EQ(sockets->size(), 2u);
-  std::array<char, 8> answer;
-  EXPECT_LE(::recv(stranger, answer.data(), answer.size(), 0), 0);
-  ::close(stranger);
-}
-
-TEST(TcpConnect, AWaitEndsWhenTheTeamBreaks) {
-  ThreadTeam team(2);
-  const auto own = tcp::listen_here();
-  ASSERT_TRUE(own);
-  tcp::Address nobody = own->address;
-  nobody.token = 0;  // so that this end waits for a connection
-  team.rank(1).die();
-  const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
-  ASSERT_FALSE(sockets);
-  EXPECT_EQ(sockets.error().message, "rank 1 on test-host died");
-}
-
-TEST(TcpConnect, NobodyThereNamesWhatWasTried) {
-  ThreadTeam team(2);
-  const auto own = tcp::listen_here();
-  ASSERT_TRUE(own);
-  const HeldPort port;
-  const tcp::Address nobody{UINT64_MAX, port.number(), "another", {"127.0.0.1"}};
-  const auto sockets = tcp::connect_pair(*own, nobody, 1, team.rank(0));
-  ASSERT_FALSE(sockets);
-  EXPECT_EQ(
-      sockets.error().message,
-      fmt::format("no answer at port {} of 127.0.0.1: does a firewall block it?", port.number()));
-  EXPECT_FALSE(tcp::parse_address("rubbish"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/tcp.h"
 #include "held_port.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/agreement.h"
@@ -34,13 +35,13 @@ double seconds_since(Clock::time_point begin) {
 
 /// Runs `body` as every rank of a team, each in a thread of its own.
 void with_team(int size, const TeamPatience& patience, const std::function<void(Team&)>& body) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      auto gathering = rank == 0 ? receive_ranks(**listener, size, token, 10, [] { return false; })
+      auto gathering = rank == 0 ? receive_ranks(*listener, size, token, 10, [] { return false; })
                                  : join_rank_0(address, rank, size, token, 10);
       ASSERT_TRUE(gathering.ok()) << gathering.error().message;
       const auto team = make_tcp_team(std::move(*gathering), rank, patience, nullptr);
@@ -150,13 +151,13 @@ TEST(Team, OwnWorkBetweenTwoPollsIsNotWaiting) {
 /// Rank 0's team with one other rank that behaves as `other` says, and what rank 0 then learns.
 std::string learned_of(const TeamPatience& patience,
                        const std::function<void(Gathering, const std::latch& learned)>& other) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   std::latch learned(1);
   std::thread second([&] {
-    auto gathering = join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+    auto gathering = join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     if (gathering.ok()) other(std::move(*gathering), learned);
   });
-  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
   std::string message;
   if (gathering.ok()) {
     const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
@@ -186,12 +187,12 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
 }
 
 TEST(Team, ARankThatStopsWhileItWaitsIsNamed) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
   std::latch learned(1);
   std::thread second([&] {
     auto gathering =
-        join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, hang_seconds);
+        join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, hang_seconds);
     ASSERT_TRUE(gathering.ok()) << gathering.error().message;
     std::string alive;  // count, step, and that it waits: its last word
     put(alive, std::uint64_t{1});
@@ -200,7 +201,7 @@ TEST(Team, ARankThatStopsWhileItWaitsIsNamed) {
     EXPECT_TRUE(gathering->wires[0]->send('a', alive).ok());
     learned.wait();
   });
-  auto gathering = receive_ranks(**listener, 2, token, hang_seconds, [] { return false; });
+  auto gathering = receive_ranks(*listener, 2, token, hang_seconds, [] { return false; });
   ASSERT_TRUE(gathering.ok()) << gathering.error().message;
   TeamPatience patience;
   patience.step_seconds = 2.5;
@@ -229,16 +230,16 @@ TEST(Team, RanksAtDifferentStepsAreNamed) {
 }
 
 TEST(Team, ARankThatHangsInACallIsAbandoned) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
   TeamPatience patience;
   patience.last_seconds = 0.2;
   std::thread second([&] {
     const auto gathering =
-        join_rank_0(with_port({"127.0.0.1"}, (*listener)->port()), 1, 2, token, 10);
+        join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     EXPECT_TRUE(gathering.ok());
   });
-  auto gathering = receive_ranks(**listener, 2, token, 10, [] { return false; });
+  auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
   second.join();
   ASSERT_TRUE(gathering.ok());
   std::promise<void> abandoned;
@@ -253,9 +254,9 @@ TEST(Team, ARankThatHangsInACallIsAbandoned) {
 }
 
 TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, (*listener)->port());
+  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::atomic<bool> turned_away = false;
   std::thread ranks([&] {
     EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 5).error().message, HasSubstr("wrong token"));
@@ -268,22 +269,22 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   });
   // It gives up two seconds after the last stranger, when rank 2 has come.
   std::optional<Clock::time_point> last_stranger;
-  const auto gathering = receive_ranks(**listener, 3, token, hang_seconds, [&] {
+  const auto gathering = receive_ranks(*listener, 3, token, hang_seconds, [&] {
     if (turned_away && !last_stranger) last_stranger = Clock::now();
     return last_stranger && seconds_since(*last_stranger) > 2;
   });
   ASSERT_FALSE(gathering.ok());
   EXPECT_EQ(gathering.error().message, "2 of 3 ranks connected; missing: rank 1");
-  const auto late = receive_ranks(**listener, 2, token, 0.6, [] { return false; });
+  const auto late = receive_ranks(*listener, 2, token, 0.6, [] { return false; });
   EXPECT_EQ(late.error().message, "1 of 2 ranks connected within 1 s; missing: rank 1");
   ranks.join();
 }
 
 TEST(Rendezvous, GivesUpWhenTheRestCannotCome) {
-  const auto listener = Listener::open(0);
+  const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
   const auto begin = Clock::now();
-  EXPECT_FALSE(receive_ranks(**listener, 2, token, 10 * hang_seconds, [] { return true; }).ok());
+  EXPECT_FALSE(receive_ranks(*listener, 2, token, 10 * hang_seconds, [] { return true; }).ok());
   EXPECT_LT(seconds_since(begin), hang_seconds);
 }
 

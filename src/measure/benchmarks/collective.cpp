@@ -298,10 +298,11 @@ class CollectiveBenchmark final : public Benchmark {
       return Error{ErrorKind::unsupported, *reason};
     }
     if (cell.graph && !communicator.queues_on_stream()) {
-      return Error{ErrorKind::unsupported,
-                   fmt::format("{} runs on the host: its operations cannot be captured into a "
-                               "graph; use launch=stream",
-                               communicator.library())};
+      return Error{
+          ErrorKind::unsupported,
+          fmt::format("{} runs on the host, where a graph's launch is no less than that of "
+                      "its operations; use launch=stream",
+                      communicator.library())};
     }
     return {};
   }

@@ -11,7 +11,7 @@ Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view lib
   std::vector<std::string> names;
   for (const CommunicatorKind& kind : communicator_kinds()) {
     if (kind.name == library) {
-      auto made = kind.create(device_, team_);
+      auto made = kind.create(device_, team_, {});
       TRY(agree(team_, fmt::format("making a communicator of {}", library),
                 made.ok() ? Status() : Status(made.error())));
       return made;
@@ -30,7 +30,18 @@ Result<Communicator*> Communicators::get(std::string_view library) {
   return at->second->get();
 }
 
+Result<Communicator*> Communicators::split(std::string_view library, int colour, int key,
+                                           const CommunicatorConfig& config) {
+  Communicator* const whole = TRY(get(library));
+  auto part = whole->split(colour, key, config);
+  TRY(agree(team_, fmt::format("splitting the communicator of {}", library),
+            part.ok() ? Status() : Status(part.error())));
+  if (*part == nullptr) return static_cast<Communicator*>(nullptr);
+  return parts_.emplace_back(std::move(*part)).get();
+}
+
 void Communicators::abort() {
+  for (const auto& part : parts_) part->abort();
   for (auto& [name, made] : made_) {
     if (made.ok()) (*made)->abort();
   }

@@ -1,10 +1,11 @@
-// The communicators of one run: creating one takes seconds, so all cells share them.
+// The communicators of one run: creating one takes seconds, so all that need the same share it.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compute/device/device.h"
 #include "core/result.h"
@@ -13,9 +14,9 @@
 
 namespace assay {
 
-/// One communicator per library, created when first requested. The owner runs the cells. Cases that
-/// use a communicator must be destroyed before this object, and this object before the device and
-/// the team.
+/// One communicator of all ranks per library, created when first requested, and those split from
+/// it. Whatever uses a communicator must be destroyed before this object, and this object before
+/// the device and the team.
 class Communicators {
  public:
   Communicators(Device& device, Team& team) : device_(device), team_(team) {}
@@ -24,6 +25,11 @@ class Communicators {
   /// call it together. Error: unsupported if this build has no such kind; else the error of its
   /// creation, here or on another rank, and the same error on every later call.
   Result<Communicator*> get(std::string_view library);
+  /// A further communicator of that library, as Communicator::split() makes it from the one of all
+  /// ranks, with the same lifetime. All ranks call it together. Null where `colour` is negative.
+  /// Error: as get() and Communicator::split(), here or on another rank.
+  Result<Communicator*> split(std::string_view library, int colour, int key,
+                              const CommunicatorConfig& config = {});
   /// Ends calls that hang because a rank is gone; the communicators are unusable afterwards.
   void abort();
 
@@ -33,6 +39,7 @@ class Communicators {
   Device& device_;
   Team& team_;
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
+  std::vector<std::unique_ptr<Communicator>> parts_;
 };
 
 /// A barrier: reduces one element, so no rank leaves before all have arrived. `two_floats` is

@@ -11,7 +11,9 @@ const CommunicatorRegistry::Add registered{
        if (!started_by_mpi()) return 0;
        return has_host_memory(device) ? 20 : 5;  // GPUs have libraries of their own
      },
-     [](Device& device, Team& team) { return mpi::open_communicator(device, team); }}};
+     [](Device& device, Team& team, const CommunicatorConfig& config) {
+       return mpi::open_communicator(device, team, config);
+     }}};
 
 }  // namespace
 }  // namespace assay::mpi_communicator

@@ -12,7 +12,8 @@
 namespace assay::mpi {
 
 constexpr int success = 0;
-constexpr int thread_single = 0;
+constexpr int thread_single = 0, thread_serialized = 2;
+constexpr int undefined_colour = -32766;  ///< of MPI_Comm_split: this rank gets no communicator
 /// More than any implementation's MPI_MAX_ERROR_STRING and MPI_MAX_LIBRARY_VERSION_STRING.
 constexpr std::size_t longest_text = 16384;
 
@@ -20,6 +21,7 @@ constexpr std::size_t longest_text = 16384;
 #define ASSAY_MPI_FUNCTIONS(F)                                                                     \
   F(initialized, MPI_Initialized, (int* flag))                                                     \
   F(init_thread, MPI_Init_thread, (int* argc, char*** argv, int required, int* provided))          \
+  F(query_thread, MPI_Query_thread, (int* provided))                                               \
   F(finalize, MPI_Finalize, ())                                                                    \
   F(library_version, MPI_Get_library_version, (char* text, int* length))                           \
   F(error_string, MPI_Error_string, (int status, char* text, int* length))                         \

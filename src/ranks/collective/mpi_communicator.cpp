@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ranks/collective/host_communicator.h"
 #include "ranks/collective/mpi_process.h"
 #include "ranks/collective/support.h"
 
@@ -16,28 +17,32 @@ namespace {
 /// blocking ones that everyone uses. If a rank dies, the launcher ends all others and with them
 /// these waits.
 template <typename H>
-class MpiCommunicator final : public Communicator {
+class MpiCommunicator final : public HostCommunicator {
  public:
-  /// `owned`: this object must free `comm`.
-  MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool owned,
-                  int rank, int ranks, std::size_t largest)
+  /// `comm`: over the ranks of `team`, in their order; freed by this object if `frees`. `owned`
+  /// keeps the team if it is not null.
+  MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool frees,
+                  Team& team, std::unique_ptr<Team> owned, std::size_t largest)
       : process_(process),
         library_(library),
         api_(library.functions),
         handles_(library.handles),
         device_(device),
         comm_(comm),
-        owned_(owned),
-        rank_(rank),
-        ranks_(ranks),
+        frees_(frees),
+        team_(team),
+        owned_(std::move(owned)),
+        rank_(team.rank()),
+        ranks_(team.size()),
         largest_(largest) {}
   ~MpiCommunicator() override {
-    if (owned_ && !process_.given_up()) api_.free_comm(&comm_);
+    if (frees_ && !process_.given_up()) api_.free_comm(&comm_);
   }
 
   std::string library() const override { return library_.name; }
   std::string path() const override { return library_.path; }
-  bool queues_on_stream() const override { return false; }
+  int rank() const override { return rank_; }
+  int size() const override { return ranks_; }
 
   std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
                                          Reduction reduction) const override {
@@ -63,7 +68,37 @@ class MpiCommunicator final : public Communicator {
     return noted(exchange(sends, receives));
   }
 
+  Result<std::unique_ptr<Communicator>> split(int colour, int key,
+                                              const CommunicatorConfig& config) override {
+    auto part = TRY(split_team(team_, colour, key));
+    TRY(check_config(config));
+    Team& ranks = *part;
+    H made{};
+    TRY(noted(check(api_.split(comm_, colour < 0 ? undefined_colour : colour, key, &made),
+                    "MPI_Comm_split")));
+    if (colour < 0) return std::unique_ptr<Communicator>();
+    TRY(noted(
+        check(api_.set_error_handler(made, handles_.errors_return), "MPI_Comm_set_errhandler")));
+    return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator<H>>(
+        process_, library_, device_, made, true, ranks, std::move(part), largest_));
+  }
+
   void abort() override { process_.give_up(); }
+
+ protected:
+  std::optional<std::string> no_host_functions() const override {
+    if (!has_host_memory(device_)) {
+      return fmt::format(
+          "{} moves GPU memory by calls that a stream cannot make: synchronise the "
+          "stream and call run()",
+          library_.name);
+    }
+    if (process_.serves_all_threads()) return std::nullopt;
+    return fmt::format(
+        "{} was started for one thread and cannot be called by streams: call "
+        "mpi_use_from_streams() before its first use",
+        library_.name);
+  }
 
  private:
   /// `count` elements in MPI's terms.
@@ -256,7 +291,9 @@ class MpiCommunicator final : public Communicator {
   const NativeHandles<H>& handles_;
   Device& device_;
   H comm_;
-  bool owned_;
+  bool frees_;
+  Team& team_;
+  std::unique_ptr<Team> owned_;
   int rank_, ranks_;
   std::size_t largest_;
   Buffer scratch_;
@@ -292,7 +329,7 @@ Result<std::string> prepare(const Device& device, const Team& team) {
 /// `same_order`: the ranks in MPI are those of the team.
 template <typename H>
 Result<std::unique_ptr<Communicator>> open(Process& process, const Library<H>& library,
-                                           Device& device, const Team& team, bool same_order,
+                                           Device& device, Team& team, bool same_order,
                                            std::size_t largest) {
   // Uses the world itself if possible: with a communicator derived from it, Open MPI progresses
   // non-blocking collectives at every step from then on.
@@ -304,13 +341,15 @@ Result<std::unique_ptr<Communicator>> open(Process& process, const Library<H>& l
                       "MPI_Comm_set_errhandler"));
   }
   return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator<H>>(
-      process, library, device, comm, !same_order, team.rank(), team.size(), largest));
+      process, library, device, comm, !same_order, team, nullptr, largest));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Communicator>> open_communicator(Device& device, Team& team,
+                                                        const CommunicatorConfig& config,
                                                         std::size_t largest_count) {
+  TRY(check_config(config));
   const std::vector<std::string> in_mpi =
       TRY(exchange_or_fail(team, "a communicator of MPI", prepare(device, team)));
   bool same_order = true;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <memory>
 
 #include "ranks/collective/mpi_world.h"
@@ -20,6 +21,11 @@ void settle_allocator() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+std::atomic<bool>& used_from_streams() {
+  static std::atomic<bool> used = false;
+  return used;
+}
+
 }  // namespace
 
 template <typename H>
@@ -28,15 +34,18 @@ Status Process::start(const Library<H>& library) {
   int running = 0;
   TRY(library.check(api.initialized(&running), "MPI_Initialized"));
   settle_allocator();
+  int provided = 0;
   if (running == 0) {
-    // The thread level that MPI_Init requests, as osu and nccl-tests do. Other threads of this
-    // process never call MPI. With a higher level, Open MPI takes locks at every step, which costs
-    // a fifth of the time of 1 KiB.
-    int provided = 0;
-    TRY(library.check(api.init_thread(nullptr, nullptr, thread_single, &provided),
-                      "MPI_Init_thread"));
+    // The thread level that MPI_Init requests, as osu and nccl-tests do, unless streams are to call
+    // MPI. With a higher level, Open MPI takes locks at every step, which costs a fifth of the time
+    // of 1 KiB.
+    const int level = used_from_streams() ? thread_serialized : thread_single;
+    TRY(library.check(api.init_thread(nullptr, nullptr, level, &provided), "MPI_Init_thread"));
     finalise_ = true;
+  } else {
+    TRY(library.check(api.query_thread(&provided), "MPI_Query_thread"));
   }
+  serves_all_threads_ = provided >= thread_serialized;
   const H world = library.handles.world;
   TRY(library.check(api.set_error_handler(world, library.handles.errors_return),
                     "MPI_Comm_set_errhandler"));
@@ -102,6 +111,10 @@ Result<std::string> broadcast(Process& process, const Library<H>& library, std::
 
 bool started_by_mpi() {
   return mpi::find_launcher().kind != mpi::Launcher::Kind::none;
+}
+
+void mpi_use_from_streams() {
+  mpi::used_from_streams() = true;
 }
 
 Result<std::string> mpi_broadcast(std::string from_rank_0) {

@@ -18,6 +18,8 @@ class Process {
   const AnyLibrary& library() const { return library_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Whether threads other than the first may call MPI, one at a time.
+  bool serves_all_threads() const { return serves_all_threads_; }
 
   /// Other ranks may be gone: from now on no call waits for all ranks.
   void give_up() { given_up_ = true; }
@@ -30,7 +32,7 @@ class Process {
 
   AnyLibrary library_;
   int rank_ = 0, size_ = 1;
-  bool finalise_ = false, given_up_ = false;
+  bool finalise_ = false, given_up_ = false, serves_all_threads_ = false;
 };
 
 }  // namespace assay::mpi

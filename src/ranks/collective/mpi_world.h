@@ -10,6 +10,11 @@ namespace assay {
 /// Whether an MPI launcher (mpirun, mpiexec, srun with PMI) started this process.
 bool started_by_mpi();
 
+/// From now on MPI may be called by threads other than the first, one at a time: streams can run
+/// its operations (Communicator::enqueue). Has an effect only before the first use of MPI. Without
+/// it the library takes no locks, which at small messages is a fifth of the time.
+void mpi_use_from_streams();
+
 /// Sends rank 0's text, at most 1 MiB, to all processes of the launcher. Each process calls it, on
 /// the thread that uses MPI from then on. The first call initialises MPI. It is finalised at the
 /// end of the process, unless an operation failed or was aborted: finalising would wait for ranks

@@ -8,8 +8,8 @@ const CommunicatorRegistry::Add registered{
      [](const Device& device, const Team&) {
        return device.facts().backend == nccl::nvidia.backend ? 30 : 0;
      },
-     [](Device& device, Team& team) {
-       return nccl::open_communicator(nccl::nvidia, device, team);
+     [](Device& device, Team& team, const CommunicatorConfig& config) {
+       return nccl::open_communicator(nccl::nvidia, device, team, config);
      }}};
 
 }  // namespace

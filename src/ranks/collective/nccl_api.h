@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <climits>
 #include <cstddef>
 
 #include "ranks/collective/communicator.h"
@@ -15,7 +16,25 @@ struct UniqueId {
   std::array<char, 128> bytes;
 };
 
+/// The beginning of ncclConfig_t, as of 2.17. The structure only grows: a library reads `size`
+/// bytes of it and takes its own defaults for what a later version than `version` added.
+struct Config {
+  static constexpr int since = 21700;
+  static constexpr int undefined = INT_MIN;  ///< the library's choice
+
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = since;
+  int blocking = undefined;
+  int cga_cluster_size = undefined;
+  int min_ctas = undefined;
+  int max_ctas = undefined;
+  const char* net_name = nullptr;
+};
+
 constexpr int success = 0;
+constexpr int aborted = 5;     ///< ncclInvalidUsage
+constexpr int no_colour = -1;  ///< of ncclCommSplit: this rank gets no communicator
 
 // F(member, symbol, parameters); all return a status, 0 for success. Streams are the vendor's.
 #define ASSAY_NCCL_FUNCTIONS(F)                                                                    \
@@ -47,7 +66,10 @@ constexpr int success = 0;
   F(gather, ncclGather,                                                                           \
     (const void* send, void* receive, std::size_t count, int type, int root, Comm, void* stream)) \
   F(scatter, ncclScatter,                                                                         \
-    (const void* send, void* receive, std::size_t count, int type, int root, Comm, void* stream))
+    (const void* send, void* receive, std::size_t count, int type, int root, Comm, void* stream)) \
+  F(split, ncclCommSplit, (Comm, int colour, int key, Comm* made, Config*))                       \
+  F(register_memory, ncclCommRegister, (Comm, void* address, std::size_t bytes, void** handle))   \
+  F(deregister, ncclCommDeregister, (Comm, void* handle))
 
 struct Functions {
 #define ASSAY_NCCL_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
@@ -55,6 +77,8 @@ struct Functions {
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(ASSAY_NCCL_MEMBER)
 #undef ASSAY_NCCL_MEMBER
   int (*init_rank)(Comm*, int ranks, UniqueId id, int rank) = nullptr;
+  /// Since 2.14; null before.
+  int (*init_rank_config)(Comm*, int ranks, UniqueId id, int rank, Config*) = nullptr;
   /// ncclAlltoAll in NCCL, ncclAllToAll in RCCL.
   int (*all_to_all)(const void* send, void* receive, std::size_t count, int type, Comm,
                     void* stream) = nullptr;

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
+#include "compute/device/matrix_types.h"
+#include "ranks/collective/nccl_endpoint.h"
 #include "ranks/collective/support.h"
 
 namespace assay::nccl {
@@ -14,36 +14,72 @@ namespace {
 
 /// The first version with its own gather and scatter; nccl-tests uses them from this version on.
 constexpr int own_gather_and_scatter = 22800;
+constexpr int first_with_registration = 21900;
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Library library, DeviceFacts facts, Comm comm, int rank, int ranks)
-      : library_(std::move(library)),
+  /// `team`: its ranks, which `owned` keeps if it is not null.
+  NcclCommunicator(std::shared_ptr<Endpoint> endpoint, Device& device, Team& team,
+                   std::unique_ptr<Team> owned)
+      : endpoint_(std::move(endpoint)),
+        library_(endpoint_->library()),
         api_(library_.functions),
-        facts_(std::move(facts)),
-        comm_(comm),
-        rank_(rank),
-        ranks_(ranks) {}
-  ~NcclCommunicator() override {
-    if (comm_ != nullptr) api_.destroy(comm_);
-  }
+        comm_(endpoint_->comm()),
+        device_(device),
+        team_(team),
+        owned_(std::move(owned)),
+        rank_(team.rank()),
+        ranks_(team.size()) {}
+  ~NcclCommunicator() override { endpoint_->release(); }
 
   std::string library() const override { return library_.name(); }
   std::string path() const override { return library_.path; }
+  int rank() const override { return rank_; }
+  int size() const override { return ranks_; }
   bool queues_on_stream() const override { return true; }
 
   std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
                                          Reduction reduction) const override {
-    return lacks(*library_.vendor, library_.version, facts_, operation, type, reduction);
+    return lacks(*library_.vendor, library_.version, device_.facts(), operation, type, reduction);
   }
 
   Status run(const CollectiveCall& call, Stream& stream) override {
     TRY(check_supported(*this, call));
-    int status = success;
-    TRY(check(api_.get_async_error(comm_, &status), "ncclCommGetAsyncError"));
-    TRY(check(status, "an earlier operation"));
+    TRY(status());
     if (call.count == 0) return {};  // the same on every rank
     return queue(call, stream.native_handle());
+  }
+
+  Status enqueue(const CollectiveCall& call, Stream& stream) override { return run(call, stream); }
+  Status enqueue(std::span<const Message> sends, std::span<const Message> receives,
+                 Stream& stream) override {
+    return transfer(sends, receives, stream);
+  }
+
+  Status status() const override {
+    int status = success;
+    TRY(check(api_.get_async_error(comm_, &status), "ncclCommGetAsyncError"));
+    return check(status, "an earlier operation");
+  }
+
+  Result<std::unique_ptr<Communicator>> split(int colour, int key,
+                                              const CommunicatorConfig& config) override;
+
+  Result<Registration> register_memory(void* address, std::size_t bytes) override {
+    if (api_.register_memory == nullptr || api_.deregister == nullptr) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("{} does not register memory; {} does since {}", library_.name(),
+                               library_.vendor->name, version_text(first_with_registration))};
+    }
+    void* handle = nullptr;
+    TRY(device_.make_current());
+    TRY(check(api_.register_memory(comm_, address, bytes, &handle), "ncclCommRegister"));
+    if (handle == nullptr) return Registration();  // the library has no use for it
+    // An aborted communicator has forgotten its registrations.
+    return Registration([this, handle] {
+      const Comm comm = endpoint_->comm();
+      if (comm != nullptr && device_.make_current()) api_.deregister(comm, handle);
+    });
   }
 
   Status transfer(std::span<const Message> sends, std::span<const Message> receives,
@@ -63,10 +99,7 @@ class NcclCommunicator final : public Communicator {
   Status begin_group() override { return check(api_.group_start(), "ncclGroupStart"); }
   Status end_group() override { return check(api_.group_end(), "ncclGroupEnd"); }
 
-  void abort() override {
-    if (comm_ != nullptr) api_.abort(comm_);
-    comm_ = nullptr;
-  }
+  void abort() override { endpoint_->abort(); }
 
  private:
   Status check(int status, std::string_view call) const {
@@ -150,11 +183,14 @@ class NcclCommunicator final : public Communicator {
     return {};
   }
 
-  Library library_;
+  const std::shared_ptr<Endpoint> endpoint_;
+  const Library& library_;
   const Functions& api_;
-  DeviceFacts facts_;
-  Comm comm_;
-  int rank_, ranks_;
+  const Comm comm_;
+  Device& device_;
+  Team& team_;
+  const std::unique_ptr<Team> owned_;
+  const int rank_, ranks_;
 };
 
 std::string hex_of(const UniqueId& id) {
@@ -187,47 +223,10 @@ Result<std::string> introduce(const Vendor& vendor, Device& device, const Team& 
   return library.name() + " " + hex_of(id);
 }
 
-/// Shared by the thread that joins and the one that waits for it.
-struct Joining {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  int status = success;
-  Comm comm = nullptr;
-};
-
-/// Joining blocks until all ranks have joined, forever if one is missing, and cannot be
-/// interrupted. It therefore runs in its own thread, which is abandoned if the team fails, since
-/// the process will end soon. The library's non-blocking mode would queue every later operation
-/// through a thread and so change what is measured.
-Result<Comm> join(const Library& library, Device& device, Team& team, const UniqueId& id) {
-  const auto joining = std::make_shared<Joining>();
-  const Functions api = library.functions;
-  const int rank = team.rank(), ranks = team.size();
-  TRY(device.make_current());
-  std::thread([joining, api, id, rank, ranks, make_current = device.current_maker()] {
-    Comm comm = nullptr;
-    const Status current = make_current();
-    const int status = current.ok() ? api.init_rank(&comm, ranks, id, rank) : 1;
-    const std::lock_guard lock(joining->mutex);
-    joining->status = status;
-    joining->comm = comm;
-    joining->done = true;
-    joining->changed.notify_all();
-  }).detach();
-  std::unique_lock lock(joining->mutex);
-  while (!joining->changed.wait_for(lock, std::chrono::milliseconds(100),
-                                    [&] { return joining->done; })) {
-    TRY(team.still_whole());
-  }
-  TRY(library.check(joining->status, "ncclCommInitRank", nullptr));
-  return joining->comm;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, Device& device,
-                                                        Team& team) {
+/// A fresh communicator of `team`, which `owned` keeps if it is not null.
+Result<std::unique_ptr<Communicator>> open_fresh(const Vendor& vendor, Device& device, Team& team,
+                                                 std::unique_ptr<Team> owned,
+                                                 const CommunicatorConfig& config) {
   Library library;
   const auto all = TRY(exchange_or_fail(team, fmt::format("a communicator of {}", vendor.name),
                                         introduce(vendor, device, team, library)));
@@ -242,9 +241,48 @@ Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, De
     }
   }
   const UniqueId id = TRY(id_of(std::string_view(first).substr(gap + 1)));
-  Comm comm = TRY(join(library, device, team, id));
+  std::optional<Config> native = TRY(config_for(library, config));
+  const auto make = [api = library.functions, ranks = team.size(), rank = team.rank(), id,
+                     native](Comm* comm) mutable {
+    return native ? api.init_rank_config(comm, ranks, id, rank, &*native)
+                  : api.init_rank(comm, ranks, id, rank);
+  };
+  Comm comm = TRY(
+      join(library, device, team, native ? "ncclCommInitRankConfig" : "ncclCommInitRank", make));
   return std::unique_ptr<Communicator>(std::make_unique<NcclCommunicator>(
-      std::move(library), device.facts(), comm, team.rank(), team.size()));
+      std::make_shared<Endpoint>(std::move(library), comm), device, team, std::move(owned)));
+}
+
+Result<std::unique_ptr<Communicator>> NcclCommunicator::split(int colour, int key,
+                                                              const CommunicatorConfig& config) {
+  auto part = TRY(split_team(team_, colour, key));
+  Team& ranks = *part;
+  if (api_.split == nullptr) {  // before 2.18
+    auto made = TRY(open_fresh(*library_.vendor, device_, ranks, std::move(part), config));
+    if (colour < 0) made = nullptr;
+    return made;
+  }
+  std::optional<Config> native = TRY(config_for(library_, config));
+  const auto make = [endpoint = endpoint_, colour = std::max(colour, no_colour), key,
+                     native](Comm* made) mutable {
+    return endpoint->use([&](Comm comm) {
+      Config none;  // without one, the library would take the bounds of this communicator
+      return endpoint->library().functions.split(comm, colour, key, made,
+                                                 native ? &*native : &none);
+    });
+  };
+  Comm comm = TRY(join(library_, device_, team_, "ncclCommSplit", make));
+  if (colour < 0) return std::unique_ptr<Communicator>();
+  return std::unique_ptr<Communicator>(std::make_unique<NcclCommunicator>(
+      std::make_shared<Endpoint>(library_, comm), device_, ranks, std::move(part)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> open_communicator(const Vendor& vendor, Device& device,
+                                                        Team& team,
+                                                        const CommunicatorConfig& config) {
+  return open_fresh(vendor, device, team, nullptr, config);
 }
 
 }  // namespace assay::nccl

@@ -57,6 +57,7 @@ Status bind(const SharedLibrary& file, const Vendor& vendor, Functions& table) {
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(ASSAY_NCCL_BIND)
 #undef ASSAY_NCCL_BIND
   file.bind(table.all_to_all, {vendor.all_to_all});
+  file.bind(table.init_rank_config, {"ncclCommInitRankConfig"});
   file.bind(table.last_error, {"ncclGetLastError"});
   return {};
 }
@@ -94,6 +95,22 @@ Result<Library> load(const Vendor& vendor) {
   TRY(bind(file, vendor, library.functions));
   TRY(library.check(library.functions.get_version(&library.version), "ncclGetVersion", nullptr));
   return library;
+}
+
+Result<std::optional<Config>> config_for(const Library& library, const CommunicatorConfig& config) {
+  TRY(check_config(config));
+  if (config.min_ctas == 0 && config.max_ctas == 0) return std::optional<Config>();
+  if (library.version < Config::since || library.functions.init_rank_config == nullptr) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} has no bounds on CTAs; they were added in {}", library.name(),
+                             version_text(Config::since))};
+  }
+  // With a least number alone, the library would find its undefined most number below it.
+  constexpr int more_than_any = 1024;  // libraries cut it to their own most number of channels
+  Config native;
+  if (config.min_ctas > 0) native.min_ctas = config.min_ctas;
+  native.max_ctas = config.max_ctas > 0 ? config.max_ctas : more_than_any;
+  return std::optional<Config>(native);
 }
 
 std::optional<std::string> lacks(const Vendor& vendor, int version, const DeviceFacts& facts,

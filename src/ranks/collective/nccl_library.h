@@ -41,6 +41,10 @@ Result<Library> load(const Vendor& vendor);
 /// "2.28.9" from 22809; versions before 2.9 were numbered like 2804.
 std::string version_text(int version);
 
+/// `config` in the library's terms; nullopt: all is left to the library. Error: usage; unsupported,
+/// if the library is too old for bounds on CTAs.
+Result<std::optional<Config>> config_for(const Library& library, const CommunicatorConfig& config);
+
 /// Why this version does not support it on this device; empty: it does. Operations that only move
 /// elements move fp8 as bytes.
 std::optional<std::string> lacks(const Vendor& vendor, int version, const DeviceFacts& facts,

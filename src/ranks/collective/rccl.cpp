@@ -8,7 +8,9 @@ const CommunicatorRegistry::Add registered{
      [](const Device& device, const Team&) {
        return device.facts().backend == nccl::amd.backend ? 30 : 0;
      },
-     [](Device& device, Team& team) { return nccl::open_communicator(nccl::amd, device, team); }}};
+     [](Device& device, Team& team, const CommunicatorConfig& config) {
+       return nccl::open_communicator(nccl::amd, device, team, config);
+     }}};
 
 }  // namespace
 }  // namespace assay::rccl_communicator

@@ -20,6 +20,18 @@ Status check_supported(const Communicator& communicator, const CollectiveCall& c
   return {};
 }
 
+Status check_config(const CommunicatorConfig& config) {
+  const bool both = config.min_ctas > 0 && config.max_ctas > 0;
+  if (config.min_ctas >= 0 && config.max_ctas >= 0 &&
+      !(both && config.min_ctas > config.max_ctas)) {
+    return {};
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("CTAs from {} to {} are not allowed; allowed: 0 for the library's "
+                           "choice, or a least number up to the most",
+                           config.min_ctas, config.max_ctas)};
+}
+
 Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
                                                   Result<std::string> mine) {
   std::vector<std::string> all =

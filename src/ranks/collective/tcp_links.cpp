@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ranks/collective/support.h"
+#include "ranks/team/links.h"
+
 namespace assay {
 namespace {
 
@@ -16,6 +19,30 @@ bool would_block(int error) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<TcpLinks>> TcpLinks::connect(Team& team) {
+  auto listener = LinkListener::open();
+  const auto all = TRY(exchange_or_fail(
+      team, "addresses for TCP",
+      listener ? Result<std::string>(to_text(listener->address)) : listener.error()));
+  std::vector<LinkPeer> peers;
+  for (const TeamMember& member : team.members()) {
+    if (member.rank == team.rank()) continue;
+    auto address = parse_link_address(all[static_cast<std::size_t>(member.rank)]);
+    if (!address) {
+      return Error{ErrorKind::failed,
+                   fmt::format("TCP: {} sent no usable address", name_of(member))};
+    }
+    peers.push_back({name_of(member), std::move(*address)});
+  }
+  auto connected = TRY(connect_links(std::move(*listener), peers, 1, team));
+  std::vector<Descriptor> sockets(static_cast<std::size_t>(team.size()));
+  for (std::size_t peer = 0; peer < peers.size(); ++peer) {
+    const std::size_t rank = peer < static_cast<std::size_t>(team.rank()) ? peer : peer + 1;
+    sockets[rank] = std::move(connected[peer].front());
+  }
+  return std::unique_ptr<TcpLinks>(new TcpLinks(team, std::move(sockets)));
+}
 
 Error TcpLinks::lost(int peer, const char* how) const {
   // A rank that ends because of another one also closes its connections: the team may know the
@@ -64,7 +91,7 @@ Status TcpLinks::wait(std::vector<pollfd>& interests) {
 }
 
 void TcpLinks::close() {
-  for (Descriptor& socket : sockets_) socket.close();
+  for (const Descriptor& socket : sockets_) ::shutdown(socket.number(), SHUT_RDWR);
 }
 
 }  // namespace assay

@@ -36,8 +36,8 @@ class TcpLinks {
   /// Returns when one of `interests` is ready; checks every 100 ms that the team is whole.
   Status wait(std::vector<pollfd>& interests);
 
-  /// Closes all connections, which every peer sees as an error. No other function may be called
-  /// afterwards.
+  /// Ends all connections, which every peer sees as an error, and every later call here too. May be
+  /// called from another thread while one is in send_some(), receive_some() or wait().
   void close();
 
  private:

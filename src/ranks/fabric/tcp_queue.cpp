@@ -1,5 +1,6 @@
 #include "ranks/fabric/tcp_queue.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,12 +11,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/tcp.h"
+
 namespace assay::tcp {
 namespace {
 
 constexpr int look_milliseconds = 100;          // between checks whether to stop
 constexpr std::size_t most_at_once = 32;        // messages per system call
 constexpr std::size_t most_received = 1 << 20;  // bytes per system call
+
+Descriptor blocking(Descriptor socket) {
+  ::fcntl(socket.number(), F_SETFL, ::fcntl(socket.number(), F_GETFL) & ~O_NONBLOCK);
+  return socket;
+}
 
 }  // namespace
 
@@ -50,13 +58,13 @@ bool Reader::read(void* target, std::size_t bytes) {
   return true;
 }
 
-Queue::Queue(int number, Socket socket, const FabricWindow& window, Inbox& inbox)
+Queue::Queue(int number, Descriptor socket, const FabricWindow& window, Inbox& inbox)
     : number_(number),
-      socket_(std::move(socket)),
+      socket_(blocking(std::move(socket))),
       window_(static_cast<char*>(window.address)),
       window_bytes_(window.bytes),
       inbox_(inbox),
-      reader_(socket_.file()),
+      reader_(socket_.number()),
       receiver_([this] { receive_all(); }),
       sender_([this] { send_left_over(); }) {}
 
@@ -67,7 +75,7 @@ Queue::~Queue() {
   }
   left_over_.notify_one();
   posted_.notify_one();
-  ::shutdown(socket_.file(), SHUT_RDWR);
+  ::shutdown(socket_.number(), SHUT_RDWR);
   receiver_.join();
   sender_.join();
 }
@@ -112,7 +120,7 @@ void Queue::receive_all() {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   inbox_.fail({ErrorKind::failed, fmt::format("tcp: the connection to {} of queue {} ended early",
-                                              peer_name(socket_), number_)});
+                                              tcp_peer(socket_), number_)});
 }
 
 bool Queue::handle(const Frame& frame) {
@@ -174,7 +182,7 @@ bool Queue::inside(std::uint64_t offset, std::uint64_t bytes) const {
 
 bool Queue::refuse(const char* why) {
   inbox_.fail({ErrorKind::failed,
-               fmt::format("tcp: {} sent {} on queue {}", peer_name(socket_), why, number_)});
+               fmt::format("tcp: {} sent {} on queue {}", tcp_peer(socket_), why, number_)});
   return false;
 }
 
@@ -199,7 +207,7 @@ void Queue::send_left_over() {
     left_over_.wait(lock, [this] { return stopping_ || !outgoing_.empty(); });
     if (stopping_) return;
     lock.unlock();
-    pollfd entry{socket_.file(), POLLOUT, 0};
+    pollfd entry{socket_.number(), POLLOUT, 0};
     ::poll(&entry, 1, look_milliseconds);
     lock.lock();
     pump();
@@ -224,11 +232,13 @@ void Queue::pump() {
     msghdr wire{};
     wire.msg_iov = parts.data();
     wire.msg_iovlen = count;
-    const ssize_t sent = ::sendmsg(socket_.file(), &wire, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = ::sendmsg(socket_.number(), &wire, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (sent < 0) {
-      inbox_.fail(socket_error(fmt::format("sending on queue {}", number_), errno));
+      const int number = errno;
+      inbox_.fail({ErrorKind::failed, fmt::format("tcp: sending on queue {}: {} (errno {})",
+                                                  number_, std::strerror(number), number)});
       outgoing_.clear();
       return;
     }

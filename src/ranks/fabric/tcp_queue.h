@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "ranks/fabric/tcp_connect.h"
+#include "core/descriptor.h"
 #include "ranks/fabric/tcp_inbox.h"
 #include "ranks/fabric/transport.h"
 
@@ -47,14 +47,15 @@ class Reader {
 
 class Queue {
  public:
-  Queue(int number, Socket socket, const FabricWindow& window, Inbox& inbox);
+  /// Makes `socket` blocking: the receiving thread waits inside recv().
+  Queue(int number, Descriptor socket, const FabricWindow& window, Inbox& inbox);
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
   ~Queue();
 
   void post(std::span<const FabricRequest> requests);
   void receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id);
-  const Socket& socket() const { return socket_; }
+  const Descriptor& socket() const { return socket_; }
 
  private:
   struct Outgoing {
@@ -84,7 +85,7 @@ class Queue {
   void mark_sent(std::size_t bytes);
 
   const int number_;
-  const Socket socket_;
+  const Descriptor socket_;
   char* const window_;
   const std::uint64_t window_bytes_;
   Inbox& inbox_;

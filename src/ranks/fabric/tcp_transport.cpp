@@ -1,30 +1,30 @@
 #include "ranks/fabric/tcp_transport.h"
 
-#include "ranks/fabric/tcp_connect.h"
+#include "core/tcp.h"
 #include "ranks/fabric/tcp_inbox.h"
 #include "ranks/fabric/tcp_queue.h"
+#include "ranks/team/links.h"
 
 namespace assay {
 namespace {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(tcp::Listener listener, const FabricWindow& window, int queues)
+  TcpTransport(LinkListener listener, const FabricWindow& window, int queues)
       : listener_(std::move(listener)), window_(window), number_(queues), inbox_(queues) {}
 
   std::string_view name() const override { return "tcp"; }
   std::vector<std::pair<std::string, std::string>> facts() const override {
     std::vector<std::pair<std::string, std::string>> facts = {{"memory_path", "host"}};
-    if (!queues_.empty()) facts.emplace_back("peer", tcp::peer_name(queues_[0]->socket()));
+    if (!queues_.empty()) facts.emplace_back("peer", tcp_peer(queues_[0]->socket()));
     return facts;
   }
   std::string address() const override { return to_text(listener_.address); }
 
   Status connect(const std::string& peer, Team& team) override {
-    const tcp::Address address = TRY(tcp::parse_address(peer));
-    std::vector<tcp::Socket> sockets = TRY(connect_pair(listener_, address, number_, team));
-    listener_.socket = tcp::Socket();
-    for (tcp::Socket& socket : sockets) {
+    const LinkPeer other = {"the peer", TRY(parse_link_address(peer))};
+    auto sockets = TRY(connect_links(std::move(listener_), {&other, 1}, number_, team));
+    for (Descriptor& socket : sockets.front()) {
       queues_.push_back(std::make_unique<tcp::Queue>(static_cast<int>(queues_.size()),
                                                      std::move(socket), window_, inbox_));
     }
@@ -50,7 +50,7 @@ class TcpTransport final : public Transport {
   }
 
  private:
-  tcp::Listener listener_;
+  LinkListener listener_;
   FabricWindow window_;
   int number_;
   tcp::Inbox inbox_;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Transport>> make_tcp_transport(const FabricWindow& window
   if (window.device != nullptr) {
     return Error{ErrorKind::unsupported, "TCP moves host memory only"};
   }
-  tcp::Listener listener = TRY(tcp::listen_here());
+  LinkListener listener = TRY(LinkListener::open());
   return std::unique_ptr<Transport>(
       std::make_unique<TcpTransport>(std::move(listener), window, shape.queues));
 }

@@ -5,8 +5,10 @@
 #include <iostream>
 #include <numeric>
 
+#include "core/tcp.h"
 #include "ranks/collective/mpi_world.h"
 #include "ranks/team/addresses.h"
+#include "ranks/team/greeting.h"
 
 namespace assay {
 namespace {
@@ -28,11 +30,11 @@ std::string read_token(const std::string& token) {
 }
 
 /// Rank 0 of an MPI job tells the other ranks where it listens.
-Status meet_through_mpi(Meeting& meeting, const Listener* listener) {
+Status meet_through_mpi(Meeting& meeting, const Descriptor& listener) {
   std::string told;
-  if (listener != nullptr) {
+  if (meeting.rank == 0) {
     meeting.token = new_token();
-    meeting.addresses = with_port(own_addresses(), listener->port());
+    meeting.addresses = with_port(own_addresses(), tcp_port(listener));
     told = meeting.token + " " + meeting.addresses;
   }
   const std::string heard = TRY(mpi_broadcast(told));
@@ -92,20 +94,20 @@ Result<TeamSession> form_team(const TeamRequest& request) {
   Meeting meeting = TRY(plan_meeting(request));
   const bool through_mpi = request.place && request.place->address.empty();
   TeamSession session;
-  std::unique_ptr<Listener> listener;
+  Descriptor listener;
   if (meeting.rank == 0) {
     const bool local = !request.place && request.hosts.empty();
-    listener = TRY(Listener::open(meeting.port, local));
+    listener = TRY(listen_for_ranks(meeting.port, local));
     if (meeting.addresses.empty()) {
       meeting.addresses = with_port(local ? std::vector<std::string>{"127.0.0.1"} : own_addresses(),
-                                    listener->port());
+                                    tcp_port(listener));
     }
   }
-  if (through_mpi) TRY(meet_through_mpi(meeting, listener.get()));
+  if (through_mpi) TRY(meet_through_mpi(meeting, listener));
   TRY(start_ranks(request, meeting, session.started));
   auto gathering =
       meeting.rank == 0
-          ? receive_ranks(*listener, meeting.size, meeting.token, request.gathering_seconds,
+          ? receive_ranks(listener, meeting.size, meeting.token, request.gathering_seconds,
                           [&] { return !session.started.failures().empty(); })
           : join_rank_0(meeting.addresses, meeting.rank, meeting.size, meeting.token,
                         request.gathering_seconds);

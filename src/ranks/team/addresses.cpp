@@ -1,39 +1,11 @@
 #include "ranks/team/addresses.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "core/units.h"
 #include "ranks/team/network_addresses.h"
 
 namespace assay {
-namespace {
-
-/// Connects the non-blocking `socket` and waits until it is connected.
-Status finish_connect(int socket, const addrinfo& to, double seconds) {
-  if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return {};
-  if (errno != EINPROGRESS) return Error{ErrorKind::failed, std::strerror(errno)};
-  pollfd file{socket, POLLOUT, 0};
-  if (::poll(&file, 1, static_cast<int>(seconds * 1000)) <= 0) {
-    return Error{ErrorKind::failed, fmt::format("no answer within {:.0f} s", seconds)};
-  }
-  int error = 0;
-  socklen_t length = sizeof(error);
-  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0) return Error{ErrorKind::failed, std::strerror(error)};
-  return {};
-}
-
-}  // namespace
-
 std::vector<std::string> own_addresses() {
   std::vector<std::string> addresses;
   for (const NetworkAddress& network : own_networks()) addresses.push_back(network.text);
@@ -49,34 +21,6 @@ std::string with_port(const std::vector<std::string>& hosts, int port) {
                         six ? "]" : "", port);
   }
   return text;
-}
-
-Result<int> connect_to(const std::string& host, int port, double seconds) {
-  addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string service = fmt::format("{}", port);
-  if (const int error = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); error != 0) {
-    return Error{ErrorKind::failed, ::gai_strerror(error)};
-  }
-  Result<int> connected = Error{ErrorKind::failed, "it has no address"};
-  for (const addrinfo* at = found; at != nullptr && !connected.ok(); at = at->ai_next) {
-    const int socket =
-        ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
-    if (socket < 0) {
-      connected = Error{ErrorKind::failed, std::strerror(errno)};
-      continue;
-    }
-    if (const Status done = finish_connect(socket, *at, seconds); done.ok()) {
-      connected = socket;
-    } else {
-      ::close(socket);
-      connected = done.error();
-    }
-  }
-  ::freeaddrinfo(found);
-  return connected;
 }
 
 std::vector<std::pair<std::string, int>> parse_addresses(const std::string& text) {

@@ -1,5 +1,5 @@
-// How the ranks of a team find each other: rank 0 listens, the others connect to it and present the
-// run's token.
+// How the ranks of a team find each other: rank 0 listens, the others connect to it and greet it
+// with the run's token.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,9 @@
 
 namespace assay {
 
-/// A listening socket on every interface.
-class Listener {
- public:
-  /// `port` 0 takes any free port; `local` listens on loopback only. Error: failed, naming the
-  /// port.
-  static Result<std::unique_ptr<Listener>> open(int port, bool local = false);
-  int port() const { return port_; }
-  int socket() const { return socket_.number(); }
-
- private:
-  Listener(int socket, int port) : socket_(socket), port_(port) {}
-
-  Descriptor socket_;
-  int port_;
-};
+/// A listening socket for receive_ranks(). `port` 0 takes any free port; `local` listens on
+/// loopback only. Error: failed, naming the port.
+Result<Descriptor> listen_for_ranks(int port, bool local = false);
 
 /// The result of gathering the ranks.
 struct Gathering {
@@ -41,15 +29,13 @@ struct Gathering {
 /// On rank 0: waits for `size` - 1 ranks with the right token and rejects other connections. Error:
 /// failed, naming the ranks that did not connect within `seconds`, or before `hopeless` returned
 /// true because they never will.
-Result<Gathering> receive_ranks(const Listener& listener, int size, const std::string& token,
+Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std::string& token,
                                 double seconds, const std::function<bool()>& hopeless);
 /// On other ranks: connects to rank 0 at the first of `addresses` ("host:port,host:port") that
 /// answers, and retries until `seconds` have passed. Error: failed, naming the addresses.
 Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
                               const std::string& token, double seconds);
 
-/// 32 random hexadecimal digits.
-std::string new_token();
 /// This machine's name.
 std::string host_name();
 

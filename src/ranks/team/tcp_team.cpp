@@ -13,13 +13,14 @@
 #include <optional>
 #include <thread>
 
+#include "ranks/team/polled_wait.h"
+
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
-constexpr std::chrono::seconds waiting_window{2};  // a rank that polled this recently is waiting
 
 // Kinds of frames.
 constexpr char contribution = 'e', answer = 'r', alive = 'a', trouble_found = 't', leaving = 'b';
@@ -89,19 +90,17 @@ class TcpTeam final : public Team {
     auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
     const std::lock_guard guard(mutex_);
     waiting_ = false;
-    polled_ = {};
+    wait_.end();
     return decided;
   }
 
   Status still_whole() override {
     std::unique_lock lock(mutex_);
-    // A poll after a pause starts a new wait: in between, this rank did its own work.
-    if (Clock::now() - polled_ > waiting_window) wait_began_ = Clock::now();
-    polled_ = Clock::now();
+    const double waited = wait_.poll();
     if (trouble_) return *trouble_;
     // Rank 0 gives up first: it hears all ranks and knows which of them are not waiting.
     const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
-    if (seconds_since(wait_began_) <= patience) return {};
+    if (waited <= patience) return {};
     const std::string text =
         fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
                     name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_,
@@ -262,8 +261,7 @@ class TcpTeam final : public Team {
       const std::lock_guard guard(mutex_);
       put(payload, count_);
       put(payload, step_);
-      const bool waits = waiting_ || Clock::now() - polled_ < waiting_window;
-      put(payload, static_cast<std::uint64_t>(waits));
+      put(payload, static_cast<std::uint64_t>(waiting_ || wait_.waiting()));
     }
     tell_all(alive, payload);
   }
@@ -366,12 +364,11 @@ class TcpTeam final : public Team {
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  std::vector<Peer> peers_;       // on rank 0 by rank, on other ranks only rank 0
-  std::uint64_t count_ = 0;       // number of steps; written only by the measuring thread
-  std::string step_;              // the current step
-  bool waiting_ = false;          // in exchange() or decide()
-  Clock::time_point polled_;      // the last still_whole()
-  Clock::time_point wait_began_;  // the first poll of the current wait
+  std::vector<Peer> peers_;  // on rank 0 by rank, on other ranks only rank 0
+  std::uint64_t count_ = 0;  // number of steps; written only by the measuring thread
+  std::string step_;         // the current step
+  bool waiting_ = false;     // in exchange() or decide()
+  PolledWait wait_;          // of still_whole()
   Clock::time_point failed_;
   std::optional<std::string> answer_;
   std::optional<Error> trouble_;

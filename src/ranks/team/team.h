@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,16 @@ class Team {
 
   /// Polled while waiting for anything but exchange(): an error as soon as this rank cannot
   /// continue, because another rank died or because this wait, since `step` began, exceeded the
-  /// deadline.
+  /// deadline. From any thread.
   virtual Status still_whole() = 0;
 };
+
+/// The part of `whole` whose ranks give the same `colour`, numbered in the order of `key` and,
+/// where keys are equal, of their ranks in `whole`. A rank whose colour is negative is alone. All
+/// ranks of `whole` call it together, and what it returns still speaks through `whole`: all ranks
+/// of `whole`, whatever their colour, must go on making the same calls in the same order. `whole`
+/// must outlive it. Error: as Team::exchange.
+Result<std::unique_ptr<Team>> split_team(Team& whole, int colour, int key);
 
 /// A team of only this process: every exchange returns at once.
 Team& solo_team();

@@ -1,8 +1,5 @@
 #include "ranks/team/wire.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -25,12 +22,6 @@ std::uint32_t length_at(const char* header) {
 }
 
 }  // namespace
-
-Wire::Wire(int socket) : socket_(socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
-}
 
 Status Wire::send(char kind, std::string_view payload) {
   std::string bytes(1, kind);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/descriptor.h"
 #include "core/result.h"
@@ -21,8 +22,8 @@ struct Frame {
 /// One end of a connection. send() may be called from any thread, receive() from one.
 class Wire {
  public:
-  /// Takes ownership of the connected socket.
-  explicit Wire(int socket);
+  /// A connected, non-blocking socket.
+  explicit Wire(Descriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.number(); }
   /// Error: failed if the other end is gone or accepts no data for ten seconds.

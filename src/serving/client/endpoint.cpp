@@ -6,8 +6,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 
-#include "core/descriptor.h"
-#include "ranks/team/addresses.h"
+#include "core/tcp.h"
 
 namespace assay {
 namespace {
@@ -51,9 +50,8 @@ Result<Endpoint> find_endpoint(const Url& url, bool insecure) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{} cannot be reached: {}", text_of(url), connected.error().message)};
   }
-  const Descriptor socket(*connected);
   socklen_t length = static_cast<socklen_t>(endpoint.address.capacity());
-  if (::getpeername(socket.number(), endpoint.address.data(), &length) != 0) {
+  if (::getpeername(connected->number(), endpoint.address.data(), &length) != 0) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{} closed the connection at once", text_of(url))};
   }

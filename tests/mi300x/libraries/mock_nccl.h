@@ -14,6 +14,10 @@ void mock_nccl_set_async_error(int status);
 int mock_nccl_live();
 /// How often `function` was called since the last reset.
 int mock_nccl_calls(const char* function);
+/// Memory that is registered now, in pieces.
+int mock_nccl_registered();
+/// The bounds of the last configuration that was given; INT_MIN where it left them open.
+void mock_nccl_last_ctas(int* least, int* most);
 /// The element type that the last collective of the caller's thread was given.
 int mock_nccl_last_type();
 }

@@ -1,15 +1,19 @@
-// NCCL, or with MOCK_RCCL defined RCCL, between threads and processes of one machine, on the host.
+// NCCL, or with MOCK_RCCL defined RCCL, between threads and processes of one machine, on the host;
+// with OLD_NCCL without what versions before 2.14 to 2.19 lack.
 // An operation begins when its group ends: in its stream where the virtual runtime has streams, at
 // once elsewhere. It is strict: ranks get an error instead of waiting for ever if their calls
 // differ or a peer is gone.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +71,17 @@ struct State {
 
 struct Comm {
   std::shared_ptr<State> state = std::make_shared<State>();
+  std::string name;               ///< of its world
+  int splits = 0;                 ///< that were made from it, alike on all ranks
+  std::set<void*> registrations;  ///< of memory
+};
+
+/// ncclConfig_t as of 2.17; later versions add to its end.
+struct Config {
+  std::size_t size;
+  unsigned magic, version;
+  int blocking, cga_cluster_size, min_ctas, max_ctas;
+  const char* net_name;
 };
 
 struct Queued {
@@ -77,7 +92,8 @@ struct Queued {
 
 std::mutex control;
 std::map<std::string, int> calls_of, failures;
-int version = 22809, async_error = 0, live = 0, made = 0;
+int version = 22809, async_error = 0, live = 0, made = 0, registered = 0;
+int last_min_ctas = 0, last_max_ctas = 0;
 thread_local int depth = 0, last_type = -1;
 thread_local int group_error = 0;  // of a call in the group, which cancels the whole group
 thread_local std::vector<Queued> queued;
@@ -153,6 +169,7 @@ int leave(const char* function, void* comm, bool abort) {
   {
     const std::lock_guard lock(control);
     --live;
+    registered -= static_cast<int>(owned->registrations.size());
   }
   State& state = *owned->state;
   if (const auto world = state.living(); world && abort) {
@@ -174,6 +191,65 @@ Id id_of(const std::string& name) {
   std::memcpy(id.bytes, name.c_str(), name.size() + 1);
   return id;
 }
+
+/// A communicator of the world of that name, waiting for all its ranks.
+int join(const std::string& name, int ranks, int rank, void** comm) {
+  auto own = std::make_unique<Comm>();
+  std::string problem;
+  own->name = name;
+  own->state->world = NcclWorld::join(name, ranks, rank, problem);
+  own->state->ranks = ranks;
+  if (!own->state->world) {
+    last_words = problem;
+    return invalid_usage;
+  }
+  {
+    const std::lock_guard lock(control);
+    ++live;
+  }
+  *comm = own.release();
+  return 0;
+}
+
+#if !defined(OLD_NCCL)
+/// What libraries check of a configuration, and keep of it.
+int take(const void* config) {
+  if (config == nullptr) return 0;
+  Config given = {};
+  std::size_t size = 0;
+  std::memcpy(&size, config, sizeof size);
+  std::memcpy(&given, config, std::min(size, sizeof given));
+  const auto wrong = [](int bound) { return bound != INT_MIN && bound <= 0; };
+  if (given.magic != 0xcafebeef || size < sizeof given || given.version < 21700 ||
+      wrong(given.min_ctas) || wrong(given.max_ctas) || given.min_ctas > given.max_ctas) {
+    return invalid_argument;
+  }
+  const std::lock_guard lock(control);
+  last_min_ctas = given.min_ctas;
+  last_max_ctas = given.max_ctas;
+  return 0;
+}
+
+/// What a rank tells the others when they split.
+struct Wish {
+  int colour, key;
+};
+
+/// The ranks of `world` with this rank's colour, in the order of keys. False if one is gone.
+bool gather_wishes(NcclWorld& world, Wish mine, std::vector<int>& group) {
+  std::memcpy(world.window().data(), &mine, sizeof mine);
+  if (!world.meet()) return false;
+  std::vector<std::pair<int, int>> order;
+  for (int rank = 0; rank < world.ranks(); ++rank) {
+    Wish its;
+    std::memcpy(&its, world.window(rank).data(), sizeof its);
+    if (its.colour == mine.colour) order.emplace_back(its.key, rank);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [key, rank] : order) group.push_back(rank);
+  return world.meet();  // all have read
+}
+#endif
 
 }  // namespace
 
@@ -200,8 +276,10 @@ const char* ncclGetLastError(void* comm) {
 int ncclGetUniqueId(Id* id) {
   if (const int failure = entered(__func__)) return failure;
   const std::lock_guard lock(control);
-  const std::string name =
-      "/mi300x-nccl-" + std::to_string(::getpid()) + "-" + std::to_string(++made);
+  // Several of these libraries may be in one process.
+  const std::string name = "/mi300x-nccl-" + std::to_string(::getpid()) + "-" +
+                           std::to_string(reinterpret_cast<std::uintptr_t>(&made)) + "-" +
+                           std::to_string(++made);
   *id = id_of(name);
   return NcclWorld::create(name) ? 0 : unhandled_error;
 }
@@ -210,21 +288,52 @@ int ncclCommInitRank(void** comm, int ranks, Id id, int rank) {
   const std::string name(id.bytes, ::strnlen(id.bytes, 100));
   const Id whole = id_of(name.empty() ? "?" : name);
   if (std::memcmp(&whole, &id, sizeof id) != 0) return invalid_argument;
-  auto own = std::make_unique<Comm>();
-  std::string problem;
-  own->state->world = NcclWorld::join(name, ranks, rank, problem);
-  own->state->ranks = ranks;
-  if (!own->state->world) {
-    last_words = problem;
-    return invalid_usage;
+  return join(name, ranks, rank, comm);
+}
+#if !defined(OLD_NCCL)
+int ncclCommInitRankConfig(void** comm, int ranks, Id id, int rank, void* config) {
+  if (const int failure = entered(__func__)) return failure;
+  if (const int failure = take(config)) return failure;
+  return ncclCommInitRank(comm, ranks, id, rank);
+}
+int ncclCommSplit(void* comm, int colour, int key, void** made_comm, void* config) {
+  if (const int failure = entered(__func__)) return failure;
+  if (comm == nullptr || colour < -1) return invalid_argument;
+  if (const int failure = take(config)) return failure;
+  auto* own = static_cast<Comm*>(comm);
+  const std::shared_ptr<NcclWorld> world = own->state->living();
+  if (!world) return invalid_usage;
+  *made_comm = nullptr;
+  std::vector<int> group;
+  const std::string name =
+      own->name + "-" + std::to_string(++own->splits) + "-" + std::to_string(colour);
+  if (!gather_wishes(*world, {colour, key}, group)) return remote_error;
+  if (colour >= 0 && group.front() == world->rank() && !NcclWorld::create(name)) {
+    return unhandled_error;
   }
-  {
-    const std::lock_guard lock(control);
-    ++live;
+  if (!world->meet()) return remote_error;
+  if (colour < 0) return 0;
+  const auto rank = std::find(group.begin(), group.end(), world->rank()) - group.begin();
+  return join(name, static_cast<int>(group.size()), static_cast<int>(rank), made_comm);
+}
+int ncclCommRegister(void* comm, void* address, std::size_t bytes, void** handle) {
+  if (const int failure = entered(__func__)) return failure;
+  if (comm == nullptr || address == nullptr || bytes == 0) return invalid_argument;
+  const std::lock_guard lock(control);
+  *handle = static_cast<char*>(address) + 1;  // nobody's pointer
+  ++registered;
+  return static_cast<Comm*>(comm)->registrations.insert(*handle).second ? 0 : invalid_usage;
+}
+int ncclCommDeregister(void* comm, void* handle) {
+  if (const int failure = entered(__func__)) return failure;
+  const std::lock_guard lock(control);
+  if (comm == nullptr || static_cast<Comm*>(comm)->registrations.erase(handle) == 0) {
+    return invalid_argument;
   }
-  *comm = own.release();
+  --registered;
   return 0;
 }
+#endif
 int ncclCommDestroy(void* comm) {
   return leave(__func__, comm, false);
 }
@@ -300,6 +409,7 @@ void mock_nccl_reset() {
   const std::lock_guard lock(control);
   version = 22809;
   async_error = 0;
+  last_min_ctas = last_max_ctas = 0;
   calls_of.clear();
   failures.clear();
 }
@@ -321,6 +431,15 @@ int mock_nccl_live() {
 int mock_nccl_calls(const char* function) {
   const std::lock_guard lock(control);
   return calls_of[function];
+}
+int mock_nccl_registered() {
+  const std::lock_guard lock(control);
+  return registered;
+}
+void mock_nccl_last_ctas(int* least, int* most) {
+  const std::lock_guard lock(control);
+  *least = last_min_ctas;
+  *most = last_max_ctas;
 }
 int mock_nccl_last_type() {
   return last_type;

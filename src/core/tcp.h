@@ -1,0 +1,37 @@
+// TCP sockets, over IPv6 and IPv4 alike: listening, calling and accepting. Every socket made here
+// is non-blocking, is closed when another program is started, and sends small messages at once.
+#pragma once
+
+#include <string>
+
+#include "core/descriptor.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// A socket that listens on `port` of every interface, or of loopback only if `local`; port 0 takes
+/// any free one. Error: failed, with the system's message.
+Result<Descriptor> listen_tcp(int port, bool local = false);
+
+/// The port of a socket of this machine; 0 if it has none.
+int tcp_port(const Descriptor& socket);
+
+/// The next caller of a listening socket; closed if there is none now.
+Descriptor accept_tcp(const Descriptor& listener);
+
+/// Begins to connect to a numeric address: the socket becomes writable when that is done, well or
+/// not. Error: failed, with the system's message, also where `address` is not numeric.
+Result<Descriptor> begin_connect(const std::string& address, int port);
+
+/// Why the connection begun by begin_connect() failed; ok if it did not. Error: failed, with the
+/// system's message.
+Status connect_result(const Descriptor& socket);
+
+/// A connected socket to a host name or address. Error: failed, with the system's message, or
+/// because there was no answer within `seconds`.
+Result<Descriptor> connect_to(const std::string& host, int port, double seconds);
+
+/// The address of the other end, "10.0.0.1:4711"; empty if there is none.
+std::string tcp_peer(const Descriptor& socket);
+
+}  // namespace assay

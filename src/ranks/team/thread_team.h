@@ -1,0 +1,72 @@
+// A team whose ranks are threads of this process: several devices that one process drives, without
+// sockets.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ranks/team/polled_wait.h"
+#include "ranks/team/team.h"
+
+namespace assay {
+
+class ThreadTeam {
+ public:
+  /// One rank's end, for the thread that is this rank.
+  class End final : public Team {
+   public:
+    End(ThreadTeam& all, int rank) : all_(all), rank_(rank) {}
+    int rank() const override { return rank_; }
+    const std::vector<TeamMember>& members() const override { return all_.members_; }
+    Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override;
+    Status still_whole() override;
+    /// This rank cannot continue: every other one's calls fail from now on, with its name.
+    void die();
+
+   private:
+    ThreadTeam& all_;
+    int rank_;
+    std::mutex mutex_;  // guards wait_: streams poll from threads of their own
+    PolledWait wait_;
+  };
+
+  /// `patience_seconds`: how long one rank may keep the others waiting.
+  explicit ThreadTeam(int ranks, double patience_seconds = 120);
+
+  End& rank(int i) { return ends_[static_cast<std::size_t>(i)]; }
+  int size() const { return static_cast<int>(members_.size()); }
+
+  /// Runs `rank_main` once per rank, each in a thread of its own, and returns when all have
+  /// returned. A rank that has returned is missed by those that still exchange.
+  void run(const std::function<void(End&)>& rank_main);
+
+ private:
+  Result<std::vector<std::string>> exchange(int rank, std::string_view step, std::string mine);
+  std::optional<Error> trouble();
+  void fail(std::string why);
+  /// Called with the mutex held.
+  void break_up(std::string why);
+  std::string missing_ranks() const;
+  std::optional<int> left_rank() const;
+
+  const double patience_seconds_;
+  std::vector<TeamMember> members_;
+  std::deque<End> ends_;
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::vector<std::optional<std::string>> given_;  // by rank, in this exchange
+  std::vector<std::string> taken_;                 // of the last whole exchange
+  std::vector<bool> left_;                         // ranks whose function has returned
+  std::uint64_t round_ = 0;
+  std::string step_;
+  std::optional<Error> trouble_;
+};
+
+}  // namespace assay

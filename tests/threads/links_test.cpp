@@ -1,0 +1,282 @@
+// Direct connections between ranks, and the greeting they begin with: strangers, lost ranks, ranks
+// that are not there.
+#include "ranks/team/links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <thread>
+
+#include "core/tcp.h"
+#include "ranks/team/greeting.h"
+#include "ranks/team/network_addresses.h"
+#include "ranks/team/thread_team.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Two connected sockets; the first is the caller's.
+struct SocketPair {
+  SocketPair() {
+    const Descriptor listener = std::move(listen_tcp(0)).value();
+    caller = std::move(connect_to("127.0.0.1", tcp_port(listener), 5)).value();
+    pollfd file{listener.number(), POLLIN, 0};
+    EXPECT_EQ(::poll(&file, 1, 5000), 1);
+    called = accept_tcp(listener);
+  }
+  void say(const std::string& text) const {
+    EXPECT_EQ(::send(caller.number(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  /// What the called end sent that nobody has read.
+  std::string heard() const {
+    pollfd file{caller.number(), POLLIN, 0};
+    EXPECT_EQ(::poll(&file, 1, 5000), 1);
+    std::array<char, 2000> text;
+    const ssize_t got = ::recv(caller.number(), text.data(), text.size(), 0);
+    return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  }
+
+  Descriptor caller, called;
+};
+
+TEST(Greeting, BothEndsKnowTheSecretAndTheRequestArrives) {
+  const SocketPair pair;
+  Greeting calling = Greeting::calling("secret", "link 7");
+  Greeting called = Greeting::called("secret");
+  EXPECT_EQ(calling.awaits(), POLLOUT);
+  EXPECT_FALSE(calling.advance(pair.caller).value());
+  EXPECT_EQ(calling.awaits(), POLLIN);
+  ASSERT_TRUE(finish_greeting(called, pair.called, 5));
+  EXPECT_EQ(called.request(), "link 7");
+  ASSERT_TRUE(called.accept(pair.called));
+  // What follows the greeting stays for whoever reads the connection next.
+  EXPECT_EQ(::send(pair.called.number(), "data", 4, 0), 4);
+  ASSERT_TRUE(finish_greeting(calling, pair.caller, 5));
+  EXPECT_EQ(pair.heard(), "data");
+}
+
+TEST(Greeting, WhoDoesNotKnowTheSecretIsToldAndRefused) {
+  const SocketPair pair;
+  Greeting calling = Greeting::calling("guess", "link 7");
+  Greeting called = Greeting::called("secret");
+  EXPECT_FALSE(calling.advance(pair.caller).value());
+  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
+              HasSubstr("this run's token"));
+  EXPECT_THAT(finish_greeting(calling, pair.caller, 5).error().message, HasSubstr("wrong token"));
+  EXPECT_TRUE(calling.refused());
+}
+
+TEST(Greeting, ARefusalSaysWhy) {
+  const SocketPair pair;
+  Greeting calling = Greeting::calling("secret", "link 7");
+  Greeting called = Greeting::called("secret");
+  EXPECT_FALSE(calling.advance(pair.caller).value());
+  ASSERT_TRUE(finish_greeting(called, pair.called, 5));
+  called.refuse(pair.called, "7 is\ntaken");
+  EXPECT_EQ(finish_greeting(calling, pair.caller, 5).error().message, "7 is taken");
+  EXPECT_TRUE(calling.refused());
+}
+
+/// A program that sends back what it is sent has not shown that it knows the secret.
+TEST(Greeting, AnEchoIsNoAnswer) {
+  const SocketPair pair;
+  Greeting called = Greeting::calling("secret", "link 7");  // the called end is the one that calls
+  EXPECT_FALSE(called.advance(pair.called).value());
+  std::string echo = pair.heard();
+  echo[echo.find('?')] = '+';
+  pair.say(echo);
+  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
+              HasSubstr("does not know this run's token"));
+  EXPECT_FALSE(called.refused());
+}
+
+TEST(Greeting, OtherProgramsAreFoundByTheirFirstBytes) {
+  const std::string zeros(90, '\0');
+  for (const std::string& text :
+       {std::string("GET / HTTP/1.1\r\n"), std::string("assay/0 ?"), zeros}) {
+    const SocketPair pair;
+    Greeting called = Greeting::called("secret");
+    pair.say(text);
+    EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
+                HasSubstr("not this version of assay"));
+  }
+  const SocketPair pair;
+  Greeting called = Greeting::called("secret");
+  pair.say("assay/1 ?" + std::string(64, '0') + "9999");
+  EXPECT_FALSE(finish_greeting(called, pair.called, 5));
+}
+
+TEST(Greeting, SilenceAndEndsAreErrors) {
+  SocketPair pair;
+  Greeting called = Greeting::called("secret");
+  EXPECT_THAT(finish_greeting(called, pair.called, 0.1).error().message, HasSubstr("says nothing"));
+  pair.caller.close();
+  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
+              HasSubstr("closed the connection"));
+}
+
+/// Two ranks' listeners, the one that calls first.
+std::array<LinkListener, 2> two_listeners() {
+  std::array<LinkListener, 2> both = {std::move(LinkListener::open()).value(),
+                                      std::move(LinkListener::open()).value()};
+  both[0].address.token = std::string(32, '0');
+  return both;
+}
+
+TEST(Links, EveryRankGetsItsConnectionsInOrder) {
+  constexpr int ranks = 5, count = 3;
+  ThreadTeam team(ranks);
+  team.run([&](ThreadTeam::End& end) {
+    auto own = LinkListener::open();
+    ASSERT_TRUE(own);
+    const auto all = end.exchange("addresses", to_text(own->address));
+    ASSERT_TRUE(all);
+    std::vector<LinkPeer> peers;
+    std::vector<int> theirs;
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank == end.rank()) continue;
+      theirs.push_back(rank);
+      peers.push_back({"", parse_link_address((*all)[static_cast<std::size_t>(rank)]).value()});
+    }
+    const auto sockets = connect_links(std::move(*own), peers, count, end);
+    ASSERT_TRUE(sockets) << sockets.error().message;
+    for (std::size_t peer = 0; peer < peers.size(); ++peer) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::array<int, 2> mine = {end.rank(), static_cast<int>(i)};
+        EXPECT_EQ(::send((*sockets)[peer][i].number(), mine.data(), sizeof(mine), 0), 8);
+      }
+    }
+    for (std::size_t peer = 0; peer < peers.size(); ++peer) {
+      for (std::size_t i = 0; i < count; ++i) {
+        pollfd file{(*sockets)[peer][i].number(), POLLIN, 0};
+        ASSERT_EQ(::poll(&file, 1, 5000), 1);
+        std::array<int, 2> heard = {};
+        EXPECT_EQ(::recv(file.fd, heard.data(), sizeof(heard), MSG_WAITALL), 8);
+        EXPECT_EQ(heard, (std::array{theirs[peer], static_cast<int>(i)}));
+      }
+    }
+  });
+}
+
+TEST(Links, StrangersAreSentAway) {
+  ThreadTeam team(2);
+  auto both = two_listeners();
+  const std::array addresses = {both[0].address, both[1].address};
+  // Two strangers are there first: one talks nonsense, one is silent.
+  const auto rude = connect_to("127.0.0.1", addresses[1].port, 5);
+  const auto silent = connect_to("127.0.0.1", addresses[1].port, 5);
+  ASSERT_TRUE(rude && silent);
+  ASSERT_EQ(::send(rude->number(), "rubbish, and more of it", 23, MSG_NOSIGNAL), 23);
+  team.run([&](ThreadTeam::End& end) {
+    const auto me = static_cast<std::size_t>(end.rank());
+    const LinkPeer other = {"the other", addresses[1 - me]};
+    const auto sockets = connect_links(std::move(both[me]), {&other, 1}, 2, end);
+    ASSERT_TRUE(sockets) << sockets.error().message;
+    EXPECT_EQ(sockets->front().size(), 2u);
+  });
+  std::array<char, 8> answer;
+  pollfd file{rude->number(), POLLIN, 0};
+  EXPECT_EQ(::poll(&file, 1, 5000), 1);
+  EXPECT_LE(::recv(rude->number(), answer.data(), answer.size(), 0), 0);
+}
+
+/// A rank of this run, with the right token, whose connection nobody waits for.
+TEST(Links, AnUnexpectedCallerIsRefused) {
+  ThreadTeam team(2);
+  auto both = two_listeners();
+  const std::array addresses = {both[0].address, both[1].address};
+  std::atomic<bool> refused = false;
+  std::thread intruder([&] {
+    const auto socket = connect_to("127.0.0.1", addresses[1].port, 5);
+    Greeting greeting = Greeting::calling(addresses[1].token, "link of nobody");
+    EXPECT_THAT(finish_greeting(greeting, *socket, 10).error().message,
+                HasSubstr("nobody waits for this connection"));
+    refused = greeting.refused();
+  });
+  team.run([&](ThreadTeam::End& end) {
+    const auto me = static_cast<std::size_t>(end.rank());
+    while (me == 0 && !refused) std::this_thread::yield();
+    const LinkPeer other = {"the other", addresses[1 - me]};
+    EXPECT_TRUE(connect_links(std::move(both[me]), {&other, 1}, 1, end));
+  });
+  intruder.join();
+}
+
+TEST(Links, AWaitEndsWhenTheTeamBreaks) {
+  ThreadTeam team(2);
+  auto both = two_listeners();
+  team.rank(0).die();
+  const LinkPeer caller = {"the caller", both[0].address};
+  const auto sockets = connect_links(std::move(both[1]), {&caller, 1}, 1, team.rank(1));
+  ASSERT_FALSE(sockets);
+  EXPECT_EQ(sockets.error().message, name_of(own_place(team.rank(0))) + " died");
+}
+
+/// A listener there that is no rank: the caller names all that it tried.
+TEST(Links, NobodyThereNamesWhatWasTried) {
+  ThreadTeam team(2);
+  auto both = two_listeners();
+  const Descriptor deaf = std::move(listen_tcp(0)).value();
+  const int port = tcp_port(deaf);
+  std::thread stranger([&] {
+    for (int calls = 0; calls < 3; ++calls) {
+      pollfd file{deaf.number(), POLLIN, 0};
+      if (::poll(&file, 1, 10000) != 1) return;
+      const Descriptor caller = accept_tcp(deaf);
+      (void)::send(caller.number(), "HTTP/1.1 400 Bad Request\r\n", 26, MSG_NOSIGNAL);
+      file.fd = caller.number();
+      ::poll(&file, 1, 5000);  // until the caller has gone
+      std::array<char, 200> rest;
+      while (::recv(caller.number(), rest.data(), rest.size(), 0) > 0) {
+      }
+    }
+  });
+  const LinkPeer nobody = {"rank 1 on node-b",
+                           {std::string(32, 'f'), port, "another", {"127.0.0.1"}}};
+  const auto sockets = connect_links(std::move(both[0]), {&nobody, 1}, 1, team.rank(0));
+  stranger.join();
+  ASSERT_FALSE(sockets);
+  EXPECT_THAT(sockets.error().message,
+              AllOf(HasSubstr("cannot reach rank 1 on node-b: tried 127.0.0.1 on port"),
+                    HasSubstr(std::to_string(port))));
+  const LinkPeer nowhere = {"rank 1 on node-b", {std::string(32, 'f'), port, "another", {}}};
+  EXPECT_THAT(connect_links(std::move(both[1]), {&nowhere, 1}, 1, team.rank(0)).error().message,
+              HasSubstr("tried none, because it has no address"));
+}
+
+TEST(Links, AddressesAsText) {
+  const LinkAddress address = {"cafe", 4711, "boot", {"10.0.0.1", "fd00::2"}};
+  const LinkAddress back = parse_link_address(to_text(address)).value();
+  EXPECT_EQ(to_text(back), "cafe 4711 boot 10.0.0.1 fd00::2");
+  for (const char* text : {"", "cafe", "cafe 0 boot", "cafe 70000 boot", "cafe x boot", "cafe 7"}) {
+    EXPECT_FALSE(parse_link_address(text)) << text;
+  }
+}
+
+TEST(Tcp, ListensOnBothFamiliesOrOnLoopbackOnly) {
+  const Descriptor everywhere = std::move(listen_tcp(0)).value();
+  const Descriptor local = std::move(listen_tcp(0, true)).value();
+  EXPECT_TRUE(connect_to("127.0.0.1", tcp_port(everywhere), 5));
+  EXPECT_TRUE(connect_to("localhost", tcp_port(local), 5));
+  for (const NetworkAddress& own : own_networks()) {
+    EXPECT_TRUE(connect_to(own.text, tcp_port(everywhere), 5)) << own.text;
+    EXPECT_FALSE(connect_to(own.text, tcp_port(local), 5)) << own.text;
+  }
+  const auto taken = listen_tcp(tcp_port(everywhere));
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message, HasSubstr("in use"));
+  EXPECT_FALSE(begin_connect("localhost", 1));
+  const auto socket = connect_to("127.0.0.1", tcp_port(local), 5);
+  EXPECT_EQ(tcp_peer(*socket), "127.0.0.1:" + std::to_string(tcp_port(local)));
+  EXPECT_EQ(tcp_peer(Descriptor()), "");
+}
+
+}  // namespace
+}  // namespace assay
