@@ -12,8 +12,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr const char* erase_line = "\r\x1b[K";
-
 std::string_view reason_text(CampaignStop stop) {
   switch (stop) {
     case CampaignStop::precise:
@@ -60,11 +58,11 @@ void CampaignView::draw() {
   if (!terminal_.interactive()) return;
   progress_.elapsed_seconds = elapsed_seconds();
   const auto width = static_cast<std::size_t>(terminal_.error_width());
-  terminal_.note(erase_line + progress_line(progress_, width - 1, terminal_.error_style()));
+  terminal_.rewrite_line(progress_line(progress_, width - 1, terminal_.error_style()));
 }
 
 void CampaignView::clear() {
-  if (terminal_.interactive()) terminal_.note(erase_line);
+  terminal_.rewrite_line("");
 }
 
 void CampaignView::say(const std::string& text) {

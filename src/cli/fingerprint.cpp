@@ -73,8 +73,9 @@ const Command command = {
     .details =
         R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
 variables that affect performance; `assay run` stores this with every record. Needs no
-privileges; variables that look like secrets are shown without their values. The last line is
-the hash that identifies the fingerprint in a store.
+privileges. Of variables and boot options that are not known to change speed, which may be
+secrets, only the name and a short hash of the value are shown. The last line is the hash that
+identifies the fingerprint in a store.
 
   assay fingerprint --json > node7.json
   assay fingerprint --from capture.json

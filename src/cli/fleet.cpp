@@ -123,7 +123,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto progress = [&](std::size_t read, std::size_t of) {
     if (!terminal.interactive() || (read % 16 != 0 && read != of)) return;
     const std::lock_guard lock(mutex);
-    terminal.note(fmt::format("\r{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
+    terminal.rewrite_line(fmt::format("{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
   };
   const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);
   if (!fleet.ok()) return report(terminal, fleet.error());

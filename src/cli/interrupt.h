@@ -1,4 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP: the first asks the run to shut down cleanly, the second ends it at once.
+// SIGINT, SIGTERM and SIGHUP: the first asks the run to shut down cleanly, the second ends it at
+// once.
 #pragma once
 
 namespace assay::cli {

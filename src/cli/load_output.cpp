@@ -278,7 +278,7 @@ std::string telemetry_text(const Record& record) {
 }
 
 LoadProgress::~LoadProgress() {
-  if (drawn_) terminal_.note("\r\x1b[K");
+  if (drawn_) terminal_.rewrite_line("");
 }
 
 void LoadProgress::show(const LoadState& state) {
@@ -301,7 +301,7 @@ void LoadProgress::show(const LoadState& state) {
       rate_text(per_second(state.ended, before_.ended), "req/s"),
       rate_text(per_second(state.events, before_.events), "tokens/s"),
       state.last_ttft < 0 ? "" : "  TTFT " + format_seconds(state.last_ttft), state.in_flight);
-  terminal_.note("\r\x1b[K" + shorten(line, static_cast<std::size_t>(terminal_.error_width()) - 1));
+  terminal_.rewrite_line(shorten(line, static_cast<std::size_t>(terminal_.error_width()) - 1));
   drawn_ = true;
   shown_ = now;
   before_ = state;

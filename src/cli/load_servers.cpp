@@ -76,7 +76,7 @@ class WaitView {
  public:
   WaitView(const SpawnPlan& plan, Terminal& terminal) : plan_(plan), terminal_(terminal) {}
   ~WaitView() {
-    if (drawn_) terminal_.note("\r\x1b[K");
+    if (drawn_) terminal_.rewrite_line("");
   }
   WaitView(const WaitView&) = delete;
   WaitView& operator=(const WaitView&) = delete;
@@ -96,7 +96,7 @@ class WaitView {
     shown_ = now;
     drawn_ = true;
     line.resize(std::min(line.size(), static_cast<std::size_t>(terminal_.error_width() - 1)));
-    terminal_.note("\r\x1b[K" + line);
+    terminal_.rewrite_line(line);
   }
 
  private:

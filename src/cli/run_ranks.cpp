@@ -46,7 +46,10 @@ const Cell* first_team_cell(const Plan& plan) {
 /// Ends the process: the team has failed and this rank is stuck in a call that cannot be
 /// interrupted.
 [[noreturn]] void abandon(const Error& error, bool say_it) {
-  if (say_it) std::fputs(fmt::format("\nassay: {}\n", error.message).c_str(), stderr);
+  if (say_it) {
+    std::fputs(without_controls(fmt::format("\nassay: {}\n", error.message), false).c_str(),
+               stderr);
+  }
   ::_exit(exit_nothing_ran);
 }
 

@@ -13,7 +13,6 @@ namespace assay::cli {
 namespace {
 
 constexpr std::chrono::milliseconds redraw_interval{100};
-constexpr const char* erase_line = "\r\x1b[K";
 
 }  // namespace
 
@@ -33,12 +32,12 @@ void RunView::draw() {
   progress_.elapsed_seconds = elapsed_seconds();
   const auto width = static_cast<std::size_t>(terminal_.error_width());
   // One column less than available: some terminals wrap after writing the last column.
-  terminal_.note(erase_line + progress_line(progress_, width - 1, terminal_.error_style()));
+  terminal_.rewrite_line(progress_line(progress_, width - 1, terminal_.error_style()));
   drawn_ = Clock::now();
 }
 
 void RunView::clear() {
-  if (terminal_.interactive()) terminal_.note(erase_line);
+  terminal_.rewrite_line("");
 }
 
 void RunView::starting(std::size_t index, const Cell& cell) {

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -40,9 +41,104 @@ Result<ColorChoice> parse_color(std::string_view text) {
                fmt::format("--color \"{}\" is not allowed; allowed: auto, always, never", text)};
 }
 
+namespace {
+
+constexpr const char* bold = "1";
+constexpr const char* dim = "2";
+constexpr const char* red = "31";
+constexpr const char* green = "32";
+constexpr const char* yellow = "33";
+constexpr const char* plain_again = "0";
+
+/// The length of one of Style's sequences at the beginning of `text`; 0: there is none.
+std::size_t style_length(std::string_view text) {
+  for (const char* code : {bold, dim, red, green, yellow, plain_again}) {
+    const std::string sequence = fmt::format("\x1b[{}m", code);
+    if (text.starts_with(sequence)) return sequence.size();
+  }
+  return 0;
+}
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  ///< 0: not UTF-8
+};
+
+/// The character that begins with the byte text[0] >= 0x80 (RFC 3629).
+Character decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (bytes == 0 || first > 0xf4 || text.size() < bytes) return {};
+  char32_t code = first & (0xffU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    code = (code << 6) | (byte(i) & 0x3fU);
+  }
+  const bool too_long = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (too_long || surrogate || code > 0x10ffff) return {};
+  return {code, bytes};
+}
+
+/// Characters beyond ASCII that control how others are shown: C1, marks and embeddings of
+/// direction (Unicode, UAX #9), separators of lines.
+bool is_control(char32_t code) {
+  return code < 0xa0 || code == 0x61c || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
+
+std::string without_controls(std::string_view text, bool styled) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    std::size_t length = 1;
+    if (first >= 0x80) {
+      const Character character = decode(text);
+      length = std::max<std::size_t>(1, character.bytes);
+      if (character.bytes == 0) {
+        shown += "\xef\xbf\xbd";
+      } else if (is_control(character.code)) {
+        shown += fmt::format("\\u{:04x}", static_cast<unsigned>(character.code));
+      } else {
+        shown += text.substr(0, length);
+      }
+    } else if ((first >= ' ' && first != 0x7f) || first == '\n' || first == '\t' ||
+               text.starts_with("\r\n")) {
+      shown += text[0];
+    } else if (styled && style_length(text) > 0) {
+      length = style_length(text);
+      shown += text.substr(0, length);
+    } else {
+      shown += fmt::format("\\u{:04x}", first);
+    }
+    text.remove_prefix(length);
+  }
+  return shown;
+}
+
+std::string Style::bold(std::string_view text) const {
+  return wrap(cli::bold, text);
+}
+std::string Style::dim(std::string_view text) const {
+  return wrap(cli::dim, text);
+}
+std::string Style::red(std::string_view text) const {
+  return wrap(cli::red, text);
+}
+std::string Style::green(std::string_view text) const {
+  return wrap(cli::green, text);
+}
+std::string Style::yellow(std::string_view text) const {
+  return wrap(cli::yellow, text);
+}
+
 std::string Style::wrap(const char* code, std::string_view text) const {
   if (!enabled_ || text.empty()) return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  return fmt::format("\x1b[{}m{}\x1b[{}m", code, text, plain_again);
 }
 
 Terminal::Terminal(ColorChoice color)
@@ -50,12 +146,21 @@ Terminal::Terminal(ColorChoice color)
       error_color_(wants_color(color, STDERR_FILENO)),
       interactive_(isatty(STDERR_FILENO) == 1 && !is_dumb()) {}
 
-void Terminal::print(std::string_view text) {
+void Terminal::write(std::string_view bytes) {
   if (output_error_ != 0) return;
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
     output_error_ = errno == 0 ? EIO : errno;
   }
+}
+
+void Terminal::print(std::string_view text) {
+  write(without_controls(text, out_color_));
+}
+
+void Terminal::print_over(std::ptrdiff_t lines, std::string_view text) {
+  if (lines > 0) write(fmt::format("\x1b[{}A\x1b[J", lines));
+  print(text);
 }
 
 void Terminal::flush() {
@@ -65,7 +170,15 @@ void Terminal::flush() {
 
 void Terminal::note(std::string_view text) {
   flush();  // keeps the order of the two if both are the same terminal
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  const std::string shown = without_controls(text, error_color_);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
+
+void Terminal::rewrite_line(std::string_view line) {
+  if (!interactive_) return;
+  flush();
+  const std::string shown = "\r\x1b[K" + without_controls(line, error_color_);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
 void Terminal::complain(std::string_view message) {

@@ -1,6 +1,7 @@
 // Output and its styles: the only code that writes to standard output and standard error.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -18,25 +19,37 @@ class Style {
  public:
   explicit Style(bool enabled) : enabled_(enabled) {}
   bool enabled() const { return enabled_; }
-  std::string bold(std::string_view text) const { return wrap("1", text); }
-  std::string dim(std::string_view text) const { return wrap("2", text); }
-  std::string red(std::string_view text) const { return wrap("31", text); }
-  std::string green(std::string_view text) const { return wrap("32", text); }
-  std::string yellow(std::string_view text) const { return wrap("33", text); }
+  std::string bold(std::string_view text) const;
+  std::string dim(std::string_view text) const;
+  std::string red(std::string_view text) const;
+  std::string green(std::string_view text) const;
+  std::string yellow(std::string_view text) const;
 
  private:
   std::string wrap(const char* code, std::string_view text) const;
   bool enabled_;
 };
 
+/// `text` as it may be shown: what files, servers and other machines say ends up in it, and could
+/// move the cursor, hide lines or reverse their order. Control characters, among them escape
+/// sequences and those of C1, and characters that change the direction of writing become
+/// "\u001b", which inside JSON's strings means the same as before. Line ends, tabs and, if
+/// `styled`, the sequences of Style stay; bytes that are not UTF-8 become U+FFFD.
+std::string without_controls(std::string_view text, bool styled);
+
+/// Everything written passes without_controls().
 class Terminal {
  public:
   explicit Terminal(ColorChoice color = ColorChoice::automatic);
 
   /// To standard output. Failures are remembered, not reported here.
   void print(std::string_view text);
+  /// To standard output, which must be a terminal, over the last `lines` lines.
+  void print_over(std::ptrdiff_t lines, std::string_view text);
   /// To standard error.
   void note(std::string_view text);
+  /// In place of the line on which standard error's cursor stands; only if interactive().
+  void rewrite_line(std::string_view line);
   /// "assay: message" to standard error.
   void complain(std::string_view message);
   /// Writes out what print() buffered.
@@ -59,6 +72,8 @@ class Terminal {
   int error_width() const;
 
  private:
+  void write(std::string_view bytes);
+
   bool out_color_ = false;
   bool error_color_ = false;
   bool interactive_ = false;

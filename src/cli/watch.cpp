@@ -82,8 +82,7 @@ int watch(const Request& request, Terminal& terminal) {
       const std::string text =
           watch_text(channels, now, before ? &*before : nullptr,
                      static_cast<std::size_t>(terminal.width()), terminal.out_style());
-      if (in_place && lines > 0) terminal.print(fmt::format("\x1b[{}A\x1b[J", lines));
-      terminal.print(text);
+      terminal.print_over(in_place ? lines : 0, text);
       lines = std::count(text.begin(), text.end(), '\n');
     }
     terminal.flush();

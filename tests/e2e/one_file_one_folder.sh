@@ -98,7 +98,7 @@ linked=()
 for object in $(ninja -C "$build" -t query assay | sed -n 's/^ *|* *\(.*\.o\)$/\1/p'); do
   [[ $object == */embedded_suites.cpp.o ]] || linked+=("$build/$object")
 done
-libraries=$(ninja -C "$build" -t commands assay | sed -n '$s/.* -o assay \(.*\) && :$/\1/p')
+libraries=$(ninja -C "$build" -t commands assay | sed -n '$s/.* -o assay \([^&]*\) && .*/\1/p')
 cd build
 for object in $new; do linked+=("$object"); done
 "$compiler" $(setting CMAKE_EXE_LINKER_FLAGS) "${linked[@]}" -o assay $libraries -pthread

@@ -106,8 +106,11 @@ TEST_F(Gpu, TensorMapsLoadTheirBoxesOrAreRefused) {
   const Buffer matrix = std::move(device_->allocate(source_bytes, MemoryKind::device)).value();
   const Buffer box = std::move(device_->allocate(16384, MemoryKind::device)).value();
   ASSERT_TRUE(stream_->copy(matrix.data(), source.data(), source_bytes));
-  auto program = std::move(device_->build({"launch_attributes", {}})).value();
-  Kernel& load = *program->kernel("load_box").value();
+  auto program = device_->build({"launch_attributes", {}});
+  ASSERT_TRUE(program) << program.error().message;
+  const auto kernel = (*program)->kernel("load_box");
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  Kernel& load = **kernel;
 
   for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::bytes_32,
                                       TensorSwizzle::bytes_64, TensorSwizzle::bytes_128}) {
@@ -128,7 +131,9 @@ TEST_F(Gpu, TensorMapsLoadTheirBoxesOrAreRefused) {
       const Status launched = launch(*stream_, load, {{1}, {128}}, *map, column, row,
                                      static_cast<unsigned>(elements * 2), box.as<unsigned>());
       ASSERT_TRUE(launched) << launched.error().message;
-      const auto found = read_back<std::uint16_t>(*stream_, box.data(), elements).value();
+      const auto read = read_back<std::uint16_t>(*stream_, box.data(), elements);
+      ASSERT_TRUE(read) << read.error().message;
+      const auto& found = *read;
       for (int r = 0; r < box_rows; ++r) {
         for (int c = 0; c < box_columns; ++c) {
           const int x = column + c, y = row + r;

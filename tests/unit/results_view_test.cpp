@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const Style plain(false);
+const Style unstyled(false);
 
 TEST(ResultsView, UnitsSuitTheQuantity) {
   EXPECT_EQ(format_value({Quantity::bandwidth, 4.2134e12, {}, {}, {}}), "4213 GB/s");
@@ -26,7 +26,7 @@ TEST(ResultsView, UnitsSuitTheQuantity) {
 
 TEST(ResultsView, ATablePerBenchmarkWithConstantAxesInItsHeading) {
   const std::vector<Record> records = {passed_record("1MiB"), passed_record("1GiB", 2e-3)};
-  EXPECT_EQ(results_text(records, 0, plain),
+  EXPECT_EQ(results_text(records, 0, unstyled),
             "memory op=triad\n"
             "  size      value  95% interval  of roofline   n  throttled  status\n"
             "  1MiB  3000 GB/s  [2970, 3030]        62.5%  30          1  passed\n"
@@ -38,13 +38,13 @@ TEST(ResultsView, CellsWithoutAValueSayWhySameReasonsTogether) {
   const std::vector<Record> records = {passed_record("1MiB"),
                                        unsupported_record("1TiB", "too large"),
                                        unsupported_record("2TiB", "too large")};
-  const std::string text = results_text(records, 0, plain);
+  const std::string text = results_text(records, 0, unstyled);
   EXPECT_THAT(text, HasSubstr("  1TiB          -"));
   EXPECT_THAT(text,
               HasSubstr("unsupported: 2 cells, e.g. memory op=triad size=1TiB\n  too large\n"));
   EXPECT_EQ(counts_text(records), "3 cells: 1 passed, 2 unsupported");
-  EXPECT_EQ(outcome_text(records[1], plain), "unsupported: too large");
-  EXPECT_EQ(outcome_text(records[0], plain), "3000 GB/s [2970, 3030] 62.5% of roofline");
+  EXPECT_EQ(outcome_text(records[1], unstyled), "unsupported: too large");
+  EXPECT_EQ(outcome_text(records[0], unstyled), "3000 GB/s [2970, 3030] 62.5% of roofline");
 }
 
 /// What another program reported of one cell.
@@ -73,7 +73,7 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
       // An axis that the first cell lacks, and a metric that it has.
       imported_record({{"op", "all_reduce"}, {"place", "in"}},
                       {{"busbw", 1e9, "bytes/s", Better::higher, "1.00"}})};
-  EXPECT_EQ(results_text(records, 0, plain),
+  EXPECT_EQ(results_text(records, 0, unstyled),
             "collective op=all_reduce\n"
             "  size  place       busbw      time           rate  wrong  a      b  status\n"
             "  1GiB         184.9 GB/s  10.89 ms  1199 tokens/s      0  1  2.500  passed\n"
@@ -87,13 +87,13 @@ TEST(ResultsView, FlagsOfOtherProgramsResultsStandBelow) {
   Record record = imported_record({{"op", "x"}}, {{"rate", 1, "1/s", Better::higher, "1"}});
   record.notes = {{"model", "m"}, {"flag", "378 replies are empty"}};
   const std::vector<Record> records = {record};
-  EXPECT_THAT(results_text(records, 0, plain),
+  EXPECT_THAT(results_text(records, 0, unstyled),
               HasSubstr("flagged: collective op=x\n  378 replies are empty\n"));
 }
 
 TEST(ResultsView, NoColourUnlessAskedFor) {
   const std::vector<Record> records = {passed_record("1MiB"), unsupported_record("1TiB", "x")};
-  EXPECT_THAT(results_text(records, 0, plain), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(results_text(records, 0, unstyled), Not(HasSubstr("\x1b")));
   EXPECT_THAT(results_text(records, 0, Style(true)), HasSubstr("\x1b[33munsupported\x1b[0m"));
 }
 

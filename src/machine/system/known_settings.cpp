@@ -163,7 +163,8 @@ ASSAY_RANK ASSAY_RANKS ASSAY_RCCL_LIBRARY ASSAY_ROCBLAS_LIBRARY ASSAY_VERBS_LIBR
 /// Options of the kernel and its modules that change speed (Linux, kernel-parameters.txt), and
 /// those that are on every machine.
 constexpr std::string_view known_boot_options = R"(
-amd_iommu amd_pstate amdttm.page_pool_size amdttm.pages_limit apparmor audit bert_disable
+--firecracker-init cpuidle_haltpoll.force deferred_init haltpoll.guest_halt_poll_ns nested_pvm
+nomodule page_reporting.page_reporting_order psi sched_vcpu_pack amd_iommu amd_pstate amdttm.page_pool_size amdttm.pages_limit apparmor audit bert_disable
 biosdevname cgroup.memory cgroup_disable cgroup_enable clearcpuid clocksource cma console
 cpufreq.default_governor cpuidle.off crashkernel debug default_hugepagesz dis_ucode_ldr earlycon
 edac_report efi elevator enforcing fips hpet hugepages hugepagesz hugetlb_free_vmemmap idle
@@ -215,8 +216,12 @@ bool has_word(std::string_view list, std::string_view name) {
   return false;
 }
 
+/// What was recorded once stays as it is when a capture is read in place of its machine.
 std::string short_hash(std::string_view secret) {
-  return "#" + sha256_hex(secret).substr(0, 4);
+  constexpr std::size_t digits = 4;
+  const bool hashed = secret.size() == 1 + digits && secret.front() == '#' &&
+                      secret.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+  return hashed ? std::string(secret) : "#" + sha256_hex(secret).substr(0, digits);
 }
 
 /// A number, path, list or switch. Not one: addresses ("://", "user@", "?query"), and text in which
@@ -366,10 +371,10 @@ std::string recorded_file(std::string_view path, std::string_view content) {
   if (!boot && !(path.starts_with("proc/") && (info || path.ends_with("/mounts")))) {
     return std::string(content);
   }
-  const bool is_text = std::ranges::none_of(content, [](char letter) {
-    return std::iscntrl(static_cast<unsigned char>(letter)) != 0 && letter != '\n';
+  const bool is_text = std::ranges::all_of(content, [](char letter) {
+    return (letter >= ' ' && letter <= '~') || letter == '\n' || letter == '\t';
   });
-  if (!is_text) return "\x7f";  // still not text, and nothing of what it says
+  if (!is_text) return "\x01";  // still not text, and nothing of what it says
   return boot ? recorded_boot_line(content) : recorded_mounts(content, info);
 }
 

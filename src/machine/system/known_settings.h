@@ -24,7 +24,7 @@ std::string recorded_value(std::string_view variable, std::string_view value);
 Variables performance_variables();
 
 /// A file's content as it may be recorded: of the kernel's command line and the tables of mounts
-/// only the known options with their values ("\x7f" if they are no text), any other file as it is.
+/// only the known options with their values ("\x01" if they are no text), any other file as it is.
 /// `path` is relative to "/".
 std::string recorded_file(std::string_view path, std::string_view content);
 
