@@ -125,7 +125,7 @@ TEST_F(Gpu, TensorMapsLoadTheirBoxesOrAreRefused) {
     ASSERT_TRUE(map) << map.error().message;
     const std::size_t elements = static_cast<std::size_t>(box_columns) * box_rows;
     for (const auto& [column, row] :
-         {std::pair{8, 24}, {0, 0}, {columns - 8, rows - 3}, {-5, -2}}) {
+         {std::pair{8, 24}, {0, 0}, {columns - 8, rows - 3}, {-8, -2}}) {
       SCOPED_TRACE(fmt::format("swizzle {}, box at {}, {}", span, column, row));
       ASSERT_TRUE(stream_->fill(box.data(), 0xff, box.bytes()));
       const Status launched = launch(*stream_, load, {{1}, {128}}, *map, column, row,

@@ -30,7 +30,9 @@ struct TensorLayout {
   const void* address = nullptr;  ///< of element 0, aligned to 16 bytes
   DataType type = DataType::bf16;
   /// 1 to 5, the dense one first: of a row-major matrix columns, then rows. Kernels give
-  /// coordinates in the same order. What a box covers beyond the tensor reads as zero.
+  /// coordinates in the same order, the first a multiple of 16 bytes: any other is an illegal
+  /// instruction (seen on an H200). What a box covers beyond the tensor, on any side, reads as
+  /// zero.
   std::vector<TensorDimension> dimensions;
   TensorSwizzle swizzle = TensorSwizzle::none;
   unsigned l2_bytes =

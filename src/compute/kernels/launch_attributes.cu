@@ -21,8 +21,8 @@ KERNEL(relay, u32* to, const u32* from, u64 ticks, u64* times) {
   publish(to, observe(from) + 1);
 }
 
-/// The box of `map` that begins at (column, row), as the TMA puts it into shared memory: `bytes`,
-/// at most 16 KiB. Zeros where there is no TMA. One block.
+/// The box of `map` that begins at (column, row), the column a multiple of 16 bytes, as the TMA
+/// puts it into shared memory: `bytes`, at most 16 KiB. Zeros where there is no TMA. One block.
 KERNEL(load_box, TENSOR_MAP map, i32 column, i32 row, u32 bytes, u32* to) {
   constexpr u32 words = 4096;
   SHARED __attribute__((aligned(1024))) u32 box[words];  // the swizzle's pattern repeats after that
