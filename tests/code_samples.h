@@ -46,7 +46,7 @@ inline std::optional<std::string> compile_hip(std::string_view source, const std
                                         "--no-gpu-bundle-output",
                                         "--offload-arch=" + arch};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  return compile_by({"clang-19", {}, ""}, arguments, source);
+  return compile_by({"clang-19", {}, "", {}}, arguments, source);
 }
 
 /// A cubin for "-cubin", PTX for "-ptx", an object file for "-c".
@@ -55,7 +55,7 @@ inline std::optional<std::string> compile_cuda(std::string_view source, const st
                                                const std::vector<std::string>& options = {}) {
   std::vector<std::string> arguments = {"-x", "cu", kind, "-arch=" + arch};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  return compile_by({"nvcc", {"/usr/local/cuda*/bin/nvcc"}, ""}, arguments, source);
+  return compile_by({"nvcc", {"/usr/local/cuda*/bin/nvcc"}, "", {}}, arguments, source);
 }
 
 }  // namespace assay

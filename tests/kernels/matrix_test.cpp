@@ -42,8 +42,9 @@ double element(const void* data, DataType type, std::size_t i) {
       return static_cast<const signed char*>(data)[i];
     case DataType::i32:
       return static_cast<const int*>(data)[i];
+    default:
+      return NAN;
   }
-  return NAN;
 }
 
 void set_element(void* data, DataType type, std::size_t i, double value) {

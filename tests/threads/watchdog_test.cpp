@@ -21,16 +21,16 @@ TEST(Watchdog, TellsOfSilenceOnce) {
 }
 
 TEST(Watchdog, ProgressPutsItOff) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    std::promise<Clock::time_point> told;
-    Watchdog watchdog(0.2, [&] { told.set_value(Clock::now()); });
+    std::promise<Steady::time_point> told;
+    Watchdog watchdog(0.2, [&] { told.set_value(Steady::now()); });
     std::this_thread::sleep_for(50ms);
-    const Clock::time_point progressed = Clock::now();
+    const Steady::time_point progressed = Steady::now();
     watchdog.progress();
     auto silence = told.get_future();
     ASSERT_EQ(silence.wait_for(60s), std::future_status::ready);
-    const Clock::time_point end = silence.get();
+    const Steady::time_point end = silence.get();
     if (end < progressed)
       continue;  // on a busy machine the sleep may last longer than its patience
     EXPECT_GE(end - progressed, 200ms);

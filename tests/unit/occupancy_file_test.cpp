@@ -321,7 +321,8 @@ TEST(OccupancyTool, EndingsAreDescribed) {
 }
 
 TEST(OccupancyTool, WhatIsMissingNamesPlacesAndAdvice) {
-  const auto tool = find_tool({"no-such-tool", {"/opt/nowhere*/bin/no-such-tool"}, "install it"});
+  const auto tool =
+      find_tool({"no-such-tool", {"/opt/nowhere*/bin/no-such-tool"}, "install it", {}});
   ASSERT_FALSE(tool);
   EXPECT_EQ(tool.error().kind, ErrorKind::unavailable);
   EXPECT_EQ(tool.error().message,

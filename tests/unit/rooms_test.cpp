@@ -74,16 +74,17 @@ std::vector<std::string> upward_includes(const fs::path& source,
   return found;
 }
 
-const fs::path root = ASSAY_SOURCE_DIR;
+const fs::path source_root = ASSAY_SOURCE_DIR;
 
 TEST(Rooms, AreThoseOfHacking) {
-  const auto rooms = rooms_of_hacking(root / "HACKING.md");
-  EXPECT_THAT(folders_of(root / "src"), UnorderedElementsAreArray(rooms));
+  const auto rooms = rooms_of_hacking(source_root / "HACKING.md");
+  EXPECT_THAT(folders_of(source_root / "src"), UnorderedElementsAreArray(rooms));
   EXPECT_LE(rooms.size(), 11u);
 }
 
 TEST(Rooms, IncludeDownwardsOnly) {
-  EXPECT_THAT(upward_includes(root / "src", rooms_of_hacking(root / "HACKING.md")), IsEmpty());
+  EXPECT_THAT(upward_includes(source_root / "src", rooms_of_hacking(source_root / "HACKING.md")),
+              IsEmpty());
 }
 
 TEST(Rooms, AnIncludeUpwardsIsFound) {

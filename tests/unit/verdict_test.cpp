@@ -68,7 +68,9 @@ TEST(Verdict, SaysHowManyPairsWouldDo) {
 }
 
 TEST(Verdict, AsksForTwoPairsPerValueWhereNeighboursDependOnEachOther) {
-  const PairedEffect independent{.pairs = 12, .n = 12, .mean = 0, .deviation = 0.02};
+  PairedEffect independent;
+  independent.pairs = independent.n = 12;
+  independent.deviation = 0.02;
   PairedEffect merged = independent;
   merged.pairs = 24;
   const std::size_t needed = values_needed(0.02, rule.log_margin());

@@ -307,21 +307,21 @@ std::string recorded_mount_source(std::string_view source) {
 /// A line of /proc/PID/mounts, "source target type options 0 0", or of mountinfo, "27 1 254:0 / /
 /// rw,relatime shared:1 - ext4 /dev/vda rw" (Linux, proc_pid_mountinfo(5)), whose optional fields
 /// end with the dash. Nothing if mountinfo's line has none.
-std::string recorded_mount(const std::vector<std::string>& fields, bool info) {
+std::string recorded_mount(const std::vector<std::string>& parts, bool info) {
   constexpr std::size_t options_of_mount = 5;
-  const auto dash = std::find(fields.begin(), fields.end(), "-");
-  if (info && dash == fields.end()) return {};
-  const std::size_t type = info ? static_cast<std::size_t>(dash - fields.begin()) + 1 : 2;
+  const auto dash = std::find(parts.begin(), parts.end(), "-");
+  if (info && dash == parts.end()) return {};
+  const std::size_t type = info ? static_cast<std::size_t>(dash - parts.begin()) + 1 : 2;
   const std::size_t source = info ? type + 1 : 0, options = info ? type + 2 : 3;
   std::string kept;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i > 0) kept += ' ';
     if (i == source) {
-      kept += recorded_mount_source(fields[i]);
+      kept += recorded_mount_source(parts[i]);
     } else if (i == options || (info && i == options_of_mount)) {
-      kept += recorded_mount_options(fields[i]);
+      kept += recorded_mount_options(parts[i]);
     } else {
-      kept += fields[i];
+      kept += parts[i];
     }
   }
   return kept + "\n";
@@ -332,9 +332,9 @@ std::string recorded_mounts(std::string_view text, bool info) {
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::vector<std::string> fields;
-    for (std::string word; words >> word;) fields.push_back(word);
-    kept += recorded_mount(fields, info);
+    std::vector<std::string> parts;
+    for (std::string word; words >> word;) parts.push_back(word);
+    kept += recorded_mount(parts, info);
   }
   return kept;
 }
