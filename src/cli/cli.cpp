@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -54,6 +55,9 @@ int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
     return run(parsed, terminal);
   } catch (const std::bad_alloc&) {
     terminal.complain("out of memory; free some, or raise the limit (ulimit -v)");
+  } catch (const std::filesystem::filesystem_error& error) {
+    terminal.complain(error.what());
+    return exit_io;
   } catch (const std::system_error& error) {
     terminal.complain(
         fmt::format("the system refused a thread: {}; raise the limit of processes "

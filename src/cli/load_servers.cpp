@@ -57,20 +57,6 @@ Status choose_devices(SpawnPlan& plan) {
                   plan.servers, plan.devices->devices.size(), plan.devices->variable)};
 }
 
-/// Shows numbers even if the name looks secret: the "tokens" of --max-num-batched-tokens are not.
-std::string shown_value(const std::string& name, const std::string& value) {
-  const bool secret = is_secret_name(name) && !parse_integer(value);
-  return secret ? "(set)" : value;
-}
-
-/// The same for "NAME=VALUE"; other words are unchanged.
-std::string shown_pair(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos) return word;
-  const std::string name = word.substr(0, equals);
-  return name + "=" + shown_value(name, word.substr(equals + 1));
-}
-
 /// "waiting for servers: 2 of 8 ready, 0:34: what the next one says"
 class WaitView {
  public:
@@ -159,17 +145,12 @@ Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Ter
 }
 
 std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan) {
-  std::vector<std::string> words = plan.words;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool of_option =
-        i > 0 && words[i - 1].starts_with('-') && words[i - 1].find('=') == words[i - 1].npos;
-    words[i] = of_option ? shown_value(words[i - 1], words[i]) : shown_pair(words[i]);
-  }
   std::vector<std::pair<std::string, std::string>> notes = {
-      {"spawn", shell_words(words)}, {"servers", fmt::format("{}", plan.servers)}};
+      {"spawn", shell_words(hide_secrets(plan.words))},
+      {"servers", fmt::format("{}", plan.servers)}};
   if (plan.devices) notes.emplace_back("spawn_devices", plan.devices->variable);
   for (const auto& [name, value] : plan.variables) {
-    notes.emplace_back("spawn_env " + name, shown_value(name, value));
+    notes.emplace_back("spawn_env " + name, hide_secret_value(name, value));
   }
   return notes;
 }

@@ -150,22 +150,27 @@ std::string hide_secrets_in(std::string_view text) {
   return without_login(without_bearer(without_named(without_credentials(std::string(text)))));
 }
 
-std::string hide_secrets(std::span<const std::string> words) {
-  std::string kept;
-  std::string_view secret_option;  // whose value comes next
+std::string hide_secret_value(std::string_view name, std::string_view value) {
+  const bool secret = is_secret_name(name) && !is_count(name, value);
+  return secret ? std::string(hidden) : hide_secrets_in(value);
+}
+
+std::vector<std::string> hide_secrets(std::span<const std::string> words) {
+  std::vector<std::string> kept;
+  std::string_view option_before;  // whose value comes next
   bool after_sshpass = false;
   for (const std::string& word : words) {
-    if (!kept.empty()) kept += ' ';
     const bool option = is_option(word);
-    if (!secret_option.empty() && !option && !is_count(secret_option, word)) {
-      kept += hidden;
+    if (!option_before.empty() && !option) {
+      kept.push_back(after_sshpass && option_before == "-p"
+                         ? std::string(hidden)
+                         : hide_secret_value(option_before, word));
     } else if (after_sshpass && word.size() > 2 && word.starts_with("-p")) {
-      kept += "-p" + std::string(hidden);
+      kept.push_back("-p" + std::string(hidden));
     } else {
-      kept += hide_secrets_in(word);
+      kept.push_back(hide_secrets_in(word));
     }
-    const bool secret = option && (is_secret_name(word) || (after_sshpass && word == "-p"));
-    secret_option = secret && word.find('=') == std::string::npos ? word : std::string_view();
+    option_before = option && word.find('=') == std::string::npos ? word : std::string_view();
     after_sshpass = word == "sshpass" || word.ends_with("/sshpass") || (after_sshpass && option);
   }
   return kept;

@@ -7,18 +7,22 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay {
 
 /// Names that suggest a token, key or password: "HF_TOKEN", "--api-key", "wifi.psk".
 bool is_secret_name(std::string_view name);
 
-/// The words of a command joined by spaces, with "(set)" for what follows "--token", "API_KEY=",
-/// "Bearer", "sshpass -p" and "\"password\":", for "user:password@" in front of a host, and for the
-/// query of a URL.
-std::string hide_secrets(std::span<const std::string> words);
+/// The words of a command, with "(set)" for what follows "--token", "API_KEY=", "Bearer",
+/// "sshpass -p" and "\"password\":", for "user:password@" in front of a host, and for the query of
+/// a URL. How many tokens an option asks for is no secret.
+std::vector<std::string> hide_secrets(std::span<const std::string> words);
 
 /// The same for one text: a URL, a header, a line that a program printed.
 std::string hide_secrets_in(std::string_view text);
+
+/// The same for the value of a variable or option of this name.
+std::string hide_secret_value(std::string_view name, std::string_view value);
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "core/secrets.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -22,7 +24,9 @@ TEST(Secrets, AreRecognizedByName) {
 }
 
 TEST(Secrets, AreHiddenInTheWordsOfACommand) {
-  const auto shown = [](std::vector<std::string> words) { return hide_secrets(words); };
+  const auto shown = [](std::vector<std::string> words) {
+    return fmt::format("{}", fmt::join(hide_secrets(words), " "));
+  };
   EXPECT_EQ(shown({"serve", "--api-key", "x1", "--port", "80"}), "serve --api-key (set) --port 80");
   EXPECT_EQ(shown({"serve", "--api-key=x1"}), "serve --api-key=(set)");
   EXPECT_EQ(shown({"env", "HF_TOKEN=x1", "prog"}), "env HF_TOKEN=(set) prog");

@@ -18,15 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_text(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char byte) {
-    return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\t';
-  });
-}
-
 Json file_json(const FileText& file) {
   if (file.state != FileState::found) return {{"state", name_of(file.state)}};
-  if (!is_text(file.text)) return {{"hex", to_hex(file.text)}};
+  if (!is_plain_text(file.text)) return {{"hex", to_hex(file.text)}};
   return file.text;
 }
 

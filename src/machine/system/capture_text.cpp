@@ -1,5 +1,6 @@
 #include "machine/system/capture_text.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -26,6 +27,12 @@ FileState file_state_from(std::string_view text) {
     if (name == text) return state;
   }
   return FileState::not_captured;
+}
+
+bool is_plain_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char byte) {
+    return (byte >= ' ' && byte <= '~') || byte == '\n' || byte == '\t';
+  });
 }
 
 std::string to_hex(std::string_view bytes) {

@@ -15,6 +15,9 @@ std::string_view name_of(FileState state);
 /// not_captured if `text` is not the name of a state.
 FileState file_state_from(std::string_view text);
 
+/// Whether `bytes` are printable ASCII, tabs and line ends, which are captured as they are.
+bool is_plain_text(std::string_view bytes);
+
 std::string to_hex(std::string_view bytes);
 /// Stops at the first pair that is not two hexadecimal digits.
 std::string from_hex(std::string_view text);

@@ -10,6 +10,7 @@
 
 #include "core/hash.h"
 #include "core/secrets.h"
+#include "machine/system/capture_text.h"
 
 namespace assay {
 namespace {
@@ -371,10 +372,7 @@ std::string recorded_file(std::string_view path, std::string_view content) {
   if (!boot && !(path.starts_with("proc/") && (info || path.ends_with("/mounts")))) {
     return std::string(content);
   }
-  const bool is_text = std::ranges::all_of(content, [](char letter) {
-    return (letter >= ' ' && letter <= '~') || letter == '\n' || letter == '\t';
-  });
-  if (!is_text) return "\x01";  // still not text, and nothing of what it says
+  if (!is_plain_text(content)) return "\x01";  // still not text, and nothing of what it says
   return boot ? recorded_boot_line(content) : recorded_mounts(content, info);
 }
 

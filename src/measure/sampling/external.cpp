@@ -80,7 +80,7 @@ Better better_of(std::string_view text) {
 }
 
 std::string command_line(const ExternalCommand& command) {
-  return hide_secrets(command.words);
+  return fmt::format("{}", fmt::join(hide_secrets(command.words), " "));
 }
 
 /// The program's output: from its file if the suite names one, otherwise from standard output.
