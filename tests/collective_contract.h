@@ -345,7 +345,8 @@ class RankVector {
 };
 
 /// One rank of the checks that a kind's communicators live side by side, split and queue. All ranks
-/// of `team` make one with the same arguments.
+/// of `team` make one with the same arguments. Ranks meet before memory is freed and after a
+/// communicator has ended, as communicator.h asks of ranks that are threads.
 struct CommunicatorContract {
   const CommunicatorKind& kind;
   Device& device;
@@ -353,7 +354,13 @@ struct CommunicatorContract {
   Stream& stream;
   /// Whether enqueue() is expected to work, and within a capture.
   bool queues = true, captures = true;
+  RankVector source{device, stream}, vector{device, stream}, result{device, stream};
 
+  ~CommunicatorContract() { meet("the end of the contract"); }
+  void meet(std::string_view where) const {
+    const auto met = team.exchange(where, "");
+    EXPECT_TRUE(met) << met.error().message;
+  }
   std::unique_ptr<Communicator> make(const CommunicatorConfig& config) const {
     auto made = kind.create(device, team, config);
     EXPECT_TRUE(made) << made.error().message;
@@ -361,7 +368,6 @@ struct CommunicatorContract {
   }
   void expect_sum_of(Communicator& communicator, const std::vector<int>& ranks,
                      const std::string& where) const {
-    const RankVector vector(device, stream);
     vector.fill(team.rank());
     const Status ran = communicator.run(vector.sum_up(), stream);
     ASSERT_TRUE(ran) << where << ": " << ran.error().message;
@@ -377,9 +383,13 @@ struct CommunicatorContract {
 
   void expect_all() const {
     expect_several_at_once();
+    meet("several at once have ended");
     expect_splits();
+    meet("splits have ended");
     expect_registration();
+    meet("registration has ended");
     if (queues) expect_order_on_the_stream();
+    meet("the order has been seen");
     if (captures) expect_capture();
     expect_bad_bounds_refused();
   }
@@ -399,6 +409,7 @@ struct CommunicatorContract {
       expect_sum_of(**third, everyone(), "one split from the first");
     }
     first.reset();
+    meet("the first has ended");
     expect_sum_of(**third, everyone(), "what outlives its origin");
     auto fourth = second->split(0, 0, {});
     ASSERT_TRUE(fourth) << fourth.error().message;
@@ -442,18 +453,17 @@ struct CommunicatorContract {
   /// Blocks come in the order of the part's own ranks.
   void expect_gathered(Communicator& part, const std::vector<int>& ours) const {
     const std::size_t n = ours.size();
-    auto buffer = device.allocate(n * sizeof(float), MemoryKind::device);
-    ASSERT_TRUE(buffer);
+    const std::size_t bytes = n * sizeof(float);
     std::vector<float> values(n, static_cast<float>(team.rank()));
-    ASSERT_TRUE(stream.copy(buffer->data(), values.data(), buffer->bytes()));
+    ASSERT_TRUE(stream.copy(vector.data(), values.data(), bytes));
     ASSERT_TRUE(stream.synchronize());
     CollectiveCall call;
     call.operation = CollectiveOperation::all_gather;
-    call.receive = buffer->data();
-    call.send = buffer->as<float>() + part.rank();
+    call.receive = vector.data();
+    call.send = vector.data() + part.rank();
     call.count = 1;
     ASSERT_TRUE(part.run(call, stream));
-    ASSERT_TRUE(stream.copy(values.data(), buffer->data(), buffer->bytes()));
+    ASSERT_TRUE(stream.copy(values.data(), vector.data(), bytes));
     ASSERT_TRUE(stream.synchronize());
     for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(values[i], static_cast<float>(ours[i]));
   }
@@ -461,7 +471,6 @@ struct CommunicatorContract {
   void expect_registration() const {
     const auto whole = make({});
     ASSERT_TRUE(whole);
-    const RankVector vector(device, stream);
     vector.fill(team.rank());
     auto registration = whole->register_memory(vector.data(), vector.bytes());
     ASSERT_TRUE(registration) << registration.error().message;
@@ -477,7 +486,6 @@ struct CommunicatorContract {
   void expect_order_on_the_stream() const {
     const auto whole = make({});
     ASSERT_TRUE(whole);
-    const RankVector source(device, stream), vector(device, stream), result(device, stream);
     source.fill(team.rank());
     const auto ranks = static_cast<float>(team.size());
     for (int round = 0; round < 5; ++round) {
@@ -499,21 +507,19 @@ struct CommunicatorContract {
   void expect_ring(Communicator& whole) const {
     const int rank = team.rank(), ranks = team.size(), before = (rank + ranks - 1) % ranks;
     if (ranks == 1) return;  // some libraries have no messages to oneself
-    const RankVector sent(device, stream), received(device, stream);
-    sent.fill(rank);
-    const Message out = {(rank + 1) % ranks, sent.data(), sent.bytes()};
-    const Message in = {before, received.data(), received.bytes()};
-    ASSERT_TRUE(stream.fill(received.data(), 0, received.bytes()));
+    vector.fill(rank);
+    const Message out = {(rank + 1) % ranks, vector.data(), vector.bytes()};
+    const Message in = {before, result.data(), result.bytes()};
+    ASSERT_TRUE(stream.fill(result.data(), 0, result.bytes()));
     ASSERT_TRUE(whole.enqueue({&out, 1}, {&in, 1}, stream));
-    ASSERT_TRUE(stream.fill(sent.data(), 0, sent.bytes()));
-    received.expect_sum({before}, 1, "queued messages");
+    ASSERT_TRUE(stream.fill(vector.data(), 0, vector.bytes()));
+    result.expect_sum({before}, 1, "queued messages");
   }
 
   /// A captured operation does nothing until its graph is launched, and then each time.
   void expect_capture() const {
     const auto whole = make({});
     ASSERT_TRUE(whole);
-    const RankVector source(device, stream), vector(device, stream);
     source.fill(team.rank());
     // Libraries connect the ranks on first use, not within a capture.
     vector.fill(team.rank());

@@ -99,6 +99,11 @@ class Registration {
 ///                after mpi_use_from_streams()
 ///
 /// run() is the call itself, as the library has it and as benchmarks measure it.
+///
+/// Ranks that are threads of one process share its driver, which frees memory, also what a
+/// communicator frees at its end, only once all GPUs of the process are idle. So all ranks end a
+/// communicator, or free a buffer, before one of them queues an operation that waits for the others
+/// (NCCL on two H200s hangs otherwise).
 class Communicator {
  public:
   virtual ~Communicator() = default;
