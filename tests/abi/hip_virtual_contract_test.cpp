@@ -19,8 +19,7 @@ class HipVirtualContract : public DeviceContract, public testing::WithParamInter
     EXPECT_EQ(machine_.live_objects(), 0) << "something was not released";
   }
 
-  const TemporaryFolder cache_;
-  VirtualMachine machine_{VIRTUAL_HIP + GetParam(), cache_.path()};
+  VirtualMachine machine_{VIRTUAL_HIP + GetParam()};
 };
 
 TEST_P(HipVirtualContract, AWaitHoldsTheOtherStreamBack) {

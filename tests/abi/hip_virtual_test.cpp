@@ -9,6 +9,7 @@
 
 #include "compute/device/helpers.h"
 #include "measure/sampling/clock_probe.h"
+#include "temporary_folder.h"
 #include "virtual_machine.h"
 
 #ifdef VIRTUAL_HIP
@@ -51,8 +52,7 @@ class HipVirtual : public testing::TestWithParam<std::string> {
     return values ? std::move(*values) : std::vector<T>(count);
   }
 
-  const TemporaryFolder cache_;
-  VirtualMachine machine_{VIRTUAL_HIP + GetParam(), cache_.path()};
+  VirtualMachine machine_{VIRTUAL_HIP + GetParam()};
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
@@ -334,24 +334,28 @@ TEST_P(HipVirtual, TheNthCallFailsAsPlanned) {
   const Buffer third = allocate(16);
 }
 
-TEST_P(HipVirtualKernels, TheSecondBuildComesFromTheCache) {
+TEST_P(HipVirtual, TheSecondBuildComesFromTheCache) {
+  const TemporaryFolder cache;
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const auto device = std::move(backend_->open(0)).value();
   const auto entries = [&] {
-    return std::distance(std::filesystem::directory_iterator(cache_.path() / "assay/kernels"),
+    return std::distance(std::filesystem::directory_iterator(cache.path() / "assay/kernels"),
                          std::filesystem::directory_iterator());
   };
+  EXPECT_TRUE(device->build({"memory", {{"UNROLL", "2"}}}));
   EXPECT_EQ(entries(), 1);
   // An entry that was not rewritten was not compiled again.
   const std::filesystem::path entry =
-      std::filesystem::directory_iterator(cache_.path() / "assay/kernels")->path();
+      std::filesystem::directory_iterator(cache.path() / "assay/kernels")->path();
   const auto written = std::filesystem::last_write_time(entry);
-  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "2"}}}));
+  EXPECT_TRUE(device->build({"memory", {{"UNROLL", "2"}}}));
   EXPECT_EQ(entries(), 1);
   EXPECT_EQ(std::filesystem::last_write_time(entry), written);
-  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "8"}}}));
+  EXPECT_TRUE(device->build({"memory", {{"UNROLL", "8"}}}));
   EXPECT_EQ(entries(), 2);
   // Code that the driver refuses is compiled again and replaced.
   machine_.fail_next("hipModuleLoadData", hip_invalid_image);
-  EXPECT_TRUE(device_->build({"memory", {{"UNROLL", "2"}}}));
+  EXPECT_TRUE(device->build({"memory", {{"UNROLL", "2"}}}));
   EXPECT_NE(std::filesystem::last_write_time(entry), written);
 }
 

@@ -14,8 +14,7 @@ namespace {
 TEST(RcclVirtual, SeveralCommunicatorsPartsAndGraphs) {
   setenv("ASSAY_RCCL_LIBRARY", MOCK_NCCL, 1);
   {
-    const TemporaryFolder cache;
-    const VirtualMachine machine(VIRTUAL_HIP + std::string("6"), cache.path());
+    const VirtualMachine machine(VIRTUAL_HIP + std::string("6"));
     const auto backend = machine.backend();
     ThreadTeam team(2);
     team.run([&](ThreadTeam::End& end) {

@@ -38,8 +38,7 @@ class RocmBlas : public testing::Test {
     return buffer;
   }
 
-  const TemporaryFolder cache_;
-  VirtualMachine machine_{VIRTUAL_HIP + std::string("6"), cache_.path()};
+  VirtualMachine machine_{VIRTUAL_HIP + std::string("6")};
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;

@@ -119,13 +119,15 @@ class RealHipRtc : public testing::Test {
   int major_ = 0;
 };
 
+/// The architecture as a device reports it, with its features; the plain name is one more way to ask
+/// for it, for which one file is enough.
 TEST_F(RealHipRtc, CompilesEveryKernelForCdna2) {
-  for (const char* arch : {"gfx90a", "gfx90a:sramecc+:xnack-"}) {
-    for (const CompileRequest& request : requests(path_, "hip", arch)) {
-      const auto code = compile_in_child(request);
-      ASSERT_TRUE(code) << code.error().message;
-      EXPECT_TRUE(is_amd_code(*code)) << request.name;
-    }
+  auto all = requests(path_, "hip", "gfx90a:sramecc+:xnack-");
+  all.push_back(requests(path_, "hip", "gfx90a").front());
+  for (const CompileRequest& request : all) {
+    const auto code = compile_in_child(request);
+    ASSERT_TRUE(code) << code.error().message;
+    EXPECT_TRUE(is_amd_code(*code)) << request.name;
   }
 }
 

@@ -6,21 +6,21 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "compute/backends/driver/driver_backend.h"
 #include "compute/backends/hip/hip_dialect.h"
-#include "temporary_folder.h"
 
 namespace assay {
 
 /// Loads the runtime in the layout of one release of ROCm. The functions are those of
-/// tests/mi300x/runtime/virtual.h.
+/// tests/mi300x/runtime/virtual.h. All tests of one release share compiled kernels, because
+/// compiling takes longer than most of them.
 class VirtualMachine {
  public:
-  VirtualMachine(const std::string& library_folder, const std::string& cache_folder)
-      : folder_(library_folder) {
+  explicit VirtualMachine(std::string library_folder) : folder_(std::move(library_folder)) {
     setenv("ASSAY_HIP_LIBRARY", folder_.c_str(), 1);
-    setenv("XDG_CACHE_HOME", cache_folder.c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder_ + "/kernel_cache").c_str(), 1);
     setenv("MI300X_MEMORY", "1073741824", 1);
     const auto library = SharedLibrary::open({"virtual", {folder_ + "/libamdhip64.so"}, {""}, ""});
     if (!library) {
