@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstring>
 
 #include "core/text.h"
 
@@ -151,10 +149,7 @@ class JsonValues::Letters {
 Result<JsonValues> JsonValues::open(const std::string& path) {
   JsonValues values{std::string_view()};
   values.path_ = path;
-  values.file_.reset(std::fopen(path.c_str(), "rbe"));
-  if (!values.file_) {
-    return Error{ErrorKind::usage, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
-  }
+  if (const int error = values.file_.open(path)) return unreadable(path, error);
   values.buffer_.resize(buffer_bytes);
   values.refill();
   return values;
@@ -168,8 +163,9 @@ char JsonValues::take() {
 }
 
 void JsonValues::refill() {
-  if (!file_) return;
-  const std::size_t got = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
+  if (!file_.is_open()) return;
+  std::size_t got = 0;
+  error_ = file_.read(buffer_, got);
   at_ = buffer_.data();
   end_ = at_ + got;
 }
@@ -177,10 +173,13 @@ void JsonValues::refill() {
 Result<std::optional<char>> JsonValues::next_letter(std::string_view between) {
   while (!at_end() && between.find(*at_) != between.npos) take();
   if (!at_end()) return std::optional(*at_);
-  if (file_ && std::ferror(file_.get()) != 0) {
-    return Error{ErrorKind::usage, fmt::format("cannot read {}: {}", path_, std::strerror(errno))};
-  }
+  if (error_ != 0) return unreadable(path_, error_);
   return std::optional<char>();
+}
+
+void JsonValues::skip_line() {
+  while (!at_end() && take() != '\n') {
+  }
 }
 
 Result<JsonNode> JsonValues::read(const JsonLimits& limits) {
@@ -194,6 +193,7 @@ Result<JsonNode> JsonValues::read(const JsonLimits& limits) {
   const bool sound = !reader.Parse<flags>(letters, builder).IsError();
   count_ += builder.values();
   if (sound) return std::move(builder.root());
+  if (error_ != 0) return unreadable(path_, error_);
   if (letters.too_long()) {
     return Error{ErrorKind::usage,
                  fmt::format("an object is larger than {} MiB", limits.bytes >> 20)};

@@ -4,13 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/input_file.h"
 #include "core/result.h"
 
 namespace assay {
@@ -44,7 +43,7 @@ class JsonValues {
  public:
   /// `text` must outlive this object.
   explicit JsonValues(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
-  /// Error: usage if the file cannot be opened or is a folder.
+  /// A file or a pipe. Error: usage if it cannot be opened or is neither.
   static Result<JsonValues> open(const std::string& path);
 
   /// Skips all of `between` and returns the letter after it, which read() will begin with; empty at
@@ -54,6 +53,11 @@ class JsonValues {
   /// nested deeper than 64 levels, beyond a limit.
   Result<JsonNode> read(const JsonLimits& limits);
 
+  /// What has not been read yet of a text; of a file, only what is in the buffer.
+  std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
+  /// Skips all letters up to and including the next line end.
+  void skip_line();
+
   /// The line of the next letter, from 1.
   std::size_t line() const { return line_; }
   /// How many values have been read, those within others too.
@@ -61,9 +65,6 @@ class JsonValues {
 
  private:
   class Letters;  // the same as RapidJSON reads it
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   bool at_end() const { return at_ == end_; }
   char take();
   void refill();
@@ -72,7 +73,8 @@ class JsonValues {
   const char* end_;
   std::size_t line_ = 1, count_ = 0;
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;  // null: a text
+  InputFile file_;  // not open: a text
+  int error_ = 0;   // the errno of the last attempt to read the file
   std::vector<char> buffer_;
 };
 
