@@ -1,4 +1,6 @@
 // assay campaign: measures environments alternately until they can be compared.
+#include "cli/campaign.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +13,17 @@
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
 #include "cli/interrupt.h"
+#include "core/embedded.h"
 #include "core/json.h"
+#include "core/suggest.h"
 #include "core/units.h"
 #include "judge/campaign/folder.h"
 #include "judge/campaign/process_runner.h"
 #include "judge/compare/operands.h"
 #include "ranks/environments/shell_words.h"
 
-namespace assay::cli::campaign_command {
+namespace assay::cli {
+namespace campaign_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,11 +35,10 @@ struct Request {
   bool json = false;
 };
 
-Result<Request> read_request(const Arguments& arguments) {
+Result<Request> read_request(CampaignPlan plan, std::string folder, const Arguments& arguments) {
   Request request;
-  const std::string& path = arguments.positionals.front();
-  request.plan = TRY(load_campaign_plan(path));
-  request.folder = arguments.get("--out", (fs::path("campaigns") / fs::path(path).stem()).string());
+  request.plan = std::move(plan);
+  request.folder = std::move(folder);
   request.json = arguments.has("--json");
   CampaignDesign& design = request.design;
   design.schedule = schedule_of(request.plan);
@@ -197,30 +201,61 @@ int measure(const Request& request, Terminal& terminal) {
     compare_all(request, terminal);
   }
   if (!request.json) {
-    terminal.print(fmt::format("\nstored in {}; `assay compare {}` judges it again\n",
-                               request.folder, request.folder));
+    terminal.print(
+        fmt::format("\nstored in {0}; `assay report {0} -o report.html` draws it, `assay compare "
+                    "{0}` judges it again\n",
+                    request.folder));
   }
   return status_of(request.design, *outcome);
 }
 
+int print_example(const std::string& kind, Terminal& terminal) {
+  std::vector<std::string> kinds;
+  for (const EmbeddedFile& file : embedded_plans()) {
+    kinds.emplace_back(file.name.substr(0, file.name.rfind('.')));
+    if (kinds.back() != kind) continue;
+    terminal.print(std::string(file.text));
+    return exit_ok;
+  }
+  return report(terminal, {ErrorKind::usage,
+                           fmt::format("--example \"{}\": there is no such plan{}; allowed: {}",
+                                       kind, did_you_mean(kind, kinds), fmt::join(kinds, ", "))});
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto request = read_request(arguments);
-  if (!request.ok()) return report(terminal, request.error());
-  if (!arguments.has("--dry-run")) return measure(*request, terminal);
-  const Status printed = print_schedule(*request, terminal);
-  return printed.ok() ? exit_ok : report(terminal, printed.error());
+  if (arguments.has("--example")) return print_example(arguments.get("--example"), terminal);
+  if (arguments.positionals.empty()) {
+    return report(terminal, {ErrorKind::usage,
+                             "usage: assay campaign PLAN.yaml; assay campaign --example container "
+                             "prints one to begin with"});
+  }
+  const std::string& path = arguments.positionals.front();
+  auto plan = load_campaign_plan(path);
+  if (!plan.ok()) return report(terminal, plan.error());
+  const std::string folder =
+      arguments.get("--out", (fs::path("campaigns") / fs::path(path).stem()).string());
+  return run_campaign_plan(*std::move(plan), folder, arguments, terminal);
 }
 
 const Command command = {
     .name = "campaign",
     .summary = "Measure environments alternately, in pairs, until they can be compared",
     .positionals = "PLAN.yaml",
-    .least_positionals = 1,
+    .least_positionals = 0,
     .most_positionals = 1,
     .details =
         R"(The plan names what to measure and the environments to measure it in: hosts, containers,
-machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. docs/campaigns.md has
-every key and an example of every kind.
+machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A small one:
+
+  name: container
+  suite: memory
+  axes: {op: [copy, triad], size: 64MiB}
+  environments:              # the first one is the baseline
+    - {name: host, kind: host}
+    - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
+
+--example prints a plan of each kind, `assay help campaigns` explains every key, and
+`assay versus host docker:ubuntu:24.04` needs no plan.
 
 Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs,
 in an order drawn from the seed and then reversed, so that a drift of the machine cancels; the
@@ -231,6 +266,7 @@ A failed unit is retried once; an environment that fails three times in a row is
 the others continue. The same command continues where an earlier one was interrupted or killed.
 Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
+  assay campaign --example container > container.yaml
   assay campaign container.yaml
   assay campaign container.yaml --dry-run
   assay campaign container.yaml --pairs 20 --out studies/container
@@ -238,6 +274,10 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 )",
     .options =
         {
+            {"--example", "KIND",
+             "print a plan to begin with: command, container, dstack, host, mpi, partition, slurm "
+             "or ssh",
+             "command container dstack host mpi partition slurm ssh"},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
             {"--pairs", "N", "exactly N pairs, regardless of the precision", ""},
             {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
@@ -247,4 +287,16 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 const CommandRegistry::Add registered{&command};
 
 }  // namespace
-}  // namespace assay::cli::campaign_command
+}  // namespace campaign_command
+
+int run_campaign_plan(CampaignPlan plan, const std::string& folder, const Arguments& arguments,
+                      Terminal& terminal) {
+  using namespace campaign_command;
+  const auto request = read_request(std::move(plan), folder, arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  if (!arguments.has("--dry-run")) return measure(*request, terminal);
+  const Status printed = print_schedule(*request, terminal);
+  return printed.ok() ? exit_ok : report(terminal, printed.error());
+}
+
+}  // namespace assay::cli

@@ -46,6 +46,28 @@ Words command_names() {
   return names;
 }
 
+/// The values of an axis that can be listed: all, or else the defaults.
+Words values_of(const Axis& axis) {
+  return axis.choices.empty() ? axis.defaults : axis.choices;
+}
+
+/// Cases of a shell's "case BENCHMARK/AXIS in" with the axis' values between `begin` and `end`. The
+/// last ones are for suites: an axis as the first benchmark has it.
+std::string value_cases(std::string_view begin, std::string_view end) {
+  std::string cases, of_suites;
+  const auto one = [&](std::string_view benchmark, const Axis& axis) {
+    return fmt::format("      {}/{}) {}{}{} ;;\n", benchmark, axis.name, begin,
+                       fmt::join(values_of(axis), " "), end);
+  };
+  for (const Benchmark* benchmark : benchmarks()) {
+    for (const Axis& axis : benchmark->axes()) {
+      cases += one(benchmark->name(), axis);
+      if (of_suites.find("/" + axis.name + ")") == std::string::npos) of_suites += one("*", axis);
+    }
+  }
+  return cases + of_suites;
+}
+
 std::string bash_script() {
   std::string cases, values;
   for (const Command* command : commands()) {
@@ -64,17 +86,29 @@ std::string bash_script() {
   }
   return fmt::format(
       "_assay() {{\n"
-      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\"\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\" axis=\"\"\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$word\")); return\n"
       "  fi\n"
-      "  case \"${{COMP_WORDS[COMP_CWORD-1]}}\" in\n{}  esac\n"
+      // For bash, "=" is a word of its own.
+      "  if [ \"$word\" = = ]; then\n"
+      "    axis=\"${{COMP_WORDS[COMP_CWORD-1]}}\" word=\"\"\n"
+      "  elif [ \"${{COMP_WORDS[COMP_CWORD-1]}}\" = = ]; then\n"
+      "    axis=\"${{COMP_WORDS[COMP_CWORD-2]}}\"\n"
+      "  fi\n"
+      "  if [ -n \"$axis\" ]; then\n"
+      "    case \"${{COMP_WORDS[2]}}/$axis\" in\n{}    esac\n"
+      "  fi\n"
+      "  case \"${{axis:-${{COMP_WORDS[COMP_CWORD-1]}}}}\" in\n{}  esac\n"
+      "  if [ -n \"$axis\" ]; then\n"
+      "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); return\n"
+      "  fi\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
       "  [[ \"${{COMPREPLY[0]}}\" == *= ]] && compopt -o nospace\n"
       "}}\n"
       "complete -o default -F _assay assay\n",
-      fmt::join(command_names(), " "), values, cases);
+      fmt::join(command_names(), " "), value_cases("words=\"", "\""), values, cases);
 }
 
 std::string zsh_script() {
@@ -88,11 +122,16 @@ std::string zsh_script() {
       "#compdef assay\n"
       "_assay() {{\n"
       "  if (( CURRENT == 2 )); then compadd -- {} --help --version; return; fi\n"
+      "  if [[ $words[CURRENT] == [^-]*=* ]]; then\n"
+      "    local axis=${{words[CURRENT]%%=*}} benchmark=$words[3] values=()\n"
+      "    case $benchmark/$axis in\n{}    esac\n"
+      "    compset -P '*='; compadd -- $values; return\n"
+      "  fi\n"
       "  case $words[2] in\n{}  esac\n"
       "  _files\n"
       "}}\n"
       "compdef _assay assay\n",
-      fmt::join(command_names(), " "), cases);
+      fmt::join(command_names(), " "), value_cases("values=(", ")"), cases);
 }
 
 /// Escapes text for fish's single quotes.
@@ -111,7 +150,15 @@ std::string fish_script() {
     script += fmt::format("complete -c assay -n __fish_use_subcommand -xa {} -d {}\n",
                           command->name, quoted(command->summary));
     const std::string after = fmt::format("-n '__fish_seen_subcommand_from {}'", command->name);
-    for (const std::string& word : words_for(*command)) {
+    Words words = words_for(*command);
+    if (command->name == "run") {
+      for (const Benchmark* benchmark : benchmarks()) {
+        for (const Axis& axis : benchmark->axes()) {
+          for (const std::string& value : values_of(axis)) words.push_back(axis.name + "=" + value);
+        }
+      }
+    }
+    for (const std::string& word : words) {
       script += fmt::format("complete -c assay {} -a '{}'\n", after, word);
     }
     for (const Option& option : all_options(*command)) {

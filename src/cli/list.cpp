@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/table.h"
 #include "core/json.h"
+#include "core/suggest.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/suite.h"
@@ -61,12 +62,19 @@ std::string benchmark_text(const Benchmark& benchmark, std::size_t width, const 
                      table.render(width, style));
 }
 
-Result<std::string> everything(const Terminal& terminal, bool json) {
+/// Everything, or the benchmark or suite called `name`. Error: usage, if there is none.
+Result<std::string> listing(const std::string& name, const Terminal& terminal, bool json) {
   const Style style = terminal.out_style();
   const auto width = static_cast<std::size_t>(terminal.width());
   Json document = {{"benchmarks", Json::array()}, {"suites", Json::array()}};
   std::string text;
+  std::vector<std::string> names;
+  const auto is_asked_for = [&](std::string_view listed) {
+    names.emplace_back(listed);
+    return name.empty() || name == listed;
+  };
   for (const Benchmark* benchmark : benchmarks()) {
+    if (!is_asked_for(benchmark->name())) continue;
     document["benchmarks"].push_back(benchmark_json(*benchmark));
     text += benchmark_text(*benchmark, width, style);
   }
@@ -75,16 +83,24 @@ Result<std::string> everything(const Terminal& terminal, bool json) {
                {"budget", Column::Align::right, 2},
                {"", Column::Align::left, 3}});
   for (const Suite& suite : TRY(built_in_suites())) {
+    if (!is_asked_for(suite.name)) continue;
     const std::vector<Cell> cells = TRY(cells_of(suite, {}));
     document["suites"].push_back(suite_json(suite, cells.size()));
     table.add({suite.name, fmt::format("{}", cells.size()),
                suite.budget_seconds ? format_clock(*suite.budget_seconds) : "", suite.description});
   }
-  return json ? document.dump(2) + "\n" : text + table.render(width, style, 0);
+  const bool suites = !document["suites"].empty();
+  if (!suites && document["benchmarks"].empty()) {
+    return Error{ErrorKind::usage, fmt::format("there is no benchmark or suite \"{}\"{}", name,
+                                               did_you_mean(name, names))};
+  }
+  if (json) return document.dump(2) + "\n";
+  return text + (suites ? table.render(width, style, 0) : "");
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto text = everything(terminal, arguments.has("--json"));
+  const std::string name = arguments.positionals.empty() ? "" : arguments.positionals.front();
+  const auto text = listing(name, terminal, arguments.has("--json"));
   if (!text.ok()) return report(terminal, text.error());
   terminal.print(*text);
   return exit_ok;
@@ -93,8 +109,17 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "list",
     .summary = "List the benchmarks with their axes, and the suites",
-    .positionals = "",
-    .details = "",
+    .positionals = "[NAME]",
+    .least_positionals = 0,
+    .most_positionals = 1,
+    .details =
+        R"(NAME is a benchmark or a suite; without it, all are listed. `assay run SUITE --dry-run` lists
+the cells that a suite has on this machine.
+
+  assay list
+  assay list memory
+
+)",
     .options = {},
     .run = &run,
 };

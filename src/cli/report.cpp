@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
+#include "cli/results_store.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
@@ -143,7 +144,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!format.ok()) return report(terminal, format.error());
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
-  const std::vector<std::string>& words = arguments.positionals;
+  std::vector<std::string> words = arguments.positionals;
+  if (words.empty()) words.emplace_back(default_folder);
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
   auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
@@ -167,18 +169,20 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "report",
     .summary = "Write results or a comparison as one file to share: HTML, Markdown or CSV",
-    .positionals = "A [B] | CAMPAIGN",
-    .least_positionals = 1,
+    .positionals = "[A [B] | CAMPAIGN]",
+    .least_positionals = 0,
     .most_positionals = 2,
     .details =
         R"(A and B are what `assay compare` accepts: CAMPAIGN/ENVIRONMENT, a store or STORE:RUN, a file that
 another program wrote or a folder of such files. A alone is described; A and B are compared; for a
-CAMPAIGN, the baseline is compared with each other environment.
+CAMPAIGN, the baseline is compared with each other environment. Without any, ./assay-results is
+described, where `assay run` stores its results.
 
 HTML is one file that opens offline, with charts, the data behind each, and what differs
 between the environments; docs/report.md says how to read it. Markdown has the same tables,
 CSV the table of cells. The exit status does not depend on the verdict.
 
+  assay report -o report.html
   assay report container-study -o report.html
   assay report results/bare-metal results/vm -o report.html --margin 1%
   assay report rccl.log --format md

@@ -109,10 +109,10 @@ int status_of(const std::vector<Record>& records, bool interrupted) {
   return any(RecordStatus::error) ? exit_cell_error : exit_ok;
 }
 
-/// Prints tables, conclusions and the store's location: to standard output, unless that carries
-/// JSON.
+/// Prints tables, conclusions and, if everything was `stored`, where: to standard output, unless
+/// that carries JSON.
 void print_results(const Request& request, const RunView& view, const RunOutcome& outcome,
-                   Terminal& terminal) {
+                   bool stored, Terminal& terminal) {
   const Style style = request.json ? terminal.error_style() : terminal.out_style();
   const auto width =
       static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
@@ -128,8 +128,9 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
       outcome.interrupted
           ? fmt::format("; stopped, {} not measured", request.plan.cells.size() - outcome.measured)
           : "");
-  if (request.folder != pipe) {
-    text += fmt::format("stored in {} as run {}\n", request.folder, request.options.run);
+  if (request.folder != pipe && stored) {
+    text += fmt::format("stored in {0} as run {1}; `assay report {0} -o report.html` draws it\n",
+                        request.folder, request.options.run);
   }
   if (request.json) {
     terminal.note(text);
@@ -169,7 +170,7 @@ int measure(Request& request, Terminal& terminal) {
                request.options.budget_seconds, request.json);
   const auto outcome = run_cells(request.plan.cells, **device, request.options, view, team);
   view.clear();
-  print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, terminal);
+  print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, outcome.ok(), terminal);
   if (!outcome.ok()) {
     terminal.complain(with_failures(outcome.error().message, session->started));
     const ErrorKind kind = outcome.error().kind;  // only the store reports these two kinds

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/input_file.h"
@@ -30,6 +31,17 @@ std::optional<std::string> read_file(const std::filesystem::path& path) {
   FileBytes bytes = read_bytes(path, most);
   if (bytes.error != 0) return std::nullopt;
   return std::move(bytes.text);
+}
+
+std::string start_of_file(const std::filesystem::path& path, std::size_t bytes) {
+  InputFile file;
+  std::string start;
+  if (file.open(path) != 0 || file.size() == 0) return start;
+  start.resize(std::min(bytes, file.size()));
+  std::size_t got = 0;
+  if (file.read(start, got) != 0) got = 0;
+  start.resize(got);
+  return start;
 }
 
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most) {

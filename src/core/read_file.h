@@ -25,7 +25,11 @@ FileBytes read_bytes(const std::filesystem::path& path, std::size_t most);
 /// The same for assay's own files; nullopt if the file cannot be read completely.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
-/// The same for a file the user named. Error: usage, naming the path, the cause and the limit.
+/// The first bytes of a file; fewer if it is shorter or cannot be read. None of a pipe, which would
+/// lack them afterwards.
+std::string start_of_file(const std::filesystem::path& path, std::size_t bytes);
+
+/// A whole file that the user named. Error: usage, naming the path, the cause and the limit.
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

@@ -99,6 +99,90 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
   EXPECT_EQ(binaries, 1u);
 }
 
+TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {
+  const FakePrograms programs;
+  const TemporaryFolder folder;
+  const std::string out = folder.path() / "out";
+  const std::vector<std::string> words = {"versus",
+                                          "host",
+                                          "docker:ubuntu:24.04",
+                                          "vm:u@h",
+                                          "docker:b",
+                                          "op=copy",
+                                          "dtype=f64",
+                                          "size=1MiB",
+                                          "--suite",
+                                          "memory",
+                                          "--device",
+                                          "fake",
+                                          "--unit-budget",
+                                          "500ms",
+                                          "--pairs",
+                                          "2",
+                                          "--out",
+                                          out};
+  const Outcome first = assay_run(words, programs.environment());
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("assay report " + out + " -o report.html"));
+  const std::string log = Process::read(programs.log());
+  EXPECT_THAT(log, HasSubstr(" ubuntu:24.04 run memory "));
+  EXPECT_THAT(log, HasSubstr(" u@h "));
+  for (const char* store : {"host", "host-control", "docker", "docker-2", "vm"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "out" / store)) << store;
+  }
+  // The same line continues, and so does the plan that it left.
+  const Outcome again = assay_run(words, programs.environment());
+  EXPECT_THAT(again.err, HasSubstr("continuing " + out + " after 10 units"));
+  const Outcome by_plan = assay_run({"campaign", out + "/plan.yaml", "--out", out, "--pairs", "2"},
+                                    programs.environment());
+  EXPECT_EQ(by_plan.status, 0) << by_plan.err;
+  EXPECT_THAT(by_plan.err, HasSubstr("continuing"));
+}
+
+TEST(Versus, MistakesAreNamed) {
+  const auto err = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "versus");
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  EXPECT_THAT(
+      err({"host", "dokcer:x"}),
+      HasSubstr("\"dokcer:x\" is not an environment; did you mean \"docker\"?; allowed: host, "
+                "docker:IMAGE, "));
+  EXPECT_THAT(err({"host", "docker"}), HasSubstr("\"docker\" is not allowed; write docker:IMAGE"));
+  EXPECT_THAT(err({"host", "docker:"}), HasSubstr("write docker:IMAGE"));
+  EXPECT_THAT(err({"host:x", "vm:y"}), HasSubstr("\"host:x\" is not allowed; write host\n"));
+  EXPECT_THAT(err({"host", "op=copy"}), HasSubstr("at least two environments"));
+  EXPECT_THAT(err({"host", "vm:y", "--margin", "7"}), HasSubstr("margin"));
+}
+
+TEST(CampaignCommand, EveryExampleIsAPlan) {
+  const Outcome none = assay_run({"campaign", "--example", "contianer"});
+  EXPECT_EQ(none.status, 2);
+  const std::size_t allowed = none.err.find("allowed: ");
+  ASSERT_NE(allowed, std::string::npos) << none.err;
+  std::istringstream kinds(none.err.substr(allowed + 9));
+  int examples = 0;
+  const FakePrograms programs;
+  for (std::string kind; kinds >> kind; ++examples) {
+    if (kind.back() == ',') kind.pop_back();
+    SCOPED_TRACE(kind);
+    const TemporaryFolder folder;
+    const Outcome example = assay_run({"campaign", "--example", kind});
+    ASSERT_EQ(example.status, 0);
+    const Outcome planned = assay_run(
+        {"campaign", folder.write("plan.yaml", example.out), "--dry-run"}, programs.environment());
+    // A partition's vendor is that of the machine's GPUs.
+    if (kind == "partition" && planned.status != 0) {
+      EXPECT_THAT(planned.err, HasSubstr("needs vendor: amd or nvidia"));
+      continue;
+    }
+    EXPECT_EQ(planned.status, 0) << planned.err;
+  }
+  EXPECT_EQ(examples, 8);
+}
+
 TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {
   if (std::system("bwrap --ro-bind / / --unshare-pid true 2>/dev/null") != 0) {
     GTEST_SKIP() << "bwrap is not installed or may make no namespaces here";

@@ -48,6 +48,35 @@ TEST(Help, EveryCommandHasIt) {
   EXPECT_THAT(assay_run({"--version"}).out, StartsWith("assay 0."));
 }
 
+TEST(Help, TheDocumentsTravelInTheBinary) {
+  const Outcome overview = assay_run({"help"});
+  EXPECT_THAT(overview.out, HasSubstr("Topics\n  campaigns  "));
+  EXPECT_EQ(assay_run({"help", "campaigns"}).out,
+            Process::read(ASSAY_SOURCE_DIR "/docs/campaigns.md"));
+  EXPECT_EQ(assay_run({"help", "run"}).out, assay_run({"run", "--help"}).out);
+  // A command and a document of one name: both.
+  const std::string doctor = assay_run({"help", "doctor"}).out;
+  EXPECT_THAT(doctor, HasSubstr("assay doctor"));
+  EXPECT_THAT(doctor, HasSubstr(Process::read(ASSAY_SOURCE_DIR "/docs/doctor.md")));
+  const Outcome unknown = assay_run({"help", "campain"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"campaign\"?"));
+}
+
+TEST(List, OneBenchmarkOrSuiteByName) {
+  const Json memory = Json::parse(assay_run({"list", "memory", "--json"}).out);
+  EXPECT_EQ(memory["benchmarks"].size(), 1u);
+  EXPECT_EQ(memory["benchmarks"][0]["name"], "memory");
+  const Outcome axes = assay_run({"run", "memory", "--help"});
+  EXPECT_EQ(axes.out, assay_run({"list", "memory"}).out);
+  EXPECT_THAT(axes.out, HasSubstr("bytes of one array"));
+  EXPECT_EQ(axes.out.back(), '\n');
+  EXPECT_EQ(axes.out.find("gemm"), std::string::npos);
+  const Outcome unknown = assay_run({"list", "memry"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"memory\"?"));
+}
+
 TEST(Schema, IsTheOneInDocs) {
   EXPECT_EQ(assay_run({"schema"}).out, Process::read(ASSAY_SOURCE_DIR "/docs/record.schema.json"));
 }
@@ -78,6 +107,11 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay run --bud", 2), "--budget\n");
   EXPECT_EQ(complete("assay run memory si", 3), "size=\n");
   EXPECT_EQ(complete("assay run --color ne", 3), "never\n");
+  // bash splits words at "=".
+  EXPECT_EQ(complete("assay run memory op = tr", 5), "triad\n");
+  EXPECT_THAT(complete("assay run memory op =", 4), StartsWith("copy mul add"));
+  EXPECT_EQ(complete("assay run quick cache = c", 5), "cold\n");
+  EXPECT_EQ(complete("assay run --color = ne", 4), "never\n");
 }
 
 TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {

@@ -46,14 +46,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"run", "quick", "--device", "gpu"}, "device \"gpu\": no backend \"gpu\"", 2},
         Mistake{{"run", "quick", "--device", "fake:9"}, "fake has 1 device; allowed: ", 2},
         Mistake{{"run", "quick", "--color", "pink"}, "allowed: auto, always, never", 2},
-        Mistake{{"run", "/none/s.yaml"}, "cannot read the suite /none/s.yaml: No such file", 2},
+        Mistake{{"run", "/none/s.yaml"}, "cannot read /none/s.yaml: No such file", 2},
         Mistake{{"run", "quick", "--device", "fake", "--out", "/proc/x"},
                 "--out: cannot create the folder /proc/x",
                 5},
         Mistake{{"run", "quick", "--device", "fake", "--out", "/dev/null"},
                 "--out: cannot create the folder /dev/null",
                 5},
-        Mistake{{"show", "/none"}, "cannot read results from /none", 5},
+        Mistake{{"show", "/none"}, "cannot read /none: No such file", 5},
         Mistake{{"completion", "tcsh"}, "allowed: bash, zsh, fish", 2}));
 
 TEST(BadSuite, FileAndLine) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -215,6 +216,71 @@ TEST(Store, AFullDiskIsExhaustedAndLosesNothingStored) {
   EXPECT_EQ(contents(folder.path() / "records.jsonl"), before);  // the torn part was removed
   ASSERT_TRUE(store->append(passed_record("4MiB")).ok());
   EXPECT_THAT(sizes(*read_records(folder.path())), ElementsAre("1MiB", "4MiB"));
+}
+
+/// The bytes that this process has asked to read so far.
+std::uint64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t value = 0;
+  io >> name >> value;
+  return name == "rchar:" ? value : 0;
+}
+
+TEST(Store, AnAppendDoesNotReadWhatIsThere) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok());
+  append_raw(folder.path() / "records.jsonl", std::string(8 << 20, 'x') + "\n");
+  const std::uint64_t before = bytes_read();
+  if (before == 0) GTEST_SKIP() << "/proc/self/io does not count here";
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  EXPECT_LT(bytes_read() - before, 1u << 20);
+}
+
+TEST(Store, ADeletedOrReplacedFileIsAnError) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  const auto path = folder.path() / "records.jsonl";
+  std::filesystem::rename(path, folder.path() / "kept.jsonl");
+  const Status deleted = store->append(passed_record("2MiB"));
+  ASSERT_FALSE(deleted.ok());
+  EXPECT_EQ(deleted.error().message,
+            "cannot write " + path.string() + ": it was deleted or replaced while it was in use");
+  append_raw(path, "");
+  EXPECT_FALSE(store->append(passed_record("2MiB")).ok());
+  EXPECT_THAT(sizes(*read_records(folder.path() / "kept.jsonl")), ElementsAre("1MiB"));
+}
+
+/// Copying a JSON value walks its nesting on the stack: 60,000 levels overflow it.
+TEST(Store, DeeplyNestedLinesAreNamedAndTheRestIsRead) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  const std::string deep = std::string(60'000, '[') + std::string(60'000, ']');
+  const std::string objects = [] {
+    std::string text;
+    for (int i = 0; i < 60'000; ++i) text += "{\"a\":";
+    return text + "1" + std::string(60'000, '}');
+  }();
+  append_raw(folder.path() / "records.jsonl", deep + "\n{\"schema\":" + objects + "}\n");
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  for (const Detail detail : {Detail::whole, Detail::summary}) {
+    const auto stored = read_records(folder.path(), detail);
+    ASSERT_TRUE(stored.ok());
+    EXPECT_THAT(sizes(*stored), ElementsAre("1MiB"));
+    EXPECT_THAT(stored->problems, testing::SizeIs(2));
+  }
+}
+
+TEST(Store, WhatNeverEndsIsNotRead) {
+  EXPECT_THAT(read_records("/dev/zero").error().message,
+              HasSubstr("it is neither a file nor a pipe"));
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "records.jsonl";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(read_records(pipe)->records, IsEmpty());  // nobody writes to it
+  EXPECT_THAT(Store::open(folder.path()).error().message, HasSubstr("is not a file"));
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(Suite, MistakesNameFileLineAndWhatIsAllowed) {
 
 TEST(Suite, FilesThatCannotBeReadSayWhy) {
   EXPECT_EQ(load_suite("/nonexistent/s.yaml").error().message,
-            "cannot read the suite /nonexistent/s.yaml: No such file or directory");
+            "cannot read /nonexistent/s.yaml: No such file or directory");
 }
 
 TEST(Suite, AllBuiltInSuitesAreValid) {

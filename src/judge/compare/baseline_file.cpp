@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 
 #include "core/json.h"
@@ -213,10 +212,7 @@ std::string baseline_text(const Baseline& baseline) {
 }
 
 bool is_baseline(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string start(beginning.size(), '\0');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == beginning;
+  return start_of_file(path, beginning.size()) == beginning;
 }
 
 Result<ResultSet> parse_baseline(std::string_view text, std::string name) {

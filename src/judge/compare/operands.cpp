@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "core/json.h"
+#include "core/read_file.h"
 #include "judge/campaign/folder.h"
 #include "judge/compare/baseline.h"
 #include "judge/compare/emulated.h"
@@ -31,10 +31,8 @@ Error not_found(const std::string& operand) {
 
 /// Whether a file is from a store: its lines begin with the schema number.
 bool holds_records(const fs::path& path) {
-  std::ifstream file(path);
-  std::string start(10, '\0');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == "{\"schema\":";
+  constexpr std::string_view beginning = "{\"schema\":";
+  return start_of_file(path, beginning.size()) == beginning;
 }
 
 Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name,

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <unordered_set>
 
 #include "core/embedded.h"
 #include "core/json.h"
+#include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/yaml_text.h"
 #include "measure/benchmarks/external_command.h"
@@ -194,13 +191,8 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
 }
 
 Result<Suite> load_suite(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) {
-    return Error{ErrorKind::usage, fmt::format("cannot read the suite {}: {}", path,
-                                               std::strerror(errno == 0 ? EIO : errno))};
-  }
-  return parse_suite(text, path);
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  return parse_suite(TRY(read_operand(path, most_bytes)), path);
 }
 
 Result<std::vector<Suite>> built_in_suites() {

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 #include <vector>
+
+#include "core/input_file.h"
 
 namespace assay {
 namespace {
@@ -129,21 +130,42 @@ Status LineFile::write_whole(std::string_view text) {
 }
 
 Status LineFile::append(std::string_view line) {
-  return append_unless([](std::string_view) { return false; }, line);
+  return append_unless(nullptr, line);
 }
 
 Status LineFile::append_unless(const std::function<bool(std::string_view)>& already_there,
                                std::string_view line) {
   TRY(lock());
-  Status status = cut_torn_line();
-  bool found = false;
-  if (status.ok()) {
-    std::ifstream existing(path_, std::ios::binary);
-    for (std::string text; !found && std::getline(existing, text);) found = already_there(text);
-    if (!found) status = write_whole(std::string(line) + '\n');
-  }
+  const Status status = append_locked(already_there, line);
   unlock();
   return status;
+}
+
+Status LineFile::append_locked(const std::function<bool(std::string_view)>& already_there,
+                               std::string_view line) {
+  TRY(check_still_there());
+  TRY(cut_torn_line());
+  if (already_there) {
+    constexpr std::size_t longest = std::size_t{1} << 30;
+    InputLines lines = TRY(InputLines::open(path_, longest));
+    while (const std::optional<InputLine> existing = TRY(lines.next())) {
+      if (already_there(existing->text)) return {};
+    }
+  }
+  return write_whole(std::string(line) + '\n');
+}
+
+/// What is written to a file that has been deleted is lost.
+Status LineFile::check_still_there() const {
+  struct stat ours = {}, there = {};
+  if (::fstat(descriptor_, &ours) != 0) return failure("examine");
+  if (::stat(path_.c_str(), &there) == 0 && there.st_dev == ours.st_dev &&
+      there.st_ino == ours.st_ino) {
+    return {};
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("cannot write {}: it was deleted or replaced while it was in use",
+                           path_.string())};
 }
 
 }  // namespace assay

@@ -21,7 +21,8 @@ class LineFile {
   LineFile& operator=(LineFile&& other) noexcept;
   ~LineFile();
 
-  /// Appends `line` (without its newline). Durable when it returns.
+  /// Appends `line` (without its newline). Durable when it returns. Error: usage, if the file was
+  /// deleted or replaced since it was opened; exhausted.
   Status append(std::string_view line);
   /// The same, unless `already_there` returns true for a line of the file. No other writer can
   /// change the file in between.
@@ -34,6 +35,9 @@ class LineFile {
   Error failure(const char* action) const;  ///< from errno
   Status lock();
   void unlock();
+  Status append_locked(const std::function<bool(std::string_view line)>& already_there,
+                       std::string_view line);
+  Status check_still_there() const;
   Status cut_torn_line();
   Status write_whole(std::string_view text);
 

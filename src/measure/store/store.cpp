@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "core/hash.h"
+#include "core/input_file.h"
 #include "core/json_text.h"
 #include "measure/store/record_line.h"
 
@@ -16,6 +16,8 @@ namespace {
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
 constexpr std::size_t longest_plain = 256 << 10;  // quick to build, however many members it has
+constexpr int deepest_plain = 64;
+constexpr std::size_t longest_line = std::size_t{1} << 30;
 
 /// As one line. Text from drivers and environment variables may be invalid UTF-8: bad bytes are
 /// replaced.
@@ -23,12 +25,21 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Also true where brackets stand only within texts.
+bool may_be_deep(std::string_view text) {
+  int depth = 0;
+  return std::ranges::any_of(text, [&depth](char c) {
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    return depth > deepest_plain;
+  });
+}
+
 /// Reads one line after another.
 class RecordParser {
  public:
   explicit RecordParser(Detail detail) : detail_(detail) {}
 
-  Result<Record> read(const std::string& line) {
+  Result<Record> read(std::string_view line) {
     if (detail_ == Detail::whole) return parse(line, nullptr);
     const ShortLine shorter = shorten(line, device_text_);
     const bool known = !device_text_.empty() && shorter.device == device_text_;
@@ -41,8 +52,10 @@ class RecordParser {
   }
 
  private:
-  static Result<Record> parse(const std::string& text, const DeviceFacts* device) {
-    if (text.size() > longest_plain) return record_from_json(TRY(parse_json(text)), device);
+  static Result<Record> parse(std::string_view text, const DeviceFacts* device) {
+    if (text.size() > longest_plain || may_be_deep(text)) {
+      return record_from_json(TRY(parse_json(text)), device);
+    }
     const Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
     return record_from_json(json, device);
@@ -104,33 +117,24 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
   std::error_code error;
   const bool folder = std::filesystem::is_directory(path, error);
   const std::filesystem::path file = folder ? path / records_name : path;
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    return Error{ErrorKind::usage, fmt::format("cannot read results from {}: {}", file.string(),
-                                               std::strerror(errno == 0 ? EIO : errno))};
-  }
+  InputLines lines = TRY(InputLines::open(file, longest_line));
   StoredRecords stored;
   const auto problem = [&](std::size_t line, std::string_view what) {
     stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
   };
   RecordParser reader(detail);
-  std::string line;
-  for (std::size_t number = 1; std::getline(stream, line); ++number) {
-    if (stream.eof()) {  // no newline: the writer died while writing it, or is still writing
-      problem(number, "torn last line, ignored");
+  while (const std::optional<InputLine> line = TRY(lines.next())) {
+    if (!line->ended) {  // its writer died while writing it, or is still writing
+      problem(line->number, "torn last line, ignored");
       break;
     }
-    if (line.empty()) continue;
-    auto record = reader.read(line);
+    if (line->text.empty()) continue;
+    auto record = reader.read(line->text);
     if (record.ok()) {
       stored.records.push_back(std::move(record).value());
     } else {
-      problem(number, record.error().message + ", ignored");
+      problem(line->number, record.error().message + ", ignored");
     }
-  }
-  if (stream.bad()) {
-    return Error{ErrorKind::usage, fmt::format("cannot read results from {}", file.string())};
   }
   return stored;
 }

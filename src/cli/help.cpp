@@ -1,0 +1,91 @@
+// assay help: a command's help, or one of the documents that the binary carries.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/manual.h"
+#include "core/embedded.h"
+#include "core/suggest.h"
+
+namespace assay::cli::help_command {
+namespace {
+
+/// The documents by name: "campaigns" for docs/campaigns.md. Without the one that `assay man`
+/// makes.
+std::vector<EmbeddedFile> topics() {
+  std::vector<EmbeddedFile> topics;
+  for (EmbeddedFile file : embedded_docs()) {
+    file.name.remove_suffix(std::string_view(".md").size());
+    if (file.name != "cli") topics.push_back(file);
+  }
+  return topics;
+}
+
+/// What the document is about: its first heading.
+std::string_view heading(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("# "), text.size()));
+  return text.substr(0, text.find('\n'));
+}
+
+std::string overview(const Style& style) {
+  std::string text = help_overview(style) + fmt::format("\n{}\n", style.bold("Topics"));
+  for (const EmbeddedFile& topic : topics()) {
+    text += fmt::format("  {:<20} {}\n", topic.name, heading(topic.text));
+  }
+  return text + "\nassay help TOPIC prints one of them.\n";
+}
+
+/// A command's help, the document of that name, or both; empty: neither exists.
+std::string text_of(std::string_view name, const Style& style) {
+  std::string text;
+  if (const Command* command = find_command(name)) text = help_of(*command, style);
+  for (const EmbeddedFile& topic : topics()) {
+    if (topic.name == name) text += (text.empty() ? "" : "\n") + std::string(topic.text);
+  }
+  return text;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const Style style = terminal.out_style();
+  if (arguments.positionals.empty()) {
+    terminal.print(overview(style));
+    return exit_ok;
+  }
+  const std::string& name = arguments.positionals.front();
+  const std::string text = text_of(name, style);
+  if (!text.empty()) {
+    terminal.print(text);
+    return exit_ok;
+  }
+  std::vector<std::string> names;
+  for (const EmbeddedFile& topic : topics()) names.emplace_back(topic.name);
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  return report(terminal, {ErrorKind::usage,
+                           fmt::format("there is no help on \"{}\"{}; topics and commands: {}",
+                                       name, did_you_mean(name, names), fmt::join(names, ", "))});
+}
+
+const Command command = {
+    .name = "help",
+    .summary = "Print the help of a command, or a document",
+    .positionals = "[COMMAND | TOPIC]",
+    .least_positionals = 0,
+    .most_positionals = 1,
+    .details =
+        R"(The documents are those of the source tree's docs folder, as text.
+
+  assay help
+  assay help campaigns
+  assay help run
+
+)",
+    .options = {},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::help_command
