@@ -85,6 +85,14 @@ std::string heading(const std::string& name, const std::vector<std::string>& con
   return text + "\n";
 }
 
+/// The clock that assay itself measured on a CPU, before and after the samples; empty: neither.
+std::optional<double> measured_clock(const Record& record) {
+  if (record.device.backend != "cpu" || !record.samples) return std::nullopt;
+  const auto &before = record.samples->before.clock_hz, &after = record.samples->after.clock_hz;
+  if (!before || !after) return before ? before : after;
+  return (*before + *after) / 2;
+}
+
 /// Telemetry of the measured device: mean clock, mean power, share of time in which its driver or
 /// firmware capped the clock. Empty where unknown.
 std::vector<std::string> telemetry_cells(const Record& record, const Style& style) {
@@ -92,7 +100,8 @@ std::vector<std::string> telemetry_cells(const Record& record, const Style& styl
   if (!record.telemetry || record.device.emulated) return cells;
   const TelemetrySummary& summary = record.telemetry->summary;
   const GpuTelemetry gpu = summary.gpus.empty() ? GpuTelemetry() : summary.gpus.front().second;
-  const auto clock = summary.gpus.empty() ? summary.host.clock_mean_hz : gpu.clock_mean_hz;
+  auto clock = summary.gpus.empty() ? summary.host.clock_mean_hz : gpu.clock_mean_hz;
+  if (!clock) clock = measured_clock(record);
   if (clock) cells[0] = format_frequency(*clock);
   if (gpu.power_mean_watts) cells[1] = fmt::format("{:.0f} W", *gpu.power_mean_watts);
   if (gpu.throttled_share.value_or(0) > 0) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -109,6 +110,19 @@ int status_of(const std::vector<Record>& records, bool interrupted) {
   return any(RecordStatus::error) ? exit_cell_error : exit_ok;
 }
 
+/// What budget would have been enough, at the pace of the cells that were measured; empty: it was.
+std::string missing_budget(const std::vector<Record>& records, double elapsed_seconds,
+                           const std::optional<double>& budget_seconds) {
+  const auto all = static_cast<double>(records.size());
+  const auto measured =
+      static_cast<double>(std::count_if(records.begin(), records.end(), [](const Record& record) {
+        return record.status != RecordStatus::interrupted;
+      }));
+  if (!budget_seconds || measured == 0 || measured == all) return {};
+  const double seconds = std::max(elapsed_seconds, *budget_seconds) * all / measured;
+  return fmt::format("; at this pace all of them need --budget {:.0f}s", std::ceil(seconds));
+}
+
 /// Prints tables, conclusions and, if everything was `stored`, where: to standard output, unless
 /// that carries JSON.
 void print_results(const Request& request, const RunView& view, const RunOutcome& outcome,
@@ -127,7 +141,7 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
       "{} in {}{}\n", counts_text(view.records()), format_clock(view.elapsed_seconds()),
       outcome.interrupted
           ? fmt::format("; stopped, {} not measured", request.plan.cells.size() - outcome.measured)
-          : "");
+          : missing_budget(view.records(), view.elapsed_seconds(), request.options.budget_seconds));
   if (request.folder != pipe && stored) {
     text += fmt::format("stored in {0} as run {1}; `assay report {0} -o report.html` draws it\n",
                         request.folder, request.options.run);

@@ -121,6 +121,18 @@ TEST(Run, TheBudgetHolds) {
   EXPECT_LT(took.count(), 60);  // without a budget it takes minutes
 }
 
+TEST(Run, ASpentBudgetSaysHowMuchIsMissing) {
+  const Outcome outcome = assay_run({"run", "memory", "op=all", "dtype=f64", "size=1MiB..16MiB*2",
+                                     "--device", "fake", "--budget", "300ms"},
+                                    {{"ASSAY_FAKE", "sleep=0.1"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("interrupted"));
+  EXPECT_THAT(outcome.out, HasSubstr("; at this pace all of them need --budget "));
+  const Outcome enough =
+      assay_run({"run", "memory", "op=copy", "size=1MiB", "--device", "fake", "--budget", "2s"});
+  EXPECT_THAT(enough.out, Not(HasSubstr("at this pace")));
+}
+
 TEST(Run, AFullDiskEndsTheRunAndKeepsWhatIsStored) {
   const TemporaryFolder folder;
   if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=16k") != 0) {
@@ -130,6 +142,7 @@ TEST(Run, AFullDiskEndsTheRunAndKeepsWhatIsStored) {
                                      "--device", "fake", "--out", folder.path()});
   EXPECT_EQ(outcome.status, 5);
   EXPECT_THAT(outcome.err, HasSubstr("No space left on device"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("stored in")));
   const Outcome shown = assay_run({"show", folder.path(), "--json"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_EQ(shown.err, "");  // no torn line

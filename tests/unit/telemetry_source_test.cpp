@@ -111,15 +111,25 @@ TEST(CpuTelemetry, ClocksOfTheCpusUsedAndTimesOfAll) {
   EXPECT_EQ(machine.read(false).count("cpu.steal"), 0u);  // a slow channel
 }
 
-TEST(CpuTelemetry, VirtualMachinesHaveTheirClockInCpuinfo) {
+TEST(CpuTelemetry, WithoutCpufreqClocksAreInCpuinfo) {
   const TemporaryFolder folder;
-  folder.write("proc/cpuinfo",
-               "processor\t: 0\ncpu MHz\t\t: 2000.5\n\nprocessor\t: 1\ncpu MHz\t\t: 3000\n\n"
-               "processor\t: 7\ncpu MHz\t\t: 9000\n");
-  const MadeUpMachine machine(folder);
-  EXPECT_DOUBLE_EQ(machine.read()["cpu.clock_max"], 3e9);
-  EXPECT_DOUBLE_EQ(machine.read()["cpu.clock_min"], 2000.5e6);
-  EXPECT_THAT(machine.read(false), IsEmpty());
+  const std::string cpus =
+      "processor\t: 0\ncpu MHz\t\t: 2000.5\nflags\t\t: fpu FLAGS\n\nprocessor\t: 1\n"
+      "cpu MHz\t\t: 3000\n\nprocessor\t: 7\ncpu MHz\t\t: 9000\n";
+  const auto with_flags = [&](const std::string& flags) {
+    std::string text = cpus;
+    text.replace(text.find("FLAGS"), 5, flags);
+    folder.write("proc/cpuinfo", text);
+    return MadeUpMachine(folder);
+  };
+  const MadeUpMachine metal = with_flags("vme");
+  EXPECT_DOUBLE_EQ(metal.read()["cpu.clock_max"], 3e9);
+  EXPECT_DOUBLE_EQ(metal.read()["cpu.clock_min"], 2000.5e6);
+  EXPECT_THAT(metal.read(false), IsEmpty());
+  // A virtual machine shows its nominal clock, unless it may read the counters.
+  EXPECT_EQ(with_flags("vme hypervisor lahf_lm").read().count("cpu.clock_max"), 0u);
+  EXPECT_EQ(with_flags("vme hypervisor").read().count("cpu.clock_max"), 0u);
+  EXPECT_DOUBLE_EQ(with_flags("aperfmperf hypervisor").read()["cpu.clock_max"], 3e9);
 }
 
 TEST(RaplTelemetry, EnergyOfPackagesGoesOnWhereTheCounterWraps) {

@@ -46,6 +46,17 @@ std::vector<int> spread(const std::vector<int>& cpus) {
   return chosen;
 }
 
+/// Whether the first CPU of /proc/cpuinfo has this flag.
+bool has_flag(std::string_view cpuinfo, std::string_view flag) {
+  const std::size_t begin = cpuinfo.find("\nflags");
+  if (begin == std::string_view::npos) return false;
+  const std::string_view line = cpuinfo.substr(begin + 1, cpuinfo.find('\n', begin + 1) - begin);
+  const std::size_t at = line.find(fmt::format(" {}", flag));
+  if (at == std::string_view::npos) return false;
+  const std::size_t end = at + 1 + flag.size();
+  return end >= line.size() || line[end] == ' ' || line[end] == '\n';
+}
+
 class CpuSource final : public TelemetrySource {
  public:
   explicit CpuSource(const TelemetryRequest& request)
@@ -76,10 +87,12 @@ class CpuSource final : public TelemetrySource {
     return summary.result();
   }
 
-  /// Virtual machines have no cpufreq; their "cpu MHz" rarely changes and costs more to read.
+  /// Without cpufreq. "cpu MHz" costs more to read, and in a virtual machine that may not read the
+  /// counters APERF and MPERF it is the nominal clock, which is no reading.
   Clocks cpuinfo_clocks() {
     ClockSummary summary;
     std::string_view text = information_.read_all();
+    if (has_flag(text, "hypervisor") && !has_flag(text, "aperfmperf")) return summary.result();
     for (double cpu = nan; !text.empty();) {
       const std::size_t end = text.find('\n');
       const std::string_view line = text.substr(0, end);
