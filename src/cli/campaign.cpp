@@ -180,7 +180,8 @@ int measure(const Request& request, Terminal& terminal) {
   const auto outcome = run_campaign(request.design, *std::move(history), runner, view);
   view.clear();
   if (!outcome.ok()) {
-    terminal.complain(outcome.error().message);
+    terminal.complain(fmt::format("{}; no environment is to blame, and the same command continues",
+                                  outcome.error().message));
     return exit_io;
   }
   const std::string text = campaign_text(*outcome, view.retries(), view.elapsed_seconds());

@@ -68,6 +68,19 @@ TEST(UnitOutput, HostileLinesAreNamedAndStoreNothing) {
   EXPECT_THAT(problem({"{\"id\":5,\"fingerprint\":{}}"}), HasSubstr("line 1 of its output: "));
 }
 
+TEST(UnitOutput, WhatTheStoreRefusesIsNotTheUnitsProblem) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  UnitOutput output(*store);
+  output.take(environment_line());
+  EXPECT_TRUE(output.stored().ok());
+  std::filesystem::remove(folder.path() / "records.jsonl");
+  output.take(to_json(passed_record()).dump());
+  EXPECT_EQ(output.problem(), "");
+  ASSERT_FALSE(output.stored().ok());
+  EXPECT_THAT(output.stored().error().message, HasSubstr("it was deleted or replaced"));
+}
+
 CampaignPlan plan_with(const std::string& text) {
   CampaignPlan plan;
   plan.text = text;

@@ -34,7 +34,8 @@ class FakeRunner final : public UnitRunner {
   /// Whether this attempt fails.
   std::function<bool(const UnitRequest&)> fails = [](const UnitRequest&) { return false; };
   std::function<bool()> interrupts = [] { return false; };
-  std::vector<std::string> ran;  // "a0", "b0" ...
+  std::size_t full_after = SIZE_MAX;  ///< units, after which the disk is full
+  std::vector<std::string> ran;       // "a0", "b0" ...
 
   std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override {
     std::vector<UnitResult> results;
@@ -44,6 +45,11 @@ class FakeRunner final : public UnitRunner {
       result.run = fmt::format("{}{}", request.member.environment, request.pair);
       ran.push_back(result.run);
       result.interrupted = interrupts();
+      if (ran.size() > full_after) {
+        result.store_failure = Error{ErrorKind::exhausted, "cannot write x: the disk is full"};
+        results.push_back(std::move(result));
+        continue;
+      }
       result.complete = !result.interrupted && !fails(request);
       if (!result.complete) result.reason = "it failed";
       result.values = values(request.member.environment, request.pair);
@@ -123,6 +129,25 @@ TEST(Campaign, NoiseAsksForMorePairsUpToTheMost) {
   const auto most = run_campaign(design_of(2), {}, runner, all);
   EXPECT_EQ(most->stop, CampaignStop::most_pairs);
   EXPECT_EQ(most->pairs, 40u);
+}
+
+/// Neither is an environment to blame nor its pair lost.
+TEST(Campaign, AFullDiskEndsItAndTheNextCallContinues) {
+  FakeRunner runner;
+  runner.full_after = 7;
+  Kept kept;
+  const auto ended = run_campaign(design_of(3), {}, runner, kept);
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(ended.error().message, "cannot write x: the disk is full");
+  EXPECT_EQ(kept.lines.size(), 7u);
+  EXPECT_EQ(complete_units(kept).size(), 7u);
+  EXPECT_TRUE(kept.given_up.empty());
+  FakeRunner with_room;
+  const auto outcome = run_campaign(design_of(3), kept.history(runner), with_room, kept);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->pairs, 10u);
+  EXPECT_EQ(complete_units(kept).size(), 30u);
 }
 
 TEST(Campaign, TheBudgetEndsItBetweenBlocks) {

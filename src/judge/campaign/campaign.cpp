@@ -169,6 +169,9 @@ class Campaign {
       observer_.starting(requests);
       ran_ = true;
       std::vector<UnitResult> results = runner_.run(requests);
+      for (UnitResult& result : results) {
+        if (result.store_failure) return *std::move(result.store_failure);
+      }
       if (std::any_of(results.begin(), results.end(),
                       [](const UnitResult& result) { return result.interrupted; })) {
         return false;

@@ -28,7 +28,10 @@ struct UnitResult {
   int exit_status = 0;
   bool complete = false;
   bool interrupted = false;  ///< by the user: it did not fail and does not count
-  std::string reason;        ///< why it is not complete, or what went wrong in it
+  /// Why its results cannot be kept on this machine, which no environment is to blame for: the
+  /// campaign ends, and the unit counts as not begun.
+  std::optional<Error> store_failure;
+  std::string reason;  ///< why it is not complete, or what went wrong in it
   std::string stderr_tail;
   UnitValues values;
 };
@@ -86,7 +89,8 @@ struct CampaignOutcome {
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;  ///< from the history and new
 };
 
-/// Units that `history` holds are not repeated. Errors come only from the observer.
+/// Units that `history` holds are not repeated. Errors: from the observer, and a unit's
+/// store_failure.
 Result<CampaignOutcome> run_campaign(const CampaignDesign& design, CampaignHistory history,
                                      UnitRunner& runner, CampaignObserver& observer);
 

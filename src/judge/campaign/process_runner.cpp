@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "core/hash.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "core/write_file.h"
 #include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
 
@@ -40,9 +40,7 @@ Status write_files(const Launch& launch) {
   for (const auto& [path, text] : launch.files) {
     std::error_code ignored;
     fs::create_directories(path.parent_path(), ignored);
-    if (!(std::ofstream(path, std::ios::binary) << text).flush()) {
-      return failed(fmt::format("cannot write {}", path.string()));
-    }
+    TRY(write_file(path, text));
   }
   return {};
 }
@@ -169,10 +167,15 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   const Launch launch =
       TRY(environment.where->launch(unit_arguments(plan_, environment, barrier), context));
   TRY(prepare(request.member, context, launch.cleanup));
-  TRY(write_files(launch));
+  const auto keep = [&result](Status status) {
+    if (!status.ok()) result.store_failure = status.error();
+    return status;
+  };
+  TRY(keep(write_files(launch)));
   AppliedLimits limits = TRY(apply_limits(launch.limits, context.unit));
-  Store store = TRY(Store::open(folder_ / request.member.environment));
-  UnitOutput output(store);
+  auto store = Store::open(folder_ / request.member.environment);
+  TRY(keep(store.ok() ? Status() : Status(store.error())));
+  UnitOutput output(*store);
   ProgramStart start;
   start.words = limits.prefix;
   start.words.insert(start.words.end(), launch.words.begin(), launch.words.end());
@@ -181,9 +184,10 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   start.address_space_bytes = limits.address_space_bytes;
   start.control_groups = limits.groups.process_files();
   start.timeout_seconds = plan_.unit_timeout_seconds;
-  start.stop_requested = stop_requested_;
+  start.stop_requested = [&] { return stop_requested_() || !output.stored().ok(); };
   start.line = [&](std::string_view line) { output.take(line); };
   const ProgramEnd end = TRY(run_program(start));
+  TRY(keep(output.stored()));
   result.run = output.run();
   result.exit_status = end.status;
   result.stderr_tail = end.errors_tail;

@@ -11,7 +11,7 @@ namespace assay {
 void UnitOutput::take(std::string_view line) {
   ++lines_;
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (!problem_.empty() || !line.starts_with('{')) return;
+  if (!problem_.empty() || !stored_.ok() || !line.starts_with('{')) return;
   if (const Status taken = take_object(line); !taken.ok()) {
     problem_ = fmt::format("line {} of its output: {}", lines_, taken.error().message);
   }
@@ -22,7 +22,12 @@ Status UnitOutput::take_object(std::string_view line) {
   if (json.contains("fingerprint") && json["fingerprint"].is_object()) {
     const JsonReader reader = TRY(JsonReader::of(json));
     const std::string id = TRY(reader.text("id"));
-    fingerprints_[id] = TRY(store_.append_fingerprint(json["fingerprint"]));
+    auto stored = store_.append_fingerprint(json["fingerprint"]);
+    if (stored.ok()) {
+      fingerprints_[id] = *std::move(stored);
+    } else {
+      stored_ = stored.error();
+    }
     return {};
   }
   return take_record(TRY(record_from_json(json)));
@@ -45,7 +50,8 @@ Status UnitOutput::take_record(Record record) {
   if (record.status == RecordStatus::passed) ++passed_;
   add_values(record, values_);
   emulated_ = emulated_ || record.device.emulated;
-  return store_.append(record);
+  stored_ = store_.append(record);
+  return {};
 }
 
 }  // namespace assay

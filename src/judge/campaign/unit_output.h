@@ -19,7 +19,8 @@ class UnitOutput {
  public:
   explicit UnitOutput(Store& store) : store_(store) {}
 
-  /// Stores what the line holds. After a first problem nothing more is stored.
+  /// Stores what the line holds. After a first problem, or when the store refuses something,
+  /// nothing more is stored.
   void take(std::string_view line);
 
   const std::string& run() const { return run_; }
@@ -29,6 +30,8 @@ class UnitOutput {
   bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
   /// Why the output cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
+  /// What the store said: its failures are not the environment's.
+  const Status& stored() const { return stored_; }
 
  private:
   Status take_object(std::string_view line);
@@ -36,6 +39,7 @@ class UnitOutput {
 
   Store& store_;
   std::string run_, problem_;
+  Status stored_;
   std::map<std::string, std::string> fingerprints_;  // the unit's id of each, and the store's
   std::set<std::string> cells_;
   std::size_t passed_ = 0, lines_ = 0;
