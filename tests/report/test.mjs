@@ -130,6 +130,19 @@ await test('marks saturation, roofline and margin', async () => {
   check(await page.locator('figure.ratio .plot svg .mark-rect path').count() > 0, 'no margin');
 });
 
+await test('shows a verdict without scrolling sideways, and its details on demand', async () => {
+  await page.setViewportSize({width: 1400, height: 900});
+  const table = page.locator('#cells figure.table').first();
+  const beyond = () => table.locator('.scroll').evaluate((scroll) => scroll.scrollWidth - scroll.clientWidth);
+  const widths = () => table.locator('thead th:visible').evaluateAll((heads) => heads.map((head) => `${head.dataset.key} ${head.offsetWidth}`));
+  check(await beyond() <= 0, `the table is ${await beyond()} pixels too wide: ${await widths()}`);
+  const detectable = table.locator('th[data-key=detectable]');
+  check(!await detectable.isVisible(), 'details are there unasked');
+  await table.locator('.details input').check();
+  check(await detectable.isVisible(), 'details do not come');
+  await table.locator('.details input').uncheck();
+});
+
 await test('says first what was found', async () => {
   const headline = await page.locator('.headline').textContent();
   check(/^SLOWER container is slower than host/.test(headline), headline);
@@ -142,9 +155,9 @@ await test('filters cells by a click', async () => {
   const slower = await rows.count();
   const tile = await page.locator('.tiles li', {hasText: 'cells SLOWER'}).locator('strong').textContent();
   check(slower > 0 && slower < all && tile === `${slower} of ${all}`, `${slower} of ${all}, tile ${tile}`);
-  await page.locator('#cells input').fill('all_reduce 8MiB');
+  await page.locator('#cells input[type=search]').fill('all_reduce 8MiB');
   check(await rows.count() === 1, `${await rows.count()} rows`);
-  await page.locator('#cells input').fill('');
+  await page.locator('#cells input[type=search]').fill('');
   await page.locator('#cells select').selectOption('');
 });
 

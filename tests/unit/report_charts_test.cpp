@@ -125,7 +125,51 @@ TEST(ReportCharts, LinksBecomeAHeatMapAtTheLargestSize) {
   ASSERT_EQ(charts[0].table.rows.size(), 2U);
   EXPECT_EQ(std::get<double>(field(charts[0].table, 0, "value")), 48e9);
   EXPECT_THAT(charts[0].title, HasSubstr("size=1GiB"));
-  EXPECT_EQ(charts[0].settings["least"], 48e9);
+  // Links that are alike look alike: the colours span at least a tenth.
+  EXPECT_EQ(charts[0].settings["most"], 48e9);
+  EXPECT_DOUBLE_EQ(charts[0].settings["least"].get<double>(), 0.9 * 48e9);
+}
+
+TEST(ReportCharts, HeatMapsOfUnlikeLinksSpanTheirValues) {
+  const auto charts =
+      heat_charts({environment_of("a", {series_of("peer", {{"src", "0"}, {"dst", "1"}}, {48e9}),
+                                        series_of("peer", {{"src", "1"}, {"dst", "0"}}, {12e9})})});
+  ASSERT_EQ(charts.size(), 1U);
+  EXPECT_EQ(charts[0].settings["least"], 12e9);
+}
+
+TEST(ReportCharts, SizesThatArePowersAreOnALogarithmicAxis) {
+  const auto log_of = [](const std::vector<std::string>& sizes) {
+    std::vector<Series> series;
+    for (const std::string& size : sizes) {
+      series.push_back(series_of("memory", {{"op", "copy"}, {"size", size}}, {1e9}));
+    }
+    const auto chart = curve_chart(panels_of({environment_of("a", series)}).at(0), {"a"});
+    return chart->settings["x"]["log"].get<bool>();
+  };
+  EXPECT_TRUE(log_of({"1MiB", "2MiB", "4MiB"}));
+  EXPECT_TRUE(log_of({"1MiB", "4MiB", "16MiB"}));
+  EXPECT_FALSE(log_of({"1MiB", "2MiB", "3MiB"}));
+}
+
+TEST(ReportCharts, BarsFarApartAreLogarithmicAndEachHasItsUnit) {
+  std::vector<Series> series;
+  for (const auto& [metric, seconds] :
+       {std::pair{"latency", 2e-6}, {"submit", 1e-6}, {"graph_node", 14e-9}}) {
+    series.push_back(
+        series_of("launch", {{"metric", metric}}, {seconds}, "latency", "s", Better::lower));
+  }
+  const auto chart = curve_chart(panels_of({environment_of("a", series)}).at(0), {"a"});
+  ASSERT_TRUE(chart.has_value());
+  EXPECT_EQ(chart->kind, ChartKind::bars);
+  EXPECT_TRUE(chart->settings["log"].get<bool>());
+  EXPECT_EQ(chart->settings["texts"],
+            (std::vector<std::string>{"14.00 ns", "2.000 us", "1.000 us"}));
+  series.erase(series.begin() + 2);
+  series.push_back(
+      series_of("launch", {{"metric", "other"}}, {1.5e-6}, "latency", "s", Better::lower));
+  const auto near = curve_chart(panels_of({environment_of("a", series)}).at(0), {"a"});
+  EXPECT_FALSE(near->settings["log"].get<bool>());
 }
 
 TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {

@@ -125,6 +125,32 @@ TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
   EXPECT_THAT(equal, HasSubstr("container is as fast as host"));
 }
 
+/// Whoever decides sees on the first screen what was measured, when, with which margin, and what
+/// the verdict asks for.
+TEST(ReportHtml, TheHeadSaysWhatWasMeasuredAndTheSummaryWhatItMeans) {
+  const std::string slower = to_html(make_document(comparison_input(0.9)));
+  const std::string head = slower.substr(0, slower.find("id=\"cells\""));
+  EXPECT_THAT(head, HasSubstr("<p class=\"about\">fake:0 scripted device; measured 2026-01-31; "
+                              "differences below 2% do not matter</p>"));
+  EXPECT_THAT(head,
+              HasSubstr("<dt><span class=\"badge slower\">SLOWER</span></dt><dd>B is proven to "
+                        "be slower by more than the margin. Begin with the likeliest cause"));
+  EXPECT_THAT(head, Not(HasSubstr("badge equal")));
+  const std::string markdown = to_markdown(make_document(comparison_input(1.001)));
+  EXPECT_THAT(markdown, HasSubstr("- **EQUAL**: The difference is proven"));
+}
+
+TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
+  ReportInput input;
+  input.environments = {curve_environment("host", 1)};
+  const Document document = make_document(input);
+  ASSERT_EQ(document.tiles.size(), 2U);
+  EXPECT_EQ(document.tiles[0].figure, "800.1 GB/s");
+  EXPECT_THAT(document.tiles[0].label, HasSubstr("memory bandwidth, best of all: "));
+  EXPECT_THAT(document.tiles[0].label, HasSubstr("80.0% of the roofline"));
+  EXPECT_EQ(document.tiles[1].figure, "12");
+}
+
 TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {
   ReportInput input;
   input.environments = {curve_environment("host", 1)};

@@ -37,6 +37,18 @@ bool spans_decades(std::vector<double> values) {
   return *most / *least > spread_for_log;
 }
 
+/// Whether each value is the same multiple of the one before it: 1, 2, 4 or 1, 10, 100.
+bool are_powers(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() < 3 || !(values[0] > 0)) return false;
+  const double step = values[1] / values[0];
+  for (std::size_t i = 2; i < values.size(); ++i) {
+    if (std::abs(values[i] / values[i - 1] / step - 1) > 1e-6) return false;
+  }
+  return true;
+}
+
 bool has_positive(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
@@ -160,7 +172,7 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
   chart.settings = {
       {"metric", panel.metric}, {"better", name_of(panel.better)}, {"roofs", roofs_of(lines)}};
   if (curve) {
-    chart.settings["x"] = {{"title", panel.x_axis}, {"log", spans_decades(xs)}};
+    chart.settings["x"] = {{"title", panel.x_axis}, {"log", spans_decades(xs) || are_powers(xs)}};
     chart.settings["log"] = has_positive(ys) && (spans_decades(xs) || spans_decades(ys));
     Json marks = Json::array();
     for (const Line& line : lines) {
@@ -185,6 +197,10 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
                                    counted(lines.size() - most_described, "line"));
     }
   } else {
+    chart.settings["log"] = has_positive(ys) && spans_decades(ys);
+    Json texts = Json::array();  // each with the unit that suits it
+    for (const double y : ys) texts.push_back(quantity_text(y, panel.unit));
+    chart.settings["texts"] = std::move(texts);
     const auto [least, most] = std::minmax_element(
         panel.marks.begin(), panel.marks.end(),
         [](const Mark& a, const Mark& b) { return a.centre.median < b.centre.median; });

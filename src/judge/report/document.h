@@ -32,6 +32,7 @@ struct Column {
   std::string unit = {};  ///< of the numbers as stored: "bytes/s"
   double factor = 1;
   std::string shown_unit = {};
+  bool detail = false;  ///< shown on demand where the table would be too wide
 };
 
 /// Nothing, a number in the column's unit, or text.
@@ -80,14 +81,23 @@ struct Tile {
   std::string label;
 };
 
+/// A verdict word that occurs in the report.
+struct Word {
+  Verdict verdict = Verdict::equal;
+  std::string meaning;    ///< a sentence
+  std::string next_step;  ///< a sentence
+};
+
 struct Document {
   std::string title;
+  std::string about;                      ///< devices, dates and margin in one line
   std::string purpose;                    ///< what it was measured for; empty: not known
   std::string headline;                   ///< the result in one sentence
   std::optional<Verdict> verdict;         ///< of the headline; empty: nothing was compared
   std::string reason;                     ///< of the verdict
   std::vector<std::string> environments;  ///< names, in the order of their colours
   std::vector<Tile> tiles;
+  std::vector<Word> words;  ///< in the order of Verdict
   std::vector<std::string> warnings;
   std::vector<Chapter> chapters;
   std::string made_by;  ///< program, version and time

@@ -147,10 +147,12 @@ std::vector<std::string> column_classes(const Table& table) {
       const auto* text = std::get_if<std::string>(&row[i]);
       return text != nullptr && text->size() > sentence;
     });
-    classes.emplace_back(kind == ColumnKind::unit ? " class=\"unit\""
-                         : is_numeric(kind)       ? " class=\"number\""
-                         : wide                   ? " class=\"wide\""
-                                                  : "");
+    std::string names = kind == ColumnKind::unit ? "unit"
+                        : is_numeric(kind)       ? "number"
+                        : wide                   ? "wide"
+                                                 : "";
+    if (table.columns[i].detail) names += names.empty() ? "detail" : " detail";
+    classes.push_back(names.empty() ? "" : fmt::format(" class=\"{}\"", names));
   }
   return classes;
 }
@@ -187,12 +189,14 @@ std::string table_html(const Table& table) {
         escape_html(table.id), caption, counted(table.rows.size(), "row"),
         button("csv", table, table.caption));
   }
+  const bool details = std::any_of(table.columns.begin(), table.columns.end(),
+                                   [](const Column& column) { return column.detail; });
   return fmt::format(
-      "<figure class=\"table\" id=\"{}\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-label=\"{}\"><table><caption>{}</caption>{}</table></div><div class=\"tools\">{}</div>"
-      "</figure>\n",
-      escape_html(table.id), caption, caption, rows_html(table),
-      button("csv", table, table.caption));
+      "<figure class=\"table\" id=\"{0}\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "aria-label=\"{1}\"><table><caption>{1}</caption>{2}</table></div><div class=\"tools\">{3}{4}"
+      "</div></figure>\n",
+      escape_html(table.id), caption, rows_html(table), button("csv", table, table.caption),
+      details ? "<label class=\"details\"><input type=\"checkbox\"> all columns</label>" : "");
 }
 
 std::string chart_html(const Chart& chart) {
@@ -226,6 +230,12 @@ std::string summary_html(const Document& document) {
                         escape_html(tile.label));
   }
   if (!document.tiles.empty()) html += "</ul>\n";
+  if (!document.words.empty()) html += "<dl class=\"words\">\n";
+  for (const Word& word : document.words) {
+    html += fmt::format("<dt>{}</dt><dd>{} {}</dd>\n", badge(name_of(word.verdict)),
+                        escape_html(word.meaning), escape_html(word.next_step));
+  }
+  if (!document.words.empty()) html += "</dl>\n";
   if (!document.warnings.empty()) html += "<div class=\"warnings\"><h3>Notes</h3><ul>\n";
   for (const std::string& warning : document.warnings) {
     html += fmt::format("<li>{}</li>\n", escape_html(warning));
@@ -275,6 +285,9 @@ std::string header_html(const Document& document) {
                           escape_html(document.environments[i]));
     }
     html += "</ul>\n";
+  }
+  if (!document.about.empty()) {
+    html += fmt::format("<p class=\"about\">{}</p>\n", escape_html(document.about));
   }
   return html + "</header>\n";
 }

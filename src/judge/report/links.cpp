@@ -129,8 +129,10 @@ std::vector<Chart> heat_charts(const std::vector<Environment>& environments) {
     }
   }
   for (std::size_t i = 0; i < charts.size(); ++i) {
-    charts[i].settings["least"] = ranges[drawn[i]].first;
-    charts[i].settings["most"] = ranges[drawn[i]].second;
+    const auto [least, most] = ranges[drawn[i]];
+    // Links that differ by less than a tenth look alike.
+    charts[i].settings["least"] = std::min(least, 0.9 * most);
+    charts[i].settings["most"] = most;
   }
   return charts;
 }

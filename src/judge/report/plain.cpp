@@ -79,11 +79,17 @@ std::string to_markdown(const Document& document) {
   if (!document.purpose.empty()) text += escape_markdown(document.purpose) + "\n\n";
   if (document.verdict) text += fmt::format("**{}** ", name_of(*document.verdict));
   text += escape_markdown(document.headline) + "\n\n";
+  if (!document.about.empty()) text += escape_markdown(document.about) + "\n\n";
   if (!document.reason.empty()) text += escape_markdown(document.reason) + "\n\n";
   for (const Tile& tile : document.tiles) {
     text += fmt::format("- {} {}\n", escape_markdown(tile.figure), escape_markdown(tile.label));
   }
   if (!document.tiles.empty()) text += "\n";
+  for (const Word& word : document.words) {
+    text += fmt::format("- **{}**: {} {}\n", name_of(word.verdict), escape_markdown(word.meaning),
+                        escape_markdown(word.next_step));
+  }
+  if (!document.words.empty()) text += "\n";
   if (!document.warnings.empty()) text += "## Notes\n\n";
   for (const std::string& warning : document.warnings) {
     text += fmt::format("- {}\n", escape_markdown(warning));

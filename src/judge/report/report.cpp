@@ -1,6 +1,7 @@
 #include "judge/report/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -23,6 +24,66 @@ std::vector<std::string> names_of(const std::vector<Environment>& environments) 
   std::vector<std::string> names;
   for (const Environment& environment : environments) names.push_back(environment.results.name);
   return names;
+}
+
+/// "AMD Instinct MI300X, AMD EPYC 9654; measured 2026-11-21 to 2026-11-23; differences below 2% do
+/// not matter"
+std::string about_of(const ReportInput& input) {
+  std::vector<std::string> devices;
+  std::set<std::string> days;
+  for (const Environment& environment : input.environments) {
+    for (const Unit& unit : environment.results.units) {
+      const bool known = std::find(devices.begin(), devices.end(), unit.device) != devices.end();
+      if (!unit.device.empty() && !known) devices.push_back(unit.device);
+      constexpr std::size_t date = 10;  // 2026-11-21
+      if (unit.time.size() >= date) days.insert(unit.time.substr(0, date));
+    }
+  }
+  constexpr std::size_t most_devices = 4;
+  if (devices.size() > most_devices) {
+    const std::size_t more = devices.size() - most_devices;
+    devices.resize(most_devices);
+    devices.push_back(counted(more, "more device"));
+  }
+  std::vector<std::string> parts;
+  if (!devices.empty()) parts.push_back(fmt::format("{}", fmt::join(devices, ", ")));
+  if (!days.empty()) {
+    parts.push_back(days.size() == 1
+                        ? "measured " + *days.begin()
+                        : fmt::format("measured {} to {}", *days.begin(), *days.rbegin()));
+  }
+  if (!input.comparisons.empty()) {
+    parts.push_back(fmt::format("differences below {:.3g}% do not matter",
+                                100 * input.comparisons.front().rule.margin));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// What the verdict means and what to do about it.
+Word word_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::equal:
+      return {verdict, "The difference is proven to be smaller than the margin.",
+              "Nothing is to be done."};
+    case Verdict::faster:
+      return {verdict, "B is proven to be faster by more than the margin.",
+              "See what differs between the environments, and keep what makes B faster."};
+    case Verdict::slower:
+      return {verdict, "B is proven to be slower by more than the margin.",
+              "Begin with the likeliest cause in what differs between the environments."};
+    case Verdict::shifted:
+      return {verdict, "A difference is proven, but not whether it is larger than the margin.",
+              "Measure more pairs if that matters."};
+    case Verdict::inconclusive:
+      return {verdict, "Neither a difference nor equality is proven.",
+              "Measure more pairs: the cell's reason says how many."};
+    case Verdict::unstable:
+      return {verdict, "No difference is proven, but several pairs lie far from the others.",
+              "Find what disturbed them: other programs, heat, a changing clock."};
+    case Verdict::invalid:
+      break;
+  }
+  return {verdict, "The data cannot be judged.", "The cell's reason says why; mend it and repeat."};
 }
 
 std::string headline_of(const Comparison& comparison) {
@@ -61,6 +122,42 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   }
 }
 
+/// The best value of each benchmark's headline metrics, its cell, and its share of the roofline.
+std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
+  struct Best {
+    const Panel* panel = nullptr;
+    const Mark* mark = nullptr;
+  };
+  const std::vector<Panel> panels = panels_of(environments);
+  std::vector<Best> best;  // of each benchmark and metric
+  for (const Panel& panel : panels) {
+    auto known = std::find_if(best.begin(), best.end(), [&](const Best& one) {
+      return one.panel->benchmark == panel.benchmark && one.panel->metric == panel.metric;
+    });
+    for (const Mark& mark : panel.marks) {
+      if (known == best.end()) known = best.insert(best.end(), {&panel, &mark});
+      const double value = mark.centre.median, least = known->mark->centre.median;
+      const bool better = panel.better == Better::higher ? value > least : value < least;
+      if (better) *known = {&panel, &mark};
+    }
+  }
+  constexpr std::size_t most = 6;
+  if (best.size() > most) best.resize(most);
+  std::vector<Tile> tiles;
+  for (const auto& [panel, mark] : best) {
+    std::string label = fmt::format("{} {}, best of all", panel->benchmark, panel->metric);
+    for (const std::string& part : {panel->facet, mark->line, mark->label}) {
+      if (!part.empty()) label += fmt::format("{} {}", label.ends_with("all") ? ":" : "", part);
+    }
+    if (mark->roof && mark->roof->rate > 0) {
+      label +=
+          fmt::format("; {:.1f}% of the roofline", 100 * mark->centre.median / mark->roof->rate);
+    }
+    tiles.push_back({quantity_text(mark->centre.median, panel->unit), std::move(label)});
+  }
+  return tiles;
+}
+
 void summarize_alone(const std::vector<Environment>& environments, Document& document) {
   std::size_t series = 0, faults = 0;
   std::set<std::string> benchmarks;
@@ -75,9 +172,11 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                   counted(benchmarks.size(), "benchmark"),
                   faults == 0 ? std::string("none of them doubtful")
                               : counted(faults, "cell") + " that cannot be trusted");
-  document.tiles = {{fmt::format("{}", series), "results"},
-                    {fmt::format("{}", first.units.size()), "runs"},
-                    {fmt::format("{}", faults), "cells that cannot be trusted"}};
+  document.tiles = key_figures(environments);
+  document.tiles.push_back(
+      {fmt::format("{}", first.units.size()), first.units.size() == 1 ? "run" : "runs"});
+  if (faults > 0)
+    document.tiles.push_back({fmt::format("{}", faults), "cells that cannot be trusted"});
 }
 
 std::string suffix(std::size_t index, std::size_t count) {
@@ -252,6 +351,13 @@ Document make_document(const ReportInput& input) {
     }
   }
   document.purpose = input.description;
+  document.about = about_of(input);
+  for (std::size_t i = 0; i < verdict_count; ++i) {
+    const bool occurs =
+        std::any_of(input.comparisons.begin(), input.comparisons.end(),
+                    [&](const Comparison& comparison) { return comparison.all.counts[i] > 0; });
+    if (occurs) document.words.push_back(word_of(static_cast<Verdict>(i)));
+  }
   document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
   if (input.comparisons.empty()) {
     summarize_alone(input.environments, document);

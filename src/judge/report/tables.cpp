@@ -86,6 +86,11 @@ Table verdict_table(const Comparison& comparison) {
       {"reason", "reason"},
       {"code", "code"},
   };
+  for (Column& column : table.columns) {
+    for (const char* key : {"pairs", "n", "detectable", "control", "corrected", "code"}) {
+      column.detail = column.detail || column.key == key;
+    }
+  }
   std::vector<const CellComparison*> cells;
   for (const CellComparison& cell : comparison.cells) cells.push_back(&cell);
   std::stable_sort(cells.begin(), cells.end(), [](const auto* a, const auto* b) {

@@ -21,7 +21,10 @@ function barsHeight(chart) {
 function barsSpec(chart, width, theme) {
   const {table, settings} = chart;
   const value = columnOf(table, 'value');
-  const rows = rowsOf(table).filter((row) => row.value !== null);
+  const all = rowsOf(table);
+  all.forEach((row, i) => { row.shown = settings.texts[i]; });
+  // The table has what a logarithmic axis cannot show.
+  const rows = all.filter((row) => row.value !== null && (!settings.log || row.value > 0));
   const keys = report.environments.filter((name) => rows.some((row) => row.environment === name));
   const labels = unique(rows.map((row) => row.label));
   // Blocks of a label and a bar for each environment, one under the other.
@@ -34,30 +37,35 @@ function barsSpec(chart, width, theme) {
       row.y = top;
       row.series = row.environment;
       row.tip = tipOf(row, value);
-      row.text = significant(row.value) + (keys.length > 1 ? ` ${row.environment}` : '');
+      row.text = row.shown + (keys.length > 1 ? ` ${row.environment}` : '');
+      if (settings.log && !(row.low > 0)) row.low = row.value;
       top += 19;
     }
     top += 6;
   }
   const roofs = settings.roofs.map((roof) => ({
     x: roof.value / value.factor, text: `roofline ${significant(roof.value / value.factor)}`}));
-  const x = valueScale('x', [0, ...rows.flatMap((row) => [row.value, row.high]), ...roofs.map((roof) => roof.x)],
-                       false, 'width', true);
+  const ends = [...rows.flatMap((row) => [row.value, row.high]), ...roofs.map((roof) => roof.x)];
+  // A bar has no beginning on a logarithmic axis: it begins well below the smallest value.
+  const x = valueScale('x', [settings.log ? Math.min(...rows.map((row) => row.low)) / 3 : 0, ...ends],
+                       settings.log, 'width', true);
   // Room for the text at the end of the longest bar.
   const longest = Math.max(...rows.map((row) => textWidth(row.text)));
-  x.domain[1] *= 1 + Math.min(1, (longest + 12) / Math.max(80, width - longest));
+  const room = Math.min(1, (longest + 12) / Math.max(80, width - longest));
+  x.domain[1] *= settings.log ? (x.domain[1] / x.domain[0]) ** room : 1 + room;
   return {
     ...frame(width, top + 56, theme),
     data: [{name: 'bars', values: rows}, {name: 'heads', values: heads}, {name: 'roofs', values: roofs}],
     scales: [x, ...seriesScales(keys, theme)],
     axes: [guideOf(x, 'bottom', titled(value) + (roofs.length === 1 ? `, dashed: ${roofs[0].text}` : ''),
-                   roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
+                   settings.log ? logTicks(...x.domain)
+                                : roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
     marks: [
       {type: 'rule', from: {data: 'roofs'}, encode: {update: {
         x: {scale: 'x', field: 'x'}, y: {value: 0}, y2: {signal: 'height'}, stroke: {value: theme.ink},
         strokeDash: {value: [6, 4]}, tooltip: {field: 'text'}}}},
       {type: 'rect', from: {data: 'bars'}, encode: {update: {
-        x: {scale: 'x', value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1}, height: {value: 15},
+        x: {value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1}, height: {value: 15},
         fill: {scale: 'colour', field: 'series'}, fillOpacity: {value: 0.85}, tooltip: {field: 'tip'}}}},
       {type: 'rule', from: {data: 'bars'}, encode: {update: {
         x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y', offset: 8.5},
