@@ -207,6 +207,23 @@ TEST(CampaignCommand, CtrlCEndsTheRunningUnitAndKeepsTheFinishedOnes) {
   EXPECT_EQ(study.complete().size(), 12u);
 }
 
+/// An engine's advice comes after the cause, and so do banners after assay's own error.
+TEST(CampaignCommand, AFailedUnitTellsItsCause) {
+  const Study study(
+      head() +
+      "environments:\n  - {name: a, kind: host}\n"
+      "  - {name: b, kind: command, prefix: [sh, -c, 'echo \"docker: no such image.\" >&2; echo "
+      "\"See docker run --help.\" >&2; exit 125', sh]}\n"
+      "  - {name: c, kind: command, prefix: [sh, -c, '\"$0\" run quick --device none; s=$?; echo "
+      "logged out >&2; exit $s']}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("b: attempt 2 failed: it exited with status 125: docker: no such image.\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("c: attempt 2 failed: it exited with status 2: assay: device "
+                                     "\"none\": no backend"));
+}
+
 TEST(CampaignCommand, ACellThatFailsTwiceLeavesTheOthersOfItsUnit) {
   const std::string metrics = "metrics: [{name: m, regex: 'm (\\S+)', unit: s, better: lower}]}\n";
   const Study study(
@@ -221,7 +238,8 @@ TEST(CampaignCommand, ACellThatFailsTwiceLeavesTheOthersOfItsUnit) {
   EXPECT_EQ(study.complete().size(), 4u) << outcome.err;
   for (const Json& unit : study.units()) {
     EXPECT_EQ(unit["complete"], unit["attempt"] == 2);
-    EXPECT_EQ(unit["reason"], "a cell ended in an error");
+    EXPECT_THAT(unit["reason"].get<std::string>(),
+                testing::MatchesRegex("a cell ended in an error: bad.*: .+"));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -45,10 +46,28 @@ Status write_files(const Launch& launch) {
   return {};
 }
 
+/// What a program that failed said of the cause: assay its own error, a container engine a first
+/// line with the cause and more with advice, others their last words.
+std::string cause_in(const ProgramEnd& end) {
+  constexpr int least_of_engines = 125, most_of_engines = 127;  // docker, podman: the engine failed
+  std::string_view text = end.errors_tail;
+  constexpr std::string_view own = "assay: ";
+  const std::size_t at = text.starts_with(own) ? 0 : text.rfind("\nassay: ");
+  if (at != std::string_view::npos) {
+    text.remove_prefix(at == 0 ? 0 : at + 1);
+    return std::string(text.substr(0, text.find('\n')));
+  }
+  if (end.status >= least_of_engines && end.status <= most_of_engines) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return std::string(text.substr(0, text.find_first_of("\r\n")));
+  }
+  return last_line(text);
+}
+
 /// Whether the unit of a process that ended counts.
 Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan& plan,
              const UnitRequest& request, UnitResult& result) {
-  const std::string told = last_line(end.errors_tail);
+  const std::string told = cause_in(end);
   const std::string because = told.empty() ? "" : ": " + told;
   if (end.timed_out) {
     return failed(
@@ -67,6 +86,7 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   }
   if (end.status == 0) return {};
   result.reason = end.status == wrong_result ? "a result was wrong" : "a cell ended in an error";
+  if (!output.first_failure().empty()) result.reason += ": " + output.first_failure();
   // A cell that fails twice fails reproducibly: the unit's other cells count.
   if (request.attempt == 1 || output.passed() == 0) return failed(result.reason);
   return {};

@@ -48,6 +48,10 @@ Status UnitOutput::take_record(Record record) {
   record.fingerprint = known->second;
   cells_.insert(record.cell.id());
   if (record.status == RecordStatus::passed) ++passed_;
+  const bool wrong = record.status == RecordStatus::error || record.status == RecordStatus::failed;
+  if (wrong && first_failure_.empty()) {
+    first_failure_ = fmt::format("{}: {}", record.cell.id(), record.reason);
+  }
   add_values(record, values_);
   emulated_ = emulated_ || record.device.emulated;
   stored_ = store_.append(record);

@@ -28,6 +28,9 @@ class UnitOutput {
   std::size_t passed() const { return passed_; }
   const UnitValues& values() const { return values_; }
   bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
+  /// The first cell that did not pass and what it said: "gemm shape=...: out of memory"; empty: all
+  /// did.
+  const std::string& first_failure() const { return first_failure_; }
   /// Why the output cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
   /// What the store said: its failures are not the environment's.
@@ -38,7 +41,7 @@ class UnitOutput {
   Status take_record(Record record);
 
   Store& store_;
-  std::string run_, problem_;
+  std::string run_, problem_, first_failure_;
   Status stored_;
   std::map<std::string, std::string> fingerprints_;  // the unit's id of each, and the store's
   std::set<std::string> cells_;
