@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
@@ -217,6 +218,30 @@ std::string flags_text(std::span<const Record> records, const Style& style) {
   return text;
 }
 
+/// Says of values that vary widely what else used the CPUs meanwhile. Not of several ranks, which
+/// are other processes to each other.
+std::string noise_text(std::span<const Record> records, std::size_t width, const Style& style) {
+  constexpr double wide = 0.1;  // of the value, half the interval
+  std::string text;
+  for (const Record& record : records) {
+    if (!record.value || record.device.emulated || !record.ranks.empty()) continue;
+    const double half = (record.value->interval95.high - record.value->interval95.low) / 2;
+    if (!(half > wide * std::abs(record.value->median))) continue;
+    std::string cause = "what disturbed it is not known; --json has its telemetry";
+    if (record.telemetry) {
+      const HostTelemetry& host = record.telemetry->summary.host;
+      const double others = host.others_share.value_or(0), stolen = host.steal_share.value_or(0);
+      cause = fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
+                          format_share(others), format_share(stolen));
+    }
+    const std::string cell = record.cell.id();
+    text += fmt::format("{}: {}\n  the interval is {:.0f}% wide: {}\n", style.yellow("noisy"),
+                        width > 16 ? shorten(cell, width - 14) : cell,
+                        100 * 2 * half / std::abs(record.value->median), cause);
+  }
+  return text;
+}
+
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
 std::string reasons_text(std::span<const Record> records, std::size_t width, const Style& style) {
   std::vector<Pointers> groups;
@@ -285,7 +310,8 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
     text +=
         "model: an emulated device; its times are computed by a model, nothing was measured\n\n";
   }
-  const std::string reasons = reasons_text(records, width, style) + flags_text(records, style);
+  const std::string reasons = reasons_text(records, width, style) +
+                              noise_text(records, width, style) + flags_text(records, style);
   return reasons.empty() ? text : text + reasons + "\n";
 }
 

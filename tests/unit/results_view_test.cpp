@@ -83,6 +83,22 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
   EXPECT_EQ(device_text(records[0].device), "an unknown device");
 }
 
+TEST(ResultsView, AWideIntervalSaysWhatElseUsedTheCpus) {
+  Record record = passed_record("1MiB");
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), Not(HasSubstr("noisy")));
+  record.value->interval95 = {0.72 * record.value->median, 2.01 * record.value->median};
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
+              HasSubstr("the interval is 129% wide: what disturbed it is not known"));
+  record.telemetry.emplace();
+  record.telemetry->summary.host.others_share = 0.43;
+  record.telemetry->summary.host.steal_share = 0.05;
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
+              HasSubstr("noisy: memory op=triad size=1MiB\n  the interval is 129% wide: other "
+                        "programs used 43% of the CPUs' time, the hypervisor took 5%\n"));
+  record.ranks.resize(2);
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), Not(HasSubstr("noisy")));
+}
+
 TEST(ResultsView, FlagsOfOtherProgramsResultsStandBelow) {
   Record record = imported_record({{"op", "x"}}, {{"rate", 1, "1/s", Better::higher, "1"}});
   record.notes = {{"model", "m"}, {"flag", "378 replies are empty"}};

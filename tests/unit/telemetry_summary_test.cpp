@@ -129,6 +129,8 @@ TEST(TelemetrySummary, OfTheHost) {
   add(trace, "cpu", "package-1.energy", "J", {5, 55}, "");
   add(trace, "cpu", "steal", "s", {1, 1.5}, "");
   add(trace, "cpu", "total", "s", {100, 110}, "");
+  add(trace, "cpu", "busy", "s", {50, 56.5}, "");  // steal is part of it
+  add(trace, "cpu", "own", "s", {3, 5}, "");
   add(trace, "cgroup", "throttled", "s", {7, 7.25}, "");
   const TelemetrySummary summary =
       summarize_telemetry(trace, {.bytes = 3e9, .seconds = 1, .on_cpu = true});
@@ -136,6 +138,7 @@ TEST(TelemetrySummary, OfTheHost) {
   EXPECT_DOUBLE_EQ(*summary.host.clock_mean_hz, 2.5e9);
   EXPECT_DOUBLE_EQ(*summary.host.energy_joules, 150);
   EXPECT_DOUBLE_EQ(*summary.host.steal_share, 0.05);
+  EXPECT_DOUBLE_EQ(*summary.host.others_share, 0.4);
   EXPECT_DOUBLE_EQ(*summary.host.cgroup_throttled_seconds, 0.25);
   EXPECT_DOUBLE_EQ(*summary.joules_per_byte, 150 / 3e9);
   // The CPUs' energy is not the energy of an accelerator's work.

@@ -179,6 +179,10 @@ HostTelemetry summarize_host(const TelemetryTrace& trace) {
   host.clock_mean_hz = cpu.mean_of("clock_mean");
   const auto total = cpu.advance_of("total"), stolen = cpu.advance_of("steal");
   if (total && stolen && *total > 0) host.steal_share = *stolen / *total;
+  const auto busy = cpu.advance_of("busy"), own = cpu.advance_of("own");
+  if (total && busy && own && *total > 0) {
+    host.others_share = std::max(0.0, (*busy - stolen.value_or(0) - *own) / *total);
+  }
   host.cgroup_throttled_seconds = cgroup.advance_of("throttled");
   for (std::size_t i = 0; i < trace.channels.size(); ++i) {
     const Channel& channel = trace.channels[i];

@@ -38,6 +38,7 @@ struct HostTelemetry {
   std::optional<double> clock_mean_hz;  ///< of the CPUs used
   std::optional<double> energy_joules;  ///< of all CPU packages
   std::optional<double> steal_share;    ///< of all CPUs' time, taken by the hypervisor
+  std::optional<double> others_share;   ///< of all CPUs' time, used by other processes
   std::optional<double> cgroup_throttled_seconds;
 };
 

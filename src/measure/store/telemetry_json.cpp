@@ -24,6 +24,7 @@ constexpr Field<HostTelemetry> host_fields[] = {
     {"clock_mean_hz", &HostTelemetry::clock_mean_hz},
     {"energy_joules", &HostTelemetry::energy_joules},
     {"steal_share", &HostTelemetry::steal_share},
+    {"others_share", &HostTelemetry::others_share},
     {"cgroup_throttled_seconds", &HostTelemetry::cgroup_throttled_seconds},
 };
 constexpr Field<TelemetrySummary> summary_fields[] = {
