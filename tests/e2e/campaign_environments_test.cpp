@@ -80,6 +80,8 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
   EXPECT_THAT(log, HasSubstr("docker rm -f assay-"));
   EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
   EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
+  EXPECT_THAT(log, HasSubstr("ssh -o BatchMode=yes"));
+  EXPECT_THAT(log, Not(HasSubstr("it's")));  // ssh's words tell no variable
   EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
   // The binary was copied once, under a name made from its content, although two environments need
   // it.

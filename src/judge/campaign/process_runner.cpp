@@ -177,6 +177,7 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   start.words = limits.prefix;
   start.words.insert(start.words.end(), launch.words.begin(), launch.words.end());
   start.variables = launch.variables;
+  start.input = launch.input;
   start.cpus = limits.cpus;
   start.address_space_bytes = limits.address_space_bytes;
   start.control_groups = limits.groups.process_files();
