@@ -186,6 +186,9 @@ TEST(Strangers, NoProcessListTellsVariablesOrTheRunsSecret) {
   EXPECT_EQ(token.find_first_not_of("0123456789abcdef"), std::string::npos) << token;
   EXPECT_THAT(seen, AllOf(HasSubstr(ASSAY_BINARY), Not(HasSubstr(token))));
   EXPECT_THAT(seen, Not(HasSubstr("and a second line")));
+  for (const auto& entry : fs::recursive_directory_iterator(process.folder())) {
+    EXPECT_THAT(Process::read(entry.path()), Not(HasSubstr(token))) << entry.path();
+  }
   EXPECT_THAT(ssh.words(),
               AllOf(HasSubstr("user@far"), Not(HasSubstr(token)), Not(HasSubstr("NCCL_TESTS"))));
 }
