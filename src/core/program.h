@@ -18,14 +18,13 @@ namespace assay {
 struct ProgramStart {
   std::vector<std::string> words;  ///< the first is looked up in PATH unless it contains '/'
   std::vector<std::pair<std::string, std::string>> variables = {};  ///< added to this process's own
-  std::string folder = {};      ///< its working directory; empty: that of this process
-  std::string input_file = {};  ///< its standard input; empty: `input`
-  std::string input =
-      {};  ///< text on its standard input, which no file and no word shows to others
-  double timeout_seconds = 0;                    ///< 0: none
-  double grace_seconds = 5;                      ///< from SIGTERM to SIGKILL
-  std::vector<int> cpus = {};                    ///< its affinity; empty: this process's
-  std::uint64_t address_space_bytes = 0;         ///< limit on its address space; 0: none
+  std::string folder = {};                ///< its working directory; empty: that of this process
+  std::string input_file = {};            ///< its standard input; empty: `input`
+  std::string input = {};                 ///< text on its standard input, kept in memory only
+  double timeout_seconds = 0;             ///< 0: none
+  double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
+  std::vector<int> cpus = {};             ///< its affinity; empty: this process's
+  std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: none
   std::vector<std::string> control_groups = {};  ///< cgroup.procs files it joins before it starts
   std::function<bool()> stop_requested = {};     ///< polled ten times a second
   /// Gets each line of standard output, also a last one without a newline. A line is cut at 64 MiB.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <set>
 
+#include "core/program.h"
 #include "core/tcp.h"
 #include "held_port.h"
 #include "hostile_callers.h"
@@ -107,7 +108,7 @@ TEST(Strangers, AThousandConnectionsOfTenKindsAreAsIfTheyHadNotBeen) {
     run.push_back(std::make_unique<Process>(small_run({}), variables));
   };
   start(0);
-  for (int i = 0; i < 3000 && strangers.made() < 1000; ++i) {
+  for (int i = 0; i < 10000 && strangers.made() < 1000; ++i) {
     if (!strangers.call(port.number())) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(strangers.made(), 1000);
@@ -296,6 +297,45 @@ TEST(Strangers, WithASecretFileTheRunIsClosed) {
   const Outcome refused = assay_run(small_run({}), variables(0));
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.err, HasSubstr("others have rights to it (mode 0644)"));
+}
+
+/// Runs two ranks under mpirun, each with these words before assay's.
+Outcome under_mpirun(const std::string& mpirun, const std::vector<std::string>& first,
+                     const std::vector<std::string>& second) {
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> words = {"--oversubscribe"};
+  if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  std::vector<std::string> assay = small_run({"--patience", "5s"});
+  assay.insert(assay.begin(), ASSAY_BINARY);
+  const auto add = [&](const std::vector<std::string>& before) {
+    words.insert(words.end(), {"-n", "1"});
+    words.insert(words.end(), before.begin(), before.end());
+    words.insert(words.end(), assay.begin(), assay.end());
+  };
+  add(first);
+  words.emplace_back(":");
+  add(second);
+  return Process(words, {{"PATH", path != nullptr ? path : ""}}, "", mpirun).wait();
+}
+
+TEST(Strangers, UnderMpirunAGivenSecretIsUsed) {
+  const auto mpirun = find_program("mpirun.openmpi");
+  if (!mpirun) GTEST_SKIP() << "there is no mpirun.openmpi";
+  const std::vector<std::string> one = {"env", "ASSAY_TOKEN=one secret of two"};
+  const std::vector<std::string> other = {"env", "ASSAY_TOKEN=other secret of two"};
+  const Outcome none = under_mpirun(*mpirun, {}, {});
+  if (none.status != 0) GTEST_SKIP() << "mpirun starts no two ranks here: " << none.err;
+  EXPECT_EQ(cells_of(none).size(), 6u) << none.err;
+  EXPECT_THAT(none.err, Not(HasSubstr("open to others")));  // MPI gives the ranks a random one
+  const Outcome given = under_mpirun(*mpirun, one, one);
+  EXPECT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(cells_of(given).size(), 6u);
+  const Outcome different = under_mpirun(*mpirun, one, other);
+  EXPECT_NE(different.status, 0);
+  EXPECT_THAT(different.err, HasSubstr("1 of 2 ranks connected within 5 s"));
+  const Outcome half = under_mpirun(*mpirun, one, {});
+  EXPECT_NE(half.status, 0);
+  EXPECT_THAT(half.err, HasSubstr("pass it to all ranks, e.g. mpirun -x ASSAY_TOKEN"));
 }
 
 }  // namespace

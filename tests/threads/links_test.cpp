@@ -156,7 +156,8 @@ TEST(Greeting, OtherProgramsAreFoundByTheirFirstBytes) {
   Greeting eager = Greeting::called("secret");  // a request before the numbers
   const SocketPair other;
   other.say("assay/2 ?" + std::string(64, '0') + "0000");
-  EXPECT_FALSE(finish_greeting(eager, other.called, 5));
+  EXPECT_THAT(finish_greeting(eager, other.called, 5).error().message,
+              HasSubstr("does not know this run's token"));
 }
 
 TEST(Greeting, SilenceAndEndsAreErrors) {

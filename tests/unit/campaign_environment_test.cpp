@@ -156,6 +156,8 @@ TEST(Environments, MpiSlurmAndPartitions) {
               ElementsAre("srun", "--nodes=2", "--ntasks=2", "--job-name=assay-1-env",
                           "--partition=gpu", "--gpus=8", "--bcast=/tmp/assay-1-env", "--exclusive",
                           "/opt/assay", "run", "quick"));
+  EXPECT_TRUE(launch_of("{kind: slurm, tasks: 2}")->needs_token);
+  EXPECT_FALSE(launch_of("{kind: slurm}")->needs_token);
   EXPECT_THAT(launch_of("{kind: partition, visible: '3'}", context(amd()))->variables,
               ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "3")));
   EXPECT_THAT(launch_of("{kind: partition, visible: MIG-1}", context(nvidia()))->variables,
@@ -170,16 +172,21 @@ TEST(Environments, SshTellsItsWordsNoVariable) {
       "{kind: ssh, target: u@h, port: 22007, identity: /k, binary: /far/assay, "
       "options: [-J, jump], variables: {A: it's}}");
   ASSERT_TRUE(launch.ok()) << launch.error().message;
-  EXPECT_EQ(launch->input, "export A='it'\\''s'\nexec /far/assay run quick\n");
+  EXPECT_EQ(launch->input, "{\nexport A='it'\\''s'\nexec /far/assay run quick\n}\n");
   EXPECT_THAT(launch->words,
               ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o",
                           "ServerAliveInterval=15", "-p", "22007", "-i", "/k", "-J", "jump", "--",
-                          "u@h", "sh -c 'eval \"$(dd bs=1 count=45 2>/dev/null)\"'"));
+                          "u@h", "sh -c 'eval \"$(dd bs=1 count=49 2>/dev/null)\"'"));
   for (const char* name : {"A-B", "1A", "A B", "A;id", "\u00e9"}) {
     const auto refused =
         launch_of(std::string("{kind: ssh, target: h, variables: {'") + name + "': x}}");
     ASSERT_FALSE(refused.ok()) << name;
     EXPECT_THAT(refused.error().message, HasSubstr("is not a variable's name"));
+    const auto inside = launch_of(std::string("{kind: ssh, target: h, binary: /x, inside: "
+                                              "{kind: slurm, variables: {'") +
+                                  name + "': x}}}");
+    ASSERT_FALSE(inside.ok()) << name;
+    EXPECT_THAT(inside.error().message, HasSubstr("is not a variable's name"));
   }
   const TemporaryFolder folder;
   LaunchContext where = context(amd());
@@ -198,8 +205,9 @@ TEST(Environments, SshTellsItsWordsNoVariable) {
       "{kind: ssh, target: a, inside: {kind: ssh, target: b, binary: /x, variables: {A: b}}}",
       where);
   ASSERT_TRUE(nested.ok()) << nested.error().message;
-  EXPECT_THAT(nested->input, AllOf(HasSubstr(" -- b 'sh -c "),
-                                   testing::EndsWith("\nexport A='b'\nexec /x run quick\n")));
+  EXPECT_THAT(nested->input,
+              AllOf(HasSubstr(" -- b 'sh -c "),
+                    testing::EndsWith("\n}\n{\nexport A='b'\nexec /x run quick\n}\n")));
 }
 
 /// The far login shell may be any; what follows the script is for the program.
@@ -244,15 +252,15 @@ TEST(Environments, SshsVariablesComeOutOfEveryShellAsTheyWentIn) {
     ASSERT_TRUE(run_program(start).ok());
     EXPECT_EQ(out, expected + "<run><quick>the rest\n") << shell;
   }
-  // Of a script that was cut off nothing is started.
-  for (const std::size_t bytes : {launch->input.size() / 2, launch->input.size() - 20}) {
+  // Of a script that was cut off nothing is started, wherever that was.
+  for (std::size_t bytes = 1; bytes + 1 < launch->input.size(); bytes += bytes < 300 ? 60 : 1) {
     ProgramStart start;
     start.words = {"sh", "-c", launch->words.back()};
     start.input = launch->input.substr(0, bytes);
     std::string out;
     start.line = [&](std::string_view line) { out += line; };
     ASSERT_TRUE(run_program(start).ok());
-    EXPECT_EQ(out, "");
+    EXPECT_EQ(out, "") << bytes;
   }
 }
 

@@ -49,7 +49,10 @@ struct LaunchContext {
 struct Launch {
   std::vector<std::string> words;
   std::vector<std::pair<std::string, std::string>> variables;  ///< added to this process's own
-  std::string input;      ///< its standard input: all users can see words, but not this
+  std::string input;  ///< its standard input: all users can see words, but not this
+  /// It starts several ranks, which share no secret unless they are given one: ASSAY_TOKEN among
+  /// its variables.
+  bool needs_token = false;
   ResourceLimits limits;  ///< limits that assay must apply
   std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
   std::vector<std::string> cleanup;  ///< command that removes what a killed process leaves

@@ -73,8 +73,8 @@ class Ssh final : public Environment {
       inner.words = {far.binary};
       inner.words.insert(inner.words.end(), arguments.begin(), arguments.end());
     }
-    const std::string script =
-        exports(variables) + exports(inner.variables) + "exec " + shell_words(inner.words) + "\n";
+    const std::string script = "{\n" + exports(variables) + exports(inner.variables) + "exec " +
+                               shell_words(inner.words) + "\n}\n";
     launch.words = ssh_words({"sh", "-c", read_script(script.size())});
     launch.input = script + inner.input;
     return launch;
@@ -91,7 +91,7 @@ class Ssh final : public Environment {
 
   /// What the far shell does: it runs the first `bytes` of its standard input. dd reads no byte of
   /// what follows, which is for the program; the login shell, of whichever kind, sees no variable;
-  /// and of a script that was cut off nothing is started, since `exec` is its last word.
+  /// and of a script that was cut off nothing is run, since its first brace is not closed.
   static std::string read_script(std::size_t bytes) {
     return fmt::format("eval \"$(dd bs=1 count={} 2>/dev/null)\"", bytes);
   }
@@ -131,6 +131,18 @@ class Ssh final : public Environment {
   }
 };
 
+/// Why the far shell cannot export all of `variables`; empty: it can.
+std::string odd_name(const std::vector<std::pair<std::string, std::string>>& variables) {
+  for (const auto& [name, value] : variables) {
+    if (is_variable_name(name)) continue;
+    return fmt::format(
+        "\"{}\" is not a variable's name; allowed: letters, digits and _, no digit "
+        "first",
+        name);
+  }
+  return {};
+}
+
 /// Inside ssh only the command is passed on: assay sets no limits and writes no files there.
 Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::string_view file) {
   auto inside = TRY(read_environment(value, file, {}));
@@ -141,6 +153,7 @@ Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::st
     return Error{ErrorKind::usage, fmt::format("{}:{}: {}", file, value.line, message)};
   };
   if (!launch.ok()) return wrong(launch.error().message);
+  if (const std::string why = odd_name(launch->variables); !why.empty()) return wrong(why);
   if (launch->limits.any() || !launch->files.empty()) {
     return wrong(
         "inside ssh assay cannot set CPUs, quotas or memory itself; use kind: container "
@@ -162,12 +175,8 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
     return settings.wrong("target",
                           fmt::format("\"{}\" is not a host; e.g. user@node1", ssh->target));
   }
-  for (const auto& [name, value] : ssh->variables) {
-    if (!is_variable_name(name)) {
-      return settings.wrong("variables", fmt::format("\"{}\" is not a variable's name; allowed: "
-                                                     "letters, digits and _, no digit first",
-                                                     name));
-    }
+  if (const std::string why = odd_name(ssh->variables); !why.empty()) {
+    return settings.wrong("variables", why);
   }
   if (const YamlValue* inside = settings.find("inside")) {
     ssh->inside = TRY(read_inside(*inside, file));
