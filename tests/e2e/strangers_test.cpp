@@ -210,6 +210,26 @@ TEST(Strangers, AnEndWhileSshStartsLeavesNoSecretBehind) {
   }
 }
 
+/// At its start and once it runs.
+TEST(Strangers, WhatAnotherMachineSaysIsOneBoundedLine) {
+  const std::string say =
+      "printf '\\033[2Jgone %s\\n' $(head -c 3000 /dev/zero | tr '\\0' x) >&2\n";
+  const FakeSsh running(say + "exit 1");
+  const TemporaryFolder folder;
+  ::chmod(folder.write("ssh", "#!/bin/sh\n" + say + "exit 255\n").c_str(), 0755);
+  Process::Environment refusing = running.environment();
+  refusing["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
+  for (const auto& [variables, what] :
+       {std::pair{running.environment(), "rank 1 on far ended with status 1: "},
+        std::pair{refusing, "cannot connect to far: "}}) {
+    const Outcome outcome = assay_run(small_run({"--hosts", "localhost,far"}), variables);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(std::string(what) + "\\u001b[2Jgone xxx"),
+                                   HasSubstr("xxx..."), Not(HasSubstr("\x1b"))));
+    EXPECT_LT(outcome.err.size(), 1000u) << outcome.err;
+  }
+}
+
 TEST(Strangers, AHostIsMeasuredWhereItsNameLeads) {
   const auto complaint = [](const std::string& hosts) {
     const Outcome outcome = assay_run(small_run({"--hosts", hosts}));
