@@ -84,7 +84,10 @@ Status print_schedule(const Request& request, Terminal& terminal) {
             environment.where->launch(unit_arguments(request.plan, environment, barrier_of(arm)),
                                       launch_context(request.plan, member, folder)));
         if (!request.json) {
-          terminal.print(fmt::format("pair {} {}: {}\n", turn.pair, member.environment,
+          const std::string input =
+              launch.input.empty() ? ""
+                                   : fmt::format("printf %s {} | ", shell_quoted(launch.input));
+          terminal.print(fmt::format("pair {} {}: {}{}\n", turn.pair, member.environment, input,
                                      shell_words(with_variables(launch.variables, launch.words))));
           continue;
         }
@@ -93,6 +96,7 @@ Status print_schedule(const Request& request, Terminal& terminal) {
                      {"position", turn.position},
                      {"words", launch.words}};
         for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
+        if (!launch.input.empty()) json["input"] = launch.input;
         terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       }
     }

@@ -155,7 +155,7 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
 
 int measure(Request& request, Terminal& terminal) {
   if (request.folder == pipe && is_other_rank()) close_output();
-  const auto session = meet_ranks(request.team, request.plan);
+  const auto session = meet_ranks(request.team, request.plan, terminal);
   if (!session.ok()) return report(terminal, session.error());
   Team& team = session->team ? *session->team : solo_team();
   auto backends = make_backends();
@@ -231,6 +231,12 @@ Benchmarks between processes need ranks, one for each GPU: --ranks starts them o
 rank dies or keeps the others waiting, or a GPU hangs, the run ends and names it; --patience
 sets how long to wait.
 
+Ranks show each other that they know the run's secret; others that connect are sent away. Where
+assay starts the ranks, or MPI does, they get a random one. Under srun, torchrun and dstack, set
+ASSAY_TOKEN to one random text for all ranks, or ASSAY_TOKEN_FILE to a file that holds it and that
+only you can read: without it others can take a rank's place, and with other users on the machine
+the run starts only with --without-secret.
+
   assay run quick
   assay run memory op=triad size=1MiB..8GiB*2 dtype=f64 --device cuda:0
   assay run copy direction=h2d,d2h memory=pinned --json | jq .value
@@ -263,7 +269,11 @@ sets how long to wait.
              ""},
             {"--hosts", "LIST",
              "measure with ranks on several machines, e.g. node1:8,node2:8, started over ssh; this "
-             "machine comes first",
+             "machine comes first, by its name, its address or localhost",
+             ""},
+            {"--without-secret", "",
+             "under srun, torchrun or dstack: start without a token although other users of this "
+             "machine could take a rank's place",
              ""},
             {"--repeat", "N",
              "run N times, each in processes of its own, and show the deviation over runs", ""},

@@ -71,6 +71,7 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
     if (!hosts.ok()) return about("--hosts", hosts.error());
     request.hosts = std::move(*hosts);
   }
+  request.without_secret = arguments.has("--without-secret");
   if (arguments.has("--patience")) {
     const auto patience = parse_duration(arguments.get("--patience"));
     if (!patience.ok()) return about("--patience", patience.error());
@@ -110,8 +111,10 @@ double device_patience(const TeamRequest& request) {
   return 2 * patience.step_seconds + patience.silence_seconds + patience.last_seconds;
 }
 
-Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan) {
+Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Terminal& terminal) {
   if (!asks_for_several(request) || first_team_cell(plan) == nullptr) return TeamSession();
+  const std::string warning = TRY(warn_of_strangers(request));
+  if (!warning.empty()) terminal.note("warning: " + warning + "\n");
   return form_team(request);
 }
 

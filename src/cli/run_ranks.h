@@ -21,8 +21,9 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
 double device_patience(const TeamRequest& request);
 
 /// Forms the team if there are several ranks and a cell of the plan needs them; otherwise `team` is
-/// null and every process measures on its own. Error: as from form_team().
-Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan);
+/// null and every process measures on its own. Warns of a run that others can take part in. Error:
+/// as from form_team() and warn_of_strangers().
+Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Terminal& terminal);
 
 /// The work of a rank other than 0, without output: rank 0 shows and stores the results of all.
 /// Returns the exit status.

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/shown_text.h"
+
 namespace assay::cli {
 namespace {
 
@@ -59,63 +61,17 @@ std::size_t style_length(std::string_view text) {
   return 0;
 }
 
-struct Character {
-  char32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-/// The character that begins with the byte text[0] >= 0x80 (RFC 3629).
-Character decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (bytes == 0 || first > 0xf4 || text.size() < bytes) return {};
-  char32_t code = first & (0xffU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3fU);
-  }
-  const bool too_long = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (too_long || surrogate || code > 0x10ffff) return {};
-  return {code, bytes};
-}
-
-/// Characters beyond ASCII that control how others are shown: C1, marks and embeddings of
-/// direction (Unicode, UAX #9), separators of lines.
-bool is_control(char32_t code) {
-  return code < 0xa0 || code == 0x61c || code == 0x200e || code == 0x200f ||
-         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
-
 }  // namespace
 
 std::string without_controls(std::string_view text, bool styled) {
   std::string shown;
-  shown.reserve(text.size());
   while (!text.empty()) {
-    const auto first = static_cast<unsigned char>(text[0]);
-    std::size_t length = 1;
-    if (first >= 0x80) {
-      const Character character = decode(text);
-      length = std::max<std::size_t>(1, character.bytes);
-      if (character.bytes == 0) {
-        shown += "\xef\xbf\xbd";
-      } else if (is_control(character.code)) {
-        shown += fmt::format("\\u{:04x}", static_cast<unsigned>(character.code));
-      } else {
-        shown += text.substr(0, length);
-      }
-    } else if ((first >= ' ' && first != 0x7f) || first == '\n' || first == '\t' ||
-               text.starts_with("\r\n")) {
-      shown += text[0];
-    } else if (styled && style_length(text) > 0) {
-      length = style_length(text);
-      shown += text.substr(0, length);
-    } else {
-      shown += fmt::format("\\u{:04x}", first);
-    }
-    text.remove_prefix(length);
+    const std::size_t plain = styled ? std::min(text.find('\x1b'), text.size()) : text.size();
+    shown += assay::without_controls(text.substr(0, plain));
+    text.remove_prefix(plain);
+    const std::size_t style = style_length(text);
+    shown += style > 0 ? text.substr(0, style) : assay::without_controls(text.substr(0, 1));
+    text.remove_prefix(std::min(std::max<std::size_t>(style, 1), text.size()));
   }
   return shown;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <array>
 
@@ -10,6 +11,13 @@ namespace assay {
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, 32> digest{};
   EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data(), nullptr);
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 

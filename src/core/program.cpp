@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -250,6 +251,27 @@ Error cannot_start(const ProgramStart& program, std::string_view why) {
       fmt::format("cannot start {}: {}", program.words.empty() ? "" : program.words.front(), why)};
 }
 
+/// The program's standard input. A text is in memory only: a file would stay if this process were
+/// killed.
+Result<Descriptor> open_input(const ProgramStart& program) {
+  const bool is_text = program.input_file.empty() && !program.input.empty();
+  const std::string path = program.input_file.empty() ? "/dev/null" : program.input_file;
+  Descriptor input(is_text ? ::memfd_create("input", MFD_CLOEXEC)
+                           : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!input.is_open()) {
+    return cannot_start(program, fmt::format("cannot read {}: {}", is_text ? "its input" : path,
+                                             std::strerror(errno)));
+  }
+  for (std::string_view rest = program.input; is_text && !rest.empty();) {
+    const ssize_t written = ::write(input.number(), rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return cannot_start(program, std::strerror(errno));
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (is_text) ::lseek(input.number(), 0, SEEK_SET);
+  return input;
+}
+
 }  // namespace
 
 Result<ProgramEnd> run_program(const ProgramStart& program) {
@@ -267,12 +289,7 @@ Result<ProgramEnd> run_program(const ProgramStart& program) {
   if (::pipe2(report, O_CLOEXEC) != 0) return cannot_start(program, std::strerror(errno));
   const Descriptor report_read(report[0]);
   Descriptor report_write(report[1]);
-  const std::string input_file = program.input_file.empty() ? "/dev/null" : program.input_file;
-  const Descriptor input(::open(input_file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (input.number() < 0) {
-    return cannot_start(program,
-                        fmt::format("cannot read {}: {}", input_file, std::strerror(errno)));
-  }
+  const Descriptor input = TRY(open_input(program));
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return cannot_start(program, std::strerror(errno));

@@ -19,7 +19,8 @@ struct ProgramStart {
   std::vector<std::string> words;  ///< the first is looked up in PATH unless it contains '/'
   std::vector<std::pair<std::string, std::string>> variables = {};  ///< added to this process's own
   std::string folder = {};                ///< its working directory; empty: that of this process
-  std::string input_file = {};            ///< its standard input; empty: nothing
+  std::string input_file = {};            ///< its standard input; empty: `input`
+  std::string input = {};                 ///< text on its standard input, kept in memory only
   double timeout_seconds = 0;             ///< 0: none
   double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
   std::vector<int> cpus = {};             ///< its affinity; empty: this process's

@@ -34,6 +34,7 @@ class FolderTeam final : public Team {
     for (int i = 0; i < ranks; ++i) members_.push_back({i, i, "test-host", 1000 + i});
   }
   int rank() const override { return rank_; }
+  const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
     const auto name = [&](int rank) { return fmt::format("{}/{}-{}", folder_, step_, rank); };
@@ -55,6 +56,7 @@ class FolderTeam final : public Team {
 
  private:
   std::string folder_;
+  const std::string secret_;
   int rank_, step_ = 0;
   std::vector<TeamMember> members_;
 };
@@ -186,6 +188,7 @@ void MpiRank::other_processes_than_the_teams_are_an_error() {
       members_.push_back({real.size(), 0, "elsewhere", 1});
     }
     int rank() const override { return real_.rank(); }
+    const std::string& secret() const override { return real_.secret(); }
     const std::vector<TeamMember>& members() const override { return members_; }
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
       auto all = TRY(real_.exchange(step, std::move(mine)));

@@ -31,7 +31,8 @@ class FakePrograms {
         note + "while [ $1 != /usr/local/bin/assay ]; do shift; done\nshift\nexec " ASSAY_BINARY
                " \"$@\"\n");
     add("mpirun", note + find_assay + "exec \"$@\"\n");
-    add("srun", note + find_assay + "exec \"$@\"\n");
+    add("srun",
+        note + "echo \"token <$ASSAY_TOKEN>\" >> " + log() + "\n" + find_assay + "exec \"$@\"\n");
     // As sshd does: a shell in the user's home folder gets the words as one text.
     add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
     add("dstack", note +
@@ -64,7 +65,7 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
       "  - {name: podman, kind: container, engine: podman, image: ubuntu}\n"
       "  - {name: apptainer, kind: container, engine: apptainer, image: u.sif}\n"
       "  - {name: mpi, kind: mpi, ranks: 1, variables: {A: b c}}\n"
-      "  - {name: slurm, kind: slurm, partition: gpu}\n"
+      "  - {name: slurm, kind: slurm, tasks: 2, partition: gpu}\n"
       "  - {name: vm, kind: ssh, target: u@h, variables: {A: \"it's $HOME\"}}\n"
       "  - {name: vm-docker, kind: ssh, target: u@h,\n"
       "     inside: {kind: container, engine: docker, image: i, gpus: none}}\n"
@@ -78,8 +79,13 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
   EXPECT_THAT(log, HasSubstr("docker run --rm --name assay-"));
   EXPECT_THAT(log, HasSubstr("--cpuset-cpus=0-1 "));
   EXPECT_THAT(log, HasSubstr("docker rm -f assay-"));
-  EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=1 "));
+  EXPECT_THAT(log, HasSubstr("srun --nodes=1 --ntasks=2 "));
+  // Its ranks get a secret to share, which no words tell.
+  EXPECT_THAT(log, testing::ContainsRegex("token <[0-9a-f]{32}>"));
+  EXPECT_THAT(log, Not(HasSubstr("ASSAY_TOKEN")));
   EXPECT_THAT(log, HasSubstr("mpirun -n 1 env A=b c "));
+  EXPECT_THAT(log, HasSubstr("ssh -o BatchMode=yes"));
+  EXPECT_THAT(log, Not(HasSubstr("it's")));  // ssh's words tell no variable
   EXPECT_THAT(log, HasSubstr("dstack apply -y -f " + (study.out() / "dstack-files").string()));
   // The binary was copied once, under a name made from its content, although two environments need
   // it.

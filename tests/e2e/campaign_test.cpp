@@ -63,6 +63,21 @@ TEST(CampaignCommand, ADryRunPrintsEveryCommandAndTouchesNothing) {
   EXPECT_FALSE(std::filesystem::exists(study.out()));
 }
 
+/// Not only ssh's words: what it is given is what runs there.
+TEST(CampaignCommand, ADryRunPrintsWhatSshIsGiven) {
+  const Study study(head("control: off\n") +
+                    "environments:\n  - {name: host, kind: host}\n"
+                    "  - {name: far, kind: ssh, target: h, binary: /x, variables: {A: b}}\n");
+  EXPECT_THAT(study.run({"--dry-run"}).out,
+              AllOf(HasSubstr(" far: printf %s '{\nexport A='\\''b'\\''\nexec /x run "),
+                    HasSubstr("' | ssh -o 'BatchMode=yes' ")));
+  std::string input;
+  for (const Json& line : json_lines(study.run({"--dry-run", "--json"}).out)) {
+    if (line["environment"] == "far") input = line["input"];
+  }
+  EXPECT_THAT(input, testing::StartsWith("{\nexport A='b'\nexec /x run "));
+}
+
 TEST(CampaignCommand, MistakesNameTheLine) {
   const Study study("name: x\nsuite: memory\nenvironments:\n  - {name: a, kind: hots}\n");
   const Outcome outcome = study.run();

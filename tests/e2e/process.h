@@ -87,6 +87,7 @@ class Process {
             seconds(usage.ru_utime) + seconds(usage.ru_stime), read(out_), read(err_)};
   }
   void signal(int number) const { ::kill(pid_, number); }
+  pid_t id() const { return pid_; }
 
   /// Waits until the process has taken all signals sent to it: the kernel merges equal ones.
   void wait_for_pending_signals() const {

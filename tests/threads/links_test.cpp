@@ -8,11 +8,16 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
+#include "core/hash.h"
 #include "core/tcp.h"
+#include "hostile_callers.h"
 #include "ranks/team/greeting.h"
 #include "ranks/team/network_addresses.h"
+#include "ranks/team/reception.h"
 #include "ranks/team/thread_team.h"
 
 namespace assay {
@@ -46,14 +51,34 @@ struct SocketPair {
   Descriptor caller, called;
 };
 
+/// Waits until something has arrived on `socket`.
+void await(const Descriptor& socket) {
+  pollfd file{socket.number(), POLLIN, 0};
+  EXPECT_EQ(::poll(&file, 1, 5000), 1);
+}
+
+/// The greeting of `calling` and `called`, as far as it goes without waiting.
+struct Greeted {
+  Result<bool> calling, called;
+};
+Greeted greet(const SocketPair& pair, Greeting& calling, Greeting& called) {
+  EXPECT_FALSE(calling.advance(pair.caller).value());  // its number
+  await(pair.called);
+  const auto heard = called.advance(pair.called);  // the other number
+  if (!heard.ok() || *heard) return {false, heard};
+  await(pair.caller);
+  const auto asked = calling.advance(pair.caller);  // the request
+  await(pair.called);
+  return {asked, called.advance(pair.called)};
+}
+
 TEST(Greeting, BothEndsKnowTheSecretAndTheRequestArrives) {
   const SocketPair pair;
   Greeting calling = Greeting::calling("secret", "link 7");
   Greeting called = Greeting::called("secret");
   EXPECT_EQ(calling.awaits(), POLLOUT);
-  EXPECT_FALSE(calling.advance(pair.caller).value());
+  EXPECT_TRUE(greet(pair, calling, called).called.value());
   EXPECT_EQ(calling.awaits(), POLLIN);
-  ASSERT_TRUE(finish_greeting(called, pair.called, 5));
   EXPECT_EQ(called.request(), "link 7");
   ASSERT_TRUE(called.accept(pair.called));
   // What follows the greeting stays for whoever reads the connection next.
@@ -66,22 +91,30 @@ TEST(Greeting, WhoDoesNotKnowTheSecretIsToldAndRefused) {
   const SocketPair pair;
   Greeting calling = Greeting::calling("guess", "link 7");
   Greeting called = Greeting::called("secret");
-  EXPECT_FALSE(calling.advance(pair.caller).value());
-  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
-              HasSubstr("this run's token"));
+  EXPECT_THAT(greet(pair, calling, called).called.error().message, HasSubstr("this run's token"));
   EXPECT_THAT(finish_greeting(calling, pair.caller, 5).error().message, HasSubstr("wrong token"));
-  EXPECT_TRUE(calling.refused());
+  // Who refused has not shown that it knows the secret: it may be a stranger at this address.
+  EXPECT_FALSE(calling.refused());
 }
 
 TEST(Greeting, ARefusalSaysWhy) {
   const SocketPair pair;
   Greeting calling = Greeting::calling("secret", "link 7");
   Greeting called = Greeting::called("secret");
-  EXPECT_FALSE(calling.advance(pair.caller).value());
-  ASSERT_TRUE(finish_greeting(called, pair.called, 5));
-  called.refuse(pair.called, "7 is\ntaken");
-  EXPECT_EQ(finish_greeting(calling, pair.caller, 5).error().message, "7 is taken");
+  EXPECT_TRUE(greet(pair, calling, called).called.value());
+  called.refuse(pair.called, "7 is\n\x1b[2Jtaken" + std::string(500, '!'));
+  const std::string why = finish_greeting(calling, pair.caller, 5).error().message;
+  EXPECT_THAT(why, testing::StartsWith("7 is\\u000a\\u001b[2Jtaken!"));
+  EXPECT_LE(why.size(), 200u);
   EXPECT_TRUE(calling.refused());
+}
+
+TEST(Greeting, WhatWasHeardOfOneIsOfNoUseInAnother) {
+  const SocketPair pair;
+  Greeting called = Greeting::called("secret");
+  pair.say(recorded_greeting("secret", "team"));
+  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
+              HasSubstr("does not know this run's token"));
 }
 
 /// A program that sends back what it is sent has not shown that it knows the secret.
@@ -90,11 +123,20 @@ TEST(Greeting, AnEchoIsNoAnswer) {
   Greeting called = Greeting::calling("secret", "link 7");  // the called end is the one that calls
   EXPECT_FALSE(called.advance(pair.called).value());
   std::string echo = pair.heard();
-  echo[echo.find('?')] = '+';
+  echo[8] = 's';  // the kind
   pair.say(echo);
-  EXPECT_THAT(finish_greeting(called, pair.called, 5).error().message,
-              HasSubstr("does not know this run's token"));
-  EXPECT_FALSE(called.refused());
+  await(pair.called);
+  EXPECT_FALSE(called.advance(pair.called).value());
+  echo = pair.heard();
+  ASSERT_EQ(echo[8], '?');
+  for (const char kind : {'+', '-'}) {
+    std::string answer = echo.substr(0, 73) + "0000";
+    answer[8] = kind;
+    Greeting judged = called;
+    pair.say(answer);
+    EXPECT_FALSE(finish_greeting(judged, pair.called, 5));
+    EXPECT_FALSE(judged.refused()) << kind;
+  }
 }
 
 TEST(Greeting, OtherProgramsAreFoundByTheirFirstBytes) {
@@ -109,8 +151,13 @@ TEST(Greeting, OtherProgramsAreFoundByTheirFirstBytes) {
   }
   const SocketPair pair;
   Greeting called = Greeting::called("secret");
-  pair.say("assay/1 ?" + std::string(64, '0') + "9999");
+  pair.say("assay/2 c" + std::string(64, '0') + "9999");
   EXPECT_FALSE(finish_greeting(called, pair.called, 5));
+  Greeting eager = Greeting::called("secret");  // a request before the numbers
+  const SocketPair other;
+  other.say("assay/2 ?" + std::string(64, '0') + "0000");
+  EXPECT_THAT(finish_greeting(eager, other.called, 5).error().message,
+              HasSubstr("does not know this run's token"));
 }
 
 TEST(Greeting, SilenceAndEndsAreErrors) {
@@ -122,11 +169,74 @@ TEST(Greeting, SilenceAndEndsAreErrors) {
               HasSubstr("closed the connection"));
 }
 
+/// A listener with strangers before it, and what becomes of a caller that knows the secret.
+class Crowd {
+ public:
+  void come(int strangers, const std::string& text = "") {
+    for (int i = 0; i < strangers; ++i) {
+      auto socket = connect_to("127.0.0.1", tcp_port(listener_), 5);
+      ASSERT_TRUE(socket) << socket.error().message;
+      if (!text.empty()) {
+        ASSERT_GT(::send(socket->number(), text.data(), text.size(), MSG_NOSIGNAL), 0);
+      }
+      strangers_.push_back(std::move(*socket));
+    }
+  }
+  /// Seconds until one that comes now has been accepted.
+  double let_one_in() {
+    std::thread caller([&] {
+      const auto socket = connect_to("127.0.0.1", tcp_port(listener_), 5);
+      ASSERT_TRUE(socket);
+      Greeting greeting = Greeting::calling("secret", "me");
+      const Status greeted = finish_greeting(greeting, *socket, 30);
+      EXPECT_TRUE(greeted) << greeted.error().message;
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    bool here = false;
+    std::chrono::duration<double> spent{0};
+    while (!here && spent.count() < 60) {
+      std::vector<pollfd> files;
+      reception_.add_interests(files);
+      most_files_ = std::max(most_files_, files.size());
+      ::poll(files.data(), files.size(), 100);
+      for (Reception::Caller& known : reception_.greet()) {
+        EXPECT_EQ(known.greeting.request(), "me");
+        here = known.greeting.accept(known.socket).ok();
+      }
+      spent = std::chrono::steady_clock::now() - begin;
+    }
+    caller.join();
+    return spent.count();
+  }
+  std::size_t most_files() const { return most_files_; }
+
+ private:
+  const Descriptor listener_ = std::move(listen_tcp(0)).value();
+  Reception reception_{listener_, "secret"};
+  std::vector<Descriptor> strangers_;
+  std::size_t most_files_ = 0;
+};
+
+TEST(Reception, SilentCallersKeepNobodyWaiting) {
+  Crowd crowd;
+  crowd.come(40);
+  EXPECT_LT(crowd.let_one_in(), 5);  // one after the other they took 2 s each
+}
+
+TEST(Reception, AFloodIsBoundedAndPasses) {
+  Crowd crowd;
+  crowd.come(200);
+  crowd.come(200, "assay/2 c" + std::string(64, '0') + "0000");  // then silent
+  crowd.come(200, "assay/2 c0");
+  EXPECT_LT(crowd.let_one_in(), 15);
+  EXPECT_LE(crowd.most_files(), 257u);  // with the listener
+}
+
 /// Two ranks' listeners, the one that calls first.
 std::array<LinkListener, 2> two_listeners() {
   std::array<LinkListener, 2> both = {std::move(LinkListener::open()).value(),
                                       std::move(LinkListener::open()).value()};
-  both[0].address.token = std::string(32, '0');
+  both[0].address.name = std::string(32, '0');
   return both;
 }
 
@@ -187,6 +297,40 @@ TEST(Links, StrangersAreSentAway) {
   EXPECT_LE(::recv(rude->number(), answer.data(), answer.size(), 0), 0);
 }
 
+/// Callers of every kind, before two ranks connect and while they do.
+TEST(Links, HostileCallersDisturbNobody) {
+  ThreadTeam team(2);
+  auto both = two_listeners();
+  const std::array addresses = {both[0].address, both[1].address};
+  std::atomic<bool> done = false;
+  std::atomic<int> made = 0;
+  std::vector<std::thread> strangers;
+  for (const LinkAddress& address : addresses) {
+    strangers.emplace_back([&] {
+      HostileCallers callers(hmac_sha256_hex(team.rank(0).secret(), "link " + address.name),
+                             "link " + addresses[0].name + " 0");
+      while (!done && callers.call(address.port)) made = std::max<int>(made, callers.made());
+    });
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  team.run([&](ThreadTeam::End& end) {
+    while (made < 300) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto me = static_cast<std::size_t>(end.rank());
+    const LinkPeer other = {"the other", addresses[1 - me]};
+    const auto sockets = connect_links(std::move(both[me]), {&other, 1}, 3, end);
+    ASSERT_TRUE(sockets) << sockets.error().message;
+    for (const Descriptor& socket : sockets->front()) {  // it leads to the other rank
+      EXPECT_EQ(::send(socket.number(), "rank", 4, 0), 4);
+      await(socket);
+      std::array<char, 8> heard = {};
+      EXPECT_EQ(::recv(socket.number(), heard.data(), heard.size(), 0), 4);
+    }
+  });
+  done = true;
+  for (std::thread& stranger : strangers) stranger.join();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 60);
+}
+
 /// A rank of this run, with the right token, whose connection nobody waits for.
 TEST(Links, AnUnexpectedCallerIsRefused) {
   ThreadTeam team(2);
@@ -195,7 +339,8 @@ TEST(Links, AnUnexpectedCallerIsRefused) {
   std::atomic<bool> refused = false;
   std::thread intruder([&] {
     const auto socket = connect_to("127.0.0.1", addresses[1].port, 5);
-    Greeting greeting = Greeting::calling(addresses[1].token, "link of nobody");
+    Greeting greeting = Greeting::calling(
+        hmac_sha256_hex(team.rank(0).secret(), "link " + addresses[1].name), "link of nobody");
     EXPECT_THAT(finish_greeting(greeting, *socket, 10).error().message,
                 HasSubstr("nobody waits for this connection"));
     refused = greeting.refused();
@@ -225,10 +370,11 @@ TEST(Links, NobodyThereNamesWhatWasTried) {
   auto both = two_listeners();
   const Descriptor deaf = std::move(listen_tcp(0)).value();
   const int port = tcp_port(deaf);
+  std::atomic<bool> given_up = false;
   std::thread stranger([&] {
-    for (int calls = 0; calls < 3; ++calls) {
+    while (!given_up) {
       pollfd file{deaf.number(), POLLIN, 0};
-      if (::poll(&file, 1, 10000) != 1) return;
+      if (::poll(&file, 1, 100) != 1) continue;
       const Descriptor caller = accept_tcp(deaf);
       (void)::send(caller.number(), "HTTP/1.1 400 Bad Request\r\n", 26, MSG_NOSIGNAL);
       file.fd = caller.number();
@@ -241,6 +387,7 @@ TEST(Links, NobodyThereNamesWhatWasTried) {
   const LinkPeer nobody = {"rank 1 on node-b",
                            {std::string(32, 'f'), port, "another", {"127.0.0.1"}}};
   const auto sockets = connect_links(std::move(both[0]), {&nobody, 1}, 1, team.rank(0));
+  given_up = true;
   stranger.join();
   ASSERT_FALSE(sockets);
   EXPECT_THAT(sockets.error().message,
@@ -255,6 +402,10 @@ TEST(Links, AddressesAsText) {
   const LinkAddress address = {"cafe", 4711, "boot", {"10.0.0.1", "fd00::2"}};
   const LinkAddress back = parse_link_address(to_text(address)).value();
   EXPECT_EQ(to_text(back), "cafe 4711 boot 10.0.0.1 fd00::2");
+  // Only what can be an address is called, and shown.
+  const LinkAddress odd =
+      parse_link_address("cafe 4711 boot 10.0.0.1 host\x1b[2J " + std::string(46, '1')).value();
+  EXPECT_EQ(to_text(odd), "cafe 4711 boot 10.0.0.1");
   for (const char* text : {"", "cafe", "cafe 0 boot", "cafe 70000 boot", "cafe x boot", "cafe 7"}) {
     EXPECT_FALSE(parse_link_address(text)) << text;
   }

@@ -205,6 +205,7 @@ class FalseAddress final : public Team {
  public:
   FalseAddress(Team& real, std::string mine) : real_(real), mine_(std::move(mine)) {}
   int rank() const override { return real_.rank(); }
+  const std::string& secret() const override { return real_.secret(); }
   const std::vector<TeamMember>& members() const override { return real_.members(); }
   Result<std::vector<std::string>> exchange(std::string_view step, std::string) override {
     return real_.exchange(step, mine_);

@@ -12,9 +12,11 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 
 LaunchContext context(GpuAccess gpus = {}) {
@@ -154,6 +156,8 @@ TEST(Environments, MpiSlurmAndPartitions) {
               ElementsAre("srun", "--nodes=2", "--ntasks=2", "--job-name=assay-1-env",
                           "--partition=gpu", "--gpus=8", "--bcast=/tmp/assay-1-env", "--exclusive",
                           "/opt/assay", "run", "quick"));
+  EXPECT_TRUE(launch_of("{kind: slurm, tasks: 2}")->needs_token);
+  EXPECT_FALSE(launch_of("{kind: slurm}")->needs_token);
   EXPECT_THAT(launch_of("{kind: partition, visible: '3'}", context(amd()))->variables,
               ElementsAre(Pair("ROCR_VISIBLE_DEVICES", "3")));
   EXPECT_THAT(launch_of("{kind: partition, visible: MIG-1}", context(nvidia()))->variables,
@@ -163,22 +167,101 @@ TEST(Environments, MpiSlurmAndPartitions) {
   EXPECT_THAT(launch_of("{kind: partition, cpus: '1'}")->limits.cpus, ElementsAre(1));
 }
 
-TEST(Environments, SshQuotesOnceForTheFarShell) {
-  EXPECT_THAT(words("{kind: ssh, target: u@h, port: 22007, identity: /k, binary: /far/assay, "
-                    "options: [-J, jump], variables: {A: it's}}"),
+TEST(Environments, SshTellsItsWordsNoVariable) {
+  const auto launch = launch_of(
+      "{kind: ssh, target: u@h, port: 22007, identity: /k, binary: /far/assay, "
+      "options: [-J, jump], variables: {A: it's}}");
+  ASSERT_TRUE(launch.ok()) << launch.error().message;
+  EXPECT_EQ(launch->input, "{\nexport A='it'\\''s'\nexec /far/assay run quick\n}\n");
+  EXPECT_THAT(launch->words,
               ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o",
                           "ServerAliveInterval=15", "-p", "22007", "-i", "/k", "-J", "jump", "--",
-                          "u@h", "env 'A=it'\\''s' /far/assay run quick"));
+                          "u@h", "sh -c 'eval \"$(dd bs=1 count=49 2>/dev/null)\"'"));
+  for (const char* name : {"A-B", "1A", "A B", "A;id", "\u00e9"}) {
+    const auto refused =
+        launch_of(std::string("{kind: ssh, target: h, variables: {'") + name + "': x}}");
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_THAT(refused.error().message, HasSubstr("is not a variable's name"));
+    const auto inside = launch_of(std::string("{kind: ssh, target: h, binary: /x, inside: "
+                                              "{kind: slurm, variables: {'") +
+                                  name + "': x}}}");
+    ASSERT_FALSE(inside.ok()) << name;
+    EXPECT_THAT(inside.error().message, HasSubstr("is not a variable's name"));
+  }
   const TemporaryFolder folder;
   LaunchContext where = context(amd());
   where.binary = folder.write("assay", "the bits");
-  const auto inside = words(
-      "{kind: ssh, target: h, inside: {kind: container, engine: docker, image: i, gpus: amd}}",
+  const auto inside = launch_of(
+      "{kind: ssh, target: h, inside: {kind: container, engine: docker, image: i, gpus: amd, "
+      "variables: {HF_TOKEN: hf_secret}}}",
       where);
-  EXPECT_THAT(inside.back(),
-              HasSubstr("docker run --rm --name assay-1-env --device=/dev/kfd --device=/dev/dri "
-                        "--group-add=video --group-add=render "));
-  EXPECT_THAT(inside.back(), HasSubstr(" -v \"$HOME\"/.cache/assay/bin/assay-"));
+  ASSERT_TRUE(inside.ok()) << inside.error().message;
+  EXPECT_THAT(inside->input, HasSubstr("exec docker run --rm --name assay-1-env --device=/dev/kfd "
+                                       "--device=/dev/dri --group-add=video --group-add=render "));
+  EXPECT_THAT(inside->input, HasSubstr(" -v \"$HOME\"/.cache/assay/bin/assay-"));
+  for (const std::string& word : inside->words) EXPECT_THAT(word, Not(HasSubstr("hf_secret")));
+  // ssh inside ssh: what the first far shell leaves is for the second.
+  const auto nested = launch_of(
+      "{kind: ssh, target: a, inside: {kind: ssh, target: b, binary: /x, variables: {A: b}}}",
+      where);
+  ASSERT_TRUE(nested.ok()) << nested.error().message;
+  EXPECT_THAT(nested->input,
+              AllOf(HasSubstr(" -- b 'sh -c "),
+                    testing::EndsWith("\n}\n{\nexport A='b'\nexec /x run quick\n}\n")));
+}
+
+/// The far login shell may be any; what follows the script is for the program.
+TEST(Environments, SshsVariablesComeOutOfEveryShellAsTheyWentIn) {
+  const std::vector<std::string> nasty = {"",    "a b",    "it's",   "$HOME",       "`id`", "\\",
+                                          "\\n", "a\nb\n", "~/x",    "!1",          "%s",   "\"q\"",
+                                          "*",   "\t ",    "\u00e9", "\x81\x88\xff"};
+  const TemporaryFolder folder;
+  std::string script = "#!/bin/sh\n", expected;
+  YamlValue variables;
+  variables.kind = YamlValue::Kind::map;
+  for (std::size_t i = 0; i < nasty.size(); ++i) {
+    script += "printf '<%s>' \"$V" + std::to_string(i) + "\"\n";
+    expected += "<" + nasty[i] + ">";
+    variables.keys.push_back({"V" + std::to_string(i), 1});
+    variables.items.push_back({YamlValue::Kind::text, 1, nasty[i], {}, {}});
+  }
+  const std::string program =
+      folder.write("it's a program", script + "printf '<%s>' \"$@\"\nexec cat\n");
+  std::filesystem::permissions(program, std::filesystem::perms(0755));
+  YamlValue settings;
+  settings.kind = YamlValue::Kind::map;
+  const auto set = [&](const char* key, YamlValue value) {
+    settings.keys.push_back({key, 1});
+    settings.items.push_back(std::move(value));
+  };
+  set("kind", {YamlValue::Kind::text, 1, "ssh", {}, {}});
+  set("target", {YamlValue::Kind::text, 1, "h", {}, {}});
+  set("binary", {YamlValue::Kind::text, 1, program, {}, {}});
+  set("variables", variables);
+  const auto environment = read_environment(settings, "p.yaml", {});
+  ASSERT_TRUE(environment.ok()) << environment.error().message;
+  const auto launch = (*environment)->launch({"run", "quick"}, context());
+  ASSERT_TRUE(launch.ok());
+  for (const char* shell : {"sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"}) {
+    if (!find_program(shell)) continue;
+    ProgramStart start;
+    start.words = {shell, "-c", launch->words.back()};
+    start.input = launch->input + "the rest\n";
+    std::string out;
+    start.line = [&](std::string_view line) { out += std::string(line) + "\n"; };
+    ASSERT_TRUE(run_program(start).ok());
+    EXPECT_EQ(out, expected + "<run><quick>the rest\n") << shell;
+  }
+  // Of a script that was cut off nothing is started, wherever that was.
+  for (std::size_t bytes = 1; bytes + 1 < launch->input.size(); bytes += bytes < 300 ? 60 : 1) {
+    ProgramStart start;
+    start.words = {"sh", "-c", launch->words.back()};
+    start.input = launch->input.substr(0, bytes);
+    std::string out;
+    start.line = [&](std::string_view line) { out += line; };
+    ASSERT_TRUE(run_program(start).ok());
+    EXPECT_EQ(out, "") << bytes;
+  }
 }
 
 TEST(Environments, DstackWritesTheTask) {

@@ -53,6 +53,7 @@ TEST(ColdRegions, RanksOfOneHostShareTheCachesOfItsCpus) {
   class Four final : public Team {
    public:
     int rank() const override { return 1; }
+    const std::string& secret() const override { return secret_; }
     const std::vector<TeamMember>& members() const override { return members_; }
     Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
       return std::vector<std::string>(4, mine);
@@ -60,6 +61,7 @@ TEST(ColdRegions, RanksOfOneHostShareTheCachesOfItsCpus) {
     Status still_whole() override { return {}; }
 
    private:
+    const std::string secret_;
     std::vector<TeamMember> members_ = {
         {0, 0, "a", 1}, {1, 1, "a", 2}, {2, 0, "b", 3}, {3, 1, "b", 4}};
   } team;

@@ -14,6 +14,12 @@ using testing::Not;
 
 constexpr const char* hash = "#[0-9a-f]{4}";
 
+TEST(KnownSettings, TheSecretOfARunIsNoSetting) {
+  EXPECT_TRUE(is_performance_variable("ASSAY_FAKE"));
+  EXPECT_FALSE(is_performance_variable("ASSAY_TOKEN"));
+  EXPECT_FALSE(is_performance_variable("ASSAY_TOKEN_FILE"));
+}
+
 TEST(KnownSettings, OfKnownVariablesTheValueOfOthersAHash) {
   EXPECT_EQ(recorded_value("NCCL_P2P_LEVEL", "SYS"), "SYS");
   EXPECT_EQ(recorded_value("LD_LIBRARY_PATH", "/opt/rocm/lib:/usr/lib"), "/opt/rocm/lib:/usr/lib");

@@ -1,12 +1,21 @@
 // Who started this process as which rank, and which ranks it starts itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 
 #include "measure/sampling/team_sample.h"
+#include "ranks/launch/other_users.h"
+#include "ranks/launch/own_host.h"
 #include "ranks/launch/rank_place.h"
+#include "ranks/launch/secret_file.h"
 #include "ranks/launch/started_ranks.h"
+#include "ranks/team/network_addresses.h"
+#include "ranks/team/rendezvous.h"
+#include "temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -52,6 +61,7 @@ TEST(RankPlace, Srun) {
   ASSERT_TRUE(place.has_value());
   EXPECT_THAT(place->address, StartsWith("gpu-node03:"));
   EXPECT_EQ(place->token.size(), 64u);
+  EXPECT_TRUE(place->open);
   step["SLURM_STEP_ID"] = "1";
   EXPECT_NE((*place_in(step))->token, place->token);
   step.erase("SLURM_STEP_NODELIST");
@@ -95,13 +105,94 @@ TEST(RankPlace, DstackStartsTheRanksOfANode) {
 }
 
 TEST(RankPlace, AssaysOwnVariablesWinAndNeedTheToken) {
-  LauncherVariables variables = {
-      {"ASSAY_RANK", "1"},  {"ASSAY_RANKS", "2"}, {"ASSAY_ADDRESS", "a:5"},
-      {"ASSAY_TOKEN", "t"}, {"RANK", "0"},        {"WORLD_SIZE", "9"}};
+  LauncherVariables variables = {{"ASSAY_RANK", "1"},      {"ASSAY_RANKS", "2"},
+                                 {"ASSAY_ADDRESS", "a:5"}, {"RANK", "0"},
+                                 {"WORLD_SIZE", "9"},      {"ASSAY_TOKEN", "sixteen or more."}};
   EXPECT_EQ((*place_in(variables))->size, 2);
-  EXPECT_EQ((*place_in(variables))->token, "t");
+  EXPECT_EQ((*place_in(variables))->token, "sixteen or more.");
+  EXPECT_FALSE((*place_in(variables))->open);
+  variables["ASSAY_TOKEN"] = "guess me";
+  EXPECT_THAT(place_in(variables).error().message,
+              HasSubstr("ASSAY_TOKEN has 8 characters, which could be guessed"));
   variables.erase("ASSAY_TOKEN");
   EXPECT_THAT(place_in(variables).error().message, HasSubstr("ASSAY_TOKEN is not set"));
+}
+
+TEST(RankPlace, ATokenGivenToAllRanksClosesTheRun) {
+  LauncherVariables torchrun = {
+      {"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node-a"}, {"MASTER_PORT", "29500"}};
+  EXPECT_TRUE((*place_in(torchrun))->open);
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.write("secret", "  a secret of the run\n");
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  torchrun["ASSAY_TOKEN_FILE"] = file;
+  EXPECT_FALSE((*place_in(torchrun))->open);
+  EXPECT_EQ((*place_in(torchrun))->token, "a secret of the run");
+  // Under mpirun too, instead of one that rank 0 sends through MPI.
+  EXPECT_EQ((*place_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"ASSAY_TOKEN_FILE", file}}))->token,
+            "a secret of the run");
+  std::filesystem::permissions(file, std::filesystem::perms(0640));
+  EXPECT_THAT(place_in(torchrun).error().message,
+              HasSubstr("others have rights to it (mode 0640); chmod 600 it"));
+}
+
+TEST(SecretFile, OnlyAnOwnRegularFileOfEnoughBytes) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& path) {
+    const auto read = read_secret_file(path);
+    return read.ok() ? "" : read.error().message;
+  };
+  const auto with = [&](const std::string& text) {
+    const auto path = folder.write("secret", text);
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+    return path.string();
+  };
+  EXPECT_EQ(refusal(with(std::string(4096, 'x'))), "");
+  EXPECT_THAT(refusal(with(std::string(4097, 'x'))), HasSubstr("longer than 4096 bytes"));
+  EXPECT_THAT(refusal(with("short\n")), HasSubstr("has 5 characters"));
+  EXPECT_THAT(refusal(folder.path() / "none"), HasSubstr("No such file"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("not a regular file"));
+  const std::string pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(pipe), HasSubstr("not a regular file"));
+  const std::string file = with("sixteen or more.");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(file.c_str(), 12345, 12345), 0);
+    EXPECT_THAT(refusal(file), HasSubstr("belongs to user 12345, not to this one, 0"));
+  }
+}
+
+TEST(OtherUsers, PeopleButNotTheSystem) {
+  const TemporaryFolder proc;
+  const auto process = [&](const std::string& id, const std::string& user) {
+    proc.write(id + "/status", "Name:\tx\nUmask:\t0022\nUid:\t" + user + "\t0\t0\t0\nGid:\t0\n");
+  };
+  process("1", "0");
+  process("20", "999");
+  process("21", "65534");
+  process("22", "1000");
+  proc.write("self/status", "Uid:\t4711\n");
+  proc.write("23/status", "");  // one that ends just now
+  EXPECT_THAT(other_users(1000, proc.path()).value(), testing::IsEmpty());
+  process("24", "1001");
+  process("25", "200123");
+  process("26", "1001");
+  EXPECT_THAT(other_users(1000, proc.path()).value(), testing::ElementsAre(1001, 200123));
+  std::filesystem::remove_all(proc.path() / "1");  // hidepid=2
+  EXPECT_FALSE(other_users(1000, proc.path()));
+  EXPECT_FALSE(other_users(1000, proc.path() / "nowhere"));
+}
+
+TEST(OwnHost, ByNameOrAddress) {
+  const std::string name = host_name();
+  for (const std::string& own : {std::string("localhost"), std::string("127.0.0.1"),
+                                 std::string("::1"), name, "user@" + name, name + ".cluster"}) {
+    EXPECT_TRUE(is_this_machine(own)) << own;
+  }
+  for (const NetworkAddress& own : own_networks()) EXPECT_TRUE(is_this_machine(own.text));
+  for (const char* other : {"192.0.2.7", "user@192.0.2.7", "2001:db8::7", "", "user@"}) {
+    EXPECT_FALSE(is_this_machine(other)) << other;
+  }
 }
 
 TEST(Hosts, NamesAndRanks) {

@@ -43,7 +43,8 @@ TEST(Parse, MistakesGetOneLine) {
                          "run, show, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
-            "--seed, --budget, --telemetry, --barrier, --ranks, --hosts, --repeat, --patience, "
+            "--seed, --budget, --telemetry, --barrier, --ranks, --hosts, --without-secret, "
+            "--repeat, --patience, "
             "--dry-run, "
             "--json, --color, --help");
   EXPECT_EQ(error_of({"run", "quick", "--out"}), "--out needs a value: --out DIR");

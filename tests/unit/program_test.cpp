@@ -58,6 +58,15 @@ TEST(Program, VariablesFolderInputAndSignals) {
   EXPECT_EQ(end->status, 128 + 9);
 }
 
+TEST(Program, ATextIsItsInputWithoutAFile) {
+  std::vector<std::string> lines;
+  ProgramStart start = shell("read -r first; echo \"<$first>\"; wc -c", &lines);
+  start.input = "a secret\n" + std::string(300000, 'x');
+  const auto end = run_program(start);
+  ASSERT_TRUE(end.ok());
+  EXPECT_THAT(lines, ElementsAre("<a secret>", "300000"));
+}
+
 TEST(Program, WhatTakesTooLongIsEndedWithAllItStarted) {
   const auto begin = std::chrono::steady_clock::now();
   // The grandchild holds the output, and would for ten minutes.

@@ -27,6 +27,7 @@ class PlacedTeam final : public Team {
     }
   }
   int rank() const override { return 0; }
+  const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string) override {
     return Error{ErrorKind::failed, "nobody"};
@@ -34,6 +35,7 @@ class PlacedTeam final : public Team {
   Status still_whole() override { return {}; }
 
  private:
+  const std::string secret_;
   std::vector<TeamMember> members_;
 };
 

@@ -15,6 +15,7 @@
 #include "held_port.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/agreement.h"
+#include "ranks/team/greeting.h"
 #include "ranks/team/tcp_team.h"
 
 namespace assay {
@@ -259,7 +260,8 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::atomic<bool> turned_away = false;
   std::thread ranks([&] {
-    EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 5).error().message, HasSubstr("wrong token"));
+    // It does not know who says so, and asks until its time is over.
+    EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 0.3).error().message, HasSubstr("wrong token"));
     EXPECT_THAT(join_rank_0(address, 1, 4, token, 5).error().message,
                 HasSubstr("this run has 3 ranks, not 4"));
     EXPECT_THAT(join_rank_0(address, 3, 3, token, 5).error().message,
@@ -278,6 +280,68 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   const auto late = receive_ranks(*listener, 2, token, 0.6, [] { return false; });
   EXPECT_EQ(late.error().message, "1 of 2 ranks connected within 1 s; missing: rank 1");
   ranks.join();
+}
+
+/// A caller that knows the token asks rank 0 to let in a rank, and keeps the connection.
+struct Applicant {
+  Applicant(const Descriptor& listener, int rank, int size, const std::string& host)
+      : socket(std::move(connect_to("127.0.0.1", tcp_port(listener), 5)).value()) {
+    std::string request = "team ";
+    for (const int number : {rank, size, 1}) put(request, static_cast<std::uint64_t>(number));
+    put(request, host);
+    Greeting greeting = Greeting::calling(token, request);
+    const Status greeted = finish_greeting(greeting, socket, hang_seconds);
+    if (!greeted.ok()) refusal = greeted.error().message;
+  }
+  Descriptor socket;
+  std::string refusal;  ///< empty: it was let in
+};
+
+/// Not even one that knows the token.
+TEST(Rendezvous, NobodyTakesAPlaceThatIsTaken) {
+  const auto listener = listen_for_ranks(0);
+  ASSERT_TRUE(listener.ok());
+  std::thread ranks([&] {
+    const Applicant first(*listener, 1, 3, "node-a"), second(*listener, 1, 3, "node-b");
+    EXPECT_EQ(first.refusal, "");
+    EXPECT_EQ(second.refusal, "there is a rank 1 already, on node-a");
+    EXPECT_EQ(Applicant(*listener, 2, 3, "node-c").refusal, "");
+  });
+  const auto gathering = receive_ranks(*listener, 3, token, hang_seconds, [] { return false; });
+  ranks.join();
+  ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+  EXPECT_EQ(gathering->members[1].host, "node-a");
+  EXPECT_EQ(gathering->members[2].host, "node-c");
+}
+
+TEST(Rendezvous, AHostsNameIsFitToBeShown) {
+  const auto listener = listen_for_ranks(0);
+  ASSERT_TRUE(listener.ok());
+  std::thread rank([&] {
+    const Applicant odd(*listener, 1, 2, "no\x1b[2Jde\n" + std::string(800, 'x'));
+    EXPECT_EQ(odd.refusal, "");
+  });
+  const auto gathering = receive_ranks(*listener, 2, token, hang_seconds, [] { return false; });
+  rank.join();
+  ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+  const std::string host = gathering->members[1].host;
+  EXPECT_THAT(host, testing::StartsWith("no\\u001b[2Jde\\u000axxx"));
+  EXPECT_EQ(host.size(), 255u);
+}
+
+TEST(Team, WhatARankSaysIsFitToBeShown) {
+  const std::string sent = "\x1b]0;all is well\a" + std::string(10000, '!');
+  EXPECT_THAT(
+      learned_of({},
+                 [&](Gathering gathering, const std::latch& learned) {
+                   EXPECT_TRUE(gathering.wires[0]->send('t', sent).ok());
+                   learned.wait();
+                 }),
+      AllOf(testing::StartsWith("\\u001b]0;all is well\\u0007!!!"), testing::SizeIs(most_message)));
+  const Status status = status_from_text(to_text(Error{ErrorKind::failed, sent}));
+  EXPECT_EQ(status.error().kind, ErrorKind::failed);
+  EXPECT_THAT(status.error().message, testing::StartsWith("\\u001b]0;all is well"));
+  EXPECT_EQ(status.error().message.size(), most_message);
 }
 
 TEST(Rendezvous, GivesUpWhenTheRestCannotCome) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
+#include "core/shown_text.h"
 
 namespace assay::cli {
 namespace {
@@ -53,6 +54,16 @@ TEST(WithoutControls, WhatIsNotUtf8IsReplaced) {
 TEST(WithoutControls, InJsonTheValueStaysTheSame) {
   const Json json = {{"text", "a\x1b[31m\xe2\x80\xae\xc2\x9b\x7f"}};
   EXPECT_EQ(Json::parse(without_controls(json.dump(), false)), json);
+}
+
+TEST(ShownLine, IsOneLineAndBounded) {
+  EXPECT_EQ(shown_line("rank 2: lost\r\n\tand \x1b[2J", 100),
+            "rank 2: lost\\u000d\\u000a\\u0009and \\u001b[2J");
+  EXPECT_EQ(shown_line("123456", 6), "123456");
+  EXPECT_EQ(shown_line("1234567", 6), "123...");
+  EXPECT_EQ(shown_line("\n\n", 8), "\\u000...");
+  EXPECT_EQ(shown_line("12\xc3\xbc\xc3\xbc\xc3\xbc", 6), "12...");  // no half a character
+  EXPECT_EQ(shown_line(std::string(1 << 20, 'x'), 50).size(), 50u);
 }
 
 }  // namespace

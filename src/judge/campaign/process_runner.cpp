@@ -14,6 +14,7 @@
 #include "core/write_file.h"
 #include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
+#include "ranks/team/greeting.h"
 
 namespace assay {
 namespace {
@@ -200,6 +201,11 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   start.words = limits.prefix;
   start.words.insert(start.words.end(), launch.words.begin(), launch.words.end());
   start.variables = launch.variables;
+  const bool has_token =
+      std::any_of(launch.variables.begin(), launch.variables.end(),
+                  [](const auto& variable) { return variable.first.starts_with("ASSAY_TOKEN"); });
+  if (launch.needs_token && !has_token) start.variables.emplace_back("ASSAY_TOKEN", new_token());
+  start.input = launch.input;
   start.cpus = limits.cpus;
   start.address_space_bytes = limits.address_space_bytes;
   start.control_groups = limits.groups.process_files();

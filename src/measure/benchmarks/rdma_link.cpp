@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/shown_text.h"
 #include "core/units.h"
 #include "ranks/fabric/nic_choice.h"
 #include "ranks/fabric/tcp_transport.h"
@@ -80,10 +81,12 @@ Result<std::string> connect(RdmaLink& link, const std::string& peer, const std::
 }
 
 void add_facts(RdmaLink& link, const std::string& prefix, const std::string& text) {
+  constexpr std::size_t most_fact = 200;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
-    link.facts.emplace_back(prefix + line.substr(0, equals), line.substr(equals + 1));
+    link.facts.emplace_back(prefix + shown_line(line.substr(0, equals), most_fact),
+                            shown_line(line.substr(equals + 1), most_fact));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "core/shown_text.h"
 #include "core/units.h"
 #include "measure/sampling/team_sample.h"
 #include "ranks/team/agreement.h"
@@ -32,7 +33,7 @@ Verification verification_from(const std::string& payload) {
   verification.method = reader.text();
   verification.error = std::bit_cast<double>(reader.number());
   verification.tolerance = std::bit_cast<double>(reader.number());
-  verification.detail = reader.text();
+  verification.detail = shown_line(reader.text(), most_message);
   return verification;
 }
 
@@ -40,8 +41,12 @@ Verification verification_from(const std::string& payload) {
 
 Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts& mine) {
   if (team.size() == 1) return std::vector<std::string>();
-  return team.exchange("naming devices", fmt::format("{}:{}{}{}", mine.backend, mine.ordinal,
-                                                     mine.pci.empty() ? "" : " ", mine.pci));
+  constexpr std::size_t most_name = 200;
+  auto devices =
+      TRY(team.exchange("naming devices", fmt::format("{}:{}{}{}", mine.backend, mine.ordinal,
+                                                      mine.pci.empty() ? "" : " ", mine.pci)));
+  for (std::string& device : devices) device = shown_line(device, most_name);
+  return devices;
 }
 
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine) {

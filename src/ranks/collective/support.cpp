@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/shown_text.h"
+#include "ranks/team/agreement.h"
+
 namespace assay {
 
 bool has_host_memory(const Device& device) {
@@ -42,8 +45,8 @@ Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view s
     const bool made = text.starts_with('+');
     text.erase(0, 1);
     if (made) continue;
-    return Error{ErrorKind::unavailable,
-                 fmt::format("{}: {}", name_of(team.members()[rank]), text)};
+    return Error{ErrorKind::unavailable, fmt::format("{}: {}", name_of(team.members()[rank]),
+                                                     shown_line(text, most_message))};
   }
   return all;
 }

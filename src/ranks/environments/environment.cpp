@@ -126,6 +126,16 @@ Result<ResourceLimits> read_limits(const YamlReader& settings) {
   return limits;
 }
 
+bool is_variable_name(std::string_view name) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+  constexpr std::string_view digits = "0123456789";
+  return !name.empty() && digits.find(name.front()) == std::string_view::npos &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return letters.find(c) != std::string_view::npos ||
+                  digits.find(c) != std::string_view::npos;
+         });
+}
+
 std::vector<std::string> with_variables(
     const std::vector<std::pair<std::string, std::string>>& variables,
     std::vector<std::string> words) {

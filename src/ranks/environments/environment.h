@@ -49,7 +49,11 @@ struct LaunchContext {
 struct Launch {
   std::vector<std::string> words;
   std::vector<std::pair<std::string, std::string>> variables;  ///< added to this process's own
-  ResourceLimits limits;                                       ///< limits that assay must apply
+  std::string input;  ///< its standard input: all users can see words, but not this
+  /// It starts several ranks, which share no secret unless they are given one: ASSAY_TOKEN among
+  /// its variables.
+  bool needs_token = false;
+  ResourceLimits limits;  ///< limits that assay must apply
   std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
   std::vector<std::string> cleanup;  ///< command that removes what a killed process leaves
 };
@@ -87,6 +91,9 @@ Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, st
 Result<ResourceLimits> read_limits(const YamlReader& settings);
 /// The numbers of "0-3,8", ascending; empty if it is not such a list.
 std::vector<int> parse_cpu_list(std::string_view text);
+
+/// Whether a shell can export a variable of this name.
+bool is_variable_name(std::string_view name);
 
 /// Puts "env", "A=b", ... before `words`, for programs that start others elsewhere.
 std::vector<std::string> with_variables(

@@ -7,6 +7,18 @@
 
 namespace assay {
 
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 std::string shell_word(std::string_view word) {
   if (word.starts_with("~/")) return "\"$HOME\"/" + shell_word(word.substr(2));
   const auto is_plain = [](unsigned char c) {
@@ -20,15 +32,7 @@ std::string shell_word(std::string_view word) {
       })) {
     return std::string(word);
   }
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return shell_quoted(word);
 }
 
 std::string shell_words(std::span<const std::string> words) {

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+/// Any text in single quotes, of which a POSIX shell makes that text: 'it'\''s'.
+std::string shell_quoted(std::string_view text);
 /// Quotes any text as one word for a POSIX shell: 'it'\''s'. A leading "~/" becomes "$HOME"/ before
 /// the quoted rest.
 std::string shell_word(std::string_view word);

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/units.h"
+#include "ranks/launch/secret_file.h"
 
 namespace assay {
 namespace {
@@ -67,10 +68,10 @@ int port_of_job(const std::string& identity) {
   return first_job_port + static_cast<int>(std::stoul(hash, nullptr, 16) % job_ports);
 }
 
-/// ASSAY_TOKEN, or a hash of what only the ranks of this job share.
-std::string token_of(const Reader& reader, const std::string& identity) {
-  const std::string given = reader.text("ASSAY_TOKEN");
-  return given.empty() ? sha256_hex("assay " + identity) : given;
+/// Makes the token from what tells this job from others, if none was given.
+void complete_token(const std::string& identity, RankPlace& place) {
+  place.open = place.token.empty();
+  if (place.open) place.token = sha256_hex("assay " + identity);
 }
 
 Status complete_slurm(const Reader& reader, RankPlace& place) {
@@ -84,7 +85,7 @@ Status complete_slurm(const Reader& reader, RankPlace& place) {
   const std::string job =
       fmt::format("slurm {}.{}", reader.text("SLURM_JOB_ID"), reader.text("SLURM_STEP_ID"));
   place.address = fmt::format("{}:{}", host, port_of_job(job));
-  place.token = token_of(reader, job);
+  complete_token(job, place);
   return {};
 }
 
@@ -94,8 +95,8 @@ Status complete_torchrun(const Reader& reader, RankPlace& place) {
       TRY(reader.needed("MASTER_ADDR", "with RANK and WORLD_SIZE it names rank 0's host"));
   const int port = TRY(reader.number("MASTER_PORT", 1, 65534));
   place.address = fmt::format("{}:{}", host, port + 1);
-  place.token = token_of(
-      reader, fmt::format("torchrun {} {}", reader.text("TORCHELASTIC_RUN_ID"), place.address));
+  complete_token(fmt::format("torchrun {} {}", reader.text("TORCHELASTIC_RUN_ID"), place.address),
+                 place);
   return {};
 }
 
@@ -111,16 +112,27 @@ Status complete_dstack(const Reader& reader, RankPlace& place) {
   place.size *= place.here;
   place.local_rank = 0;
   place.address = fmt::format("{}:{}", host, dstack_port);
-  place.token =
-      token_of(reader, fmt::format("dstack {} {}", reader.text("DSTACK_RUN_NAME"), place.address));
+  complete_token(fmt::format("dstack {} {}", reader.text("DSTACK_RUN_NAME"), place.address), place);
   return {};
 }
 
+/// The token that the user or the starting rank gave; empty: none.
+Result<std::string> given_token(const Reader& reader) {
+  if (!reader.text("ASSAY_TOKEN").empty()) {
+    return check_secret(reader.text("ASSAY_TOKEN"), "ASSAY_TOKEN");
+  }
+  const std::string file = reader.text("ASSAY_TOKEN_FILE");
+  return file.empty() ? std::string() : read_secret_file(file);
+}
+
 Status complete(const Reader& reader, RankPlace& place) {
+  place.token = TRY(given_token(reader));
   if (reader.has("ASSAY_ADDRESS")) {  // takes precedence over the launcher's variables
     place.address = reader.text("ASSAY_ADDRESS");
-    place.token = TRY(reader.needed("ASSAY_TOKEN", "all ranks show it to rank 0"));
-    return {};
+    if (!place.token.empty()) return {};
+    return Error{ErrorKind::usage,
+                 "ASSAY_TOKEN is not set, nor ASSAY_TOKEN_FILE; all ranks show rank 0 that they "
+                 "know it"};
   }
   if (place.launcher == "assay") {
     return Error{ErrorKind::usage, "ASSAY_ADDRESS is not set; it is rank 0's address, HOST:PORT"};

@@ -17,16 +17,18 @@ struct RankPlace {
   int local_rank = 0;
   int here = 1;         ///< ranks this process starts on its machine, including itself
   std::string address;  ///< "host:port" of rank 0; empty: rank 0 sends it through MPI
-  std::string token;    ///< presented by all ranks; empty: rank 0 sends it through MPI
+  std::string token;    ///< what all ranks know; empty: rank 0 sends it through MPI
+  bool open = false;    ///< the token follows from the job's identity, which others know too
 };
 
 /// Reads an environment variable; null if it is not set.
 using ReadVariable = std::function<const char*(const char* name)>;
 
 /// Nullopt: no launcher started this process as one of several. The first launcher whose variables
-/// are set decides: a job within a job stands alone. Without ASSAY_TOKEN the token is derived from
-/// the job's identity: that keeps out other jobs, but not an attacker. Error: usage, naming the
-/// variable that is missing or not a number.
+/// are set decides: a job within a job stands alone. The token is ASSAY_TOKEN, or the content of
+/// the file ASSAY_TOKEN_FILE; where neither is set it is derived from the job's identity: that
+/// keeps out other jobs, but not an attacker. Error: usage, naming the variable that is missing,
+/// not a number, or a token that could be guessed; as read_secret_file().
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);
 
 /// "node03" of Slurm's "node[03-05,9],other".

@@ -4,17 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "core/background_program.h"
-#include "core/descriptor.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "core/shown_text.h"
 #include "core/units.h"
 #include "core/yaml_text.h"
 #include "ranks/environments/environment.h"
@@ -34,12 +31,6 @@ bool goes_along(std::string_view name) {
   return false;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
-  return quoted + "'";
-}
-
 std::vector<std::pair<std::string, std::string>> variables_of(const RankStart& start, int rank,
                                                               int local_rank) {
   return {{"ASSAY_RANK", fmt::format("{}", rank)},
@@ -49,27 +40,33 @@ std::vector<std::pair<std::string, std::string>> variables_of(const RankStart& s
           {"ASSAY_TOKEN", start.token}};
 }
 
-/// A temporary file that only this user can read.
-Result<std::string> secret_file(const std::string& text) {
-  std::error_code ignored;
-  std::string path = (std::filesystem::temp_directory_path(ignored) / "assay-rank-XXXXXX").string();
-  const Descriptor file(::mkstemp(path.data()));
-  if (::write(file.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return Error{ErrorKind::failed, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+YamlValue yaml_text(std::string text) {
+  YamlValue value;
+  value.kind = YamlValue::Kind::text;
+  value.text = std::move(text);
+  return value;
+}
+
+YamlValue yaml_map(std::vector<std::pair<std::string, YamlValue>> members) {
+  YamlValue map;
+  map.kind = YamlValue::Kind::map;
+  for (auto& [name, value] : members) {
+    map.keys.push_back({name, 1});
+    map.items.push_back(std::move(value));
   }
-  return path;
+  return map;
 }
 
 /// Uses the ssh environment of campaigns, which copies the binary and starts it on the other
 /// machine.
 Result<std::unique_ptr<Environment>> over_ssh(
     const std::string& host, const std::vector<std::pair<std::string, std::string>>& variables) {
-  std::string yaml = fmt::format("{{kind: ssh, target: {}, variables: {{", in_quotes(host));
-  for (const auto& [name, value] : variables) {
-    yaml += fmt::format("{}: {}, ", in_quotes(name), in_quotes(value));
-  }
-  const YamlValue settings = TRY(parse_yaml(yaml + "}}", "--hosts"));
-  return read_environment(settings, "--hosts", {});
+  std::vector<std::pair<std::string, YamlValue>> named;
+  for (const auto& [name, value] : variables) named.emplace_back(name, yaml_text(value));
+  return read_environment(yaml_map({{"kind", yaml_text("ssh")},
+                                    {"target", yaml_text(host)},
+                                    {"variables", yaml_map(std::move(named))}}),
+                          "--hosts", {});
 }
 
 }  // namespace
@@ -78,7 +75,6 @@ Result<std::unique_ptr<Environment>> over_ssh(
 struct StartedRanks::Running {
   int rank = 0;
   std::string host;  // empty: this machine
-  std::filesystem::path token_file;
   std::unique_ptr<BackgroundProgram> program;
 
   /// Why it failed; empty if it succeeded or is still running.
@@ -93,7 +89,8 @@ struct StartedRanks::Running {
                          ::strsignal(ended.status - 128));
     }
     // A rank that printed nothing ended because others did.
-    const std::string told = last_line(ended.errors_tail);
+    constexpr std::size_t most_told = 500;  // bytes: it may come from another machine
+    const std::string told = shown_line(last_line(ended.errors_tail), most_told);
     if (ended.status == 0 || told.empty()) return {};
     return fmt::format("ended with status {}: {}", ended.status, told);
   }
@@ -110,11 +107,6 @@ StartedRanks::~StartedRanks() {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     running->program->stop();
-  }
-  for (const auto& running : running_) {
-    running->program.reset();
-    std::error_code ignored;
-    if (!running->token_file.empty()) std::filesystem::remove(running->token_file, ignored);
   }
 }
 
@@ -139,13 +131,12 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
   context.environment = slots.host;
   for (int i = 0; i < slots.ranks; ++i) {
     auto variables = variables_of(start, first + i, i);
-    variables.back().second = "-";  // read from standard input: all users can see command lines
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
       const std::string_view name = text.substr(0, text.find('='));
       const bool told = std::any_of(variables.begin(), variables.end(),
                                     [&](const auto& known) { return known.first == name; });
-      if (told || !goes_along(name)) continue;
+      if (told || !goes_along(name) || !is_variable_name(name)) continue;
       variables.emplace_back(name, text.substr(name.size() + 1));
     }
     const auto environment = TRY(over_ssh(slots.host, variables));
@@ -154,11 +145,10 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
     auto running = std::make_unique<Running>();
     running->rank = first + i;
     running->host = slots.host;
-    running->token_file = TRY(secret_file(start.token + "\n"));
     ProgramStart program;
     program.words = launch.words;
     program.variables = launch.variables;
-    program.input_file = running->token_file.string();
+    program.input = launch.input;
     running->program = std::make_unique<BackgroundProgram>(std::move(program));
     running_.push_back(std::move(running));
   }

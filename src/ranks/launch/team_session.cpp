@@ -1,12 +1,15 @@
 #include "ranks/launch/team_session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <iostream>
+#include <algorithm>
 #include <numeric>
 
 #include "core/tcp.h"
 #include "ranks/collective/mpi_world.h"
+#include "ranks/launch/other_users.h"
+#include "ranks/launch/own_host.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/greeting.h"
 
@@ -21,27 +24,54 @@ struct Meeting {
   std::string token;
 };
 
-/// A rank started over ssh reads its token as a line from standard input.
-std::string read_token(const std::string& token) {
-  if (token != "-") return token;
-  std::string line;
-  std::getline(std::cin, line);
-  return line;
-}
-
-/// Rank 0 of an MPI job tells the other ranks where it listens.
+/// Rank 0 of an MPI job tells the other ranks where it listens, and the token, unless it was given
+/// one: then all of them were.
 Status meet_through_mpi(Meeting& meeting, const Descriptor& listener) {
   std::string told;
   if (meeting.rank == 0) {
-    meeting.token = new_token();
     meeting.addresses = with_port(own_addresses(), tcp_port(listener));
-    told = meeting.token + " " + meeting.addresses;
+    const bool given = !meeting.token.empty();
+    if (!given) meeting.token = new_token();
+    told = (given ? "" : meeting.token) + " " + meeting.addresses;
   }
   const std::string heard = TRY(mpi_broadcast(told));
   const std::size_t blank = heard.find(' ');
-  meeting.token = heard.substr(0, blank);
+  if (blank > 0) meeting.token = heard.substr(0, blank);
   meeting.addresses = blank == std::string::npos ? "" : heard.substr(blank + 1);
-  return {};
+  if (!meeting.token.empty()) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("rank 0 has a token in ASSAY_TOKEN or ASSAY_TOKEN_FILE and rank {} has "
+                           "none; pass it to all ranks, e.g. mpirun -x ASSAY_TOKEN",
+                           meeting.rank)};
+}
+
+/// "node1:8,node2"
+std::string text_of(const std::vector<HostSlots>& hosts) {
+  std::string text;
+  for (const HostSlots& slots : hosts) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ",", slots.host,
+                        slots.ranks == 1 ? "" : fmt::format(":{}", slots.ranks));
+  }
+  return text;
+}
+
+/// Rank 0 and the ranks of the first host are processes of this machine, whatever its name.
+Status check_first_host(const std::vector<HostSlots>& hosts) {
+  if (hosts.empty() || is_this_machine(hosts.front().host)) return {};
+  std::vector<HostSlots> better = hosts;
+  const auto own = std::find_if(better.begin(), better.end(),
+                                [](const HostSlots& slots) { return is_this_machine(slots.host); });
+  const bool there = own != better.end();
+  if (there) {
+    std::rotate(better.begin(), own, own + 1);
+  } else {
+    better.insert(better.begin(), {host_name(), hosts.front().ranks});
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("--hosts: {} is not this machine, {}, which comes first, since rank 0 "
+                           "runs here: --hosts {}{}",
+                           hosts.front().host, host_name(), text_of(better),
+                           there ? "" : "; to leave this machine out, start assay on another")};
 }
 
 Status start_ranks(const TeamRequest& request, const Meeting& meeting, StartedRanks& started) {
@@ -68,7 +98,7 @@ Result<Meeting> plan_meeting(const TeamRequest& request) {
                       "of {}",
                       place.launcher, place.size)};
     }
-    meeting = {place.rank, place.size, 0, place.address, read_token(place.token)};
+    meeting = {place.rank, place.size, 0, place.address, place.token};
     const auto addresses = parse_addresses(place.address);
     if (!addresses.empty()) meeting.port = addresses.front().second;
     return meeting;
@@ -80,6 +110,7 @@ Result<Meeting> plan_meeting(const TeamRequest& request) {
                    "--hosts specifies how many ranks each host has: HOST:RANKS; leave "
                    "out --ranks"};
     }
+    TRY(check_first_host(request.hosts));
     meeting.size =
         std::accumulate(request.hosts.begin(), request.hosts.end(), 0,
                         [](int sum, const HostSlots& slots) { return sum + slots.ranks; });
@@ -89,6 +120,23 @@ Result<Meeting> plan_meeting(const TeamRequest& request) {
 }
 
 }  // namespace
+
+Result<std::string> warn_of_strangers(const TeamRequest& request) {
+  if (!request.place || request.place->rank != 0 || !request.place->open) return std::string();
+  const std::string open = fmt::format(
+      "this run is open to others: who can reach {} and knows the job can take a rank's "
+      "place; set ASSAY_TOKEN to one random text for all ranks, or ASSAY_TOKEN_FILE to "
+      "a file that holds it and that only you can read",
+      request.place->address);
+  const auto users = other_users(::geteuid());
+  if (request.without_secret || (users && users->empty())) return open;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("{}; it does not start, because {}, unless --without-secret is given", open,
+                  users ? fmt::format("this machine runs processes of other users ({})",
+                                      fmt::join(*users, ", "))
+                        : "this machine hides processes of other users")};
+}
 
 Result<TeamSession> form_team(const TeamRequest& request) {
   Meeting meeting = TRY(plan_meeting(request));

@@ -19,6 +19,7 @@ struct TeamRequest {
   std::optional<RankPlace> place;  ///< from a launcher; empty: this process is rank 0
   int ranks = 0;                   ///< number on this machine, rank 0 included; 0: not specified
   std::vector<HostSlots> hosts;    ///< this machine first; empty: only this machine
+  bool without_secret = false;     ///< an open run is wanted also where other users are
   std::vector<std::string> arguments;  ///< assay's own, for the started ranks
   TeamPatience patience;
   double gathering_seconds = 60;                ///< time for all ranks to connect
@@ -30,6 +31,11 @@ struct TeamSession {
   StartedRanks started;
   std::unique_ptr<Team> team;
 };
+
+/// What to tell the user if this process is rank 0 of a run that others can take part in, because
+/// its token follows from the job's identity; empty: it is not. Error: usage, if users of this
+/// machine could be such others, unless the request is `without_secret`.
+Result<std::string> warn_of_strangers(const TeamRequest& request);
 
 /// Error: usage for a contradictory request; unavailable for a host that cannot be reached; failed,
 /// naming the ranks that did not connect, and the reason if known.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/shown_text.h"
+
 namespace assay {
 
 std::string to_text(const Status& status) {
@@ -16,7 +18,7 @@ Status status_from_text(std::string_view text) {
   const int kind = text[0] - '0';
   const bool known = kind >= 0 && kind <= static_cast<int>(ErrorKind::failed);
   return Error{known ? static_cast<ErrorKind>(kind) : ErrorKind::failed,
-               std::string(text.substr(1))};
+               shown_line(text.substr(1), most_message)};
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "ranks/team/greeting.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -11,6 +12,7 @@
 #include <random>
 
 #include "core/hash.h"
+#include "core/shown_text.h"
 #include "core/units.h"
 
 namespace assay {
@@ -18,79 +20,83 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A message is: the magic, which changes with the protocol; a kind; a proof; the length of the text
-// in four digits; the text.
-constexpr std::string_view greeting_magic = "assay/1 ";
-constexpr char request_kind = '?', accept_kind = '+', refuse_kind = '-';
-constexpr std::size_t proof_bytes = 64, length_digits = 4;
-constexpr std::size_t greeting_bytes = greeting_magic.size() + 1 + proof_bytes + length_digits;
-
-/// What an end shows to prove that it knows the secret.
-std::string proof_of(std::string_view secret, bool caller) {
-  return sha256_hex(
-      fmt::format("assay greeting of the {} {}", caller ? "caller" : "called", secret));
-}
+// A message is: the magic, which changes with the protocol; a kind; a value, which is the sender's
+// number or its proof; the length of the text in four digits; the text.
+constexpr std::string_view greeting_magic = "assay/2 ";
+constexpr char caller_kind = 'c', called_kind = 's';                      // with a number
+constexpr char request_kind = '?', accept_kind = '+', refuse_kind = '-';  // with a proof
+constexpr std::size_t value_bytes = 64, length_digits = 4;
+constexpr std::size_t greeting_bytes = greeting_magic.size() + 1 + value_bytes + length_digits;
 
 /// Compares in constant time, so the duration does not reveal how much of a proof is right.
 bool same_proof(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
-  }
-  return difference == 0;
-}
-
-/// Text from the other end, made fit for a message of one line.
-std::string shown(std::string_view text) {
-  std::string safe(text.substr(0, 200));
-  for (char& c : safe) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  }
-  return safe;
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 }  // namespace
 
-Greeting::Greeting(std::string_view secret, bool caller)
-    : caller_(caller),
-      own_proof_(proof_of(secret, caller)),
-      other_proof_(proof_of(secret, !caller)) {}
+Greeting::Greeting(std::string_view secret, Step first) : secret_(secret), step_(first) {}
 
 Greeting Greeting::calling(std::string_view secret, std::string request) {
-  Greeting greeting(secret, true);
-  greeting.text_ = std::move(request);
+  Greeting greeting(secret, Step::greet);
+  greeting.request_ = std::move(request);
   return greeting;
 }
 
 Greeting Greeting::called(std::string_view secret) {
-  return {secret, false};
+  return {secret, Step::await_greeting};
 }
 
 short Greeting::awaits() const {
-  return caller_ && !spoken_ ? POLLOUT : POLLIN;
+  return step_ == Step::greet ? POLLOUT : POLLIN;
 }
 
 Result<bool> Greeting::advance(const Descriptor& socket) {
-  if (caller_ && !spoken_) {
-    TRY(say(socket, request_kind, text_));
-    spoken_ = true;
+  if (step_ == Step::greet) {
+    caller_number_ = new_token() + new_token();
+    TRY(say(socket, caller_kind, caller_number_, ""));
+    step_ = Step::await_number;
   }
-  if (!TRY(hear(socket))) return false;
-  return judge(socket);
+  while (TRY(hear(socket))) {
+    if (TRY(judge(socket))) return true;
+  }
+  return false;
 }
 
 Result<bool> Greeting::judge(const Descriptor& socket) {
-  const std::string_view proof =
-      std::string_view(heard_).substr(greeting_magic.size() + 1, proof_bytes);
-  const bool known = same_proof(proof, other_proof_);
-  if (caller_ && kind_ == refuse_kind) {
-    refused_ = true;
-    return Error{ErrorKind::failed, shown(text_)};
+  const bool known = same_proof(value_, proof(kind_, text_));
+  switch (step_) {
+    case Step::await_greeting:
+      if (kind_ != caller_kind) break;
+      caller_number_ = value_;
+      called_number_ = new_token() + new_token();
+      TRY(say(socket, called_kind, called_number_, ""));
+      step_ = Step::await_request;
+      return false;
+    case Step::await_number:
+      if (kind_ != called_kind) break;
+      called_number_ = value_;
+      TRY(say(socket, request_kind, proof(request_kind, request_), request_));
+      step_ = Step::await_answer;
+      return false;
+    case Step::await_request:
+      if (kind_ == request_kind && known) return true;
+      refuse(socket, "wrong token");
+      break;
+    case Step::await_answer:
+      if (kind_ == accept_kind && known) return true;
+      if (kind_ != refuse_kind) break;
+      refused_ = known;
+      return Error{ErrorKind::failed, shown_line(text_, 200)};
+    case Step::greet:
+      break;
   }
-  if (known && kind_ == (caller_ ? accept_kind : request_kind)) return true;
-  if (!caller_) refuse(socket, "wrong token");
   return Error{ErrorKind::failed, "the other end does not know this run's token"};
+}
+
+std::string Greeting::proof(char kind, std::string_view text) const {
+  return hmac_sha256_hex(secret_, fmt::format("{}{}{}{}{}", greeting_magic, kind, caller_number_,
+                                              called_number_, text));
 }
 
 Result<bool> Greeting::hear(const Descriptor& socket) {
@@ -103,7 +109,9 @@ Result<bool> Greeting::hear(const Descriptor& socket) {
       whole = greeting_bytes + *length;
       if (heard_.size() == whole) {
         kind_ = heard_[greeting_magic.size()];
+        value_ = heard_.substr(greeting_magic.size() + 1, value_bytes);
         text_ = heard_.substr(greeting_bytes);
+        heard_.clear();
         return true;
       }
     }
@@ -121,20 +129,22 @@ Result<bool> Greeting::hear(const Descriptor& socket) {
 }
 
 /// A message always fits into the buffer of a new connection.
-Status Greeting::say(const Descriptor& socket, char kind, std::string_view text) const {
+Status Greeting::say(const Descriptor& socket, char kind, std::string_view value,
+                     std::string_view text) {
   const std::string bytes =
-      fmt::format("{}{}{}{:04}{}", greeting_magic, kind, own_proof_, text.size(), text);
+      fmt::format("{}{}{}{:04}{}", greeting_magic, kind, value, text.size(), text);
   const ssize_t sent = ::send(socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(bytes.size())) return {};
   return Error{ErrorKind::failed, sent < 0 ? std::strerror(errno) : "it takes no data"};
 }
 
 Status Greeting::accept(const Descriptor& socket) {
-  return say(socket, accept_kind, "");
+  return say(socket, accept_kind, proof(accept_kind, ""), "");
 }
 
 void Greeting::refuse(const Descriptor& socket, std::string_view reason) {
-  (void)say(socket, refuse_kind, reason.substr(0, most_text)).ok();
+  const std::string_view text = reason.substr(0, most_text);
+  (void)say(socket, refuse_kind, proof(refuse_kind, text), text).ok();
 }
 
 Status finish_greeting(Greeting& greeting, const Descriptor& socket, double seconds) {

@@ -10,10 +10,12 @@
 #include <sstream>
 
 #include "core/hash.h"
+#include "core/shown_text.h"
 #include "core/tcp.h"
 #include "machine/system/fact_source.h"
 #include "ranks/team/greeting.h"
 #include "ranks/team/network_addresses.h"
+#include "ranks/team/reception.h"
 
 namespace assay {
 namespace {
@@ -22,24 +24,30 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds to_connect{2};  // also the cost of an address that drops packets
 constexpr std::chrono::seconds to_answer{10};  // for a peer that is busy connecting
-constexpr int rounds = 3;                      // how often all addresses of a peer are tried
+// All addresses of a peer are tried this often, and for as long: a flood of strangers there, and
+// another program at an address that both hosts have, keep it from answering.
+constexpr int rounds = 3;
+constexpr std::chrono::seconds to_reach{3};
+constexpr std::chrono::milliseconds between_rounds{100};
 
-/// What a caller says of itself: it names its token without telling it, and which of several
-/// connections this is.
+/// What a caller says of itself, and which of several connections this is.
 std::string link_request(const LinkAddress& caller, int connection) {
-  return fmt::format("link {} {}", sha256_hex("assay link " + caller.token), connection);
+  return fmt::format("link {} {}", caller.name, connection);
 }
 
-/// A connection whose other end is not yet known.
-struct Meeting {
-  explicit Meeting(Greeting first) : greeting(std::move(first)) {}
+/// The secret of greetings with this listener of the team.
+std::string link_secret(const Team& team, const LinkAddress& called) {
+  return hmac_sha256_hex(team.secret(), "link " + called.name);
+}
 
-  int peer = -1;  ///< index of the peer that is called; -1: this end was called
+/// A connection that this end makes.
+struct Call {
+  std::size_t peer = 0;
   int connection = 0;
   std::size_t attempt = 0;
-  Descriptor socket;
-  bool connected = false;
-  Greeting greeting;
+  Descriptor socket;  ///< closed: until the deadline between two attempts
+  bool connected = false, done = false;
+  Greeting greeting = Greeting::calling("", "");
   Clock::time_point deadline;
 };
 
@@ -50,7 +58,8 @@ class Introduction {
         peers_(peers),
         count_(count),
         team_(team),
-        missing_(static_cast<int>(peers.size()) * count) {
+        missing_(static_cast<int>(peers.size()) * count),
+        reception_(own_.socket, link_secret(team, own_.address)) {
     const std::vector<NetworkAddress> ours = own_networks();
     for (const LinkPeer& peer : peers) {
       const LinkAddress& address = peer.address;
@@ -63,10 +72,10 @@ class Introduction {
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
       if (!calls(peer)) continue;
       for (int connection = 0; connection < count_; ++connection) {
-        Meeting& meeting = meetings_.emplace_back(Greeting::calling("", ""));
-        meeting.peer = static_cast<int>(peer);
-        meeting.connection = connection;
-        TRY(call(meeting));
+        Call& call = calls_.emplace_back();
+        call.peer = peer;
+        call.connection = connection;
+        TRY(begin(call));
       }
     }
     while (missing_ > 0) {
@@ -78,132 +87,140 @@ class Introduction {
 
  private:
   /// Which of the two calls: all that is needed is that both decide alike.
-  bool calls(std::size_t peer) const { return own_.address.token < peers_[peer].address.token; }
+  bool calls(std::size_t peer) const { return own_.address.name < peers_[peer].address.name; }
 
-  /// Begins to connect to the next address of `meeting`'s peer.
-  Status call(Meeting& meeting) {
-    const LinkPeer& peer = peers_[static_cast<std::size_t>(meeting.peer)];
-    const auto& hosts = hosts_[static_cast<std::size_t>(meeting.peer)];
-    for (; meeting.attempt < hosts.size() * rounds; ++meeting.attempt) {
-      auto begun = begin_connect(hosts[meeting.attempt % hosts.size()], peer.address.port);
-      if (!begun) continue;
-      meeting.socket = std::move(*begun);
-      meeting.connected = false;
-      meeting.greeting =
-          Greeting::calling(peer.address.token, link_request(own_.address, meeting.connection));
-      meeting.deadline = Clock::now() + to_connect;
+  /// Begins to connect to the next address of the peer.
+  Status begin(Call& call) {
+    const LinkPeer& peer = peers_[call.peer];
+    const auto& hosts = hosts_[call.peer];
+    const bool tried = call.attempt >= hosts.size() * rounds && Clock::now() - begun_ > to_reach;
+    if (hosts.empty() || tried) {
+      return Error{ErrorKind::failed,
+                   fmt::format("TCP: cannot reach {}: tried {} on port {}; allow TCP between the "
+                               "hosts",
+                               peer.name,
+                               hosts.empty() ? "none, because it has no address"
+                                             : fmt::format("{}", fmt::join(hosts, ", ")),
+                               peer.address.port)};
+    }
+    auto socket = begin_connect(hosts[call.attempt % hosts.size()], peer.address.port);
+    if (!socket) {
+      give_up(call);
       return {};
     }
-    return Error{ErrorKind::failed,
-                 fmt::format("TCP: cannot reach {}: tried {} on port {}; allow TCP between the "
-                             "hosts",
-                             peer.name,
-                             hosts.empty() ? "none, because it has no address"
-                                           : fmt::format("{}", fmt::join(hosts, ", ")),
-                             peer.address.port)};
+    call.socket = std::move(*socket);
+    call.connected = false;
+    call.greeting = Greeting::calling(link_secret(team_, peer.address),
+                                      link_request(own_.address, call.connection));
+    call.deadline = Clock::now() + to_connect;
+    return {};
   }
 
-  /// The connection of `meeting` failed.
-  Status give_up(Meeting& meeting) {
-    meeting.socket.close();
-    if (meeting.peer < 0) return {};  // an unknown program
-    ++meeting.attempt;
-    return call(meeting);
+  /// This attempt failed; the next begins at the deadline.
+  void give_up(Call& call) {
+    call.socket.close();
+    ++call.attempt;
+    const bool round_ended = call.attempt % hosts_[call.peer].size() == 0;
+    call.deadline = Clock::now() + (round_ended ? between_rounds : between_rounds.zero());
   }
 
   Status step() {
-    std::vector<pollfd> interests = {{own_.socket.number(), POLLIN, 0}};
-    for (const Meeting& meeting : meetings_) {
-      interests.push_back({meeting.socket.number(), meeting.greeting.awaits(), 0});
+    std::vector<pollfd> files;
+    for (const Call& call : calls_) {  // poll() ignores a socket that is closed
+      files.push_back({call.socket.number(), call.greeting.awaits(), 0});
     }
-    if (::poll(interests.data(), interests.size(), 100) < 0 && errno != EINTR) {
+    reception_.add_interests(files);
+    if (::poll(files.data(), files.size(), 100) < 0 && errno != EINTR) {
       return Error{ErrorKind::failed, fmt::format("TCP: poll: {}", std::strerror(errno))};
     }
     std::size_t at = 0;
-    for (Meeting& meeting : meetings_) {
-      if (interests[++at].revents != 0) {
-        TRY(go_on(meeting));
-      } else if (Clock::now() > meeting.deadline) {
-        TRY(give_up(meeting));
+    for (Call& call : calls_) {
+      if (files[at++].revents != 0) {
+        go_on(call);
+      } else if (Clock::now() > call.deadline) {
+        if (call.socket.is_open()) give_up(call);
+        TRY(begin(call));
       }
     }
-    meetings_.remove_if([](const Meeting& meeting) { return !meeting.socket.is_open(); });
-    if (interests[0].revents != 0) {
-      if (Descriptor caller = accept_tcp(own_.socket); caller.is_open()) {
-        Meeting& meeting = meetings_.emplace_back(Greeting::called(own_.address.token));
-        meeting.socket = std::move(caller);
-        meeting.connected = true;
-        meeting.deadline = Clock::now() + to_answer;
-      }
-    }
+    calls_.remove_if([](const Call& call) { return call.done; });
+    for (Reception::Caller& caller : reception_.greet()) answer(std::move(caller));
     return {};
   }
 
-  /// Handles an event on the connection of `meeting`.
-  Status go_on(Meeting& meeting) {
-    if (!meeting.connected) {
-      if (!connect_result(meeting.socket)) return give_up(meeting);
-      meeting.connected = true;
-      meeting.deadline = Clock::now() + to_answer;
+  /// Handles an event on the connection of `call`.
+  void go_on(Call& call) {
+    if (!call.connected) {
+      if (!connect_result(call.socket)) return give_up(call);
+      call.connected = true;
+      call.deadline = Clock::now() + to_answer;
     }
-    const auto greeted = meeting.greeting.advance(meeting.socket);
-    if (!greeted) return give_up(meeting);
-    if (!*greeted) return {};
-    if (meeting.peer >= 0) {
-      take(meeting, static_cast<std::size_t>(meeting.peer), meeting.connection);
-    } else {
-      answer(meeting);
-    }
-    return {};
+    const auto greeted = call.greeting.advance(call.socket);
+    if (!greeted) return give_up(call);
+    if (!*greeted) return;
+    call.done = true;
+    take(std::move(call.socket), call.peer, call.connection);
   }
 
   /// A caller is accepted if a peer that calls has this name.
-  void answer(Meeting& meeting) {
+  void answer(Reception::Caller caller) {
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
       for (int connection = 0; connection < count_; ++connection) {
         if (calls(peer) ||
-            meeting.greeting.request() != link_request(peers_[peer].address, connection)) {
+            caller.greeting.request() != link_request(peers_[peer].address, connection)) {
           continue;
         }
-        if (meeting.greeting.accept(meeting.socket)) return take(meeting, peer, connection);
+        if (!caller.greeting.accept(caller.socket)) return;
+        return take(std::move(caller.socket), peer, connection);
       }
     }
-    meeting.greeting.refuse(meeting.socket, "nobody waits for this connection");
-    meeting.socket.close();
+    caller.greeting.refuse(caller.socket, "nobody waits for this connection");
   }
 
   /// A peer that gave up one address connects again from the next: the last connection counts.
-  void take(Meeting& meeting, std::size_t peer, int connection) {
+  void take(Descriptor socket, std::size_t peer, int connection) {
     Descriptor& place = sockets_[peer][static_cast<std::size_t>(connection)];
     if (!place.is_open()) --missing_;
-    place = std::move(meeting.socket);
+    place = std::move(socket);
   }
 
   LinkListener own_;
   const std::span<const LinkPeer> peers_;
   const int count_;
   Team& team_;
-  int missing_;                                  // connections
+  int missing_;  // connections
+  Reception reception_;
+  const Clock::time_point begun_ = Clock::now();
   std::vector<std::vector<std::string>> hosts_;  // addresses to try, by peer
-  std::list<Meeting> meetings_;
+  std::list<Call> calls_;
   std::vector<std::vector<Descriptor>> sockets_;  // by peer and connection
 };
+
+/// Whether `text` could be a numeric address.
+bool is_numeric(const std::string& text) {
+  constexpr std::size_t most = 45;  // of IPv6 with IPv4 at its end
+  return text.size() <= most &&
+         text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+}
 
 }  // namespace
 
 std::string to_text(const LinkAddress& address) {
-  return fmt::format("{} {} {} {}", address.token, address.port, address.boot,
+  return fmt::format("{} {} {} {}", address.name, address.port, address.boot,
                      fmt::join(address.hosts, " "));
 }
 
 Result<LinkAddress> parse_link_address(const std::string& text) {
   LinkAddress address;
   std::istringstream words(text);
-  words >> address.token >> address.port >> address.boot;
+  words >> address.name >> address.port >> address.boot;
   if (!words || address.port <= 0 || address.port > 65535) {
-    return Error{ErrorKind::failed, fmt::format("\"{}\" is not the address of a rank", text)};
+    return Error{ErrorKind::failed,
+                 fmt::format("\"{}\" is not the address of a rank", shown_line(text, 200))};
   }
-  for (std::string host; words >> host;) address.hosts.push_back(host);
+  constexpr std::size_t most_hosts = 256;
+  for (std::string host; address.hosts.size() < most_hosts && words >> host;) {
+    if (is_numeric(host)) address.hosts.push_back(host);
+  }
   return address;
 }
 

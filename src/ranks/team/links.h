@@ -12,9 +12,9 @@
 
 namespace assay {
 
-/// How to reach a rank, and what to show it.
+/// How to reach a rank.
 struct LinkAddress {
-  std::string token;  ///< the secret of greetings with it: only the team may know
+  std::string name;  ///< random: tells the listeners of a run apart
   int port = 0;
   std::string boot;                ///< differs between hosts: loopback leads to this host only
   std::vector<std::string> hosts;  ///< numeric addresses of the interfaces that are up
@@ -39,9 +39,10 @@ struct LinkPeer {
 };
 
 /// Connects this rank with all of `peers` at once, by `count` connections each. Every peer calls it
-/// too, with this end's address and the same count. Returns the sockets by peer and then by
-/// connection, in the same order at both ends; `own` is closed. Error: failed, naming the peer that
-/// could not be reached and the addresses tried; or as Team::still_whole() reports.
+/// too, with this end's address and the same count. Both ends of each show that they know the
+/// team's secret; other callers, however many, are sent away. Returns the sockets by peer and then
+/// by connection, in the same order at both ends; `own` is closed. Error: failed, naming the peer
+/// that could not be reached and the addresses tried; or as Team::still_whole() reports.
 Result<std::vector<std::vector<Descriptor>>> connect_links(LinkListener own,
                                                            std::span<const LinkPeer> peers,
                                                            int count, Team& team);

@@ -10,19 +10,23 @@
 #include <map>
 #include <thread>
 
+#include "core/shown_text.h"
 #include "core/tcp.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/greeting.h"
+#include "ranks/team/reception.h"
 
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds to wait for a connection's greeting, and for an address that does not answer.
-constexpr double greeting_patience = 2, connect_patience = 2;
+// Seconds to wait at an address that does not answer, and for rank 0 there, which may not yet
+// listen or have strangers to send away: then the next address is tried, and all of them again.
+constexpr double connect_patience = 2, greeting_patience = 10;
 constexpr std::chrono::milliseconds retry_interval{100};
-constexpr char welcome = 'w';  // the frame that rank 0 sends when all ranks are there
+constexpr std::size_t most_name = 255;  // bytes of a host's name
+constexpr char welcome = 'w';           // the frame that rank 0 sends when all ranks are there
 
 std::string members_text(const std::vector<TeamMember>& members) {
   std::string text;
@@ -57,7 +61,7 @@ Result<TeamMember> read_request(std::string_view request, int size, const Gather
   const std::uint64_t rank = reader.number(), its_size = reader.number();
   TeamMember member;
   member.process = static_cast<int>(reader.number());
-  member.host = reader.text();
+  member.host = shown_line(reader.text(), most_name);
   member.rank = static_cast<int>(rank);
   const auto refused = [](std::string why) { return Error{ErrorKind::failed, std::move(why)}; };
   if (!reader.ok()) return refused("this is rank 0 of a team, which was not asked for");
@@ -74,11 +78,18 @@ Result<TeamMember> read_request(std::string_view request, int size, const Gather
   return member;
 }
 
-/// Accepts a connection, or returns a closed one after `milliseconds`.
-Descriptor accept_one(const Descriptor& listener, int milliseconds) {
-  pollfd file{listener.number(), POLLIN, 0};
-  if (::poll(&file, 1, milliseconds) <= 0) return Descriptor();
-  return accept_tcp(listener);
+/// Lets a caller into the team, or tells it why not.
+bool let_in(Reception::Caller caller, int size, Gathering& gathering) {
+  const auto member = read_request(caller.greeting.request(), size, gathering);
+  if (!member) {
+    caller.greeting.refuse(caller.socket, member.error().message);
+    return false;
+  }
+  if (!caller.greeting.accept(caller.socket)) return false;
+  const auto rank = static_cast<std::size_t>(member->rank);
+  gathering.members[rank] = *member;
+  gathering.wires[rank] = std::make_unique<Wire>(std::move(caller.socket));
+  return true;
 }
 
 /// Calls rank 0 at one address and asks to join. `refused`: asking again is in vain.
@@ -100,7 +111,7 @@ Result<Gathering> read_welcome(std::unique_ptr<Wire> wire, const Frame& frame, i
     member.rank = rank;
     member.local_rank = static_cast<int>(reader.number());
     member.process = static_cast<int>(reader.number());
-    member.host = reader.text();
+    member.host = shown_line(reader.text(), most_name);
     gathering.members.push_back(std::move(member));
   }
   if (!reader.ok()) return Error{ErrorKind::failed, "rank 0 sent a truncated list of ranks"};
@@ -120,7 +131,9 @@ Result<Descriptor> listen_for_ranks(int port, bool local) {
 Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std::string& token,
                                 double seconds, const std::function<bool()>& hopeless) {
   const auto count = static_cast<std::size_t>(size);
+  Reception reception(listener, token);
   Gathering gathering;
+  gathering.secret = token;
   gathering.members.resize(count);
   gathering.wires.resize(count);
   gathering.members[0] = {0, 0, host_name(), ::getpid()};
@@ -137,20 +150,12 @@ Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std:
           fmt::format("{} of {} ranks connected{}; missing: rank {}", here, size,
                       Clock::now() > end ? fmt::format(" within {:.0f} s", seconds) : "", missing)};
     }
-    Descriptor socket = accept_one(listener, 100);
-    if (!socket.is_open()) continue;
-    Greeting greeting = Greeting::called(token);
-    if (!finish_greeting(greeting, socket, greeting_patience)) continue;
-    const auto member = read_request(greeting.request(), size, gathering);
-    if (!member) {
-      greeting.refuse(socket, member.error().message);
-      continue;
+    std::vector<pollfd> files;
+    reception.add_interests(files);
+    ::poll(files.data(), files.size(), 100);
+    for (Reception::Caller& caller : reception.greet()) {
+      if (let_in(std::move(caller), size, gathering)) ++here;
     }
-    if (!greeting.accept(socket)) continue;
-    const auto rank = static_cast<std::size_t>(member->rank);
-    gathering.members[rank] = *member;
-    gathering.wires[rank] = std::make_unique<Wire>(std::move(socket));
-    ++here;
   }
   number_locals(gathering.members);
   for (std::size_t rank = 1; rank < count; ++rank) {
@@ -175,7 +180,8 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
         return std::max(std::chrono::duration<double>(end - Clock::now()).count(), 1.0);
       };
       bool refused = false;
-      auto socket = ask_to_join(host, port, token, request, left(), refused);
+      auto socket =
+          ask_to_join(host, port, token, request, std::min(left(), greeting_patience), refused);
       if (refused) {
         return Error{ErrorKind::failed, fmt::format("rank 0 at {} rejected rank {}: {}", addresses,
                                                     rank, socket.error().message)};
@@ -186,7 +192,11 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
       }
       auto wire = std::make_unique<Wire>(std::move(*socket));
       const auto frame = wire->wait(left());
-      if (frame.ok() && frame->kind == welcome) return read_welcome(std::move(wire), *frame, size);
+      if (frame.ok() && frame->kind == welcome) {
+        Gathering gathering = TRY(read_welcome(std::move(wire), *frame, size));
+        gathering.secret = token;
+        return gathering;
+      }
       why = frame.ok() ? "rank 0 sent something else than a welcome" : frame.error().message;
     }
     std::this_thread::sleep_for(retry_interval);
@@ -198,7 +208,8 @@ Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
 
 std::string host_name() {
   std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+  const bool known = ::gethostname(name.data(), name.size() - 1) == 0;
+  return known ? shown_line(name.data(), most_name) : "localhost";
 }
 
 }  // namespace assay

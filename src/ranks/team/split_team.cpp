@@ -24,6 +24,7 @@ class SplitTeam final : public Team {
   }
 
   int rank() const override { return rank_; }
+  const std::string& secret() const override { return whole_.secret(); }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
     auto all = TRY(whole_.exchange(step, std::move(mine)));

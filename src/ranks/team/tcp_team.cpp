@@ -13,6 +13,8 @@
 #include <optional>
 #include <thread>
 
+#include "core/shown_text.h"
+#include "ranks/team/agreement.h"
 #include "ranks/team/polled_wait.h"
 
 namespace assay {
@@ -21,6 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
+
+constexpr std::size_t most_step = 200;  // bytes of a step's name
 
 // Kinds of frames.
 constexpr char contribution = 'e', answer = 'r', alive = 'a', trouble_found = 't', leaving = 'b';
@@ -47,6 +51,7 @@ class TcpTeam final : public Team {
       : rank_(rank),
         patience_(patience),
         abandoned_(std::move(abandoned)),
+        secret_(std::move(gathering.secret)),
         members_(std::move(gathering.members)),
         wires_(std::move(gathering.wires)),
         peers_(wires_.size()),
@@ -63,6 +68,7 @@ class TcpTeam final : public Team {
   }
 
   int rank() const override { return rank_; }
+  const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
 
   Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
@@ -84,7 +90,7 @@ class TcpTeam final : public Team {
     {
       const std::lock_guard guard(mutex_);
       ++count_;
-      step_ = step;
+      step_ = shown_line(step, most_step);  // as the others read it
       waiting_ = true;
     }
     auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
@@ -235,19 +241,19 @@ class TcpTeam final : public Team {
     peer.heard = Clock::now();
     if (frame.kind == contribution) {
       peer.count = reader.number();
-      peer.step = reader.text();
+      peer.step = shown_line(reader.text(), most_step);
       peer.given = reader.text();
       peer.given_step = peer.step;
     } else if (frame.kind == answer && reader.number() == count_) {
       answer_ = reader.text();
     } else if (frame.kind == alive) {
       peer.count = reader.number();
-      peer.step = reader.text();
+      peer.step = shown_line(reader.text(), most_step);
       peer.waiting = reader.number() != 0;
     } else if (frame.kind == leaving) {
       peer.left = true;  // this is an error only if someone still waits for it
     } else if (frame.kind == trouble_found) {
-      std::string text = frame.payload;
+      const std::string text = shown_line(frame.payload, most_message);
       lock.unlock();
       return fail(text);
     }
@@ -359,6 +365,7 @@ class TcpTeam final : public Team {
   const int rank_;
   const TeamPatience patience_;
   const std::function<void(const Error&)> abandoned_;
+  const std::string secret_;
   const std::vector<TeamMember> members_;
   const std::vector<std::unique_ptr<Wire>> wires_;
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "ranks/team/greeting.h"
 #include "ranks/team/rendezvous.h"
 
 namespace assay {
@@ -9,6 +10,7 @@ namespace {
 class SoloTeam final : public Team {
  public:
   int rank() const override { return 0; }
+  const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
     return std::vector<std::string>{std::move(mine)};
@@ -16,6 +18,7 @@ class SoloTeam final : public Team {
   Status still_whole() override { return {}; }
 
  private:
+  const std::string secret_ = new_token();
   std::vector<TeamMember> members_ = {{0, 0, host_name(), ::getpid()}};
 };
 

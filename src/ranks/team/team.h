@@ -26,6 +26,8 @@ class Team {
   virtual ~Team() = default;
 
   virtual int rank() const = 0;
+  /// What only ranks of this run know: for the greetings of connections between them.
+  virtual const std::string& secret() const = 0;
   /// In rank order; contains at least this process.
   virtual const std::vector<TeamMember>& members() const = 0;
   int size() const { return static_cast<int>(members().size()); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "ranks/team/greeting.h"
 #include "ranks/team/rendezvous.h"
 
 namespace assay {
@@ -37,6 +38,7 @@ void ThreadTeam::End::die() {
 
 ThreadTeam::ThreadTeam(int ranks, double patience_seconds)
     : patience_seconds_(patience_seconds),
+      secret_(new_token()),
       given_(static_cast<std::size_t>(ranks)),
       left_(static_cast<std::size_t>(ranks)) {
   for (int rank = 0; rank < ranks; ++rank) {

@@ -23,6 +23,7 @@ class ThreadTeam {
    public:
     End(ThreadTeam& all, int rank) : all_(all), rank_(rank) {}
     int rank() const override { return rank_; }
+    const std::string& secret() const override { return all_.secret_; }
     const std::vector<TeamMember>& members() const override { return all_.members_; }
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override;
     Status still_whole() override;
@@ -56,6 +57,7 @@ class ThreadTeam {
   std::optional<int> left_rank() const;
 
   const double patience_seconds_;
+  const std::string secret_;
   std::vector<TeamMember> members_;
   std::deque<End> ends_;
 

@@ -27,6 +27,7 @@ class Slurm final : public Environment {
     launch.words.insert(launch.words.end(), options.begin(), options.end());
     // srun passes this process's variables to the job.
     launch.variables = variables;
+    launch.needs_token = tasks > 1;
     launch.words.push_back(std::move(path));
     launch.words.insert(launch.words.end(), arguments.begin(), arguments.end());
     return launch;

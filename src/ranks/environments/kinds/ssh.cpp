@@ -1,5 +1,7 @@
 // Another machine or VM over ssh. The binary is copied there once, under a name with its hash. It
 // may be started there in a container, an MPI job or any other kind that needs only a command.
+// The command and its variables go through ssh's standard input, since every user of this machine
+// can read ssh's words.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,13 +12,15 @@
 #include "core/hash.h"
 #include "core/program.h"
 #include "core/read_file.h"
+#include "core/shown_text.h"
 #include "ranks/environments/environment.h"
 #include "ranks/environments/shell_words.h"
 
 namespace assay::ssh_environment {
 namespace {
 
-constexpr int connection_failed = 255;  // ssh's own exit status for that
+constexpr std::size_t most_message = 500;  // bytes of what the other machine says
+constexpr int connection_failed = 255;     // ssh's own exit status for that
 
 class Ssh final : public Environment {
  public:
@@ -35,7 +39,7 @@ class Ssh final : public Environment {
     if (test.status == connection_failed) {
       return Error{ErrorKind::unavailable,
                    fmt::format("environment {}: cannot connect to {}: {}", context.environment,
-                               target, last_line(test.errors_tail))};
+                               target, shown_line(last_line(test.errors_tail), most_message))};
     }
     std::error_code error;
     const auto bytes = std::filesystem::file_size(context.binary, error);
@@ -47,9 +51,10 @@ class Ssh final : public Environment {
         std::filesystem::path(path).parent_path().string(), path, bytes);
     const ProgramEnd copy = TRY(run({"sh", "-c", script}, context.binary));
     if (copy.status != 0) {
-      return Error{ErrorKind::unavailable,
-                   fmt::format("environment {}: cannot copy assay to {}:{}: {}",
-                               context.environment, target, path, last_line(copy.errors_tail))};
+      return Error{
+          ErrorKind::unavailable,
+          fmt::format("environment {}: cannot copy assay to {}:{}: {}", context.environment, target,
+                      path, shown_line(last_line(copy.errors_tail), most_message))};
     }
     return {};
   }
@@ -60,21 +65,37 @@ class Ssh final : public Environment {
     far.binary = binary.empty() ? TRY(far_binary(context)) : binary;
     far.cache.clear();  // it belongs to this machine
     far.gpus.reset();
-    std::vector<std::string> words;
-    Launch launch;
+    Launch launch, inner;
     if (inside) {
-      const Launch inner = TRY(inside->launch(arguments, far));
-      words = with_variables(inner.variables, inner.words);
+      inner = TRY(inside->launch(arguments, far));
       if (!inner.cleanup.empty()) launch.cleanup = ssh_words(inner.cleanup);
     } else {
-      words = {far.binary};
-      words.insert(words.end(), arguments.begin(), arguments.end());
+      inner.words = {far.binary};
+      inner.words.insert(inner.words.end(), arguments.begin(), arguments.end());
     }
-    launch.words = ssh_words(with_variables(variables, std::move(words)));
+    const std::string script = "{\n" + exports(variables) + exports(inner.variables) + "exec " +
+                               shell_words(inner.words) + "\n}\n";
+    launch.words = ssh_words({"sh", "-c", read_script(script.size())});
+    launch.input = script + inner.input;
     return launch;
   }
 
  private:
+  static std::string exports(const std::vector<std::pair<std::string, std::string>>& named) {
+    std::string script;
+    for (const auto& [name, value] : named) {
+      script += fmt::format("export {}={}\n", name, shell_quoted(value));
+    }
+    return script;
+  }
+
+  /// What the far shell does: it runs the first `bytes` of its standard input. dd reads no byte of
+  /// what follows, which is for the program; the login shell, of whichever kind, sees no variable;
+  /// and of a script that was cut off nothing is run, since its first brace is not closed.
+  static std::string read_script(std::size_t bytes) {
+    return fmt::format("eval \"$(dd bs=1 count={} 2>/dev/null)\"", bytes);
+  }
+
   std::vector<std::string> ssh_words(const std::vector<std::string>& far_words) const {
     std::vector<std::string> words = {
         "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15"};
@@ -110,6 +131,18 @@ class Ssh final : public Environment {
   }
 };
 
+/// Why the far shell cannot export all of `variables`; empty: it can.
+std::string odd_name(const std::vector<std::pair<std::string, std::string>>& variables) {
+  for (const auto& [name, value] : variables) {
+    if (is_variable_name(name)) continue;
+    return fmt::format(
+        "\"{}\" is not a variable's name; allowed: letters, digits and _, no digit "
+        "first",
+        name);
+  }
+  return {};
+}
+
 /// Inside ssh only the command is passed on: assay sets no limits and writes no files there.
 Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::string_view file) {
   auto inside = TRY(read_environment(value, file, {}));
@@ -120,6 +153,7 @@ Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::st
     return Error{ErrorKind::usage, fmt::format("{}:{}: {}", file, value.line, message)};
   };
   if (!launch.ok()) return wrong(launch.error().message);
+  if (const std::string why = odd_name(launch->variables); !why.empty()) return wrong(why);
   if (launch->limits.any() || !launch->files.empty()) {
     return wrong(
         "inside ssh assay cannot set CPUs, quotas or memory itself; use kind: container "
@@ -140,6 +174,9 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::strin
   if (ssh->target.starts_with('-')) {
     return settings.wrong("target",
                           fmt::format("\"{}\" is not a host; e.g. user@node1", ssh->target));
+  }
+  if (const std::string why = odd_name(ssh->variables); !why.empty()) {
+    return settings.wrong("variables", why);
   }
   if (const YamlValue* inside = settings.find("inside")) {
     ssh->inside = TRY(read_inside(*inside, file));
