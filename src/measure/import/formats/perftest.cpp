@@ -238,12 +238,12 @@ class Reader {
 
   void facts(std::string_view line) {
     // " local address: LID 0x01 QPN 0x0215 PSN 0x79fcd6 ...", one line per queue pair
-    for (const auto& [label, addresses] :
-         {std::pair{" local address:", &locals_}, {" remote address:", &remotes_}}) {
+    for (const auto& [label, addresses] : {std::pair{std::string_view(" local address:"), &locals_},
+                                           {" remote address:", &remotes_}}) {
       const std::size_t at = line.find(label);
       if (at == line.npos || addresses->size() > most_addresses) continue;
-      for (const std::string_view word : split_words(line.substr(at + 15), 6)) {
-        if (!word.ends_with(':')) *addresses += std::string(word) + " ";
+      for (const std::string_view word : split_words(line.substr(at + label.size()), 6)) {
+        *addresses += std::string(word) + " ";
       }
     }
     for (const std::string_view setting : settings) {
