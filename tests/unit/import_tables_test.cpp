@@ -253,6 +253,60 @@ TEST(ImportTransferBench, SchmooAndSweeps) {
                           "peer scope=gfx_sweep block=256-4-0-0 unroll=2 units=4 size=64MiB"));
 }
 
+TEST(ImportTransferBench, AveragesOfPairs) {
+  const Imported result = imported(
+      "TransferBench v1.67.00\n"
+      "                           CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\n"
+      "Averages (During UniDir):    100.25     44.75       N/A     48.50\n"
+      "\n"
+      "                           CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\n"
+      "Averages (During  BiDir):     89.50     44.75     44.50     45.25\n");
+  EXPECT_THAT(result.records, SizeIs(7));
+  EXPECT_EQ(value_of(result, "peer scope=p2p src=any_gpu dst=any_gpu", "bandwidth"), 48.5e9);
+  EXPECT_EQ(value_of(result, "peer scope=p2p_both_ways src=any_gpu dst=any_cpu", "bandwidth"),
+            44.5e9);
+}
+
+TEST(ImportTransferBench, OverheadWithAndWithoutAColon) {
+  const std::string row = "| Aggregate (CPU) | 80.000 GB/s | 0.839 ms | 67108864 bytes | ";
+  for (const char* overhead : {"Overhead: 0.250 ms |", " Overhead 0.250 ms |"}) {
+    const Imported result = imported("TransferBench v1.67.00\nTest 1:\n" + row + overhead);
+    EXPECT_EQ(value_of(result, "peer scope=aggregate test=1 size=64MiB", "overhead"), 0.25e-3);
+  }
+}
+
+TEST(ImportTransferBench, MatricesWithTheRanksOfTheirExtremes) {
+  const Imported result = imported(
+      "GPU-GFX All-To-All benchmark:\n[67108864 bytes per Transfer] [GFX:8] [#Ranks:2]\n"
+      "│ SRC\\DST       │ GPU 00  (Rnk) │ GPU 01  (Rnk) │ STotal  (Rnk) │\n"
+      "│ GPU 00 MAX    │               │  46.50     1  │  46.50     1  │\n"
+      "│ GPU 00 AVG    │    N/A        │  45.50        │  45.50        │\n"
+      "│ GPU 00 MIN    │               │  44.50     0  │  44.50     0  │\n"
+      "│ RTotal AVG    │   45.25       │  45.50        │  90.75        │\n");
+  EXPECT_EQ(value_of(result, "peer scope=a2a src=gpu0 dst=gpu1 size=64MiB", "bandwidth"), 45.5e9);
+  EXPECT_EQ(value_of(result, "peer scope=a2a src=all dst=gpu0 size=64MiB", "bandwidth"), 45.25e9);
+}
+
+TEST(ImportTransferBench, PairsAndRingsOfRanks) {
+  const Imported pairs = imported(
+      "TransferBench v1.67.00\n"
+      "│ SRC Rank │ SRC MEM │ Dir │ DST Rank │ DST MEM │ bw (GB/s) │\n"
+      "│ Rank 00  │ GPU 00  │ ->  │ Rank 01  │ GPU 01  │ 45.50     │\n"
+      "│ Rank 00  │ GPU 00  │ <-  │ Rank 01  │ GPU 01  │ N/A       │\n");
+  EXPECT_THAT(cells_of(pairs),
+              ElementsAre("peer scope=ranks src=r0.gpu0 dst=r1.gpu1 direction=to"));
+  const Imported rings = imported(
+      "TransferBench v1.67.00\nNIC Rings benchmark\n"
+      "2 queue pairs per NIC.  67108864 bytes per Transfer.  All numbers are GB/s\n"
+      "│      │       │ GPU 00  │ GPU 01 │ TOTAL  │\n"
+      "│ Rank │ Name  │ mlx5_0  │ mlx5_1 │ (GB/s) │\n"
+      "│    0 │ node1 │  45.25  │  44.75 │  90.00 │\n"
+      "│      │   MAX (GB/s) │  45.25  │  44.75 │  90.00 │\n");
+  EXPECT_THAT(cells_of(rings), ElementsAre("peer scope=nic_rings rank=0 ring=0 size=64MiB",
+                                           "peer scope=nic_rings rank=0 ring=1 size=64MiB",
+                                           "peer scope=nic_rings rank=0 ring=total size=64MiB"));
+}
+
 TEST(ImportTransferBench, OneToAllNamesEachTransfer) {
   const Imported result = imported(
       "TransferBench v1.67.00\n"

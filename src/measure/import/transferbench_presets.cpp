@@ -28,6 +28,11 @@ std::string count_text(std::string_view word) {
   return count ? fmt::format("{}", *count) : std::string(word);
 }
 
+/// "to", "from" or "both" of an arrow; empty if the word is none.
+std::string direction_of(std::string_view word) {
+  return word == "->" ? "to" : word == "<-" ? "from" : word == "<->" ? "both" : "";
+}
+
 bool all_numbers(const std::vector<std::string_view>& words, std::size_t from) {
   return from < words.size() &&
          std::all_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(),
@@ -96,6 +101,13 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
     }
     return true;
   }
+  if (words[0].ends_with("->CPU") && words.back().ends_with("->GPU")) {
+    begin(Table::averages);  // "CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU"
+    for (const std::string_view word : words) columns_.push_back(lower_case(word));
+    return true;
+  }
+  if (words[0] == "Rank" && words.size() > 1 && words[1] == "Name") return begin(Table::rings);
+  if (contains(text, "SRC Rank") && contains(text, "bw (GB/s)")) return begin(Table::pairs);
   if (words[0].starts_with("#CUs\\Unroll")) {  // "#CUs\Unroll  1(Min)  2(Min)"
     begin(Table::gfx_sweep);
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -133,6 +145,12 @@ bool TransferBenchPresets::row(std::string_view text, const Words& words, std::s
       return swept_row(words, line);
     case Table::one_to_all:
       return one_to_all_row(text, words, line);
+    case Table::averages:
+      return averages_row(text, words, line);
+    case Table::rings:
+      return rings_row(words, line);
+    case Table::pairs:
+      return pairs_row(words, line);
     case Table::hbm:
       return hbm_row(words, line);
     case Table::health:
@@ -232,6 +250,54 @@ bool TransferBenchPresets::one_to_all_row(std::string_view text, const Words& wo
   return true;
 }
 
+/// "Averages (During UniDir):    100.21     44.83     54.70     48.76"
+bool TransferBenchPresets::averages_row(std::string_view text, const Words& words,
+                                        std::size_t line) {
+  if (words[0] != "Averages" || words.size() < columns_.size() + 1) return false;
+  const std::size_t first = words.size() - columns_.size();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::size_t arrow = columns_[i].find("->");
+    if (arrow == std::string::npos) continue;
+    add({{"scope", contains(text, "BiDir") ? "p2p_both_ways" : "p2p"},
+         {"src", "any_" + columns_[i].substr(0, arrow)},
+         {"dst", "any_" + columns_[i].substr(arrow + 2)}},
+        words[first + i], line);
+  }
+  return true;
+}
+
+/// "| 0 | node1 | 45.12 44.87 | 89.99 |": rank, host, the rate of each ring, and their sum.
+bool TransferBenchPresets::rings_row(const Words& words, std::size_t line) {
+  if (words.size() < 4 || !parse_count(words[0]) || !all_numbers(words, 2)) return false;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    add({{"scope", "nic_rings"},
+         {"rank", count_text(words[0])},
+         {"ring", i + 1 == words.size() ? "total" : fmt::format("{}", i - 2)}},
+        words[i], line);
+  }
+  return true;
+}
+
+/// "Rank 00 | mlx5_0 | GPU 00 | Rank 01 | mlx5_1 | GPU 01 | 45.12": the matrices of ranks, a line
+/// for each pair.
+bool TransferBenchPresets::pairs_row(const Words& words, std::size_t line) {
+  if (words[0] != "Rank") return false;
+  std::vector<std::string> ends;
+  std::string rank, direction;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "Rank") rank = count_text(words[i + 1]);
+    if (words[i] == "GPU" || words[i] == "CPU") {
+      ends.push_back(fmt::format("r{}.{}", rank, device(words[i], words[i + 1])));
+    }
+    if (!direction_of(words[i]).empty()) direction = direction_of(words[i]);
+  }
+  if (ends.size() != 2) return false;
+  Axes axes = {{"scope", "ranks"}, {"src", ends[0]}, {"dst", ends[1]}};
+  if (!direction.empty()) axes.emplace_back("direction", direction);
+  add(std::move(axes), words.back(), line);
+  return true;
+}
+
 /// "| 0 | 3 | 4012.11 4001.02 3990.55 |": rank, GPU, and the most, mean and least bandwidth.
 bool TransferBenchPresets::hbm_row(const Words& words, std::size_t line) {
   if (words.size() < 5 || !parse_count(words[0]) || !parse_count(words[1]) ||
@@ -322,17 +388,20 @@ bool TransferBenchPresets::ranks_row(const Words& words, std::size_t line) {
     if (!value(words[i])) return false;
   }
   if (words[0] == "Rank" && first > 2) row_rank_ = count_text(words[1]);
-  std::string source;
-  for (std::size_t i = 0; i + 1 < first; ++i) {
-    if (words[i] == "GPU" || words[i] == "CPU") source = device(words[i], words[i + 1]);
+  std::string source, direction;
+  for (std::size_t i = 0; i < first; ++i) {
+    const bool device_word = words[i] == "GPU" || words[i] == "CPU";
+    if (device_word && i + 1 < first) source = device(words[i], words[i + 1]);
+    if (!direction_of(words[i]).empty()) direction = direction_of(words[i]);
   }
   if (source.empty()) return false;
   const std::size_t wide = columns_.size() / column_ranks_.size();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    add({{"scope", "ranks"},
-         {"src", fmt::format("r{}.{}", row_rank_, source)},
-         {"dst", fmt::format("r{}.{}", column_ranks_[i / wide], columns_[i])}},
-        words[first + i], line);
+    Axes axes = {{"scope", "ranks"},
+                 {"src", fmt::format("r{}.{}", row_rank_, source)},
+                 {"dst", fmt::format("r{}.{}", column_ranks_[i / wide], columns_[i])}};
+    if (!direction.empty()) axes.emplace_back("direction", direction);
+    add(std::move(axes), words[first + i], line);
   }
   return true;
 }

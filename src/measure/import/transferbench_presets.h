@@ -25,7 +25,20 @@ class TransferBenchPresets {
   void reset();
 
  private:
-  enum class Table { none, scaling, schmoo, a2a_sweep, gfx_sweep, one_to_all, hbm, health, ranks };
+  enum class Table {
+    none,
+    scaling,
+    schmoo,
+    a2a_sweep,
+    gfx_sweep,
+    one_to_all,
+    averages,
+    rings,
+    pairs,
+    hbm,
+    health,
+    ranks
+  };
   using Axes = std::vector<std::pair<std::string, std::string>>;
   using Words = std::vector<std::string_view>;
 
@@ -34,6 +47,9 @@ class TransferBenchPresets {
   bool scaling_row(const Words& words, std::size_t line);
   bool swept_row(const Words& words, std::size_t line);
   bool one_to_all_row(std::string_view text, const Words& words, std::size_t line);
+  bool averages_row(std::string_view text, const Words& words, std::size_t line);
+  bool rings_row(const Words& words, std::size_t line);
+  bool pairs_row(const Words& words, std::size_t line);
   bool hbm_row(const Words& words, std::size_t line);
   bool health_line(std::string_view text, const Words& words, std::size_t line);
   bool ranks_row(const Words& words, std::size_t line);

@@ -77,7 +77,9 @@ class Reader {
     while (lines_.next(line)) {
       const std::string_view text = without_number(trim(line.text));
       if (const auto library = library_of_header(text); !library.empty()) {
+        if (library != library_ && draft_.run_has_records()) draft_.next_run();
         library_ = library;
+        draft_.run().tool = fmt::format("{}-bench", library);
         table_ = CsvTable(fields_of(text));
       } else if (table_.size() > 0 && contains(text, ",")) {
         row(text, line.number);
@@ -142,9 +144,11 @@ class Reader {
     for (std::size_t i = 0; i < table_.size(); ++i) {
       const std::string& column = table_.columns()[i];
       const bool error = contains(column, "norm") || contains(column, "error");
-      if (error || column == "rotating_buffer" || column == "ldd" || column == "solution_index" ||
-          column == "soulution_index") {  // sic
+      if (error || column == "rotating_buffer" || column == "ldd") {
         note(record, identifier(column), row.fields[i]);
+      }
+      if (column == "solution_index" || column == "soulution_index") {  // sic
+        note(record, "solution_index", row.fields[i]);
       }
     }
     if (winner_) note(record, "winner", "yes");

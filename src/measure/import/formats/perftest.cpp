@@ -108,7 +108,11 @@ constexpr std::array<std::string_view, 9> settings = {
 class Reader {
  public:
   explicit Reader(const ImportText& input)
-      : draft_(input, "perftest", "perftest"), lines_(input.text) {}
+      : draft_(input, "perftest", "perftest"), lines_(input.text) {
+    for (const char* op : {"write", "read", "send", "atomic"}) {
+      if (contains(input.name, fmt::format("ib_{}_", op))) test_.op = op;
+    }
+  }
 
   Result<Imported> read() {
     TextLine line;
@@ -265,7 +269,7 @@ class Reader {
 
   Draft draft_;
   LineReader lines_;
-  Test test_;
+  Test test_{.op = "unknown"};  // until a banner tells
   std::string qps_;
   std::optional<MeasuredUnit> unit_;
   std::vector<std::string_view> titles_;     // of a latency table's columns

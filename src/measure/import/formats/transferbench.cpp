@@ -160,7 +160,11 @@ class Reader {
       record.metrics.push_back(
           metric("sum_bandwidth", sum->value, "bytes/s", Better::higher, sum->text));
     }
-    if (const auto overhead = quantity(after_label(last, "Overhead"), "s")) {
+    // "Overhead: -0.010 ms"; without the colon since version 1.65
+    std::string_view rest = last.substr(std::min(last.find("Overhead"), last.size()));
+    rest.remove_prefix(std::min(rest.find_first_of(" :"), rest.size()));
+    if (rest.starts_with(':')) rest.remove_prefix(1);
+    if (const auto overhead = quantity(rest, "s")) {
       record.metrics.push_back(
           metric("overhead", overhead->value, "s", Better::lower, overhead->text));
     }
@@ -207,13 +211,17 @@ class Reader {
   bool matrix(const TextLine& line) {
     std::string plain;
     for (const std::string& column : columns_of(line.text)) plain += column + " ";
-    const auto words = split_words(plain);
+    auto words = split_words(plain);
     if (words.empty()) return false;
     if (contains(words[0], "\\DST") || contains(words[0], "\\EXE")) {
       matrix_ = matrix_header(words);
+      // Of several ranks, the fastest and slowest are also told, with their numbers.
+      std::erase(matrix_, "(rnk)");
       return true;
     }
     if (matrix_.empty()) return false;
+    const auto average = std::find(words.begin(), words.end(), "AVG");
+    if (average != words.end()) words.erase(average);
     if (words[0] == "RTotal") {
       totals(words, line.number);
       matrix_ = {};
