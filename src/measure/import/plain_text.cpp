@@ -39,14 +39,12 @@ Result<std::string> from_gzip(std::string_view bytes, std::string_view name, std
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, &::inflateEnd);
   stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<unsigned>(std::min<std::size_t>(bytes.size(), UINT32_MAX));
-  std::string text;
+  std::string text, part(chunk, '\0');
   for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + chunk);
-    stream.next_out = reinterpret_cast<unsigned char*>(text.data() + before);
+    stream.next_out = reinterpret_cast<unsigned char*>(part.data());
     stream.avail_out = static_cast<unsigned>(chunk);
     const int status = ::inflate(&stream, Z_NO_FLUSH);
-    text.resize(before + chunk - stream.avail_out);
+    text.append(part, 0, chunk - stream.avail_out);
     if (text.size() > most) return too_long(name, most);
     if (status == Z_STREAM_END) {
       const bool more = stream.avail_in > 1 && stream.next_in[0] == 0x1f;
@@ -63,13 +61,11 @@ Result<std::string> from_zstd(std::string_view bytes, std::string_view name, std
                                                                              &::ZSTD_freeDStream);
   if (!stream) return Error{ErrorKind::exhausted, "no memory for zstd"};
   ZSTD_inBuffer in = {bytes.data(), bytes.size(), 0};
-  std::string text;
+  std::string text, part(chunk, '\0');
   for (std::size_t status = 1; in.pos < in.size || status != 0;) {
-    const std::size_t before = text.size();
-    text.resize(before + chunk);
-    ZSTD_outBuffer out = {text.data() + before, chunk, 0};
+    ZSTD_outBuffer out = {part.data(), chunk, 0};
     status = ::ZSTD_decompressStream(stream.get(), &out, &in);
-    text.resize(before + out.pos);
+    text.append(part, 0, out.pos);
     if (::ZSTD_isError(status) != 0) return damaged(name, "zstd");
     if (text.size() > most) return too_long(name, most);
     if (status != 0 && in.pos == in.size && out.pos < chunk) return damaged(name, "zstd");
@@ -226,8 +222,9 @@ Result<std::string> plain_text(std::string bytes, std::string_view name, std::si
 }
 
 std::string_view without_line_prefixes(std::string_view text, std::string& buffer) {
+  constexpr std::size_t seen = std::size_t{1} << 20;  // bytes that decide for all
   for (const Prefix& prefix : prefixes) {
-    const auto common = common_prefix(text, prefix);
+    const auto common = common_prefix(text.substr(0, seen), prefix);
     if (!common) continue;
     std::string stripped;
     stripped.reserve(text.size());

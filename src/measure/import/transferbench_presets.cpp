@@ -222,13 +222,14 @@ bool TransferBenchPresets::one_to_all_row(std::string_view text, const Words& wo
                                           std::size_t line) {
   const std::size_t open = text.find('(');
   if (open == text.npos || !parse_number(words[0])) return false;
+  constexpr std::size_t most_transfers = 64;  // each repeats the names of all
   std::vector<Words> transfers;
   std::string together;
   for (std::size_t at = open; at != text.npos; at = text.find('(', at + 1)) {
     const std::size_t close = text.find(')', at);
     if (close == text.npos) break;
     transfers.push_back(split_words(text.substr(at + 1, close - at - 1), 4));
-    if (transfers.back().size() != 3) return false;
+    if (transfers.back().size() != 3 || transfers.size() > most_transfers) return false;
     together += fmt::format("{}{}", together.empty() ? "" : "+", transfers.back()[2]);
   }
   std::string numbers(text.substr(0, open));

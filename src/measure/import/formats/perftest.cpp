@@ -142,15 +142,19 @@ class Reader {
     locals_.clear();
     remotes_.clear();
     banners_ = 0;
-    skipped_ = false;
+    skipped_ = other_known_ = false;
   }
 
   /// Whether the other side of the same connection has printed this cell: what is local to it is
   /// remote here. In one run, that has printed two banners.
-  bool is_other_side(const std::string& cell) const {
+  bool is_other_side(const std::string& cell) {
     if (banners_ > 1 && cells_.contains(cell)) return true;
-    const auto other = sides_.find(remotes_ + "|" + locals_);
-    return !locals_.empty() && other != sides_.end() && other->second.contains(cell);
+    if (!other_known_) {  // addresses may be long, and rows many
+      const auto other = sides_.find(remotes_ + "|" + locals_);
+      other_ = locals_.empty() || other == sides_.end() ? nullptr : &other->second;
+      other_known_ = true;
+    }
+    return other_ != nullptr && other_->contains(cell);
   }
 
   void header(const TextLine& line) {
@@ -249,6 +253,7 @@ class Reader {
       for (const std::string_view word : split_words(line.substr(at + label.size()), 6)) {
         *addresses += std::string(word) + " ";
       }
+      other_known_ = false;
     }
     for (const std::string_view setting : settings) {
       const auto words = split_words(after_label(line, setting), 1);
@@ -279,6 +284,8 @@ class Reader {
   std::string locals_, remotes_;
   // The cells of each connection so far, by its addresses.
   std::map<std::string, std::set<std::string, std::less<>>> sides_;
+  const std::set<std::string, std::less<>>* other_ = nullptr;  // of this connection, if known
+  bool other_known_ = false;
   int banners_ = 0;       // since the run began
   bool skipped_ = false;  // rows of this run
 };
