@@ -420,6 +420,11 @@ TEST(ImportNccl, TheProgramNamedBeforeARunsHeadIsThatRuns) {
   EXPECT_EQ(result.records[1].status, RecordStatus::passed);
 }
 
+TEST(ImportNccl, AFailureOfAnUnnamedProgramIsOfAnUnknownOperation) {
+  const Imported result = imported(std::string(head) + "n1: Test CUDA failure common.cu:9 'oom'\n");
+  EXPECT_EQ(result.records[0].cell.id(), "collective op=unknown");
+}
+
 TEST(ImportNccl, TheOperationIsGuessedOncePerTable) {
   // In the first row, rounding hides both bandwidths.
   const Imported result = imported(

@@ -154,7 +154,8 @@ class Reader {
         (failure.starts_with("Test NCCL") || failure.starts_with("Test CUDA") ||
          failure.starts_with("Test HIP") || failure.starts_with("Test failure"))) {
       stopped_ = true;
-      std::vector<std::pair<std::string, std::string>> axes = {{"op", named_operation()}};
+      const std::string op = named_operation();
+      std::vector<std::pair<std::string, std::string>> axes = {{"op", op.empty() ? "unknown" : op}};
       if (const std::uint64_t count = listed_ranks(); count > 0) {
         axes.emplace_back("ranks", fmt::format("{}", count));
       }
