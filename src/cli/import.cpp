@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "cli/cli.h"
@@ -19,7 +20,8 @@ namespace {
 /// A file given by the user or found in a given folder.
 struct File {
   std::string path;
-  bool named = false;  ///< given by the user, not found in a folder
+  bool named = false;    ///< given by the user, not found in a folder
+  bool unknown = false;  ///< found in a folder, and of no program that is known
   std::optional<Imported> imported;
   std::string problem;  ///< why it was not imported
 };
@@ -32,7 +34,7 @@ Result<std::vector<File>> files_in(const std::string& folder) {
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored)) files.push_back({at->path().string(), false, {}, {}});
+    if (at->is_regular_file(ignored)) files.push_back({.path = at->path().string()});
   }
   if (error) {
     return Error{ErrorKind::usage, fmt::format("cannot read {}: {}", folder, error.message())};
@@ -48,7 +50,7 @@ Result<std::vector<File>> files_of(const std::vector<std::string>& operands) {
   for (const std::string& operand : operands) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(operand, ignored)) {
-      files.push_back({operand, true, {}, {}});
+      files.push_back({.path = operand, .named = true});
       continue;
     }
     for (File& file : TRY(files_in(operand))) files.push_back(std::move(file));
@@ -57,12 +59,52 @@ Result<std::vector<File>> files_of(const std::vector<std::string>& operands) {
 }
 
 void read(File& file, std::string_view format) {
-  auto imported = import_file(file.path, format);
+  const auto text = read_import_file(file.path);
+  if (!text.ok()) {
+    file.problem = text.error().message;
+    return;
+  }
+  const ImportText input{*text, file.path};
+  file.unknown = !file.named && format.empty() && !is_recognised(input);
+  if (file.unknown) return;
+  auto imported = import_text(input, format);
   if (imported.ok()) {
     file.imported = std::move(*imported);
   } else {
     file.problem = imported.error().message;
   }
+}
+
+/// "logs: 3 of 20 files are of no known program: a.txt, b.py, c": one line for each folder, since a
+/// folder of results often holds much else.
+std::vector<std::string> unknown_files(const std::vector<File>& files) {
+  constexpr std::size_t most_names = 5;
+  struct Folder {
+    std::size_t files = 0;
+    std::vector<std::string> unknown;
+  };
+  std::map<std::string, Folder> folders;
+  for (const File& file : files) {
+    if (file.named) continue;
+    const std::filesystem::path path(file.path);
+    Folder& folder = folders[path.parent_path().string()];
+    ++folder.files;
+    if (file.unknown) folder.unknown.push_back(path.filename().string());
+  }
+  std::vector<std::string> lines;
+  for (const auto& [path, folder] : folders) {
+    if (folder.unknown.empty()) continue;
+    const std::size_t shown = std::min(folder.unknown.size(), most_names);
+    std::string line = fmt::format(
+        "{}: {} of {} files are of no known program: {}", path, folder.unknown.size(), folder.files,
+        fmt::join(folder.unknown.begin(),
+                  folder.unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+    if (folder.unknown.size() > shown) {
+      line += fmt::format(" and {} more", folder.unknown.size() - shown);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 std::size_t count_runs(const std::vector<Record>& records) {
@@ -90,6 +132,7 @@ std::string table_of(const std::vector<File>& files, const Terminal& terminal) {
                {"warnings", Column::Align::right, 3}});
   for (const File& file : files) {
     const std::string name = std::filesystem::path(file.path).filename().string();
+    if (file.unknown) continue;
     if (!file.imported) {
       table.add({name, style.red("not read"), "", "", "", "", ""});
       continue;
@@ -109,7 +152,9 @@ std::string table_of(const std::vector<File>& files, const Terminal& terminal) {
 
 /// Prints warnings, and why results are not `passed`, to standard error.
 void complain_about(const std::vector<File>& files, Terminal& terminal) {
+  for (const std::string& line : unknown_files(files)) terminal.complain(line);
   for (const File& file : files) {
+    if (file.unknown) continue;
     if (!file.imported) {
       terminal.complain(file.problem);
       continue;
@@ -188,12 +233,14 @@ const Command command = {
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, ib_write_bw,
-TransferBench, nvbandwidth, rocm-bandwidth-test, BabelStream, vLLM, SGLang, guidellm,
-aiperf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
-read from each. For a FOLDER every file in it is tried. A file with an error gives no records;
-oddities are reported on standard error with their line. --json prints the records, one per
-line. The exit status is 2 if a given FILE could not be read, or if nothing could.
+    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, perftest,
+OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test, p2pBandwidthLatencyTest,
+BabelStream, STREAM, Intel MLC, hipblaslt-bench, rocblas-bench, vLLM, SGLang, guidellm, aiperf,
+genai-perf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
+read from each. Files may be compressed with gzip or zstd. For a FOLDER every file in it is
+tried. A file with an error gives no records; oddities are reported on standard error with
+their line. --json prints the records, one per line. The exit status is 2 if a given FILE could
+not be read, or if nothing could.
 
   assay import all_reduce.log
   assay import results/*.json --out imported && assay show imported

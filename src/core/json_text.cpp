@@ -1,5 +1,7 @@
 #include "core/json_text.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 
@@ -7,12 +9,10 @@ namespace assay {
 namespace {
 
 constexpr int deepest = 64;
-// Json compares each new member with all before it: this many take half a second.
-constexpr std::size_t most_members = 20'000;
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text) {
+Result<Json> parse_json(std::string_view text, std::size_t most_members) {
   bool too_deep = false, too_many = false;
   std::array<std::size_t, deepest + 2> members = {};  // by depth, of the object last opened there
   const auto count = [&](int depth, Json::parse_event_t event, Json&) {
@@ -26,7 +26,8 @@ Result<Json> parse_json(std::string_view text) {
   (void)Json::parse(text, count, false);
   if (too_deep) return Error{ErrorKind::usage, "its JSON is nested more than 64 levels deep"};
   if (too_many) {
-    return Error{ErrorKind::usage, "one of its JSON's objects has more than 20000 members"};
+    return Error{ErrorKind::usage,
+                 fmt::format("one of its JSON's objects has more than {} members", most_members)};
   }
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return Error{ErrorKind::usage, "it is not JSON"};

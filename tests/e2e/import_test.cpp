@@ -64,14 +64,24 @@ TEST_F(Import, AFileWithAnErrorGivesNothingOfIt) {
   EXPECT_EQ(json_lines(Process::read(store() + "/records.jsonl")).size(), 4u);
 }
 
-TEST_F(Import, OfAFolderEveryFileIsTried) {
+TEST_F(Import, OfAFolderEveryFileIsTriedAndWhatIsUnknownToldInOneLine) {
   write("a.log", nccl_sample);
-  write("notes.txt", "nothing to see\n");
+  write("b.json", "{\"completed\": 1,\n\"request_throughput\": 1, \"mean_ttft_ms\": oops}\n");
+  for (const char* name : {"c", "d", "e", "f", "g", "h", "notes.txt"}) write(name, "nothing\n");
   const Outcome outcome = assay_run({"import", folder_.path()});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("a.log"), HasSubstr("notes.txt  not read")));
-  EXPECT_THAT(outcome.err, HasSubstr("notes.txt: not recognised"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("a.log"), HasSubstr("b.json  not read"),
+                                 Not(HasSubstr("notes.txt"))));
+  const std::string folder = folder_.path();
+  EXPECT_EQ(outcome.err, "assay: " + folder +
+                             ": 7 of 9 files are of no known program: c, d, e, f, g and 2 more\n"
+                             "assay: " +
+                             folder + "/b.json:2: it is not JSON\n");
   EXPECT_EQ(assay_run({"import", "/nonexistent"}).status, 2);
+  // Of a file that was named, the reason is told.
+  const Outcome named = assay_run({"import", folder + "/notes.txt"});
+  EXPECT_EQ(named.status, 2);
+  EXPECT_THAT(named.err, HasSubstr("notes.txt: not recognised"));
 }
 
 TEST_F(Import, FailedResultsAreNamed) {
@@ -84,8 +94,9 @@ TEST_F(Import, FailedResultsAreNamed) {
 TEST_F(Import, FormatsThatAreNotThereAreNamed) {
   const Outcome outcome = assay_run({"import", write("a.log", nccl_sample), "--format", "nccl"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.err,
-              HasSubstr("unknown format \"nccl\"; there are aiperf, assay, babelstream"));
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("unknown format \"nccl\"; there are aiperf, aiperf-csv, assay, babelstream"));
 }
 
 TEST_F(Import, RecordsOfEveryFormatAreValidByThePublishedSchema) {

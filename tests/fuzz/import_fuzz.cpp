@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "measure/import/importer.h"
+#include "measure/import/plain_text.h"
 
 namespace {
 
@@ -50,7 +52,14 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const assay::ImportText input{{reinterpret_cast<const char*>(data), size}, "fuzzed"};
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  // Compressed files and UTF-16, and their damage, become texts here.
+  constexpr std::size_t most = std::size_t{1} << 20;
+  const auto text = assay::plain_text(std::string(bytes), "fuzzed", most);
+  require(text.ok() || !text.error().message.empty(), "an error says what is wrong");
+  std::string buffer;
+  const assay::ImportText input{
+      assay::without_line_prefixes(text.ok() ? std::string_view(*text) : bytes, buffer), "fuzzed"};
   static const char* const only = std::getenv("ASSAY_FUZZ_FORMAT");
   bool found = false;
   for (const assay::Importer* importer : assay::importers()) {

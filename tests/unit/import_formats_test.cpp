@@ -274,5 +274,58 @@ TEST(ImportNvbench, SummariesAndSkips) {
   EXPECT_EQ(skipped.reason, "not enough memory");
 }
 
+std::string perftest_side(std::string_view local, std::string_view remote, std::string_view rows) {
+  return "                    RDMA_Write BW Test\n local address: LID 0x01 QPN " +
+         std::string(local) + " PSN 0x1\n remote address: LID 0x01 QPN " + std::string(remote) +
+         " PSN 0x1\n"
+         " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n" +
+         std::string(rows);
+}
+
+TEST(ImportPerftest, BothSidesOfAConnectionCountOnce) {
+  const std::string server = perftest_side("0x10", "0x20", " 65536 5000 97.50 97.25 0.185\n");
+  const std::string client = perftest_side("0x20", "0x10", " 65536 5000 97.25 97.00 0.184\n");
+  const std::string other = perftest_side("0x30", "0x40", " 65536 5000 97.25 97.00 0.184\n");
+  const Imported one = imported(server + client);
+  ASSERT_EQ(one.records.size(), 1u);
+  EXPECT_EQ(metric_of(one.records[0], "bandwidth").text, "97.25");
+  EXPECT_THAT(one.warnings, testing::ElementsAre(testing::HasSubstr("the other side")));
+  EXPECT_EQ(imported(server + other + client).records.size(), 2u);
+  EXPECT_EQ(imported(server + other).records.size(), 2u);
+}
+
+TEST(ImportPerftest, LatencyTables) {
+  const Imported result = imported(
+      "                    RDMA_Read Latency Test\n Device         : mlx5_0\n"
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+      "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n"
+      "Conflicting CPU frequency values detected: 2400.000000 != 1873.463000.\n"
+      " 2       1000          1.75           6.25         1.80                1.85             "
+      "0.05            1.90                    6.00\n"
+      " 4       1000          1.75  \n");
+  ASSERT_EQ(result.records.size(), 1u);
+  const Record& record = record_of(result, "rdma op=read test=latency size=2");
+  EXPECT_EQ(record.metrics.front().name, "median_latency");
+  EXPECT_DOUBLE_EQ(metric_of(record, "median_latency").value, 1.8e-6);
+  EXPECT_EQ(metric_of(record, "mean_latency").value, 1.85e-6);
+  EXPECT_DOUBLE_EQ(metric_of(record, "p99_latency").value, 1.9e-6);
+  EXPECT_EQ(metric_of(record, "p99_9_latency").value, 6e-6);
+  EXPECT_EQ(metric_of(record, "max_latency").value, 6.25e-6);
+  EXPECT_EQ(note_of(record, "device"), "mlx5_0");
+  EXPECT_THAT(result.warnings, testing::ElementsAre("line 6: the row is truncated, skipped"));
+  const Imported timed = imported(
+      "                    Send Latency Test\n"
+      " #bytes        #iterations       t_avg[usec]    tps average\n"
+      " 2             500000            1.25           799680.50\n");
+  const Record& rate = record_of(timed, "rdma op=send test=latency size=2");
+  EXPECT_EQ(metric_of(rate, "mean_latency").value, 1.25e-6);
+  EXPECT_EQ(metric_of(rate, "transaction_rate").value, 799680.5);
+  const Imported json = imported(
+      "{\"test_info\":{\"test\":\"RDMA_Write Latency Test\"},\"results\":{\"MsgSize\":2,"
+      "\"n_iterations\":1000,\"t_min\":1.75,\"t_typical\":1.8,\"t_avg\":1.85,"
+      "\"percentile_99\":1.9}}");
+  EXPECT_DOUBLE_EQ(value_of(json, "rdma op=write test=latency size=2", "p99_latency"), 1.9e-6);
+}
+
 }  // namespace
 }  // namespace assay

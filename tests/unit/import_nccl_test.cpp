@@ -287,7 +287,7 @@ TEST(ImportNccl, RowsWithoutAnyHeader) {
   const Imported result = imported(row + row, "/logs/mi325x_allreduce_1node.txt");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[1].cell.id(),
-            "collective op=all_reduce dtype=f32 redop=sum place=in size=1GiB");
+            "collective op=all_reduce dtype=f32 redop=sum place=in ranks=16 size=1GiB");
   EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
   // Nothing names the operation. It gathers, so its sizes tell the number of ranks.
   const Imported gathered = imported(
@@ -400,6 +400,69 @@ TEST(ImportNccl, TheReporterOfRcclTests) {
       record_of(csv, "collective op=all_to_all dtype=bf16 redop=none place=in ranks=16 size=1MiB");
   EXPECT_EQ(metric_of(record, "busbw").value, 16.95e9);
   EXPECT_EQ(note_of(record, "nodes"), "2");
+}
+
+constexpr std::string_view head = "# nThread 1 nGpus 8 minBytes 8 maxBytes 8\n";
+
+TEST(ImportNccl, TheProgramNamedBeforeARunsHeadIsThatRuns) {
+  const Imported result = imported(
+      "$ ./alltoall_perf -b 8\n" + std::string(head) +
+          "node1: Test NCCL failure common.cu:1285 'unhandled cuda error'\n"
+          " .. node1 pid 776691: Test failure common.cu:1161 in alltoall_perf\n"
+          "$ ./sendrecv_perf -b 8\n" +
+          std::string(head) + "1073741824 268435456 float none -1 5753.0 186.64 186.64 0\n",
+      "all_reduce.log");
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].cell.id(), "collective op=all_to_all");
+  EXPECT_EQ(result.records[0].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[0].reason, "Test NCCL failure common.cu:1285 'unhandled cuda error'");
+  EXPECT_EQ(result.records[1].cell.text("op"), "send_recv");
+  EXPECT_EQ(result.records[1].status, RecordStatus::passed);
+}
+
+TEST(ImportNccl, AFailureOfAnUnnamedProgramIsOfAnUnknownOperation) {
+  const Imported result = imported(std::string(head) + "n1: Test CUDA failure common.cu:9 'oom'\n");
+  EXPECT_EQ(result.records[0].cell.id(), "collective op=unknown");
+}
+
+TEST(ImportNccl, TheOperationIsGuessedOncePerTable) {
+  // In the first row, rounding hides both bandwidths.
+  const Imported result = imported(
+      "        1024           256     float     sum      -1    30.50    0.00    0.00       0\n"
+      "  1073741824     268435456     float     sum      -1   5753.0  186.64  326.62       0\n");
+  ASSERT_EQ(result.records.size(), 2u);
+  for (const Record& record : result.records) {
+    EXPECT_EQ(record.cell.text("op"), "all_reduce");
+    // 2 (n - 1) / n is 1.75
+    EXPECT_EQ(record.cell.text("ranks"), "8");
+  }
+  EXPECT_EQ(result.records[0].cell.id(),
+            "collective op=all_reduce dtype=f32 redop=sum place=out ranks=8 size=1KiB");
+}
+
+TEST(ImportNccl, RanksThatSeveralNumbersRoundToStayUnknown) {
+  const Imported few = imported("1024 256 float none -1 10.50 0.10 0.09 0\n", "all_gather.log");
+  EXPECT_EQ(few.records[0].cell.text("ranks"), "");
+  const Imported many =
+      imported("8589934592 2147483648 float sum -1 41000.0 209.51 417.38 0\n", "all_reduce.log");
+  EXPECT_EQ(many.records[0].cell.text("ranks"), "");
+  const Imported broadcast =
+      imported("8589934592 2147483648 float none 0 41000.0 209.51 209.51 0\n", "broadcast.log");
+  EXPECT_EQ(broadcast.records[0].cell.text("ranks"), "");
+}
+
+TEST(ImportNccl, ASecondHeaderOrASeparatorBeginsARun) {
+  const std::string table =
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
+      "        1024           256     float     sum      -1    10.50    0.10    0.10       0\n";
+  const Imported headers = imported(table + table);
+  ASSERT_EQ(headers.records.size(), 2u);
+  EXPECT_NE(headers.records[0].run, headers.records[1].run);
+  const Imported separated =
+      imported(table + "===== sendrecv, 8 GPUs =====\n" + table.substr(table.find('\n') + 1));
+  ASSERT_EQ(separated.records.size(), 2u);
+  EXPECT_NE(separated.records[0].run, separated.records[1].run);
+  EXPECT_EQ(separated.records[1].cell.text("op"), "send_recv");
 }
 
 }  // namespace

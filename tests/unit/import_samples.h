@@ -250,34 +250,234 @@ inline constexpr std::string_view nvbench_sample =
 {"name":"Device=0 T=F64","device":0,"axis_values":[{"name":"T{ct}","type":"string","value":"F64"}],"summaries":null,"is_skipped":true,"skip_reason":"not enough memory"}]}]}
 )text";
 
-/// Every importer's name and a text of its format.
 inline constexpr std::string_view assay_sample =
     R"text({"schema":1,"run":"20261122T143358Z-7883","time":"2026-11-22T14:34:20.534Z","benchmark":"serving","axes":{"request_rate":"2","max_concurrency":"none","num_prompts":"40","dataset":"random","input":"1024","output":"256"},"device":{"backend":"other","ordinal":0,"name":"llama-3.1-8b","multiprocessors":0,"wave_size":1,"max_threads_per_block":1,"max_threads_per_multiprocessor":1,"ecc":false},"status":"passed","metrics":[{"name":"output_throughput","value":542.9591239561411,"unit":"tokens/s","better":"higher"},{"name":"mean_ttft","value":0.021708839724999984,"unit":"s","better":"lower","interval95":[0.01956240814348337,0.023855271306516598]},{"name":"p99_ttft","value":0.039743874720000086,"unit":"s","better":"lower","interval95":[0.02757913700000003,0.040687578]},{"name":"mean_tpot","value":0.0034218912514705885,"unit":"s","better":"lower","interval95":[0.0033688784280887503,0.003474904074852427]},{"name":"completed","value":40.0,"unit":"1","better":"neither"}],"source":{"tool":"assay load"},"notes":{"saturation":"not saturated"},"fingerprint":"cd32fc3bb3657ab1"}
 )text";
 
+inline constexpr std::string_view aiperf_csv_sample =
+    R"text(Metric,avg,min,max,p99,p95,p90,p75,p50,p25
+Time To First Token (ms),"1,146.25",249.50,"3,485.00","3,457.00","3,349.00","3,215.00","1,330.00",640.00,286.00
+Request Latency (ms),"6,406.00","5,371.00","9,608.00","9,436.00","9,046.00","9,028.00","6,549.00","5,690.00","5,493.00"
+Output Sequence Length (tokens),174.50,164.00,187.00,186.00,183.00,180.00,177.00,174.00,171.00
+
+Metric,Value
+Output Token Throughput (per sec),261.25
+Request Throughput (per sec),1.50
+Request Count (count),40.00
+
+Metric,GPU,avg,min,max
+GPU Power Usage (W),0,300.00,290.00,310.00
+)text";
+
+inline constexpr std::string_view gemm_bench_sample =
+    R"text($ hipblaslt-bench -m 4096 -n 4096 -k 8192 --requested_solution 2
+hipBLASLt version: 100200
+Device ID 0 : AMD Instinct MI350X gfx950:sramecc+:xnack-
+Is supported 2 / Total solutions: 2
+[0]:transA,transB,grouped_gemm,batch_count,m,n,k,alpha,lda,stride_a,beta,ldb,stride_b,ldc,stride_c,ldd,stride_d,a_type,b_type,c_type,d_type,compute_type,activation_type,bias_vector,rotating_buffer,hipblaslt-Gflops,hipblaslt-GB/s,us
+    T,N,0,1,4096,4096,8192,1,8192,33554432,0,8192,33554432,4096,16777216,4096,16777216,bf16_r,bf16_r,bf16_r,bf16_r,f32_r,none,0,512,1.25e+06,750.5,219.5
+    --Solution index: 302128
+[1]:transA,transB,grouped_gemm,batch_count,m,n,k,alpha,lda,stride_a,beta,ldb,stride_b,ldc,stride_c,ldd,stride_d,a_type,b_type,c_type,d_type,compute_type,activation_type,bias_vector,rotating_buffer,hipblaslt-Gflops,hipblaslt-GB/s,us
+    T,N,0,1,4096,4096,8192,1,8192,33554432,0,8192,33554432,4096,16777216,4096,16777216,bf16_r,bf16_r,bf16_r,bf16_r,f32_r,none,0,512,1.5e+06,800,182.5
+Winner:
+transA,transB,grouped_gemm,batch_count,m,n,k,alpha,lda,stride_a,beta,ldb,stride_b,ldc,stride_c,ldd,stride_d,a_type,b_type,c_type,d_type,compute_type,activation_type,bias_vector,rotating_buffer,hipblaslt-Gflops,hipblaslt-GB/s,us
+T,N,0,1,4096,4096,8192,1,8192,33554432,0,8192,33554432,4096,16777216,4096,16777216,bf16_r,bf16_r,bf16_r,bf16_r,f32_r,none,0,512,1.5e+06,800,182.5
+$ rocblas-bench -f gemm -r s -m 4000 -n 4000 -k 4000 --transposeB T
+transA,transB,M,N,K,alpha,lda,beta,ldb,ldc,rocblas-Gflops,us
+N,T,4000,4000,4000,1,4000,0,4000,4000, 97190.5, 1317
+)text";
+
+inline constexpr std::string_view guidellm_csv_sample =
+    R"text(Run Info,Run Info,Benchmark,Timings,Timings,Request Counts,Request Counts,Request Counts,Request Latency,Request Latency,Request Latency,Request Latency,Time to First Token,Time to First Token,Server Throughput,Token Throughput
+Run ID,Run Index,Strategy,Start Time,Duration,Successful,Incomplete,Errored,Successful Sec,Successful Sec,Successful Sec,Successful Sec,Successful ms,Successful ms,Successful Requests/Sec,Successful Output Tokens/Sec
+,,,,Sec,,,,Mean,Median,Std Dev,Percentiles,Mean,Median,Mean,Mean
+r1,0,synchronous,2026-01-02 03:04:05,30.0,12,1,0,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",45.5,44.0,0.4,61.25
+r1,1,constant,2026-01-02 03:05:05,30.0,1,0,9,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",90.5,88.0,0.5,80.5
+)text";
+
+inline constexpr std::string_view mlc_sample =
+    R"text(Intel(R) Memory Latency Checker - v3.11b
+Measuring idle latencies for sequential access (in ns)...
+		Numa node
+Numa node	     0	     1
+       0	  82.5	 141.0
+       1	 141.5	  81.5
+
+Measuring Peak Injection Memory Bandwidths for the system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using traffic with the following read-write ratios
+ALL Reads        :	158844.5
+Stream-triad like:	128158.5
+
+Measuring Memory Bandwidths between nodes within system
+Using Read-only traffic type
+		Numa node
+Numa node	     0	     1
+       0	79670.5	34393.5
+       1	34385.5	79678.5
+
+Measuring Loaded Latencies for the system
+Inject	Latency	Bandwidth
+Delay	(ns)	MB/sec
+==========================
+ 00000	250.50	 158000.5
+ 00100	 95.25	  52000.0
+
+Measuring cache-to-cache transfer latency (in ns)...
+Local Socket L2->L2 HIT  latency	45.5
+Remote Socket L2->L2 HITM latency (data address homed in writer socket)
+			Reader Numa Node
+Writer Numa Node     0	     1
+            0	     -	 112.5
+            1	 113.5	     -
+)text";
+
+inline constexpr std::string_view osu_sample =
+    R"text($ mpirun -n 144 osu_allreduce -f
+
+# OSU MPI-ROCM Allreduce Latency Test v7.5
+# Datatype: MPI_INT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+4                      11.75             10.50             12.50        1000
+1048576              3576.50           3500.00           3600.00         100
+
+# OSU MPI Bandwidth Test v5.8
+# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)
+# Size      Bandwidth (MB/s)        Validation
+4096                   6028.50              Pass
+4194304               24000.25              Fail
+
+# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2
+# [ pairs: 2 ] [ window size: 64 ]
+# Size                  MB/s        Messages/s
+1                       7.75        7790845.25
+
+# OSU MPI Barrier Latency Test v5.8
+# Avg Latency(us)
+            12.50
+
+real	0m5.711s
+)text";
+
+inline constexpr std::string_view p2p_sample =
+    R"text([P2P (Peer-to-Peer) GPU Bandwidth Latency Test]
+Device: 0, NVIDIA H100 80GB HBM3, pciBusID: 19, pciDeviceID: 0, pciDomainID:0
+Device: 1, NVIDIA H100 80GB HBM3, pciBusID: 3b, pciDeviceID: 0, pciDomainID:0
+Device=0 CAN Access Peer Device=1
+
+P2P Connectivity Matrix
+     D\D     0     1
+     0	     1     1
+     1	     1     1
+Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)
+   D\D     0      1 
+     0 2516.50  38.25 
+     1  38.50 2537.75 
+Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
+   D\D     0      1 
+     0 2528.00 740.25 
+     1 742.50 2540.00 
+P2P=Enabled Latency (P2P Writes) Matrix (us)
+   GPU     0      1 
+     0   2.10   1.25 
+     1   1.50   2.00 
+
+   CPU     0      1 
+     0   2.50   1.75 
+     1   1.50   2.25 
+)text";
+
+inline constexpr std::string_view serving_block_sample =
+    R"text(INFO 03-01 10:11:12 [serve.py:1] Starting main benchmark run...
+============ Serving Benchmark Result ============
+Successful requests:                     300       
+Failed requests:                         2         
+Maximum request concurrency:             25        
+Request rate configured (RPS):           1.50      
+Benchmark duration (s):                  872.50    
+Total input tokens:                      1202084   
+Total generated tokens:                  150317    
+Request throughput (req/s):              0.34      
+Output token throughput (tok/s):         172.50    
+Peak output token throughput (tok/s):    226.00    
+Total token throughput (tok/s):          1550.25   
+---------------Time to First Token----------------
+Mean TTFT (ms):                          1981.50   
+Median TTFT (ms):                        1684.25   
+P99 TTFT (ms):                           8935.75   
+-----Time per Output Token (excl. 1st token)------
+Mean TPOT (ms):                          25.50     
+==================================================
+============ Serving Benchmark Result ============
+Backend:                                 sglang-oai
+Traffic request rate:                    inf       
+Max request concurrency:                 not set   
+Successful requests:                     10        
+Benchmark duration (s):                  10.50     
+Total input tokens:                      100       
+Total generated tokens:                  0         
+Total generated tokens (retokenized):    0         
+Request throughput (req/s):              0.95      
+Output token throughput (tok/s):         0.00      
+Concurrency:                             1.25      
+----------------End-to-End Latency----------------
+Mean E2E Latency (ms):                   834.50    
+P90 E2E Latency (ms):                    983.25    
+==================================================
+)text";
+
+inline constexpr std::string_view stream_sample =
+    R"text(-------------------------------------------------------------
+STREAM version $Revision: 5.10 $
+-------------------------------------------------------------
+This system uses 8 bytes per array element.
+-------------------------------------------------------------
+Array size = 134217728 (elements), Offset = 0 (elements)
+Memory per array = 1024.0 MiB (= 1.0 GiB).
+-------------------------------------------------------------
+Number of Threads requested = 96
+Number of Threads counted = 96
+-------------------------------------------------------------
+Function    Best Rate MB/s  Avg time     Min time     Max time
+Copy:          685041.5     0.010067     0.010045     0.010089
+Triad:         718799.0     0.014390     0.014360     0.014484
+-------------------------------------------------------------
+Solution Validates: avg error less than 1.000000e-13 on all three arrays
+-------------------------------------------------------------
+)text";
+
+/// Every importer's name and a text of its format.
 inline std::vector<std::pair<std::string_view, std::string_view>> import_samples() {
   return {{"aiperf", aiperf_sample},
+          {"aiperf-csv", aiperf_csv_sample},
           {"assay", assay_sample},
           {"babelstream", babelstream_sample},
           {"babelstream-csv", babelstream_csv_sample},
+          {"gemm-bench", gemm_bench_sample},
           {"google-benchmark", google_sample},
           {"guidellm", guidellm_sample},
+          {"guidellm-csv", guidellm_csv_sample},
           {"llama-bench", llama_sample},
           {"llama-bench-csv", llama_csv_sample},
           {"llama-bench-md", llama_markdown_sample},
           {"llama-bench-sql", llama_sql_sample},
           {"mad", mad_sample},
+          {"mlc", mlc_sample},
           {"nccl-tests", nccl_sample},
           {"nccl-tests-json", nccl_json_sample},
           {"nvbandwidth", nvbandwidth_sample},
           {"nvbandwidth-json", nvbandwidth_json_sample},
           {"nvbench", nvbench_sample},
+          {"osu", osu_sample},
+          {"p2p-bandwidth-latency", p2p_sample},
           {"perftest", perftest_sample},
           {"perftest-json", perftest_json_sample},
           {"rccl-tests-csv", rccl_csv_sample},
           {"rccl-tests-json", rccl_json_sample},
           {"rocm-bandwidth-test", rocm_sample},
+          {"serving-block", serving_block_sample},
           {"sglang", sglang_sample},
+          {"stream", stream_sample},
           {"superbench", superbench_sample},
           {"transferbench", transferbench_sample},
           {"vllm-latency", vllm_latency_sample},

@@ -145,5 +145,60 @@ TEST(ImportServing, TimesAndRates) {
   EXPECT_EQ(unix_time(-1), "");
 }
 
+std::string sweep_result(std::string_view settings) {
+  return "{" + std::string(settings) +
+         "\"date\":\"20260301-101112\",\"num_prompts\":10,\"request_rate\":\"inf\","
+         "\"max_concurrency\":8,\"duration\":2.0,\"completed\":10,\"total_output_tokens\":7,"
+         "\"request_throughput\":1.5,\"mean_ttft_ms\":200.0,\"new_counter\":" +
+         std::to_string(settings.size()) + "}";
+}
+
+TEST(ImportServing, SettingsOfASweepAreAxes) {
+  const std::string base = "serving request_rate=inf max_concurrency=8 num_prompts=10";
+  // Each alone in its file, as run by run results are.
+  const Imported alone =
+      imported(sweep_result("\"max_num_seqs\":32,\"max_num_batched_tokens\":1024,"));
+  EXPECT_EQ(alone.records[0].cell.id(), base + " max_num_seqs=32 max_num_batched_tokens=1024");
+  // All in one array, as the summary of `vllm bench sweep` is, over a setting nobody here knows.
+  const Imported summary =
+      imported("[" + sweep_result("\"novel\":1,\"same\":5,\"run_number\":0,") + "," +
+               sweep_result("\"novel\":22,\"same\":5,\"run_number\":1,") + "]");
+  ASSERT_EQ(summary.records.size(), 2u);
+  EXPECT_EQ(summary.records[0].cell.id(), base + " novel=1");
+  EXPECT_EQ(summary.records[1].cell.id(), base + " novel=22");
+  EXPECT_NE(summary.records[0].run, summary.records[1].run);
+}
+
+std::string aiperf_result(std::string_view config) {
+  return "{\"request_throughput\":{\"unit\":\"requests/sec\",\"avg\":9.5},"
+         "\"request_latency\":{\"unit\":\"ms\",\"avg\":1000.5,\"p50\":990.0},"
+         "\"bytes_received\":{\"unit\":\"KB\",\"avg\":2.0},"
+         "\"receive_rate\":{\"unit\":\"MB/sec\",\"avg\":1.5},"
+         "\"input_config\":" +
+         std::string(config) + "}";
+}
+
+TEST(ImportServing, LoadOfAiperfInEachOfItsVersions) {
+  const auto cell = [](std::string_view config) {
+    return imported(aiperf_result(config)).records[0].cell.id();
+  };
+  EXPECT_EQ(cell("{\"loadgen\":{\"concurrency\":10}}"), "serving concurrency=10");
+  EXPECT_EQ(cell("{\"phases\":[{\"name\":\"warmup\",\"concurrency\":1},"
+                 "{\"name\":\"profiling\",\"type\":\"poisson\",\"rate\":2.5,\"concurrency\":16,"
+                 "\"requests\":100}]}"),
+            "serving request_rate=2.5 concurrency=16 request_count=100");
+  EXPECT_EQ(cell("{\"perf_analyzer\":{\"stimulus\":{\"concurrency\":32}}}"),
+            "serving concurrency=32");
+  EXPECT_EQ(cell("{\"formatted_model_name\":\"m\",\"concurrency\":4,\"request_rate\":null}"),
+            "serving concurrency=4");
+  const Imported result =
+      imported(aiperf_result("{\"models\":{\"items\":[{\"name\":\"llama\"}]},\"phases\":[]}"));
+  EXPECT_EQ(note_of(result.records[0], "model_id"), "llama");
+  EXPECT_EQ(metric_of(result.records[0], "bytes_received").value, 2048);
+  EXPECT_EQ(metric_of(result.records[0], "bytes_received").unit, "bytes");
+  EXPECT_EQ(metric_of(result.records[0], "receive_rate").value, 1.5 * 1024 * 1024);
+  EXPECT_EQ(metric_of(result.records[0], "receive_rate").unit, "bytes/s");
+}
+
 }  // namespace
 }  // namespace assay

@@ -71,14 +71,18 @@ bool CsvReader::next(CsvRow& row) {
   return false;
 }
 
+CsvTable::CsvTable(std::vector<std::string> columns) : columns_(std::move(columns)) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) places_.emplace(columns_[i], i);
+}
+
 bool CsvTable::has(std::string_view column) const {
-  return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  return places_.contains(column);
 }
 
 std::string_view CsvTable::at(const CsvRow& row, std::string_view column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  const auto index = static_cast<std::size_t>(found - columns_.begin());
-  return index < row.fields.size() ? std::string_view(row.fields[index]) : std::string_view();
+  const auto place = places_.find(column);
+  if (place == places_.end() || place->second >= row.fields.size()) return {};
+  return row.fields[place->second];
 }
 
 }  // namespace assay

@@ -2,6 +2,8 @@
 // byte-order mark.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +33,8 @@ class CsvReader {
 class CsvTable {
  public:
   CsvTable() = default;
-  explicit CsvTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  /// Of columns with the same name, the first one is found.
+  explicit CsvTable(std::vector<std::string> columns);
   std::size_t size() const { return columns_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
   bool has(std::string_view column) const;
@@ -40,6 +43,7 @@ class CsvTable {
 
  private:
   std::vector<std::string> columns_;
+  std::map<std::string, std::size_t, std::less<>> places_;
 };
 
 }  // namespace assay

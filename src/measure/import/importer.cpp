@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/read_file.h"
+#include "measure/import/plain_text.h"
 
 namespace assay {
 namespace {
@@ -32,23 +33,31 @@ std::string excerpt(std::string_view text) {
   return fmt::format("{}\n{}", text.substr(0, part), text.substr(text.size() - part));
 }
 
-/// The importer most confident about the text.
-Result<const Importer*> recognise(const ImportText& whole) {
+struct Recognised {
+  const Importer* best = nullptr;   ///< the most confident one; null if there is none
+  const Importer* equal = nullptr;  ///< another one that is as confident
+};
+
+Recognised recognise(const ImportText& whole) {
   const std::string text = excerpt(whole.text);
   const ImportText input{text, whole.name};
-  const Importer* best = nullptr;
-  const Importer* equal = nullptr;
+  Recognised found;
   int highest = 0;
   for (const Importer* importer : importers()) {
     const int score = importer->recognises(input);
     if (score > highest) {
       highest = score;
-      best = importer;
-      equal = nullptr;
+      found = {importer, nullptr};
     } else if (score == highest && score > 0) {
-      equal = importer;
+      found.equal = importer;
     }
   }
+  return found;
+}
+
+/// The importer most confident about the text.
+Result<const Importer*> only_importer(const ImportText& input) {
+  const auto [best, equal] = recognise(input);
   if (best == nullptr) {
     return Error{ErrorKind::usage,
                  fmt::format("{}: not recognised as the result of any known program; name it with "
@@ -72,14 +81,26 @@ std::vector<const Importer*> importers() {
   return all;
 }
 
+bool is_recognised(const ImportText& input) {
+  std::string buffer;
+  return recognise({without_line_prefixes(input.text, buffer), input.name}).best != nullptr;
+}
+
 Result<Imported> import_text(const ImportText& input, std::string_view format) {
-  const Importer* importer = format.empty() ? TRY(recognise(input)) : TRY(find_importer(format));
-  return importer->import(input);
+  std::string buffer;
+  const ImportText plain{without_line_prefixes(input.text, buffer), input.name};
+  const Importer* importer =
+      format.empty() ? TRY(only_importer(plain)) : TRY(find_importer(format));
+  return importer->import(plain);
+}
+
+Result<std::string> read_import_file(const std::string& path) {
+  constexpr std::size_t most = std::size_t{256} << 20;
+  return plain_text(TRY(read_operand(path, most)), path, most);
 }
 
 Result<Imported> import_file(const std::string& path, std::string_view format) {
-  constexpr std::size_t most = std::size_t{256} << 20;
-  const std::string text = TRY(read_operand(path, most));
+  const std::string text = TRY(read_import_file(path));
   return import_text({text, path}, format);
 }
 

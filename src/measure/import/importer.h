@@ -44,10 +44,15 @@ using ImporterRegistry = Registry<const Importer*>;
 /// Sorted by name.
 std::vector<const Importer*> importers();
 
+/// Whether any importer recognises the text.
+bool is_recognised(const ImportText& input);
 /// Uses the importer named `format`, or the most confident one if that is empty. Error: usage,
 /// naming the file and the formats.
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// Error: usage if the file cannot be read or is larger than 256 MiB; else as import_text().
+/// The text of a file or pipe, decompressed and in UTF-8. Error: usage if it cannot be read or is
+/// larger than 256 MiB.
+Result<std::string> read_import_file(const std::string& path);
+/// Both. Error: usage.
 Result<Imported> import_file(const std::string& path, std::string_view format);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include "core/measured_unit.h"
 #include "core/text.h"
+#include "measure/import/text_lines.h"
 
 namespace assay {
 namespace {
@@ -14,6 +15,28 @@ std::string_view without_mark(std::string_view text) {
   return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
+/// Whether a line that programs print beside their JSON begins here, "ggml_cuda_init: found 8 ROCm
+/// devices" or "[2026-01-02 03:04:05] INFO", and not a value, nor what is left of a damaged one.
+bool is_log_line(std::string_view text) {
+  constexpr std::string_view white_space = " \t\r\n";
+  const std::size_t next = text.find_first_not_of(white_space, 1);
+  const char second = next == text.npos ? '\0' : text[next];
+  switch (text[0]) {
+    case '{':
+      return second != '"' && second != '}' && second != '\0';
+    case '[':
+      return second != '{' && second != '[' && second != ']' && second != '\0';
+    case '}':
+    case ']':
+    case ',':
+    case ':':
+    case '"':
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input) {
@@ -22,21 +45,34 @@ Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input) 
   const auto wrong = [&](std::string_view what) {
     return Error{ErrorKind::usage, fmt::format("{}:{}: {}", input.name, values.line(), what)};
   };
+  std::size_t ended = 0;  // the line in which the last value ended
   while (const auto letter = TRY(values.next_letter(" \t\r\n"))) {
-    if (*letter != '{' && *letter != '[') return wrong("it is not JSON");
     const std::size_t line = values.line();
+    if (line != ended && is_log_line(values.rest())) {
+      values.skip_line();
+      continue;
+    }
+    if (*letter != '{' && *letter != '[') return wrong("it is not JSON");
     auto node = values.read({.values = most_values});
     if (!node.ok()) return wrong(node.error().message);
     if (values.count() > most_values) return wrong("its JSON contains more than 8 million values");
     documents.push_back({std::move(*node), line});
+    ended = values.line();
   }
-  if (documents.empty()) return wrong("it is empty");
+  if (documents.empty()) return wrong("it holds no JSON");
   return documents;
 }
 
 bool looks_like_json(std::string_view text) {
-  const std::string_view begin = trim(without_mark(text).substr(0, 4096));
-  return begin.starts_with('{') || begin.starts_with('[');
+  LineReader lines(text);
+  TextLine line;
+  while (lines.next(line)) {
+    const std::size_t begin = line.text.find_first_of("{[");
+    if (begin == line.text.npos || !trim(line.text.substr(0, begin)).empty()) continue;
+    const auto at = static_cast<std::size_t>(line.text.data() + begin - text.data());
+    if (!is_log_line(text.substr(at))) return true;
+  }
+  return false;
 }
 
 void add_metric(Record& record, const JsonNode& value, std::string_view name, double factor,

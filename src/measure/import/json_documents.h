@@ -17,11 +17,12 @@ struct JsonDocument {
   std::size_t line = 0;  ///< first line of the value, from 1
 };
 
-/// The objects and arrays in a file, one per line or not. Error: usage, "NAME:LINE: ...": anything
-/// else, not JSON, nested deeper than 64 levels, more than 8 million values, or empty.
+/// The objects and arrays in a file, one per line or not; log lines before, between and after them
+/// are skipped. Error: usage, "NAME:LINE: ...": not JSON, none of it, nested deeper than 64 levels,
+/// or more than 8 million values.
 Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input);
 
-/// Whether the text starts like JSON.
+/// Whether a line of the text begins an object, or an array of objects.
 bool looks_like_json(std::string_view text);
 
 /// Adds the number `value`, multiplied by `factor`, as a metric; does nothing if it is not a

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/measured_unit.h"
+#include "measure/import/aiperf_names.h"
 #include "measure/import/json_documents.h"
 #include "measure/import/serving.h"
 #include "measure/import/text_lines.h"
@@ -12,45 +12,12 @@
 namespace assay::aiperf_importer {
 namespace {
 
-/// "ms" means seconds / 1000, "tokens/sec/user" and "requests/sec" are rates, everything else is a
-/// count.
-MeasuredUnit unit_of(std::string_view text) {
-  if (const auto known = measured_unit(text)) return *known;
-  if (contains(text, "token") && contains(text, "/s")) return {"tokens/s", 1};
-  if (contains(text, "/s")) return {"1/s", 1};
-  return {"1", 1};
-}
-
-/// In display order.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> statistics = {
-    {{"avg", "mean"},
-     {"p50", "median"},
-     {"std", "std"},
-     {"min", "min"},
-     {"max", "max"},
-     {"p90", "p90"},
-     {"p95", "p95"},
-     {"p99", "p99"},
-     {"p1", "p1"}}};
-
-/// Metric names for tags, as in other importers.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> renamed = {
-    {{"time_to_first_token", "ttft"},
-     {"inter_token_latency", "itl"},
-     {"request_latency", "e2el"},
-     {"time_to_second_token", "ttst"}}};
-
-std::string short_name(std::string_view tag) {
-  for (const auto& [from, to] : renamed) {
-    if (from == tag) return std::string(to);
-  }
-  return identifier(tag);
-}
-
 class Aiperf final : public Importer {
  public:
   std::string_view name() const override { return "aiperf"; }
-  std::string_view summary() const override { return "aiperf's profile_export_aiperf.json"; }
+  std::string_view summary() const override {
+    return "profile_export_aiperf.json and profile_export_genai_perf.json";
+  }
   int recognises(const ImportText& input) const override {
     return looks_like_json(input.text) && contains(input.text, "\"request_latency\"") &&
                    contains(input.text, "\"unit\"") && contains(input.text, "\"avg\"") &&
@@ -73,6 +40,11 @@ class Aiperf final : public Importer {
     if (!top.is_object()) return draft.wrong(document.line, "it is not an object");
     RunFacts& run = draft.run();
     run.version = top.at("aiperf_version");
+    const JsonNode* config = top.find("input_config");
+    if (config != nullptr && (config->find("perf_analyzer") != nullptr ||
+                              config->find("formatted_model_name") != nullptr)) {
+      run.tool = "genai-perf";
+    }
     run.time = top.at("start_time");
     Record& record = draft.add(Cell("serving", axes_of(run, top)), document.line);
     // Throughputs first: they are single numbers and the main result.
@@ -92,34 +64,56 @@ class Aiperf final : public Importer {
     std::vector<std::pair<std::string, std::string>> axes;
     const JsonNode* config = top.find("input_config");
     if (config == nullptr) return axes;
-    const JsonNode* load = config->find("loadgen");
-    if (load != nullptr) {
-      for (const char* key : {"request_rate", "concurrency", "request_count"}) {
-        if (!load->at(key).empty()) axes.emplace_back(key, rate_text(load->at(key)));
+    if (const JsonNode* load = load_of(*config)) {
+      // The second of two names is that of a phase.
+      for (const auto& [axis, other] : {std::pair{"request_rate", "rate"},
+                                        {"concurrency", "concurrency"},
+                                        {"request_count", "requests"}}) {
+        const std::string_view value = load->at(axis).empty() ? load->at(other) : load->at(axis);
+        if (!value.empty()) axes.emplace_back(axis, rate_text(value));
       }
     }
     if (const JsonNode* endpoint = config->find("endpoint")) {
-      const JsonNode* models = endpoint->find("model_names");
-      if (models != nullptr && !models->items.empty()) {
-        run.note("model_id", models->items.front().text);
-      }
+      note_model(run, endpoint->find("model_names"));
       run.note("endpoint_type", endpoint->at("type"));
     }
+    if (const JsonNode* models = config->find("models")) note_model(run, models->find("items"));
+    note_model(run, config->find("model"));
     return axes;
+  }
+
+  /// Where the load is configured: "loadgen" until version 0.9, the profiling one of "phases" since
+  /// 0.10; in genai-perf "perf_analyzer.stimulus" or the configuration itself.
+  static const JsonNode* load_of(const JsonNode& config) {
+    if (const JsonNode* load = config.find("loadgen")) return load;
+    if (const JsonNode* analyzer = config.find("perf_analyzer")) return analyzer->find("stimulus");
+    const JsonNode* phases = config.find("phases");
+    if (phases == nullptr) return &config;
+    for (const JsonNode& phase : phases->items) {
+      if (phase.at("name") == "profiling" || phase.at("kind") == "profiling") return &phase;
+    }
+    return phases->items.empty() ? nullptr : &phases->items.back();
+  }
+
+  /// Notes the first of a list of names, or of objects with a name.
+  static void note_model(RunFacts& run, const JsonNode* models) {
+    if (models == nullptr || models->items.empty()) return;
+    const JsonNode& first = models->items.front();
+    run.note("model_id", first.is_object() ? first.at("name") : std::string_view(first.text));
   }
 
   static void add_tag(Record& record, const std::string& tag, const JsonNode& values,
                       bool throughput) {
     if (!values.number_at("avg")) return;
-    const MeasuredUnit unit = unit_of(values.at("unit"));
+    const MeasuredUnit unit = aiperf_unit(values.at("unit"));
     const Better better = unit.si == "s"                 ? Better::lower
                           : throughput || unit.si != "1" ? Better::higher
                                                          : Better::neither;
     const bool single = !values.number_at("p50") && !values.number_at("std");
-    for (const auto& [key, statistic] : statistics) {
+    for (const auto& [key, statistic] : aiperf_statistics) {
       if (single && key != "avg") continue;
       const std::string name =
-          single ? short_name(tag) : fmt::format("{}_{}", statistic, short_name(tag));
+          single ? aiperf_name(tag) : fmt::format("{}_{}", statistic, aiperf_name(tag));
       add_metric(record, values, key, name, unit.factor, unit.si, better);
     }
   }

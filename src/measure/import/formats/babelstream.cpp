@@ -1,6 +1,8 @@
 // BabelStream's table and CSV, versions 3 to 5.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/measured_unit.h"
@@ -18,6 +20,13 @@ struct Setting {
   std::string dtype = "f64";
   std::string size;  ///< of one array, canonical; empty: unknown
 };
+
+/// What a batch system prints below the table is no row, although its columns are numbers too.
+bool is_function(std::string_view word) {
+  constexpr std::array<std::string_view, 6> functions = {"Copy",  "Mul", "Add",
+                                                         "Triad", "Dot", "Nstream"};
+  return std::find(functions.begin(), functions.end(), word) != functions.end();
+}
 
 Cell cell_of(std::string_view function, const Setting& setting) {
   std::vector<std::pair<std::string, std::string>> axes = {{"op", lower_case(function)},
@@ -71,8 +80,8 @@ class Reader {
   void other(const TextLine& line) {
     facts(line.text);
     const auto words = split_words(line.text, 8);
-    if (!unit_ || words.size() < 2 || !parse_number(words[1])) return;
-    if (words.size() < 5 || !parse_number(words[4])) {
+    if (!unit_ || words.empty() || !is_function(words[0])) return;
+    if (words.size() < 5 || !parse_number(words[1]) || !parse_number(words[4])) {
       draft_.warn(line.number, "the row is truncated, skipped");
       return;
     }

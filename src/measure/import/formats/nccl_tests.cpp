@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <utility>
 
 #include "core/text.h"
 #include "measure/import/collective.h"
 #include "measure/import/draft.h"
 #include "measure/import/nccl_facts.h"
+#include "measure/import/nccl_guess.h"
 #include "measure/import/nccl_table.h"
 
 namespace assay::nccl_tests_importer {
@@ -52,15 +53,16 @@ class Reader {
   }
 
  private:
-  /// At the first lines of a new run: forgets what was known about the previous one.
+  /// At the first lines of a new run: forgets what was known about the previous one, but not the
+  /// program that was named since, because its command line comes before its head.
   void begin_run() {
     if (!draft_.run_has_records() && !seen_settings_) return;
     finish_run();
     draft_.next_run();
     columns_.clear();
-    program_ = {};
+    program_ = std::exchange(next_program_, {});
     group_ranks_ = highest_rank_ = 0;
-    seen_ranks_ = seen_settings_ = seen_footer_ = fnuz_ = split_ = false;
+    seen_ranks_ = seen_settings_ = seen_footer_ = fnuz_ = split_ = stopped_ = false;
     banner_.clear();
   }
 
@@ -68,12 +70,18 @@ class Reader {
     const bool settings = contains(line, "nThread") && contains(line, "minBytes");
     const bool starting = contains(line, "Collective test starting");
     const bool version = contains(line, "cl-tests version");
-    if ((settings && seen_settings_) || ((starting || version) && draft_.run_has_records())) {
+    const bool separator = trim(line).starts_with("=====");  // of a script with several programs
+    if ((settings && seen_settings_) ||
+        ((starting || version || separator) && draft_.run_has_records())) {
       begin_run();
+    }
+    if (separator) {
+      if (const auto named = operation_in(line); !named.empty()) program_ = named;
+      return;
     }
     auto columns = nccl_header(line);
     if (!columns.empty()) {
-      if (seen_footer_ && !settings) begin_run();
+      if (draft_.run_has_records()) begin_run();
       columns_ = std::move(columns);
       return;
     }
@@ -89,7 +97,7 @@ class Reader {
   void facts(std::string_view line) {
     RunFacts& run = draft_.run();
     if (contains(line, "rccl-tests") || contains(line, "RCCL version")) run.tool = "rccl-tests";
-    if (program_.empty() && !contains(line, "concluded")) program_ = program_in(line);
+    name_program(line);
     if (contains(line, "FNUZ FP8")) fnuz_ = true;
     for (const char* marker :
          {"nccl-tests version ", "rccl-tests version ", "rccl-tests: Version "}) {
@@ -124,8 +132,37 @@ class Reader {
     }
   }
 
+  void name_program(std::string_view line) {
+    // What ends a run names its program, too.
+    for (const char* end : {"concluded", "failure", "noticed", "error", "exited"}) {
+      if (contains(line, end)) return;
+    }
+    const std::string_view named = program_in(line);
+    if (named.empty()) return;
+    if (seen_settings_ || draft_.run_has_records()) {
+      next_program_ = named;
+      if (!program_.empty()) return;
+    }
+    program_ = named;
+  }
+
   void footer(std::string_view line, std::size_t number) {
-    if (contains(line, "Out of bounds values")) {
+    // "node1: Test NCCL failure common.cu:1006 'unhandled cuda error'", of each rank.
+    const std::size_t test = line.find("Test ");
+    const std::string_view failure = line.substr(std::min(test, line.size()));
+    if (!stopped_ && contains(failure, " failure ") &&
+        (failure.starts_with("Test NCCL") || failure.starts_with("Test CUDA") ||
+         failure.starts_with("Test HIP") || failure.starts_with("Test failure"))) {
+      stopped_ = true;
+      const std::string op = named_operation();
+      std::vector<std::pair<std::string, std::string>> axes = {{"op", op.empty() ? "unknown" : op}};
+      if (const std::uint64_t count = listed_ranks(); count > 0) {
+        axes.emplace_back("ranks", fmt::format("{}", count));
+      }
+      Record& record = draft_.add(Cell("collective", std::move(axes)), number);
+      record.status = RecordStatus::failed;
+      record.reason = failure.substr(0, 200);
+    } else if (contains(line, "Out of bounds values")) {
       seen_footer_ = true;
       failed_ = contains(line, "FAILED");
       if (failed_) reason_ = fmt::format("the run says: {}", trim(after_label(line, "values")));
@@ -175,7 +212,7 @@ class Reader {
       return;
     }
     row.size = *size;
-    row.op = operation(row, *count);
+    row.op = named_operation();
     row.ranks = ranks(row, *count);
     Record* record = add_collective(draft_, row, number, fnuz_);
     if (record == nullptr) {
@@ -184,6 +221,7 @@ class Reader {
       return;
     }
     finish(*record, parsed, half);
+    table_.add(row, *count);
   }
 
   /// Adds what a row contains besides time and bandwidth.
@@ -214,40 +252,63 @@ class Reader {
     return contains(banner_, "in-place") && !contains(banner_, "out-of-place") ? "in" : "out";
   }
 
-  std::string operation(const CollectiveRow& row, std::uint64_t count) const {
+  /// The operation that the run's lines or the file's name tell; empty if neither does.
+  std::string named_operation() const {
     if (!program_.empty()) return std::string(program_);
     const std::size_t slash = input_.name.rfind('/');
-    const auto named =
-        operation_in(slash == std::string_view::npos ? input_.name : input_.name.substr(slash + 1));
-    if (!named.empty()) return std::string(named);
-    // Not guessed if the columns are ambiguous: only reductions with busbw above algbw or in chunks
-    // are clear.
-    const bool reduces = !row.redop.empty() && row.redop != "none";
-    const bool chunks = row.size > count * collective_type_bytes(collective_type(row.type));
-    if (reduces && chunks) return "reduce_scatter";
-    const auto algbw = parse_number(row.algbw), busbw = parse_number(row.busbw);
-    if (reduces && !chunks && algbw && busbw && *busbw > *algbw * 1.2) return "all_reduce";
-    return "";
+    return std::string(operation_in(
+        slash == std::string_view::npos ? input_.name : input_.name.substr(slash + 1)));
+  }
+
+  std::uint64_t listed_ranks() const {
+    if (!seen_ranks_) return 0;
+    return split_ ? group_ranks_ : highest_rank_ + 1;
   }
 
   /// From the list of devices. Without it, for operations that print the chunk of one rank as
   /// count, from how often the count fits into size.
   std::uint64_t ranks(const CollectiveRow& row, std::uint64_t count) const {
-    if (seen_ranks_) return split_ ? group_ranks_ : highest_rank_ + 1;
+    if (seen_ranks_) return listed_ranks();
     const std::uint64_t bytes = collective_type_bytes(collective_type(row.type));
     if (count == 0 || count > row.size || row.size % (count * bytes) != 0) return 0;
     const std::uint64_t fits = row.size / (count * bytes);
     return fits > 1 ? fits : 0;
   }
 
+  /// What the whole table tells of a run whose head is missing. Rows cannot be told apart by it:
+  /// all of them are of one operation.
+  void complete_cells() {
+    const std::string op = table_.operation();
+    for (std::size_t i = 0; i < draft_.run_size(); ++i) {
+      Cell& cell = draft_.run_records()[i].cell;
+      auto axes = cell.values();
+      const auto named = [&](std::string_view name) {
+        return std::find_if(axes.begin(), axes.end(),
+                            [&](const auto& axis) { return axis.first == name; });
+      };
+      const auto operation = named("op");
+      const auto size = named("size");
+      if (operation == axes.end() || size == axes.end()) continue;
+      if (operation->second == "unknown" && !op.empty()) operation->second = op;
+      const std::uint64_t count = table_.ranks(operation->second);
+      if (named("ranks") == axes.end() && count > 0) {
+        const auto before = named("timing");
+        axes.insert(before == axes.end() ? size : before, {"ranks", fmt::format("{}", count)});
+      }
+      cell = Cell("collective", std::move(axes));
+    }
+    table_ = {};
+  }
+
   void finish_run() {
+    complete_cells();
     draft_.run().note("hosts", hosts_);
     hosts_.clear();
     if (failed_) {
       Record* records = draft_.run_records();
       const std::size_t size = draft_.run_size();
       const bool known = std::any_of(records, records + size, [](const Record& record) {
-        return record.status == RecordStatus::failed;
+        return record.status == RecordStatus::failed && !record.metrics.empty();
       });
       // Failed rows are already marked, unless the validation column is missing: then any row may
       // have failed.
@@ -265,10 +326,12 @@ class Reader {
   LineReader lines_;
   std::string buffer_, banner_, reason_, hosts_;
   std::vector<NcclColumn> columns_;
-  std::string_view program_;
+  std::string_view program_;       // of this run
+  std::string_view next_program_;  // named after this run's head: if another run begins, of that
+  NcclTableGuess table_;
   std::uint64_t highest_rank_ = 0, group_ranks_ = 0;
   bool seen_ranks_ = false, seen_settings_ = false, seen_footer_ = false;
-  bool fnuz_ = false, failed_ = false, split_ = false;
+  bool fnuz_ = false, failed_ = false, split_ = false, stopped_ = false;
 };
 
 class NcclTests final : public Importer {

@@ -19,6 +19,11 @@ std::optional<MeasuredUnit> described_unit(std::string_view description) {
   return measured_unit(description.substr(open + 1, close - open - 1));
 }
 
+/// The unit of a test's numbers where its description is missing.
+MeasuredUnit unit_of_test(std::string_view test) {
+  return contains(test, "latency") ? MeasuredUnit{"s", 1e-9} : MeasuredUnit{"bytes/s", 1e9};
+}
+
 void put_value(Record& record, std::string_view text, const MeasuredUnit& unit) {
   const bool latency = unit.si == "s";
   record.metrics = {metric(latency ? "latency" : "bandwidth",
@@ -65,6 +70,8 @@ class Reader {
       test_ = text.substr(8);
       if (test_.ends_with('.')) test_.pop_back();
       columns_.clear();
+      unit_ = std::nullopt;
+      waits_ = true;
       return true;
     }
     if (text.starts_with("CUDA Runtime Version:")) {
@@ -74,6 +81,7 @@ class Reader {
     if (text.starts_with("Device 0:")) run.device = device_name(text.substr(9));
     if (contains(text, "(row)") || contains(text, "bandwidth (") || contains(text, "latency (")) {
       unit_ = described_unit(text);
+      waits_ = false;
       columns_.clear();
       matrix_begin_ = draft_.run_size();
       return true;
@@ -131,9 +139,11 @@ class Reader {
       if (share) {
         record.metrics = {metric("variation", *value, "1", Better::lower, words[2])};
       } else {
-        put_value(record, words[2], unit_.value_or(MeasuredUnit{"bytes/s", 1e9}));
+        put_value(record, words[2], unit_.value_or(unit_of_test(words[1])));
       }
-    } else if (text.starts_with("Waived") && !test_.empty()) {
+      waits_ = false;
+    } else if (text.starts_with("Waived") && waits_) {
+      waits_ = false;  // what follows is of tests that do not even print their names
       Record& record = draft_.add(Cell("peer", {{"op", test_}}), number);
       record.status = RecordStatus::unsupported;
       record.reason = "nvbandwidth waived the test: it does not apply to this machine";
@@ -161,6 +171,7 @@ class Reader {
   std::optional<MeasuredUnit> unit_;
   std::vector<std::string> columns_;
   std::size_t matrix_begin_ = 0;
+  bool waits_ = false;  // the test has printed its name and nothing else
 };
 
 class Nvbandwidth final : public Importer {
@@ -168,9 +179,10 @@ class Nvbandwidth final : public Importer {
   std::string_view name() const override { return "nvbandwidth"; }
   std::string_view summary() const override { return "nvbandwidth's matrices and sums"; }
   int recognises(const ImportText& input) const override {
-    if (looks_like_json(input.text)) return 0;
     if (contains(input.text, "nvbandwidth Version:")) return 95;
-    return contains(input.text, "SUM ") && contains(input.text, "_memcpy_") ? 70 : 0;
+    if (looks_like_json(input.text)) return 0;
+    const bool named = contains(input.text, "_memcpy_") || contains(input.text, "_latency_sm");
+    return contains(input.text, "SUM ") && named ? 70 : 0;
   }
   Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
 };
@@ -180,7 +192,7 @@ class NvbandwidthJson final : public Importer {
   std::string_view name() const override { return "nvbandwidth-json"; }
   std::string_view summary() const override { return "JSON written by nvbandwidth with --json"; }
   int recognises(const ImportText& input) const override {
-    return looks_like_json(input.text) && contains(input.text, "\"nvbandwidth\"") ? 95 : 0;
+    return contains(input.text, "\"nvbandwidth\"") && looks_like_json(input.text) ? 95 : 0;
   }
   Result<Imported> import(const ImportText& input) const override {
     Draft draft(input, name(), "nvbandwidth");
@@ -219,8 +231,7 @@ class NvbandwidthJson final : public Importer {
       record.status = status == "Waived" ? RecordStatus::unsupported : RecordStatus::error;
       record.reason = fmt::format("nvbandwidth says {}", status);
     }
-    const auto unit =
-        described_unit(test.at("bandwidth_description")).value_or(MeasuredUnit{"bytes/s", 1e9});
+    const auto unit = described_unit(test.at("bandwidth_description")).value_or(unit_of_test(name));
     const JsonNode* matrix = test.find("bandwidth_matrix");
     for (std::size_t i = 0; matrix != nullptr && i < matrix->items.size(); ++i) {
       const JsonNode& values = matrix->items[i];

@@ -79,10 +79,13 @@ class Reader {
       }
       return true;
     }
-    if (contains(text, "idirectional")) {
-      both_ = contains(text, "Bidirectional") || contains(text, "bidirectional");
-      matrix_is_bandwidth_ = contains(lower_case(text), "bandwidth");
-      peak_ = contains(lower_case(text), "peak");
+    const std::string lower = lower_case(text);
+    // Version 2.0.1 spells it "Bdirectional".
+    const bool both = contains(lower, "bidirectional") || contains(lower, "bdirectional");
+    if (both || contains(lower, "unidirectional")) {
+      both_ = both;
+      matrix_is_bandwidth_ = contains(lower, "bandwidth");
+      peak_ = contains(lower, "peak");
       in_matrix_ = false;
       return true;
     }
@@ -191,7 +194,8 @@ class RocmBandwidthTest final : public Importer {
   }
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "RocmBandwidthTest Version")) return 90;
-    return contains(input.text, "Data Size") && contains(input.text, "Avg Time(us)") ? 70 : 0;
+    if (contains(input.text, "Data Size") && contains(input.text, "Avg Time(us)")) return 70;
+    return contains(input.text, "directional copy ") && contains(input.text, "D/D ") ? 70 : 0;
   }
   Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
 };

@@ -12,6 +12,7 @@
 #include "measure/import/draft.h"
 #include "measure/import/matrix.h"
 #include "measure/import/text_lines.h"
+#include "measure/import/transferbench_presets.h"
 
 namespace assay::transferbench_importer {
 namespace {
@@ -87,7 +88,7 @@ constexpr std::array<std::string_view, 10> settings = {
 class Reader {
  public:
   explicit Reader(const ImportText& input)
-      : draft_(input, "transferbench", "TransferBench"), lines_(input.text) {}
+      : draft_(input, "transferbench", "TransferBench"), presets_(draft_), lines_(input.text) {}
 
   Result<Imported> read() {
     TextLine line;
@@ -99,8 +100,10 @@ class Reader {
         const auto version = split_words(text.substr(15), 1);
         if (!version.empty()) draft_.run().version = version.front();
         matrix_ = {};
+        presets_.reset();
         test_ = 0;
-      } else if (!csv(line) && !result(line) && !matrix(line)) {
+      } else if (!csv(line) && !result(line) &&
+                 !presets_.read(text, columns_of(line.text), size_, line.number) && !matrix(line)) {
         facts(line);
       }
     }
@@ -157,7 +160,11 @@ class Reader {
       record.metrics.push_back(
           metric("sum_bandwidth", sum->value, "bytes/s", Better::higher, sum->text));
     }
-    if (const auto overhead = quantity(after_label(last, "Overhead"), "s")) {
+    // "Overhead: -0.010 ms"; without the colon since version 1.65
+    std::string_view rest = last.substr(std::min(last.find("Overhead"), last.size()));
+    rest.remove_prefix(std::min(rest.find_first_of(" :"), rest.size()));
+    if (rest.starts_with(':')) rest.remove_prefix(1);
+    if (const auto overhead = quantity(rest, "s")) {
       record.metrics.push_back(
           metric("overhead", overhead->value, "s", Better::lower, overhead->text));
     }
@@ -204,13 +211,17 @@ class Reader {
   bool matrix(const TextLine& line) {
     std::string plain;
     for (const std::string& column : columns_of(line.text)) plain += column + " ";
-    const auto words = split_words(plain);
+    auto words = split_words(plain);
     if (words.empty()) return false;
     if (contains(words[0], "\\DST") || contains(words[0], "\\EXE")) {
       matrix_ = matrix_header(words);
+      // Of several ranks, the fastest and slowest are also told, with their numbers.
+      std::erase(matrix_, "(rnk)");
       return true;
     }
     if (matrix_.empty()) return false;
+    const auto average = std::find(words.begin(), words.end(), "AVG");
+    if (average != words.end()) words.erase(average);
     if (words[0] == "RTotal") {
       totals(words, line.number);
       matrix_ = {};
@@ -253,11 +264,13 @@ class Reader {
     }
     const auto words = split_words(text, 12);
     for (std::size_t i = 1; i < words.size(); ++i) {
-      // "Copying N bytes", "Summary: [N bytes per Transfer]", "Bytes Per Direction N"
+      // "Copying N bytes", "Summary: [N bytes per Transfer]", "Bytes Per Direction N",
+      // "Bytes to transfer: N", "(N bytes, local=no)"
       std::string_view number = words[i - 1];
-      if (number.starts_with('[')) number.remove_prefix(1);
-      if (words[i] == "bytes" && parse_count(number)) size_ = format_size(*parse_count(number));
-      if (words[i - 1] == "Direction" && parse_count(words[i])) {
+      if (number.starts_with('[') || number.starts_with('(')) number.remove_prefix(1);
+      const bool bytes = words[i] == "bytes" || words[i] == "bytes,";
+      if (bytes && parse_count(number)) size_ = format_size(*parse_count(number));
+      if ((words[i - 1] == "Direction" || words[i - 1] == "transfer:") && parse_count(words[i])) {
         size_ = format_size(*parse_count(words[i]));
       }
     }
@@ -271,7 +284,7 @@ class Reader {
     }
     for (const std::string_view timed : {"Average", "Aggregate"}) {
       const std::size_t colon = text.rfind(':');
-      if (!text.starts_with(timed) || !contains(text, "Timed)") || colon == std::string::npos) {
+      if (!text.starts_with(timed) || !contains(text, "Timed)") || colon == text.npos) {
         continue;
       }
       const auto rate = quantity(text.substr(colon + 1), "bytes/s");
@@ -299,6 +312,7 @@ class Reader {
   }
 
   Draft draft_;
+  TransferBenchPresets presets_;
   LineReader lines_;
   CsvTable table_;
   std::vector<std::string> matrix_;  // column names
@@ -310,11 +324,17 @@ class TransferBench final : public Importer {
  public:
   std::string_view name() const override { return "transferbench"; }
   std::string_view summary() const override {
-    return "TransferBench: tests, a2a and p2p matrices, CSV; also inside rocm-bandwidth-test";
+    return "TransferBench: tests, presets, CSV; also inside rocm-bandwidth-test";
   }
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "TransferBench v")) return 95;
     if (contains(input.text, "Test#,Transfer#,NumBytes")) return 95;
+    // The head may be missing; what is left has titles that no other program prints.
+    for (const char* title : {"SRC\\DST ", "SRC+EXE\\DST", "SRC\\EXE+DST", "GPU-GFX All-To-All",
+                              "GPU-GFX Scaling benchmark", "| Local Read  | Local Write |",
+                              "BlkS   UnR ", "Testing HBM performance ["}) {
+      if (contains(input.text, title)) return 85;
+    }
     return contains(input.text, "Executor:") && contains(input.text, "Transfer ") &&
                    contains(input.text, "GB/s")
                ? 80

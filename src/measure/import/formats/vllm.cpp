@@ -3,7 +3,11 @@
 // origin.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "measure/import/draft.h"
 #include "measure/import/json_documents.h"
@@ -44,6 +48,73 @@ void put_axis(Axes& axes, const JsonNode& result, std::string_view key) {
   if (!text.empty()) axes.emplace_back(key, rate_text(text));
 }
 
+/// Members before the measurements that every result has, or that tell runs apart.
+constexpr std::array<std::string_view, 13> told = {"date",
+                                                   "endpoint_type",
+                                                   "backend",
+                                                   "label",
+                                                   "model_id",
+                                                   "tokenizer_id",
+                                                   "best_of",
+                                                   "num_prompts",
+                                                   "request_rate",
+                                                   "burstiness",
+                                                   "max_concurrency",
+                                                   "run_number",
+                                                   "ramp_up_strategy"};
+
+/// What `vllm bench sweep` and --metadata add to a result: settings of the server, mostly.
+constexpr std::array<std::string_view, 24> settings = {"max_num_seqs",
+                                                       "max_num_batched_tokens",
+                                                       "max_model_len",
+                                                       "tensor_parallel_size",
+                                                       "pipeline_parallel_size",
+                                                       "data_parallel_size",
+                                                       "decode_context_parallel_size",
+                                                       "enable_expert_parallel",
+                                                       "block_size",
+                                                       "gpu_memory_utilization",
+                                                       "dtype",
+                                                       "quantization",
+                                                       "kv_cache_dtype",
+                                                       "enable_prefix_caching",
+                                                       "enable_chunked_prefill",
+                                                       "async_scheduling",
+                                                       "enforce_eager",
+                                                       "attention_backend",
+                                                       "random_input_len",
+                                                       "random_output_len",
+                                                       "random_prefix_len",
+                                                       "tp",
+                                                       "pp",
+                                                       "dp"};
+
+bool is_in(const auto& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether a member begins the measurements: settings come before them.
+bool begins_measurements(std::string_view key) {
+  return key == "duration" || key == "completed" || key == "total_input_tokens";
+}
+
+/// The settings in which results of a file differ: those of a sweep may have any name.
+std::set<std::string, std::less<>> swept_members(const std::vector<const JsonNode*>& results) {
+  std::map<std::string, std::string, std::less<>> first;
+  std::set<std::string, std::less<>> swept;
+  for (const JsonNode* result : results) {
+    for (std::size_t i = 0; i < result->keys.size(); ++i) {
+      const std::string& key = result->keys[i];
+      const JsonNode& value = result->items[i];
+      if (begins_measurements(key)) break;
+      if (is_in(told, key) || value.is_array() || value.is_object()) continue;
+      const auto [found, fresh] = first.emplace(key, value.text);
+      if (!fresh && found->second != value.text) swept.insert(key);
+    }
+  }
+  return swept;
+}
+
 class VllmServing final : public Importer {
  public:
   std::string_view name() const override { return "vllm-serving"; }
@@ -58,26 +129,55 @@ class VllmServing final : public Importer {
   }
   Result<Imported> import(const ImportText& input) const override {
     Draft draft(input, name(), "vllm bench serve");
-    for (const JsonDocument& document : TRY(parse_json_documents(input))) {
-      const JsonNode& result = document.node;
-      if (!result.number_at("request_throughput") && !result.number_at("completed")) {
-        return draft.wrong(document.line, "request_throughput and completed are missing");
+    const auto documents = TRY(parse_json_documents(input));
+    // `vllm bench sweep` writes a summary of all results as one array.
+    std::vector<const JsonNode*> results;
+    std::vector<std::size_t> lines;
+    for (const JsonDocument& document : documents) {
+      const bool array = document.node.is_array();
+      const JsonNode* begin = array ? document.node.items.data() : &document.node;
+      for (std::size_t i = 0; i < (array ? document.node.items.size() : 1); ++i) {
+        results.push_back(begin + i);
+        lines.push_back(document.line);
       }
-      draft.next_run();
-      RunFacts& run = draft.run();
-      run.time = compact_time(result.at("date"));
-      for (const char* key : {"model_id", "tokenizer_id", "backend", "endpoint_type", "label",
-                              "best_of", "ramp_up_strategy"}) {
-        run.note(key, result.at(key));
-      }
-      Axes axes = {{"request_rate", rate_text(result.at("request_rate"))}};
-      if (rate_text(result.at("burstiness")) != "1") put_axis(axes, result, "burstiness");
-      axes.emplace_back("max_concurrency", rate_text(result.at("max_concurrency")));
-      put_axis(axes, result, "num_prompts");
-      add_serving(draft, result, Cell("serving", std::move(axes)), document.line);
+    }
+    const auto swept = swept_members(results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      TRY(add(draft, *results[i], swept, lines[i]));
     }
     return draft.finish();
   }
+
+ private:
+  static Status add(Draft& draft, const JsonNode& result,
+                    const std::set<std::string, std::less<>>& swept, std::size_t line) {
+    if (!result.number_at("request_throughput") && !result.number_at("completed")) {
+      return draft.wrong(line, "request_throughput and completed are missing");
+    }
+    draft.next_run();
+    RunFacts& run = draft.run();
+    run.time = compact_time(result.at("date"));
+    for (const char* key : {"model_id", "tokenizer_id", "backend", "endpoint_type", "label",
+                            "best_of", "ramp_up_strategy"}) {
+      run.note(key, result.at(key));
+    }
+    Axes axes = {{"request_rate", rate_text(result.at("request_rate"))}};
+    if (rate_text(result.at("burstiness")) != "1") put_axis(axes, result, "burstiness");
+    axes.emplace_back("max_concurrency", rate_text(result.at("max_concurrency")));
+    put_axis(axes, result, "num_prompts");
+    for (std::size_t i = 0; i < result.keys.size() && axes.size() < most_axes; ++i) {
+      const std::string& key = result.keys[i];
+      const JsonNode& value = result.items[i];
+      if (value.text.empty() || value.is_array() || value.is_object()) continue;
+      if (is_in(settings, key) || swept.contains(key)) {
+        axes.emplace_back(identifier(key), value.text);
+      }
+    }
+    add_serving(draft, result, Cell("serving", std::move(axes)), line);
+    return {};
+  }
+
+  static constexpr std::size_t most_axes = 24;
 };
 
 class SglangServing final : public Importer {
