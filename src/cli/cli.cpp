@@ -1,7 +1,9 @@
 #include "cli/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -73,6 +75,24 @@ int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
   return exit_nothing_ran;
 }
 
+/// For what another thread than main's throws, or what is thrown while threads cannot be joined.
+[[noreturn]] void end_at_once() {
+  std::string_view text =
+      "assay: out of memory or threads; free some, or raise the limits (ulimit -v, ulimit -u); "
+      "results so far are stored\n";
+  if (const std::exception_ptr cause = std::current_exception()) {
+    try {
+      std::rethrow_exception(cause);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::system_error&) {
+    } catch (...) {
+      text = "assay: stopped by an exception in a thread; please report it\n";
+    }
+  }
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(exit_nothing_ran);
+}
+
 }  // namespace
 
 Error about(std::string_view option, const Error& error) {
@@ -85,6 +105,7 @@ int report(Terminal& terminal, const Error& error) {
 }
 
 int main(int argc, char** argv) {
+  std::set_terminate(&end_at_once);
   ignore_write_signals();
   const auto parsed = parse({argv + (argc > 0 ? 1 : 0), argv + argc});
   Terminal plain;
