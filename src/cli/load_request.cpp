@@ -55,9 +55,44 @@ Status read_number(const Arguments& arguments, std::string_view option, double& 
 
 Status read_urls(const Arguments& arguments, LoadRequest& request) {
   for (const std::string& given : arguments.all("--url")) {
-    for (const std::string& text : split(given, ',')) request.urls.push_back(TRY(parse_url(text)));
+    // A login, which is refused, may have commas: no part of it may be taken for a URL and shown.
+    const bool has_login = given.find('@') != given.npos;
+    for (const std::string& text : has_login ? std::vector{given} : split(given, ',')) {
+      request.urls.push_back(TRY(parse_url(text)));
+    }
   }
   request.insecure = arguments.has("--insecure");
+  return {};
+}
+
+/// Characters that end a header's line, or that no header may have.
+bool breaks_header(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; });
+}
+
+/// Adds the header lines to `fields`. Errors show no header's value: it may be a secret.
+Status read_headers(const Arguments& arguments, std::string& fields) {
+  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
+    if (breaks_header(key)) {
+      return Error{ErrorKind::usage,
+                   "OPENAI_API_KEY has a line break or another control character, which no header "
+                   "may have; set it to the key alone"};
+    }
+    fields += fmt::format("Authorization: Bearer {}\r\n", key);
+  }
+  int number = 0;
+  for (const std::string& header : arguments.all("--header")) {
+    ++number;
+    const std::size_t colon = header.find(':');
+    if (colon == 0 || colon == header.npos || breaks_header(header)) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--header number {} is not allowed; allowed: \"Name: value\" on one "
+                               "line, without control characters",
+                               number)};
+    }
+    fields += header + "\r\n";
+  }
   return {};
 }
 
@@ -68,6 +103,7 @@ Status read_server(const Arguments& arguments, LoadRequest& request) {
   plan.request.stream = !arguments.has("--no-stream");
   plan.balance = TRY(parse_balance(arguments.get("--balance", "least-connections")));
   TRY(read_seconds(arguments, "--timeout", plan.silence_seconds));
+  TRY(read_seconds(arguments, "--request-timeout", plan.request_seconds));
   if (arguments.has("--extra-body")) {
     auto extra = parse_json(arguments.get("--extra-body"));
     if (!extra) return about("--extra-body", extra.error());
@@ -76,17 +112,7 @@ Status read_server(const Arguments& arguments, LoadRequest& request) {
     }
     plan.request.extra = std::move(*extra);
   }
-  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
-    plan.fields += fmt::format("Authorization: Bearer {}\r\n", key);
-  }
-  for (const std::string& header : arguments.all("--header")) {
-    if (header.find(':') == header.npos || header.find('\r') != header.npos) {
-      return Error{ErrorKind::usage,
-                   fmt::format("--header \"{}\" is not allowed; allowed: \"Name: value\"", header)};
-    }
-    plan.fields += header + "\r\n";
-  }
-  return {};
+  return read_headers(arguments, plan.fields);
 }
 
 // ---- What ----
@@ -321,7 +347,9 @@ std::vector<Option> load_options() {
       {"--insecure", "", "do not check certificates", ""},
       {"--balance", "HOW", "least-connections (default), round-robin or random",
        "least-connections round-robin random"},
-      {"--timeout", "TIME", "longest silence of a server; default 10min", ""},
+      {"--timeout", "TIME",
+       "longest silence of a server, which comments in a stream do not break; default 10min", ""},
+      {"--request-timeout", "TIME", "longest time that a request may take in all; default 1h", ""},
       {"--goodput", "LIMITS", "most time a good reply may take, e.g. ttft:200ms,tpot:50ms", ""},
       {"--percentiles", "LIST", "default 50,90,95,99", ""},
   };

@@ -205,5 +205,27 @@ TEST(LoadSpawn, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(error_of({"--spawn", "a {port}", "--spawn-env", "X"}), HasSubstr("NAME=VALUE"));
 }
 
+TEST(LoadRequests, SecretsAreNotShownAndHeadersNotInjected) {
+  const std::vector<std::string> load = {"load", "--request-rate", "1", "--out", "-"};
+  const auto error_of = [&](std::vector<std::string> more,
+                            const std::map<std::string, std::string>& variables) {
+    more.insert(more.begin(), load.begin(), load.end());
+    const Outcome outcome = assay_run(more, variables);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, Not(HasSubstr("pa55")));
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of({"--url", "http://u:pa55@a,http://b"}, {}), HasSubstr("(set)@"));
+  EXPECT_THAT(error_of({"--url", "http://u:pa55,pa55@a"}, {}), HasSubstr("(set)@a"));
+  const std::vector<std::string> server = {"--url", "http://127.0.0.1:1"};
+  EXPECT_THAT(error_of(server, {{"OPENAI_API_KEY", "pa55\r\nX-Admin: 1"}}),
+              HasSubstr("OPENAI_API_KEY has a line break"));
+  for (const char* header : {"X: pa55\nY: 1", "X: pa55\r\nY: 1", "pa55", ": pa55"}) {
+    EXPECT_THAT(error_of({"--url", "http://127.0.0.1:1", "--header", header}, {}),
+                AllOf(HasSubstr("--header "), HasSubstr("not allowed")));
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -15,8 +15,10 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(LoadUrl, NamesHostPortAndPath) {
   const auto full = parse_url("https://example.org/base/");
@@ -37,6 +39,17 @@ TEST(LoadUrl, InvalidUrlsAreErrors) {
     ASSERT_FALSE(url.ok()) << text;
     EXPECT_EQ(url.error().kind, ErrorKind::usage);
     EXPECT_THAT(url.error().message, HasSubstr("expected e.g."));
+  }
+}
+
+TEST(LoadUrl, ErrorsShowNoLogin) {
+  for (const char* text :
+       {"http://u:pa55@host:8000", "u:pa55@host", "http://u:pa55/x@host", "http://u:p,pa55@host",
+        "http://u:x@pa55@host", "http://host/?api_key=pa55", "http://u:pa55\n@host"}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url.ok()) << text;
+    EXPECT_THAT(url.error().message,
+                AllOf(HasSubstr("(set)"), Not(HasSubstr("pa55")), Not(HasSubstr("\n"))));
   }
 }
 
@@ -138,6 +151,23 @@ TEST(LoadApi, BodiesAreAsServersWantThem) {
   prompt.ids.clear();
   prompt.text = "half a character: \xc3";
   EXPECT_EQ(Json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
+}
+
+TEST(LoadApi, WhatIsAskedForIsWhatTheBodySays) {
+  Prompt prompt;
+  prompt.output_tokens = 8;
+  const auto asked = [&](Api api, Json extra) {
+    RequestOptions options;
+    options.api = api;
+    options.extra = std::move(extra);
+    return output_asked(options, prompt);
+  };
+  EXPECT_EQ(asked(Api::completions, Json::object()), 8u);
+  EXPECT_EQ(asked(Api::completions, {{"max_tokens", 20}, {"n", 3}}), 60u);
+  EXPECT_EQ(asked(Api::chat, {{"max_completion_tokens", 20}}), 20u);
+  EXPECT_EQ(asked(Api::llamacpp, {{"n_predict", 5}}), 5u);
+  EXPECT_EQ(asked(Api::tgi, {{"parameters", {{"max_new_tokens", 9}}}}), 9u);
+  EXPECT_EQ(asked(Api::tgi, {{"parameters", {{"details", true}}}}), 0u);
 }
 
 TEST(LoadBalancer, SpreadsByItsPolicy) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/secrets.h"
 #include "core/units.h"
 
 namespace assay {
@@ -22,13 +23,26 @@ bool is_strange(unsigned char c) {
   return c <= ' ' || c == 0x7f || c == '@' || c == '?' || c == '#' || c == '\\';
 }
 
+/// A refused URL as errors may show it: on one line, without a login, whatever characters that has.
+std::string shown(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
+  const std::size_t sign = std::min(text.rfind('@'), text.size());
+  std::string kept(text);
+  if (sign < text.size() && sign >= begin) kept.replace(begin, sign - begin, "(set)");
+  for (char& c : kept) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
+  return hide_secrets_in(kept);
+}
+
 }  // namespace
 
 Result<Url> parse_url(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return Error{ErrorKind::usage, fmt::format("\"{}\" is not a server URL: {}; expected e.g. "
                                                "http://127.0.0.1:8000",
-                                               text, why)};
+                                               shown(text), why)};
   };
   Url url;
   std::string_view rest = text;

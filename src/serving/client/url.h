@@ -17,7 +17,7 @@ struct Url {
 };
 
 /// "http://host:8000", "https://host/base", "host:8000"; the port is 80 or 443 if none is given.
-/// Error: usage, quoting the text.
+/// Error: usage, quoting the text without a login.
 Result<Url> parse_url(std::string_view text);
 
 /// "http://host:8000/base"

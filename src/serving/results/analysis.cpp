@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "core/secrets.h"
 #include "serving/results/in_flight.h"
 #include "serving/results/overload.h"
 #include "serving/results/reply_times.h"
@@ -30,6 +31,8 @@ RequestCounts counts_of(const Logs& logs) {
   counts.requests = logs.size();
   for (const RequestLog& log : logs) {
     ++counts.by_end[static_cast<std::size_t>(log.reply_end)];
+    std::string& error = counts.first_error[static_cast<std::size_t>(log.reply_end)];
+    if (error.empty()) error = hide_secrets_in(log.error);
     counts.empty += log.empty();
     const bool prompt_known = log.prompt_asked > 0 && log.prompt_tokens > 0;
     counts.wrong_prompts += log.counted && prompt_known && log.prompt_tokens != log.prompt_asked;

@@ -52,6 +52,7 @@ struct RequestCounts {
   std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
   std::array<std::size_t, 7> by_end = {};  ///< by ReplyEnd
+  std::array<std::string, 7> first_error;  ///< of the requests that ended so; secrets are hidden
   std::size_t short_replies = 0;           ///< completed with fewer tokens than asked for
   std::size_t wrong_prompts = 0;           ///< the server counted a different prompt length
   std::size_t uncounted = 0;  ///< completed, but the server did not say how many tokens

@@ -66,7 +66,9 @@ void warn(RunVerdict& verdict, const ServingResult& result) {
   for (std::size_t i = 0; i < counts.by_end.size(); ++i) {
     const auto end = static_cast<ReplyEnd>(i);
     if (end == ReplyEnd::complete || counts.by_end[i] == 0) continue;
-    add(fmt::format("{} of {} requests ended {}", counts.by_end[i], counts.requests, name_of(end)));
+    add(fmt::format("{} of {} requests ended {}{}{}", counts.by_end[i], counts.requests,
+                    name_of(end), counts.first_error[i].empty() ? "" : ": ",
+                    counts.first_error[i]));
   }
   if (counts.wrong_prompts > 0) {
     add(fmt::format(
