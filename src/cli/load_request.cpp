@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "core/json_text.h"
+#include "core/secrets.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -55,11 +56,7 @@ Status read_number(const Arguments& arguments, std::string_view option, double& 
 
 Status read_urls(const Arguments& arguments, LoadRequest& request) {
   for (const std::string& given : arguments.all("--url")) {
-    // A login, which is refused, may have commas: no part of it may be taken for a URL and shown.
-    const bool has_login = given.find('@') != given.npos;
-    for (const std::string& text : has_login ? std::vector{given} : split(given, ',')) {
-      request.urls.push_back(TRY(parse_url(text)));
-    }
+    for (Url& url : TRY(parse_urls(given))) request.urls.push_back(std::move(url));
   }
   request.insecure = arguments.has("--insecure");
   return {};
@@ -181,6 +178,35 @@ Result<std::size_t> requests_at(const std::string& text, const LoadPoint& point)
   return static_cast<std::size_t>(std::llround(count));
 }
 
+/// The campaign's pair from the environment, which a campaign sets for the commands of its units.
+Status read_pair(LoadRequest& request) {
+  const char* text = std::getenv("ASSAY_PAIR");
+  if (text == nullptr || *text == '\0') return {};
+  const auto pair = parse_integer(text);
+  if (!pair) {
+    return Error{ErrorKind::usage, fmt::format("ASSAY_PAIR \"{}\" is not allowed; allowed: the "
+                                               "number of a campaign's pair, from 1",
+                                               hide_secrets_in(text))};
+  }
+  request.pair = *pair;
+  return {};
+}
+
+Status read_passes(const Arguments& arguments, LoadRequest& request) {
+  constexpr std::uint64_t most_passes = 1000;
+  std::uint64_t passes = 1;
+  TRY(read_count(arguments, "--repeat", passes));
+  if (passes == 0 || passes > most_passes) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--repeat {} is not allowed; allowed: 1 to {}", passes, most_passes)};
+  }
+  if (passes > 1 && arguments.has("--find-rate")) {
+    return Error{ErrorKind::usage, "--find-rate repeats its probes itself; leave out --repeat"};
+  }
+  request.passes = passes;
+  return {};
+}
+
 Status read_points(const Arguments& arguments, LoadRequest& request) {
   std::vector<double> rates = {std::numeric_limits<double>::infinity()};
   std::vector<std::size_t> caps = {0};
@@ -289,15 +315,17 @@ Status read_analysis(const Arguments& arguments, LoadRequest& request) {
 
 std::vector<Option> load_options() {
   return {
-      {"--url", "URL", "a server, e.g. http://127.0.0.1:8000; give several for several servers", "",
-       true},
+      {"--url", "URL",
+       "a server, e.g. http://127.0.0.1:8000; give several for several servers, or a range of "
+       "ports: http://127.0.0.1:8000-8007",
+       "", true},
       {"--spawn", "COMMAND",
        "instead of --url: start this server, e.g. \"vllm serve MODEL --port {port}\", and stop it "
-       "afterwards; {port} and {index} are replaced",
+       "afterwards; {port}, {index} and terms of them, e.g. {128+index}, are replaced",
        ""},
       {"--servers", "N", "with --spawn: number of servers, one GPU each; default 1", ""},
       {"--spawn-env", "NAME=VALUE",
-       "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={index}", "", true},
+       "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={2*index}", "", true},
       {"--spawn-timeout", "TIME", "with --spawn: time within which they must answer; default 10min",
        ""},
       {"--api", "NAME", "completions (default), chat, llamacpp or tgi",
@@ -310,6 +338,10 @@ std::vector<Option> load_options() {
       {"--requests", "N",
        "requests per point: a number, 10x the concurrency, or 60s at the rate; default with "
        "--find-rate: 30s, at least 100",
+       ""},
+      {"--repeat", "N",
+       "passes over each point, each with prompts of its own; the record has their means, and "
+       "intervals from their spread; default 1",
        ""},
       {"--duration", "TIME", "send no requests after this time", ""},
       {"--find-rate", "TARGETS",
@@ -337,8 +369,7 @@ std::vector<Option> load_options() {
       {"--prefixes", "N", "for prefix-repetition: number of prefixes; default 10", ""},
       {"--turns", "N", "for multi-turn: requests per conversation; default 4", ""},
       {"--think", "TIME", "for multi-turn: time between a reply and the next turn; default 1s", ""},
-      {"--seed", "N",
-       "seed of prompts and arrivals; later points derive their own from it; default 0", ""},
+      {"--seed", "N", "prompts and arrivals derive from it, the point and its pass; default 0", ""},
       {"--ignore-eos", "", "generate the full requested length; default if lengths are set", ""},
       {"--no-ignore-eos", "", "let the model end its replies", ""},
       {"--no-stream", "", "replies in one piece", ""},
@@ -397,6 +428,8 @@ Result<LoadRequest> read_load_request(const Arguments& arguments) {
   TRY(read_prompts(arguments, request));
   TRY(read_schedule(arguments, request));
   TRY(read_analysis(arguments, request));
+  TRY(read_passes(arguments, request));
+  TRY(read_pair(request));
   if (!arguments.has("--find-rate")) TRY(read_points(arguments, request));
   request.asked_prompts = request.settings.prompts;
   return request;

@@ -42,6 +42,26 @@ TEST(LoadUrl, InvalidUrlsAreErrors) {
   }
 }
 
+TEST(LoadUrl, ListsAndRangesOfPortsAreServers) {
+  const auto texts = [](const char* list) {
+    std::vector<std::string> all;
+    const auto urls = parse_urls(list);
+    if (!urls) return std::vector{urls.error().message};
+    for (const Url& url : *urls) all.push_back(text_of(url));
+    return all;
+  };
+  EXPECT_THAT(texts("http://h:8200-8202,b:1"),
+              ElementsAre("http://h:8200", "http://h:8201", "http://h:8202", "http://b:1"));
+  EXPECT_THAT(texts("http://[::1]:9-10/v"), ElementsAre("http://[::1]:9/v", "http://[::1]:10/v"));
+  EXPECT_THAT(texts("http://a-1:8/x-2"), ElementsAre("http://a-1:8/x-2"));
+  EXPECT_EQ(texts("http://h:8200-8455").size(), 256u);
+  for (const char* wrong :
+       {"http://h:8200-8456", "http://h:9-8", "http://h:65535-65536", "h:8-x"}) {
+    EXPECT_FALSE(parse_urls(wrong).ok()) << wrong;
+  }
+  EXPECT_THAT(parse_urls("http://u:pa55,pa55@h").error().message, Not(HasSubstr("pa55")));
+}
+
 TEST(LoadUrl, ErrorsShowNoLogin) {
   for (const char* text :
        {"http://u:pa55@host:8000", "u:pa55@host", "http://u:pa55/x@host", "http://u:p,pa55@host",

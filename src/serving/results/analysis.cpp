@@ -138,6 +138,10 @@ void add_tails(ServingResult& result, const Logs& logs) {
       stalls.push_back(static_cast<double>(*std::max_element(log.gaps.begin(), log.gaps.end())));
     }
   }
+  constexpr double shortest_lag = 1e-3, most_lag_share = 0.05;
+  result.late_limit = std::max(shortest_lag, most_lag_share * result.ttft.median);
+  result.late_sends = static_cast<std::size_t>(
+      std::count_if(lags.begin(), lags.end(), [&](double lag) { return lag > result.late_limit; }));
   result.queue_time = tail_of(std::move(queue_times));
   result.send_lag = tail_of(std::move(lags));
   result.longest_stall = tail_of(std::move(stalls));
