@@ -125,6 +125,8 @@ TEST(Latency, TheMeanOfADriftingRunHasNoInterval) {
   EXPECT_FALSE(latency_of(wandering, percents).mean95);
   EXPECT_TRUE(latency_of(flat, percents).mean95);
   EXPECT_EQ(latency_of(waits, percents).mean, mean(waits));
+  for (double& value : noisy) value = 1000 + value;  // by less than 1% of the mean
+  EXPECT_TRUE(latency_of(noisy, percents).mean95);
   std::vector<double> few;
   for (int i = 0; i < 20; ++i) few.push_back(0.6 * i);
   EXPECT_FALSE(latency_of(few, percents).mean95);

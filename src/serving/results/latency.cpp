@@ -105,15 +105,18 @@ std::vector<Interval> deviations_of(const ReplyCounts& counts, std::uint64_t see
   return intervals;
 }
 
-/// Whether the values rise or fall over the run by more than chance would make them.
+/// Whether the values rise or fall over the run by more than chance would make them, and by enough
+/// to matter.
 bool has_trend(const std::vector<double>& values) {
   constexpr std::size_t enough = 20;
-  constexpr double clear = 0.5;  // four standard errors
+  constexpr double clear = 0.5;        // four standard errors
+  constexpr double negligible = 0.02;  // of the mean, from the first to the last
   if (values.size() < enough) return false;
   std::vector<double> order(values.size());
   std::iota(order.begin(), order.end(), 0.0);
   const auto slope = slope_of(order, values);
-  return slope && slope->margin95 < clear * std::abs(slope->value);
+  if (!slope || slope->margin95 >= clear * std::abs(slope->value)) return false;
+  return std::abs(slope->value) * order.back() > negligible * mean(values);
 }
 
 /// `effective`: how many independent values they are worth.
