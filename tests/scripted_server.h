@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -39,6 +40,12 @@ class ScriptedServer {
       while (::recv(socket_, dropped, sizeof(dropped), 0) > 0) {
       }
       closed_ = true;
+    }
+    /// Whether the other side has closed the connection.
+    bool hung_up() const {
+      char byte;
+      const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
     }
     /// Closes the connection with a reset instead of an orderly end.
     void reset() {

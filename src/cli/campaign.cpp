@@ -80,9 +80,9 @@ Status print_schedule(const Request& request, Terminal& terminal) {
       const Arm& arm = design.schedule.arms[turn.arm];
       for (const Member& member : arm) {
         const PlannedEnvironment& environment = request.plan.environments[member.index];
-        const Launch launch = TRY(
-            environment.where->launch(unit_arguments(request.plan, environment, barrier_of(arm)),
-                                      launch_context(request.plan, member, folder)));
+        const Launch launch = TRY(environment.where->launch(
+            unit_arguments(request.plan, environment, turn.pair, barrier_of(arm)),
+            launch_context(request.plan, member, folder)));
         if (!request.json) {
           const std::string input =
               launch.input.empty() ? ""
@@ -111,7 +111,7 @@ void tell_limits(const Request& request, const fs::path& folder, Terminal& termi
     const PlannedEnvironment& environment = request.plan.environments[i];
     const LaunchContext context = launch_context(request.plan, {environment.name, i}, folder);
     const auto launch =
-        environment.where->launch(unit_arguments(request.plan, environment, ""), context);
+        environment.where->launch(unit_arguments(request.plan, environment, 0, ""), context);
     if (!launch.ok() || !launch->limits.any()) continue;
     const auto applied = apply_limits(launch->limits, context.unit);
     terminal.note(

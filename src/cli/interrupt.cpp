@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "cli/exit_code.h"
+#include "core/program.h"
 
 namespace assay::cli {
 namespace {
@@ -14,7 +15,9 @@ std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "used in a signal handler");
 
 extern "C" void on_signal(int) {
-  if (requested.exchange(true)) _exit(exit_interrupted);
+  if (!requested.exchange(true)) return;
+  kill_programs();
+  _exit(exit_interrupted);
 }
 
 }  // namespace

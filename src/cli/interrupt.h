@@ -1,5 +1,5 @@
 // SIGINT, SIGTERM and SIGHUP: the first asks the run to shut down cleanly, the second ends it at
-// once.
+// once, and kills the programs that it started with all that these started.
 #pragma once
 
 namespace assay::cli {

@@ -19,6 +19,7 @@
 #include "core/write_file.h"
 #include "machine/system/fingerprint.h"
 #include "measure/sampling/runner.h"
+#include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
 
 namespace assay::cli::load_command {
@@ -41,8 +42,7 @@ std::string compact_date() {
   return {text, std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &parts)};
 }
 
-Status keep(const LoadRequest& request, const LoadReport& report, Record& record, Keeper& keeper,
-            Terminal& terminal) {
+Status keep(Record& record, Keeper& keeper, Terminal& terminal) {
   record.run = keeper.run;
   record.fingerprint = keeper.fingerprint;
   if (keeper.json) {
@@ -50,6 +50,11 @@ Status keep(const LoadRequest& request, const LoadReport& report, Record& record
     terminal.flush();
   }
   if (keeper.store) TRY(keeper.store->append(record));
+  return {};
+}
+
+/// Adds a line to the file of --save-vllm.
+Status keep_for_vllm(const LoadRequest& request, const LoadReport& report, Keeper& keeper) {
   if (keeper.vllm_path.empty()) return {};
   VllmNames names;
   names.date = compact_date();
@@ -92,12 +97,21 @@ class Session {
     }
     if (servers_ != nullptr) TRY(servers_->check());
     interrupted_ = report.interrupted;
-    Record record = load_record(request, report);
-    if (telemetry_ != nullptr) add_telemetry(record, *telemetry_, report);
-    TRY(keep(request, report, record, keeper_, terminal_));
-    say(report_text(report, width(), style()) + telemetry_text(record));
+    passes_.push_back(load_record(request, report));
+    if (telemetry_ != nullptr) add_telemetry(passes_.back(), *telemetry_, report);
+    TRY(keep_for_vllm(request, report, keeper_));
+    say(report_text(report, width(), style()) + telemetry_text(passes_.back()));
     results_.push_back(report.result);
     return report;
+  }
+
+  /// Stores what was run since the last call as one record. Error: from the store.
+  Status end_passes() {
+    if (passes_.empty()) return {};
+    Record record = record_of_passes(passes_);
+    if (passes_.size() > 1) say(passes_text(record, passes_.size()));
+    passes_.clear();
+    return keep(record, keeper_, terminal_);
   }
 
   void sum_up() {
@@ -119,20 +133,31 @@ class Session {
   const std::unique_ptr<TelemetryRecorder> telemetry_;
   Keeper& keeper_;
   Terminal& terminal_;
+  std::vector<Record> passes_;  ///< over the present point
   std::vector<ServingResult> results_;
   bool interrupted_ = false;
 };
 
-/// Runs all points. Error: as from Session::run_point().
+/// Runs all passes over all points. Error: as from Session::run_point().
 Result<int> load_points(const LoadRequest& request, Session& session) {
   LoadRequest asked = request;
+  std::size_t number = 0;
   for (const LoadPoint& point : request.points) {
-    if (session.interrupted()) break;
-    const std::size_t before = session.results().size();
-    asked.settings.use_seed(seed_of_load(request.settings.prompts.seed, before));
-    TRY(session.run_point(
-        asked, point,
-        fmt::format("[{}/{}] {}", before + 1, request.points.size(), text_of(point))));
+    ++number;
+    for (std::size_t pass = 0; pass < request.passes && !session.interrupted(); ++pass) {
+      asked.settings.use_seed(
+          seed_of_load(request.settings.prompts.seed, point, pass, request.pair));
+      const std::string label =
+          request.passes > 1 ? fmt::format(", pass {}/{}", pass + 1, request.passes) : "";
+      const auto ran = session.run_point(
+          asked, point,
+          fmt::format("[{}/{}{}] {}", number, request.points.size(), label, text_of(point)));
+      if (!ran.ok()) {
+        TRY(session.end_passes());  // keeps those before it
+        return ran.error();
+      }
+    }
+    TRY(session.end_passes());
   }
   session.sum_up();
   if (session.interrupted()) return exit_interrupted;
@@ -147,21 +172,27 @@ Result<int> load_points(const LoadRequest& request, Session& session) {
 /// Searches for the highest rate. Error: as from Session::run_point().
 Result<int> load_search(const FindRate& find, const LoadRequest& request, const Keeper& keeper,
                         Session& session, Terminal& terminal) {
-  const SearchResult found = TRY(find_rate(
+  const FoundRate found = TRY(find_rate(
       find, request,
-      [&](const LoadRequest& asked, const LoadPoint& point, const std::string& label) {
-        return session.run_point(asked, point, label);
+      [&](const LoadRequest& asked, const LoadPoint& point,
+          const std::string& label) -> Result<LoadReport> {
+        LoadReport report = TRY(session.run_point(asked, point, label));
+        TRY(session.end_passes());
+        return report;
       },
       [&](const std::string& text) { session.say(text); }));
+  const SearchResult& result = found.result;
   session.sum_up();
-  session.say("\n" + session.style().bold(found_text(find, found)) + "\n");
+  session.say("\n" + session.style().bold(found_text(find, result)) + "\n");
   if (keeper.json) {
     terminal.print(to_json(find, found).dump() + "\n");
     terminal.flush();
   }
   if (session.interrupted()) return exit_interrupted;
-  if (found.end == SearchResult::End::stopped) return exit_inconclusive;
-  return found.passed ? exit_ok : exit_cell_error;
+  const bool unfinished =
+      result.end == SearchResult::End::stopped || result.end == SearchResult::End::noisy;
+  if (unfinished) return exit_inconclusive;
+  return result.passed ? exit_ok : exit_cell_error;
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -192,6 +223,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     servers = std::move(*started);
     request->urls = servers->urls();
     request->notes = spawn_notes(**plan);
+    request->notes.emplace_back("server_logs", fmt::format("{}-*.log", (**plan).logs.string()));
   }
   const Status found = find_servers(*request);
   if (!found.ok()) return report(terminal, found.error());
@@ -245,12 +277,15 @@ const Command command = {
         R"(Sends requests to OpenAI-compatible servers (vLLM, SGLang, llama.cpp, TGI) and times every
 token. An open loop (--request-rate) sends on a fixed schedule, however slow the server; a
 closed loop (--max-concurrency) keeps that many requests in flight. Several values make a sweep.
-Prompts and arrivals depend only on --seed, so that compared environments get the same load.
-Random prompts are token ids, so their length is exact without a tokenizer.
+Prompts and arrivals depend only on --seed, the point, its pass and, within a campaign, the number
+of the pair (ASSAY_PAIR), so that compared environments get the same load, and no load repeats the
+prompts of another. Random prompts are token ids, so their length is exact without a tokenizer.
 
 TTFT, TPOT, ITL and E2EL are defined as in vLLM. TTFT and E2EL are also given from the scheduled
 time, so that a cap on concurrency hides no waiting. A run is void if the client was the limit,
-or if too many replies are empty or short. The key in OPENAI_API_KEY is sent to the servers.
+or if too many replies are empty or short; if requests were sent late, only what counts from the
+sending is. A reply with more tokens than asked for, or than its bytes can hold, is malformed. The
+key in OPENAI_API_KEY is sent to the servers.
 
 --spawn starts the servers without a shell, waits until they answer, and always stops them at
 the end. Several servers get one GPU each. Their output is kept in DIR/servers/.

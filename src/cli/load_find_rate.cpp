@@ -85,24 +85,14 @@ std::string breach_of(const FindRate& find, const std::vector<double>& used,
   return by_target ? find.targets[static_cast<std::size_t>(most - used.begin())].name : fault;
 }
 
-ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
-  ProbeOutcome outcome;
-  // Use the larger: the whole run includes the ramp, and the steady part may contain only prefill.
-  outcome.throughput =
-      std::max(result.request_throughput, result.steady ? result.steady->request_throughput : 0);
-  for (const Slo& slo : find.targets) outcome.used.push_back(value_of(slo, result) / slo.limit);
-  outcome.is_void = !result.verdict.valid();
-  const std::size_t lost = result.counts.failed + result.counts.empty;
-  const double lost_share = static_cast<double>(lost) /
-                            static_cast<double>(std::max<std::size_t>(result.counts.requests, 1));
-  if (outcome.is_void) {
-    outcome.fault = "void: " + result.verdict.void_reasons.front();
-  } else if (lost_share > most_failed_requests) {
-    outcome.fault = fmt::format("{:.3g}% of requests failed", lost_share * 100);
-  } else if (result.saturation.saturated) {
-    outcome.fault = saturated;
-  }
-  return outcome;
+/// Why the client may have spoilt a quantity that the targets are about; empty: it did not.
+std::string client_fault(const FindRate& find, const ServingResult& result) {
+  if (!result.verdict.client_reasons.empty()) return result.verdict.client_reasons.front();
+  const bool from_sending =
+      std::any_of(find.targets.begin(), find.targets.end(), [](const Slo& slo) {
+        return slo.quantity != Slo::Quantity::tpot && slo.quantity != Slo::Quantity::itl;
+      });
+  return from_sending ? result.verdict.late : "";
 }
 
 LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& probe) {
@@ -122,10 +112,11 @@ LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& p
 
 /// Gives every probe its own prompts and arrivals. Closed loops end by time, because their speed is
 /// not known beforehand.
-LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe) {
+LoadRequest request_of(const FindRate& find, const LoadRequest& request, const RateProbe& probe,
+                       const LoadPoint& point) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
-  settings.use_seed(seed_of_load(settings.prompts.seed, probe.number));
+  settings.use_seed(seed_of_load(settings.prompts.seed, point, probe.number, request.pair));
   if (probe.kind != RateProbe::Kind::at_rate && settings.plan.send_seconds <= 0) {
     settings.plan.send_seconds = find.seconds;
   }
@@ -138,13 +129,17 @@ std::string label_of(const RateProbe& probe, const LoadPoint& point) {
                      text_of(point));
 }
 
+std::string verdict_on(const FindRate& find, const ProbeOutcome& outcome) {
+  if (outcome.is_void) return "void: " + outcome.fault;
+  const std::string breach = breach_of(find, outcome.used, outcome.fault);
+  return breach.empty() ? "passes" : "fails by " + breach;
+}
+
 std::string judged_text(const FindRate& find, const RateProbe& probe, const ProbeOutcome& outcome) {
   if (probe.kind == RateProbe::Kind::full) {
     return fmt::format("  => at most about {} req/s\n", format_significant(outcome.throughput));
   }
-  const std::string breach = breach_of(find, outcome.used, outcome.fault);
-  return fmt::format("  => {}: {}\n", values_text(find, outcome.used),
-                     breach.empty() ? "passes" : "fails by " + breach);
+  return fmt::format("  => {}: {}\n", values_text(find, outcome.used), verdict_on(find, outcome));
 }
 
 std::string_view name_of(SearchResult::End end) {
@@ -157,21 +152,27 @@ std::string_view name_of(SearchResult::End end) {
       return "unreachable";
     case SearchResult::End::too_slow:
       return "too_slow";
+    case SearchResult::End::noisy:
+      return "noisy_client";
     case SearchResult::End::stopped:
       break;
   }
   return "stopped";
 }
 
+Json values_json(const FindRate& find, const std::vector<double>& used) {
+  Json values = Json::object();
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const Slo& slo = find.targets[i];
+    values[slo.name] = reported_value(slo, used[i] * slo.limit);
+  }
+  return values;
+}
+
 /// Null if there is no outcome.
 Json rate_json(const FindRate& find, const std::optional<RateOutcome>& outcome) {
   if (!outcome) return nullptr;
-  Json values = Json::object();
-  for (std::size_t i = 0; i < outcome->used.size(); ++i) {
-    const Slo& slo = find.targets[i];
-    values[slo.name] = reported_value(slo, outcome->used[i] * slo.limit);
-  }
-  return {{"rate", outcome->rate}, {"values", values}};
+  return {{"rate", outcome->rate}, {"values", values_json(find, outcome->used)}};
 }
 
 }  // namespace
@@ -205,20 +206,54 @@ Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadR
   return std::optional<FindRate>(std::move(find));
 }
 
-Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
-                               const RunPoint& run,
-                               const std::function<void(const std::string&)>& say) {
+ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
+  ProbeOutcome outcome;
+  // Use the larger: the whole run includes the ramp, and the steady part may contain only prefill.
+  outcome.throughput =
+      std::max(result.request_throughput, result.steady ? result.steady->request_throughput : 0);
+  for (const Slo& slo : find.targets) outcome.used.push_back(value_of(slo, result) / slo.limit);
+  const std::size_t lost = result.counts.failed + result.counts.empty;
+  const double lost_share = static_cast<double>(lost) /
+                            static_cast<double>(std::max<std::size_t>(result.counts.requests, 1));
+  if (!result.verdict.server_reasons.empty()) {
+    outcome.fault = result.verdict.server_reasons.front();
+  } else if (lost_share > most_failed_requests) {
+    outcome.fault = fmt::format("{:.3g}% of requests failed", lost_share * 100);
+  } else if (result.saturation.saturated) {
+    outcome.fault = saturated;
+  }
+  // A late client makes times from the schedule longer, never shorter: what meets the targets
+  // nevertheless passes.
+  const std::string client = client_fault(find, result);
+  if (!client.empty() && !outcome.passes()) {
+    outcome.is_void = true;
+    outcome.fault = client;
+  }
+  return outcome;
+}
+
+Result<FoundRate> find_rate(const FindRate& find, const LoadRequest& request, const RunPoint& run,
+                            const std::function<void(const std::string&)>& say) {
   RateSearch search(find.search);
+  FoundRate found;
   while (const auto probe = search.next()) {
     const LoadPoint point = point_of(find, request.urls.size(), *probe);
     const LoadReport report =
-        TRY(run(request_of(find, request, *probe), point, label_of(*probe, point)));
+        TRY(run(request_of(find, request, *probe, point), point, label_of(*probe, point)));
     if (report.interrupted) break;
     const ProbeOutcome outcome = outcome_of(find, report.result);
     say(judged_text(find, *probe, outcome));
+    found.probes.push_back(
+        {{"load", text_of(point)},
+         {"repeat", probe->repeat},
+         {"values", values_json(find, outcome.used)},
+         {"request_throughput", outcome.throughput},
+         {"verdict",
+          probe->kind == RateProbe::Kind::full ? "bounds the rate" : verdict_on(find, outcome)}});
     search.add(outcome);
   }
-  return search.result();
+  found.result = search.result();
+  return found;
 }
 
 std::string found_text(const FindRate& find, const SearchResult& result) {
@@ -241,7 +276,13 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
     default:
       break;
   }
-  std::string text = result.end == SearchResult::End::stopped ? "stopped before the end; " : "";
+  std::string text;
+  if (result.end == SearchResult::End::stopped) text = "stopped before the end; ";
+  if (result.end == SearchResult::End::noisy) {
+    text =
+        "this client is too noisy to tell more: it spoilt one probe again and again; use a quieter "
+        "or faster machine (assay load --calibrate); ";
+  }
   if (result.passed) {
     text += fmt::format("{} meets {}: {}", rate(result.passed), targets,
                         values_text(find, result.passed->used));
@@ -256,7 +297,8 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
   return text + (result.end == SearchResult::End::capped ? "; higher rates were not allowed" : "");
 }
 
-Json to_json(const FindRate& find, const SearchResult& result) {
+Json to_json(const FindRate& find, const FoundRate& found) {
+  const SearchResult& result = found.result;
   Json targets = Json::object();
   for (const Slo& slo : find.targets) targets[slo.name] = reported_value(slo, slo.limit);
   Json json = {{"targets", targets},
@@ -268,7 +310,9 @@ Json to_json(const FindRate& find, const SearchResult& result) {
                {"confidence", result.confidence},
                {"precision", find.search.precision},
                {"closed_loop_throughput", result.full_throughput},
-               {"probes", result.probes}};
+               {"probes", result.probes},
+               {"runs", found.probes},
+               {"summary", found_text(find, result)}};
   if (result.failed) {
     json["failed"]["breach"] = breach_of(find, result.failed->used, result.failed->fault);
   }

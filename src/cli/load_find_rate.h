@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/load_request.h"
+#include "core/json.h"
 #include "core/result.h"
 #include "measure/store/record.h"
 #include "serving/results/slo.h"
@@ -28,22 +29,29 @@ struct FindRate {
 /// --find-rate. Error: usage, naming the option.
 Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request);
 
+/// What a probe with this result tells the search. It is void if the client may have spoilt what
+/// the targets are about, unless it meets them nevertheless.
+ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result);
+
 /// Runs one load point of the request, stores and shows its result.
 using RunPoint = std::function<Result<LoadReport>(
     const LoadRequest& request, const LoadPoint& point, const std::string& label)>;
 
-/// Runs probe after probe, each with a seed of its own: the request's plus the probe's number.
-/// `say` is called with the verdict on each probe. An interruption ends the search. Error: as from
-/// `run`.
-Result<SearchResult> find_rate(const FindRate& find, const LoadRequest& request,
-                               const RunPoint& run,
-                               const std::function<void(const std::string&)>& say);
+struct FoundRate {
+  SearchResult result;
+  Json probes = Json::array();  ///< what was run in turn, and the verdict on each
+};
+
+/// Runs probe after probe, each with a seed of its own (seed_of_load()). `say` is called with the
+/// verdict on each probe. An interruption ends the search. Error: as from `run`.
+Result<FoundRate> find_rate(const FindRate& find, const LoadRequest& request, const RunPoint& run,
+                            const std::function<void(const std::string&)>& say);
 
 /// One line: the rate that meets the targets, the confidence in it, and what the next higher rate
 /// misses.
 std::string found_text(const FindRate& find, const SearchResult& result);
 
 /// {"find_rate": {...}}
-Json to_json(const FindRate& find, const SearchResult& result);
+Json to_json(const FindRate& find, const FoundRate& found);
 
 }  // namespace assay::cli

@@ -104,7 +104,10 @@ std::string with_interval(double value, const Interval& interval) {
 void add_latency(Table& table, const char* name, const Latency& latency) {
   if (latency.n == 0) return;
   const Percentile* p99 = latency.percentile(99);
-  table.add({name, with_interval(latency.mean, latency.mean95), format_seconds(latency.median),
+  table.add({name,
+             latency.mean95 ? with_interval(latency.mean, *latency.mean95)
+                            : format_seconds(latency.mean) + " (drifts)",
+             format_seconds(latency.median),
              p99 == nullptr ? "-" : with_interval(p99->value, p99->interval95),
              format_seconds(latency.maximum)});
 }
@@ -171,7 +174,7 @@ std::string targets_text(const ServingResult& result, std::size_t width, const S
          fmt::format("  the busiest server got {:.2f} times its share\n", result.imbalance);
 }
 
-std::string server_text(const std::optional<ServerMetrics>& server, const Style& style) {
+std::string server_text(const std::optional<ServerMetrics>& server) {
   if (!server) return {};
   std::string text;
   if (server->ttft && server->ttft->count > 0) {
@@ -186,16 +189,16 @@ std::string server_text(const std::optional<ServerMetrics>& server, const Style&
     add("prefix cache hits", fmt::format("{:.1f}%", *server->prefix_cache_hit_rate * 100));
   }
   if (text.empty()) return {};
-  text = fmt::format("  reported by {}: {}\n", server->server, text);
-  const std::string warning = prefix_cache_warning(*server);
-  if (!warning.empty()) text += "  " + style.yellow("note") + ": " + warning + "\n";
-  return text;
+  return fmt::format("  reported by {}: {}\n", server->server, text);
 }
 
 std::string verdict_text(const ServingResult& result, const Style& style) {
   std::string text;
-  for (const std::string& reason : result.verdict.void_reasons) {
+  for (const std::string& reason : result.verdict.void_reasons()) {
     text += "  " + style.red("VOID") + ": " + reason + "\n";
+  }
+  if (!result.verdict.late.empty()) {
+    text += "  " + style.red("VOID in part") + ": " + result.verdict.late + "\n";
   }
   for (const std::string& warning : result.verdict.warnings) {
     text += "  " + style.yellow("note") + ": " + warning + "\n";
@@ -216,7 +219,10 @@ Record load_record(const LoadRequest& request, const LoadReport& report) {
   }
   const RequestOptions& options = request.settings.plan.request;
   record.notes.emplace_back("api", name_of(options.api));
-  record.notes.emplace_back("seed", fmt::format("{}", request.settings.prompts.seed));
+  record.notes.emplace_back("seed", fmt::format("{}", request.asked_prompts.seed));
+  if (request.pair > 0) record.notes.emplace_back("pair", fmt::format("{}", request.pair));
+  // Derived from these and the load; it tells whether two loads had the same prompts.
+  record.notes.emplace_back("prompts", fmt::format("{:016x}", request.settings.prompts.seed));
   record.notes.emplace_back("balance", name_of(request.settings.plan.balance));
   record.notes.insert(record.notes.end(), request.notes.begin(), request.notes.end());
   if (report.server) add_server_metrics(record, *report.server);
@@ -317,9 +323,26 @@ std::string text_of(const LoadPoint& point) {
 std::string report_text(const LoadReport& report, std::size_t width, const Style& style) {
   const ServingResult& result = report.result;
   return fmt::format("{}\n", style.bold(load_text(result.load))) + rates_text(result) +
-         latencies_text(result, width, style) + checks_text(result) +
-         server_text(report.server, style) + targets_text(result, width, style) +
-         verdict_text(result, style);
+         latencies_text(result, width, style) + checks_text(result) + server_text(report.server) +
+         targets_text(result, width, style) + verdict_text(result, style);
+}
+
+std::string passes_text(const Record& record, std::size_t passes) {
+  std::string text;
+  for (const Metric& metric : record.metrics) {
+    const bool shown = metric.name == "output_throughput" || metric.name == "mean_ttft" ||
+                       metric.name == "p99_ttft" || metric.name == "mean_tpot";
+    if (!shown) continue;
+    const auto number = [&](double value) {
+      return metric.unit == "s" ? format_seconds(value) : format_significant(value);
+    };
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", metric.name, number(metric.value));
+    if (metric.interval95) {
+      text +=
+          fmt::format(" [{}, {}]", number(metric.interval95->low), number(metric.interval95->high));
+    }
+  }
+  return fmt::format("  over {} passes: {}\n", passes, text);
 }
 
 std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
@@ -344,9 +367,10 @@ std::string sweep_text(std::span<const ServingResult> results, std::size_t width
                format_significant(result.output_throughput), format_seconds(result.ttft.mean),
                p99(result.ttft), format_seconds(result.tpot.mean), format_seconds(result.e2el.mean),
                p99(result.e2el),
-               !result.verdict.valid()       ? style.red("void")
-               : result.saturation.saturated ? "saturated"
-                                             : ""});
+               !result.verdict.valid()        ? style.red("void")
+               : !result.verdict.late.empty() ? style.red("void in part")
+               : result.saturation.saturated  ? "saturated"
+                                              : ""});
   }
   return table.render(width, style);
 }

@@ -58,6 +58,9 @@ std::string text_of(const LoadPoint& point);
 /// One point in full: what was sent, latencies with their intervals, and the verdict on the run.
 std::string report_text(const LoadReport& report, std::size_t width, const Style& style);
 
+/// The means over several passes over one point, with intervals from their spread.
+std::string passes_text(const Record& record, std::size_t passes);
+
 /// A table with a row for each point.
 std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
                        const Style& style);

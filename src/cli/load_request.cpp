@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "core/json_text.h"
+#include "core/secrets.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -55,9 +56,40 @@ Status read_number(const Arguments& arguments, std::string_view option, double& 
 
 Status read_urls(const Arguments& arguments, LoadRequest& request) {
   for (const std::string& given : arguments.all("--url")) {
-    for (const std::string& text : split(given, ',')) request.urls.push_back(TRY(parse_url(text)));
+    for (Url& url : TRY(parse_urls(given))) request.urls.push_back(std::move(url));
   }
   request.insecure = arguments.has("--insecure");
+  return {};
+}
+
+/// Characters that end a header's line, or that no header may have.
+bool breaks_header(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; });
+}
+
+/// Adds the header lines to `fields`. Errors show no header's value: it may be a secret.
+Status read_headers(const Arguments& arguments, std::string& fields) {
+  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
+    if (breaks_header(key)) {
+      return Error{ErrorKind::usage,
+                   "OPENAI_API_KEY has a line break or another control character, which no header "
+                   "may have; set it to the key alone"};
+    }
+    fields += fmt::format("Authorization: Bearer {}\r\n", key);
+  }
+  int number = 0;
+  for (const std::string& header : arguments.all("--header")) {
+    ++number;
+    const std::size_t colon = header.find(':');
+    if (colon == 0 || colon == header.npos || breaks_header(header)) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--header number {} is not allowed; allowed: \"Name: value\" on one "
+                               "line, without control characters",
+                               number)};
+    }
+    fields += header + "\r\n";
+  }
   return {};
 }
 
@@ -68,6 +100,7 @@ Status read_server(const Arguments& arguments, LoadRequest& request) {
   plan.request.stream = !arguments.has("--no-stream");
   plan.balance = TRY(parse_balance(arguments.get("--balance", "least-connections")));
   TRY(read_seconds(arguments, "--timeout", plan.silence_seconds));
+  TRY(read_seconds(arguments, "--request-timeout", plan.request_seconds));
   if (arguments.has("--extra-body")) {
     auto extra = parse_json(arguments.get("--extra-body"));
     if (!extra) return about("--extra-body", extra.error());
@@ -76,17 +109,7 @@ Status read_server(const Arguments& arguments, LoadRequest& request) {
     }
     plan.request.extra = std::move(*extra);
   }
-  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
-    plan.fields += fmt::format("Authorization: Bearer {}\r\n", key);
-  }
-  for (const std::string& header : arguments.all("--header")) {
-    if (header.find(':') == header.npos || header.find('\r') != header.npos) {
-      return Error{ErrorKind::usage,
-                   fmt::format("--header \"{}\" is not allowed; allowed: \"Name: value\"", header)};
-    }
-    plan.fields += header + "\r\n";
-  }
-  return {};
+  return read_headers(arguments, plan.fields);
 }
 
 // ---- What ----
@@ -153,6 +176,35 @@ Result<std::size_t> requests_at(const std::string& text, const LoadPoint& point)
   }
   if (!(count >= 0.5) || count > 1e8) return wrong("1 to 100000000 requests");
   return static_cast<std::size_t>(std::llround(count));
+}
+
+/// The campaign's pair from the environment, which a campaign sets for the commands of its units.
+Status read_pair(LoadRequest& request) {
+  const char* text = std::getenv("ASSAY_PAIR");
+  if (text == nullptr || *text == '\0') return {};
+  const auto pair = parse_integer(text);
+  if (!pair) {
+    return Error{ErrorKind::usage, fmt::format("ASSAY_PAIR \"{}\" is not allowed; allowed: the "
+                                               "number of a campaign's pair, from 1",
+                                               hide_secrets_in(text))};
+  }
+  request.pair = *pair;
+  return {};
+}
+
+Status read_passes(const Arguments& arguments, LoadRequest& request) {
+  constexpr std::uint64_t most_passes = 1000;
+  std::uint64_t passes = 1;
+  TRY(read_count(arguments, "--repeat", passes));
+  if (passes == 0 || passes > most_passes) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--repeat {} is not allowed; allowed: 1 to {}", passes, most_passes)};
+  }
+  if (passes > 1 && arguments.has("--find-rate")) {
+    return Error{ErrorKind::usage, "--find-rate repeats its probes itself; leave out --repeat"};
+  }
+  request.passes = passes;
+  return {};
 }
 
 Status read_points(const Arguments& arguments, LoadRequest& request) {
@@ -263,15 +315,17 @@ Status read_analysis(const Arguments& arguments, LoadRequest& request) {
 
 std::vector<Option> load_options() {
   return {
-      {"--url", "URL", "a server, e.g. http://127.0.0.1:8000; give several for several servers", "",
-       true},
+      {"--url", "URL",
+       "a server, e.g. http://127.0.0.1:8000; give several for several servers, or a range of "
+       "ports: http://127.0.0.1:8000-8007",
+       "", true},
       {"--spawn", "COMMAND",
        "instead of --url: start this server, e.g. \"vllm serve MODEL --port {port}\", and stop it "
-       "afterwards; {port} and {index} are replaced",
+       "afterwards; {port}, {index} and terms of them, e.g. {128+index}, are replaced",
        ""},
       {"--servers", "N", "with --spawn: number of servers, one GPU each; default 1", ""},
       {"--spawn-env", "NAME=VALUE",
-       "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={index}", "", true},
+       "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={2*index}", "", true},
       {"--spawn-timeout", "TIME", "with --spawn: time within which they must answer; default 10min",
        ""},
       {"--api", "NAME", "completions (default), chat, llamacpp or tgi",
@@ -284,6 +338,10 @@ std::vector<Option> load_options() {
       {"--requests", "N",
        "requests per point: a number, 10x the concurrency, or 60s at the rate; default with "
        "--find-rate: 30s, at least 100",
+       ""},
+      {"--repeat", "N",
+       "passes over each point, each with prompts of its own; the record has their means, and "
+       "intervals from their spread; default 1",
        ""},
       {"--duration", "TIME", "send no requests after this time", ""},
       {"--find-rate", "TARGETS",
@@ -311,8 +369,7 @@ std::vector<Option> load_options() {
       {"--prefixes", "N", "for prefix-repetition: number of prefixes; default 10", ""},
       {"--turns", "N", "for multi-turn: requests per conversation; default 4", ""},
       {"--think", "TIME", "for multi-turn: time between a reply and the next turn; default 1s", ""},
-      {"--seed", "N",
-       "seed of prompts and arrivals; later points derive their own from it; default 0", ""},
+      {"--seed", "N", "prompts and arrivals derive from it, the point and its pass; default 0", ""},
       {"--ignore-eos", "", "generate the full requested length; default if lengths are set", ""},
       {"--no-ignore-eos", "", "let the model end its replies", ""},
       {"--no-stream", "", "replies in one piece", ""},
@@ -321,7 +378,9 @@ std::vector<Option> load_options() {
       {"--insecure", "", "do not check certificates", ""},
       {"--balance", "HOW", "least-connections (default), round-robin or random",
        "least-connections round-robin random"},
-      {"--timeout", "TIME", "longest silence of a server; default 10min", ""},
+      {"--timeout", "TIME",
+       "longest silence of a server, which comments in a stream do not break; default 10min", ""},
+      {"--request-timeout", "TIME", "longest time that a request may take in all; default 1h", ""},
       {"--goodput", "LIMITS", "most time a good reply may take, e.g. ttft:200ms,tpot:50ms", ""},
       {"--percentiles", "LIST", "default 50,90,95,99", ""},
   };
@@ -369,6 +428,8 @@ Result<LoadRequest> read_load_request(const Arguments& arguments) {
   TRY(read_prompts(arguments, request));
   TRY(read_schedule(arguments, request));
   TRY(read_analysis(arguments, request));
+  TRY(read_passes(arguments, request));
+  TRY(read_pair(request));
   if (!arguments.has("--find-rate")) TRY(read_points(arguments, request));
   request.asked_prompts = request.settings.prompts;
   return request;

@@ -18,6 +18,8 @@ struct LoadRequest {
   LoadSettings settings;         ///< without targets
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
+  std::size_t passes = 1;  ///< over each point
+  std::uint64_t pair = 0;  ///< of the campaign that this load belongs to, from 1; 0: none
   std::vector<std::pair<std::string, std::string>> notes;  ///< extra notes for the records
 };
 

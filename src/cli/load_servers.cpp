@@ -20,6 +20,7 @@ namespace assay::cli {
 namespace {
 
 constexpr std::uint64_t most_servers = 256;
+constexpr double most_connect_seconds = 10;
 constexpr double between_notes = 30;  // seconds, if there is no terminal line to rewrite
 constexpr auto between_drawings = std::chrono::milliseconds(200);
 
@@ -159,8 +160,9 @@ Status find_servers(LoadRequest& request) {
   LoadSettings& settings = request.settings;
   RequestOptions& options = settings.plan.request;
   settings.targets.clear();
+  const double patience = std::min(most_connect_seconds, settings.plan.silence_seconds);
   for (const Url& url : request.urls) {
-    settings.targets.push_back(TRY(find_endpoint(url, request.insecure)));
+    settings.targets.push_back(TRY(find_endpoint(url, request.insecure, patience)));
   }
   const Endpoint& first = settings.targets.front();
   const auto model = served_model(first, settings.plan.fields);

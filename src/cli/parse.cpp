@@ -71,6 +71,10 @@ Result<Arguments> split(const Command& command, const std::vector<std::string>& 
     if (value.empty()) {
       return wrong(fmt::format("{} needs a value: {} {}", name, name, option->value));
     }
+    // The values of an option that may be repeated are kept as lines.
+    if (option->repeats && value.find('\n') != std::string::npos) {
+      return wrong(fmt::format("{} has a line break in its value, which is not allowed", name));
+    }
     std::string& kept = arguments.options[name];
     kept = kept.empty() ? std::move(value) : kept + '\n' + value;
   }

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -25,6 +27,33 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t tail_bytes = 4096;
+
+/// The process groups of the programs that run now; 0: a free place. Fixed and lock-free, because a
+/// signal handler reads it. A program for which there is no place runs unlisted.
+std::array<std::atomic<pid_t>, 1024> groups = {};
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+/// Lists a group as long as it lives.
+class ListedGroup {
+ public:
+  explicit ListedGroup(pid_t group) : group_(group) {
+    for (std::atomic<pid_t>& place : groups) {
+      pid_t free = 0;
+      if (place.compare_exchange_strong(free, group)) return;
+    }
+  }
+  ListedGroup(const ListedGroup&) = delete;
+  ListedGroup& operator=(const ListedGroup&) = delete;
+  ~ListedGroup() {
+    for (std::atomic<pid_t>& place : groups) {
+      pid_t own = group_;
+      if (place.compare_exchange_strong(own, 0)) return;
+    }
+  }
+
+ private:
+  const pid_t group_;
+};
 
 /// Everything the child needs, made before fork(): between it and exec only calls that are safe in
 /// signal handlers are allowed, since other threads may have held the allocator's lock.
@@ -298,6 +327,7 @@ Result<ProgramEnd> run_program(const ProgramStart& program) {
            report_write.number(), parent);
   }
   ::setpgid(child, child);
+  const ListedGroup listed(child);
   output_write.close();
   errors_write.close();
   report_write.close();
@@ -310,6 +340,12 @@ Result<ProgramEnd> run_program(const ProgramStart& program) {
     return cannot_start(program, text_of(failure, program));
   }
   return Watch(program, child, output_read.number(), errors_read.number()).run();
+}
+
+void kill_programs() {
+  for (const std::atomic<pid_t>& group : groups) {
+    if (const pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
+  }
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -45,6 +45,11 @@ struct ProgramEnd {
 /// unavailable, naming the program, if it cannot be started.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
+/// Kills every program that run_program() runs now, each with its process group. Safe in a signal
+/// handler, for a process that is about to end itself: the system would kill only the programs, not
+/// what they started.
+void kill_programs();
+
 /// The path of `name` in PATH, or `name` itself if it contains '/' and is executable.
 std::optional<std::string> find_program(const std::string& name);
 

@@ -8,9 +8,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 namespace assay {
 namespace {
@@ -19,6 +24,10 @@ constexpr int socket_kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 Error last_system_error() {
   return {ErrorKind::failed, std::strerror(errno)};
+}
+
+Error not_numeric(const std::string& address) {
+  return {ErrorKind::failed, fmt::format("\"{}\" is not a numeric address", address)};
 }
 
 void send_at_once(const Descriptor& socket) {
@@ -33,6 +42,11 @@ class Place {
     Place place;
     place.storage_.ss_family = static_cast<sa_family_t>(family);
     place.set_port(port);
+    return place;
+  }
+  static Place copy(const sockaddr* address, socklen_t bytes) {
+    Place place;
+    std::memcpy(&place.storage_, address, std::min<std::size_t>(bytes, sizeof(place.storage_)));
     return place;
   }
   static Place loopback(int port) {
@@ -80,23 +94,85 @@ Result<Descriptor> listen_at(Place place) {
   return socket;
 }
 
-Result<Descriptor> begin_connect_at(int family, const sockaddr* address, socklen_t bytes) {
-  Descriptor socket(::socket(family, socket_kind, 0));
+Result<Descriptor> begin_connect_at(Place place) {
+  Descriptor socket(::socket(place.family(), socket_kind, 0));
   if (!socket.is_open()) return last_system_error();
   send_at_once(socket);
-  if (::connect(socket.number(), address, bytes) != 0 && errno != EINPROGRESS) {
+  if (::connect(socket.number(), place.address(), place.bytes()) != 0 && errno != EINPROGRESS) {
     return last_system_error();
   }
   return socket;
 }
 
-Status finish_connect(const Descriptor& socket, double seconds) {
-  pollfd file{socket.number(), POLLOUT, 0};
-  if (::poll(&file, 1, static_cast<int>(seconds * 1000)) <= 0) {
-    return Error{ErrorKind::failed, fmt::format("no answer within {:.0f} s", seconds)};
+/// Connects to the first of several addresses that answers. The next one is tried when the ones
+/// before have failed or have not answered for a while, and they all go on: so addresses that
+/// nobody answers cost little ("Happy Eyeballs", RFC 8305).
+class Race {
+ public:
+  Race(std::vector<Place> places, double seconds)
+      : places_(std::move(places)),
+        seconds_(seconds),
+        step_(std::min(longest_step, seconds / 2 / static_cast<double>(places_.size() + 1))) {}
+
+  Result<Descriptor> run() {
+    double step_end = 0;
+    while (next_ < places_.size() || !running_.empty()) {
+      const bool more = next_ < places_.size();
+      if (more && (running_.empty() || spent() >= step_end)) {
+        begin_next();
+        step_end = spent() + step_;
+        continue;
+      }
+      const double left = seconds_ - spent();
+      if (left <= 0) {
+        return Error{ErrorKind::failed, fmt::format("no answer within {:g} s", seconds_)};
+      }
+      if (auto winner = wait(more ? std::min(left, step_end - spent()) : left)) {
+        return std::move(*winner);
+      }
+    }
+    return error_;
   }
-  return connect_result(socket);
-}
+
+ private:
+  static constexpr double longest_step = 0.25;
+
+  double spent() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  void begin_next() {
+    auto begun = begin_connect_at(places_[next_++]);
+    if (begun) {
+      running_.push_back(std::move(*begun));
+    } else {
+      error_ = begun.error();
+    }
+  }
+
+  /// The first socket that connects within `seconds`, if one does; drops those that failed.
+  std::optional<Descriptor> wait(double seconds) {
+    std::vector<pollfd> files;
+    for (const Descriptor& socket : running_) files.push_back({socket.number(), POLLOUT, 0});
+    ::poll(files.data(), files.size(), static_cast<int>(std::ceil(std::max(seconds, 0.0) * 1000)));
+    for (std::size_t i = files.size(); i-- > 0;) {
+      if (files[i].revents == 0) continue;
+      const auto at = running_.begin() + static_cast<std::ptrdiff_t>(i);
+      const Status done = connect_result(*at);
+      if (done) return std::move(*at);
+      error_ = done.error();
+      running_.erase(at);
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Place> places_;
+  std::size_t next_ = 0;  ///< the first that was not tried
+  const double seconds_, step_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<Descriptor> running_;
+  Error error_ = {ErrorKind::failed, "it has no address"};
+};
 
 }  // namespace
 
@@ -123,10 +199,8 @@ Descriptor accept_tcp(const Descriptor& listener) {
 
 Result<Descriptor> begin_connect(const std::string& address, int port) {
   Place place;
-  if (!place.parse(address, port)) {
-    return Error{ErrorKind::failed, fmt::format("\"{}\" is not a numeric address", address)};
-  }
-  return begin_connect_at(place.family(), place.address(), place.bytes());
+  if (!place.parse(address, port)) return not_numeric(address);
+  return begin_connect_at(place);
 }
 
 Status connect_result(const Descriptor& socket) {
@@ -146,14 +220,23 @@ Result<Descriptor> connect_to(const std::string& host, int port, double seconds)
   if (const int error = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); error != 0) {
     return Error{ErrorKind::failed, ::gai_strerror(error)};
   }
-  Result<Descriptor> connected = Error{ErrorKind::failed, "it has no address"};
-  for (const addrinfo* at = found; at != nullptr && !connected.ok(); at = at->ai_next) {
-    connected = begin_connect_at(at->ai_family, at->ai_addr, at->ai_addrlen);
-    if (!connected) continue;
-    if (const Status done = finish_connect(*connected, seconds); !done) connected = done.error();
+  std::vector<Place> places;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    if (at->ai_family == AF_INET || at->ai_family == AF_INET6) {
+      places.push_back(Place::copy(at->ai_addr, at->ai_addrlen));
+    }
   }
   ::freeaddrinfo(found);
-  return connected;
+  return Race(std::move(places), seconds).run();
+}
+
+Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,
+                                    double seconds) {
+  std::vector<Place> places(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (!places[i].parse(addresses[i], port)) return not_numeric(addresses[i]);
+  }
+  return Race(std::move(places), seconds).run();
 }
 
 std::string tcp_peer(const Descriptor& socket) {

@@ -2,6 +2,7 @@
 // is non-blocking, is closed when another program is started, and sends small messages at once.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/descriptor.h"
@@ -27,9 +28,12 @@ Result<Descriptor> begin_connect(const std::string& address, int port);
 /// system's message.
 Status connect_result(const Descriptor& socket);
 
-/// A connected socket to a host name or address. Error: failed, with the system's message, or
-/// because there was no answer within `seconds`.
+/// A connected socket to a host name or address, whichever of the name's addresses answers first.
+/// Error: failed, with the system's message, or because none answered within `seconds`.
 Result<Descriptor> connect_to(const std::string& host, int port, double seconds);
+/// The same for numeric addresses.
+Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,
+                                    double seconds);
 
 /// The address of the other end, "10.0.0.1:4711"; empty if there is none.
 std::string tcp_peer(const Descriptor& socket);

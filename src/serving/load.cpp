@@ -1,5 +1,6 @@
 #include "serving/load.h"
 
+#include <bit>
 #include <cmath>
 
 #include "core/random.h"
@@ -50,11 +51,15 @@ Status warm_up(const LoadSettings& settings, const LoadPoint& point,
 
 }  // namespace
 
-std::uint64_t seed_of_load(std::uint64_t seed, std::size_t number) {
-  Random others(seed);
-  std::uint64_t own = seed;
-  for (std::size_t i = 0; i < number; ++i) own = others.next();
-  return own;
+std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
+                           std::uint64_t pair) {
+  std::uint64_t mixed = Random(seed).next();
+  for (const std::uint64_t part :
+       {std::bit_cast<std::uint64_t>(point.request_rate), std::uint64_t{point.max_concurrency},
+        std::uint64_t{point.requests}, std::uint64_t{number}, pair}) {
+    mixed = Random(mixed ^ part).next();
+  }
+  return mixed;
 }
 
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
@@ -88,6 +93,10 @@ Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& poin
   analysis.load.num_prompts = prompts->size();
   analysis.client = outcome.health;
   report.result = analyse(outcome.logs, analysis);
+  if (report.server) {
+    const std::string warning = prefix_cache_warning(*report.server);
+    if (!warning.empty()) report.result.verdict.warnings.push_back(warning);
+  }
   report.logs = std::move(outcome.logs);
   report.begin = outcome.begin;
   report.interrupted = outcome.interrupted;

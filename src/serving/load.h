@@ -31,16 +31,18 @@ struct LoadSettings {
   void use_seed(std::uint64_t seed) { prompts.seed = plan.seed = analysis.seed = seed; }
 };
 
-/// The seed of load `number` of a command; load 0 has the command's own seed. A server serves
-/// prompts it has seen from its prefix cache, so no two loads share a seed, not even those of
-/// commands with adjacent seeds.
-std::uint64_t seed_of_load(std::uint64_t seed, std::size_t number);
-
 struct LoadPoint {
   double request_rate = std::numeric_limits<double>::infinity();
   std::size_t max_concurrency = 0;  ///< 0: no cap
   std::size_t requests = 1000;
 };
+
+/// The seed of one load of a command. A server serves prompts it has seen from its prefix cache, so
+/// no two loads share a seed: not those of commands with other seeds, nor other points, nor passes
+/// over a point (`number`), nor pairs of a campaign (`pair`, 0: none). In compared environments all
+/// of these are the same, and so is the load.
+std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
+                           std::uint64_t pair);
 
 struct LoadReport {
   ServingResult result;

@@ -9,8 +9,9 @@
 namespace assay {
 namespace {
 
-constexpr double start_share = 0.7;  // of the closed loop's throughput
-constexpr double rounding = 1e-3;    // rounding to four digits changes a rate by less than this
+constexpr double start_share = 0.7;    // of the closed loop's throughput
+constexpr std::size_t most_voids = 3;  // runs of one probe
+constexpr double rounding = 1e-3;      // rounding to four digits changes a rate by less than this
 /// Shares of a target used outside these bounds carry no information: for an overloaded server the
 /// share grows with the length of the run, and a tiny one may be zero.
 constexpr double least_used = 1e-3, most_used_counted = 2;
@@ -32,21 +33,16 @@ double log_used(const ProbeOutcome& outcome) {
                             : most_used_counted);
 }
 
-/// The mean over `runs`, which must not be empty; void runs count only if all are void.
+/// The mean over `runs`, which must not be empty.
 RateOutcome mean_outcome(double rate, const std::vector<ProbeOutcome>& runs) {
   RateOutcome outcome{rate, std::vector<double>(runs.front().used.size()), {}};
-  const bool all_void =
-      std::all_of(runs.begin(), runs.end(), [](const ProbeOutcome& run) { return run.is_void; });
-  std::size_t counted = 0;
   for (const ProbeOutcome& run : runs) {
     if (!run.fault.empty()) outcome.fault = run.fault;
-    if (run.is_void && !all_void) continue;
-    ++counted;
     for (std::size_t i = 0; i < std::min(outcome.used.size(), run.used.size()); ++i) {
       outcome.used[i] += run.used[i];
     }
   }
-  for (double& used : outcome.used) used /= static_cast<double>(counted);
+  for (double& used : outcome.used) used /= static_cast<double>(runs.size());
   return outcome;
 }
 
@@ -145,6 +141,7 @@ std::optional<double> RateSearch::next_rate() const {
 }
 
 std::optional<RateProbe> RateSearch::proposed() const {
+  if (voids_ >= most_voids) return std::nullopt;
   RateProbe probe;
   probe.number = probes_;
   // The server may be cold at first, so only a second miss counts.
@@ -174,8 +171,12 @@ void RateSearch::add(const ProbeOutcome& outcome) {
   const auto probe = proposed();
   if (!probe) return;
   ++probes_;
-  was_void_ = outcome.is_void && !was_void_;
-  if (was_void_) return;
+  // A closed loop only bounds the rates to try, and a late client lowers that bound a little.
+  if (outcome.is_void && probe->kind != RateProbe::Kind::full) {
+    ++voids_;
+    return;
+  }
+  voids_ = 0;
   if (probe->kind == RateProbe::Kind::single) {
     singles_.push_back(outcome);
   } else if (probe->kind == RateProbe::Kind::full) {
@@ -221,6 +222,10 @@ SearchResult RateSearch::result() const {
     result.repeats = passed->repeats();
     result.repeats_passed = passed->repeats() - passed->failed_repeats();
     if (repeated) result.confidence = 1 - coin_cdf(passed->failed_repeats(), passed->repeats());
+  }
+  if (voids_ >= most_voids) {
+    result.end = SearchResult::End::noisy;
+    return result;
   }
   result.end = proposed()          ? SearchResult::End::stopped
                : passed == nullptr ? SearchResult::End::too_slow

@@ -43,13 +43,13 @@ struct ProbeOutcome {
   double throughput = 0;     ///< requests per second
   std::vector<double> used;  ///< value over limit for each target; above 1 the target is missed
   std::string fault;     ///< why the run fails regardless of `used`, e.g. "saturated"; empty: none
-  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated once
+  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated
 
   double most_used() const;
   bool passes() const { return fault.empty() && !is_void && most_used() <= 1; }
 };
 
-/// The outcome at one rate; over several runs, the mean of those that are not void.
+/// The outcome at one rate; over several runs, their mean.
 struct RateOutcome {
   double rate = 0;
   std::vector<double> used;  ///< by target
@@ -62,6 +62,7 @@ struct SearchResult {
     capped,       ///< the highest rate allowed passes
     unreachable,  ///< one request in flight already misses a target
     too_slow,     ///< even a tenth of the rate of one request in flight fails
+    noisy,        ///< the client voided one probe again and again, so nothing more can be told
     stopped,      ///< out of probes
   };
   End end = End::stopped;
@@ -120,7 +121,7 @@ class RateSearch {
   std::size_t probes_ = 0;
   std::size_t leaps_ = 0;           // number of rates tried outside the range tried before
   std::vector<double> log_widths_;  // log widths of the bracket before each rate tried inside it
-  bool was_void_ = false;           // the last run was void and is repeated
+  std::size_t voids_ = 0;           // void runs of the present probe so far
 };
 
 }  // namespace assay

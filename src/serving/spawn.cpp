@@ -4,8 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -13,6 +15,7 @@
 
 #include "core/background_program.h"
 #include "core/descriptor.h"
+#include "core/text.h"
 #include "serving/client/endpoint.h"
 #include "serving/client/http_call.h"
 
@@ -23,6 +26,8 @@ constexpr double grace_seconds = 10;  // engines free GPU memory before they exi
 constexpr double reply_seconds = 2;
 constexpr auto between_questions = std::chrono::milliseconds(50);
 constexpr std::size_t most_shown = 200;  // characters of a line of output
+constexpr std::uint64_t most_constant = 1'000'000;
+constexpr std::int64_t most_value = 1'000'000'000'000;
 constexpr int http_ok = 200, http_not_found = 404;
 
 /// Ports that were free a moment ago. All are held until the last one is found, so that they
@@ -47,12 +52,58 @@ Result<std::vector<std::uint16_t>> free_ports(int count) {
   return ports;
 }
 
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+/// The value of "index", "port+1", "128+index", "8000+2*index": numbers and the two names, with + -
+/// * from left to right but * first. Empty if `text` is no such term of them.
+std::optional<std::int64_t> value_of_term(std::string_view text, int port, int index) {
+  std::int64_t sum = 0, product = 1;
+  bool named = false;
+  char sign = '+';
+  for (std::size_t at = 0;;) {
+    const std::size_t end = std::min(text.find_first_of("+-*", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    const auto number = parse_count(word);
+    if (word == "port" || word == "index") {
+      named = true;
+      product *= word == "port" ? port : index;
+    } else if (number && *number <= most_constant) {
+      product *= static_cast<std::int64_t>(*number);
+    } else {
+      return std::nullopt;
+    }
+    const char next = end < text.size() ? text[end] : '\0';
+    if (std::abs(product) > most_value) return std::nullopt;
+    if (next != '*') {
+      sum += sign == '-' ? -product : product;
+      product = 1;
+      sign = next;
+    }
+    if (next == '\0') break;
+    at = end + 1;
   }
-  return text;
+  return named ? std::optional(sum) : std::nullopt;
+}
+
+/// `text` with the values of its terms in braces; other braces stay. `ports`: counts the terms that
+/// name the port.
+std::string filled(std::string_view text, int port, int index, int* ports = nullptr) {
+  std::string kept;
+  while (!text.empty()) {
+    const std::size_t open = std::min(text.find('{'), text.size());
+    kept += text.substr(0, open);
+    text.remove_prefix(open);
+    const std::size_t close = text.find('}');
+    const auto value =
+        close == text.npos ? std::nullopt : value_of_term(text.substr(1, close - 1), port, index);
+    if (value) {
+      kept += fmt::format("{}", *value);
+      if (ports != nullptr && text.substr(0, close).find("port") != text.npos) ++*ports;
+      text.remove_prefix(close + 1);
+    } else if (!text.empty()) {
+      kept += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return kept;
 }
 
 /// A line of another program's output, made fit for a message.
@@ -81,17 +132,13 @@ class SpawnedServers::Server {
       return Error{ErrorKind::exhausted, fmt::format("cannot write {}", server->log_path_)};
     }
     ProgramStart program;
-    const auto fill = [&](const std::string& text) {
-      return replaced(replaced(text, "{port}", fmt::format("{}", port)), "{index}",
-                      fmt::format("{}", index));
-    };
-    for (const std::string& word : plan.words) program.words.push_back(fill(word));
+    for (const std::string& word : plan.words) program.words.push_back(filled(word, port, index));
     if (plan.devices) {
       program.variables.emplace_back(plan.devices->variable,
                                      plan.devices->devices[static_cast<std::size_t>(index)]);
     }
     for (const auto& [name, value] : plan.variables) {
-      program.variables.emplace_back(name, fill(value));
+      program.variables.emplace_back(name, filled(value, port, index));
     }
     program.grace_seconds = grace_seconds;
     program.line =
@@ -158,11 +205,9 @@ class SpawnedServers::Server {
 Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(
     const SpawnPlan& plan, const std::function<bool()>& stop_requested,
     const std::function<void(const SpawnState&)>& progress) {
-  bool takes_port = false;
-  for (const std::string& word : plan.words) {
-    takes_port = takes_port || word.find("{port}") != std::string::npos;
-  }
-  if (!takes_port) {
+  int named_ports = 0;
+  for (const std::string& word : plan.words) filled(word, 1, 0, &named_ports);
+  if (named_ports == 0) {
     return Error{ErrorKind::usage,
                  "the server's command has no {port}: write it where the port belongs, e.g. "
                  "\"vllm serve MODEL --port {port}\""};

@@ -17,7 +17,7 @@
 namespace assay {
 
 /// What to start. In words and variable values, "{port}" and "{index}" stand for the server's port
-/// and its number, from 0.
+/// and its number, from 0, and so do terms of them: "/dev/dri/renderD{128+8*index}".
 struct SpawnPlan {
   std::vector<std::string> words;  ///< "{port}" must be in one of them
   int servers = 1;

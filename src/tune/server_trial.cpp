@@ -128,7 +128,11 @@ Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text) {
 ServerScore score_of(const ServingResult& result, std::span<const LatencyLimit> limits) {
   ServerScore score;
   if (!result.verdict.valid()) {
-    score.problem = "void: " + result.verdict.void_reasons.front();
+    score.problem = "void: " + result.verdict.void_reasons().front();
+    return score;
+  }
+  if (!result.verdict.late.empty()) {
+    score.problem = "void: " + result.verdict.late;
     return score;
   }
   const double value = result.goodput.value_or(result.output_throughput);

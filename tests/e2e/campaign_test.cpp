@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "campaign_study.h"
 #include "json_lines.h"
 
@@ -280,6 +283,39 @@ TEST(CampaignCommand, ALoadIsACell) {
     EXPECT_NE(records[1]["fingerprint"], "");  // that of the unit
   }
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
+}
+
+TEST(CampaignCommand, ALoadOfThePlanHasServersOfEachEnvironment) {
+  const std::string spawn =
+      std::string("'") + ASSAY_BINARY + " serve-sim --port {port} --ttft $TTFT --itl 1ms'";
+  const Study study(
+      "name: n\ndevice: fake\ncontrol: off\n"
+      "load: {max-concurrency: [1, 2], requests: 2, output-tokens: 4, input: 8, repeat: 2}\n"
+      "environments:\n  - {name: a, kind: host, variables: {TTFT: 100ms}, spawn: " +
+      spawn +
+      "}\n  - {name: b, kind: command, prefix: [env], variables: {TTFT: 400ms}, servers: 2,\n"
+      "     spawn: " +
+      spawn + "}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(study.complete().size(), 4u) << outcome.err;
+  std::map<std::string, std::set<std::string>> prompts;  // by environment
+  for (const auto& [environment, servers, least] :
+       {std::tuple("a", "1", 0.1), std::tuple("b", "2", 0.4)}) {
+    const auto records = json_lines(Process::read(study.out() / environment / "records.jsonl"));
+    ASSERT_EQ(records.size(), 4u);
+    for (const Json& record : records) {
+      EXPECT_EQ(record["axes"]["command"], "load");
+      EXPECT_EQ(record["notes"]["servers"], servers);
+      EXPECT_EQ(record["notes"]["passes"], "2");
+      for (const Json& metric : record["metrics"]) {
+        if (metric["name"] == "mean_ttft") EXPECT_GE(metric["value"].get<double>(), least);
+      }
+      prompts[environment].insert(record["notes"]["prompts"].get<std::string>());
+    }
+  }
+  EXPECT_EQ(prompts["a"].size(), 4u);  // each point of each pair has its own
+  EXPECT_EQ(prompts["a"], prompts["b"]);
+  EXPECT_THAT(outcome.out, HasSubstr("mean_ttft"));
 }
 
 TEST(RunCommand, WithoutAStoreTheEnvironmentComesFirst) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "core/json.h"
 #include "energy.h"
+#include "json_lines.h"
 #include "process.h"
 #include "serving/client/endpoint.h"
 
@@ -120,6 +123,56 @@ TEST(LoadSpawn, ServersDoNotOutliveAssay) {
   EXPECT_TRUE(ends(url));
 }
 
+/// The processes with `mark` among their environment's variables.
+std::size_t marked_processes(const std::string& mark) {
+  std::size_t count = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    count += text.find(mark) != std::string::npos;
+  }
+  return count;
+}
+
+/// A server whose own child serves and that has another one, which `ignores` signals or not.
+std::string server_with_children(bool ignores) {
+  return std::string("sh -c '") + (ignores ? "trap \"\" TERM HUP INT; " : "") +
+         "sleep 600 & \"$0\" serve-sim --port {port} --ttft 10ms --itl 10ms & wait' '" +
+         ASSAY_BINARY + "'";
+}
+
+// Whenever the signals come: before the servers start, while they start, under load, at the end.
+TEST(LoadSpawn, SignalsAtAnyTimeEndTheChildrenOfServersToo) {
+  const TemporaryFolder unique;
+  for (int round = 0; round < 12; ++round) {
+    const bool twice = round % 2 == 1;  // as a service manager or a closing terminal sends them
+    const std::string mark = fmt::format("ASSAY_MARK={}-{}", unique.path().string(), round);
+    std::vector<std::string> words = long_load();
+    words[2] = server_with_children(twice);
+    words.insert(words.end(), {"--servers", "2", "--spawn-env", mark, "--spawn-env",
+                               "CUDA_VISIBLE_DEVICES=0", "--telemetry", "off"});
+    Process process(words);
+    if (round < 8) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(60 * round));
+    } else {
+      ASSERT_TRUE(process.wait_for_error_text("[1/1]"));
+      EXPECT_GE(marked_processes(mark), 6u);
+    }
+    process.signal(round % 4 < 2 ? SIGTERM : SIGHUP);
+    if (twice) {
+      process.wait_for_pending_signals();
+      process.signal(round % 4 < 2 ? SIGHUP : SIGTERM);
+    }
+    const Outcome outcome = process.wait();
+    EXPECT_THAT(outcome.status, testing::AnyOf(130, 128 + SIGTERM, 128 + SIGHUP)) << outcome.err;
+    for (int i = 0; i < 1000 && marked_processes(mark) > 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(marked_processes(mark), 0u) << "round " << round;
+  }
+}
+
 TEST(LoadTelemetry, CoversTheLoadWithoutItsWarmUp) {
   Process process({"load", "--spawn", simulated("--ttft 50ms --itl 10ms"), "--max-concurrency", "2",
                    "--requests", "2", "--output-tokens", "50", "--warm-up", "4", "--telemetry",
@@ -171,6 +224,84 @@ TEST(LoadSweep, HitsOfThePrefixCacheAreSaid) {
   EXPECT_THAT(said, HasSubstr("came from the server's prefix cache"));
 }
 
+/// Records of a load that keeps no store.
+std::vector<Json> load_records(const Outcome& outcome) {
+  std::vector<Json> records;
+  for (const Json& line : json_lines(outcome.out)) {
+    if (line.contains("benchmark")) records.push_back(line);
+  }
+  return records;
+}
+
+double metric_in(const Json& record, const char* name) {
+  for (const Json& metric : record["metrics"]) {
+    if (metric["name"] == name) return metric["value"];
+  }
+  return -1;
+}
+
+TEST(LoadRepeat, SeveralPassesAreOneRecordAndShareNoPrompts) {
+  const Outcome outcome = assay_run({"load", "--spawn", simulated("--gpu A100-80"),
+                                     "--max-concurrency", "2", "--requests", "4", "--input", "512",
+                                     "--output-tokens", "2", "--repeat", "3", "--out", "-"});
+  const auto records = load_records(outcome);
+  ASSERT_EQ(records.size(), 1u) << outcome.err;
+  const Json& notes = records[0]["notes"];
+  EXPECT_EQ(notes["passes"], "3");
+  EXPECT_THAT(notes["pass 3"].get<std::string>(), HasSubstr("tokens/s"));
+  EXPECT_THAT(notes["server_logs"].get<std::string>(), HasSubstr("-*.log"));
+  EXPECT_THAT(outcome.err, HasSubstr("over 3 passes: output_throughput"));
+  const double hits = metric_in(records[0], "prefix_cache_hit_rate");
+  EXPECT_GE(hits, 0);
+  EXPECT_LT(hits, 0.01);
+}
+
+// A server that several loads use, as those of a campaign use one that keeps running.
+TEST(LoadPrompts, NoLoopNorPairRepeatsThoseOfAnother) {
+  Process server({"serve-sim", "--port", "0", "--gpu", "A100-80"});
+  std::string url;
+  for (int i = 0; i < 6000 && url.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::string text = Process::read(server.folder() / "out");
+    const std::size_t at = text.find("127.0.0.1:");
+    if (at != std::string::npos && text.find('\n', at) != std::string::npos) {
+      url = text.substr(at, text.find_first_not_of("0123456789", at + 10) - at);
+    }
+  }
+  ASSERT_NE(url, "");
+  const std::vector<std::string> common = {
+      "load", "--url",  url, "--requests",  "4",   "--input", "512", "--output-tokens",
+      "2",    "--seed", "5", "--telemetry", "off", "--out",   "-"};
+  const auto hits = [&](std::vector<std::string> load, const std::string& pair) {
+    load.insert(load.begin(), common.begin(), common.end());
+    const Outcome outcome = assay_run(load, {{"ASSAY_PAIR", pair}});
+    const auto records = load_records(outcome);
+    EXPECT_EQ(records.size(), 1u) << outcome.err;
+    return records.empty() ? -1 : metric_in(records[0], "prefix_cache_hit_rate");
+  };
+  const auto few = testing::AllOf(testing::Ge(0), testing::Lt(0.01));
+  EXPECT_THAT(hits({"--max-concurrency", "2"}, "1"), few);
+  EXPECT_THAT(hits({"--request-rate", "50"}, "1"), few);
+  EXPECT_THAT(hits({"--max-concurrency", "2"}, "2"), few);
+  EXPECT_THAT(hits({"--request-rate", "50"}, "2"), few);
+  EXPECT_GT(hits({"--request-rate", "50"}, "2"), 0.5);  // the same load again
+}
+
+TEST(LoadFindRate, EveryProbeAndItsVerdictAreInTheJson) {
+  const Outcome outcome =
+      assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 1ms"), "--find-rate",
+                 "p99_e2el:100s", "--most-rate", "20", "--requests", "20", "--output-tokens", "4",
+                 "--input", "8", "--duration", "1s", "--out", "-"});
+  const auto lines = json_lines(outcome.out);
+  ASSERT_FALSE(lines.empty()) << outcome.err;
+  const Json& found = lines.back()["find_rate"];
+  EXPECT_EQ(found["end"], "capped") << outcome.err;
+  ASSERT_EQ(found["runs"].size(), found["probes"].get<std::size_t>());
+  EXPECT_EQ(found["runs"][1]["verdict"], "bounds the rate");
+  EXPECT_EQ(found["runs"].back()["verdict"], "passes");
+  EXPECT_THAT(outcome.err, HasSubstr(found["summary"].get<std::string>()));
+}
+
 TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
   const Outcome outcome =
       assay_run({"load", "--calibrate", "--max-concurrency", "3", "--duration", "1s", "--json"});
@@ -203,6 +334,37 @@ TEST(LoadSpawn, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(error_of({"--spawn", "vllm 'serve"}), HasSubstr("never closed"));
   EXPECT_THAT(error_of({"--spawn", "a {port}", "--servers", "0"}), HasSubstr("allowed: 1 to 256"));
   EXPECT_THAT(error_of({"--spawn", "a {port}", "--spawn-env", "X"}), HasSubstr("NAME=VALUE"));
+}
+
+TEST(LoadRequests, SecretsAreNotShownAndHeadersNotInjected) {
+  const std::vector<std::string> load = {"load", "--request-rate", "1", "--out", "-"};
+  const auto error_of = [&](std::vector<std::string> more,
+                            const std::map<std::string, std::string>& variables) {
+    more.insert(more.begin(), load.begin(), load.end());
+    const Outcome outcome = assay_run(more, variables);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, Not(HasSubstr("pa55")));
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of({"--url", "http://u:pa55@a,http://b"}, {}), HasSubstr("(set)@"));
+  EXPECT_THAT(error_of({"--url", "http://u:pa55,pa55@a"}, {}), HasSubstr("(set)@a"));
+  const std::vector<std::string> server = {"--url", "http://127.0.0.1:1"};
+  EXPECT_THAT(error_of(server, {{"OPENAI_API_KEY", "pa55\r\nX-Admin: 1"}}),
+              HasSubstr("OPENAI_API_KEY has a line break"));
+  for (const char* header : {"X: pa55\nY: 1", "X: pa55\r\nY: 1", "pa55", ": pa55"}) {
+    EXPECT_THAT(error_of({"--url", "http://127.0.0.1:1", "--header", header}, {}),
+                AllOf(HasSubstr("--header "), HasSubstr("not allowed")));
+  }
+}
+
+TEST(LoadRequests, HaveATimeInAll) {
+  const Outcome outcome =
+      assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 1ms --fault hang"),
+                 "--max-concurrency", "2", "--requests", "2", "--input", "8", "--output-tokens",
+                 "6", "--request-timeout", "1s", "--timeout", "5s", "--out", "-"});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("2 of 2 requests ended unfinished: not complete after 1 s"));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // that are not there.
 #include "ranks/team/links.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -14,6 +16,7 @@
 
 #include "core/hash.h"
 #include "core/tcp.h"
+#include "held_port.h"
 #include "hostile_callers.h"
 #include "ranks/team/greeting.h"
 #include "ranks/team/network_addresses.h"
@@ -427,6 +430,49 @@ TEST(Tcp, ListensOnBothFamiliesOrOnLoopbackOnly) {
   const auto socket = connect_to("127.0.0.1", tcp_port(local), 5);
   EXPECT_EQ(tcp_peer(*socket), "127.0.0.1:" + std::to_string(tcp_port(local)));
   EXPECT_EQ(tcp_peer(Descriptor()), "");
+}
+
+/// Listens at `address` and `port`. With `full`, its queue is full: further calls get no answer.
+std::vector<Descriptor> listener_at(const char* address, int port, bool full) {
+  std::vector<Descriptor> sockets;
+  sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  ::setsockopt(sockets[0].number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  EXPECT_EQ(::inet_pton(AF_INET, address, &place.sin_addr), 1);
+  EXPECT_EQ(::bind(sockets[0].number(), reinterpret_cast<sockaddr*>(&place), sizeof(place)), 0);
+  EXPECT_EQ(::listen(sockets[0].number(), 0), 0);
+  for (int i = 0; full && i < 4; ++i)
+    sockets.push_back(std::move(begin_connect(address, port)).value());
+  return sockets;
+}
+
+TEST(Tcp, AnAddressThatDoesNotAnswerHoldsUpNoOther) {
+  const HeldPort port;
+  const auto full = listener_at("127.0.0.1", port.number(), true);
+  const auto good = listener_at("127.0.0.2", port.number(), false);
+  const auto seconds_since = [](std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  std::vector<std::string> addresses(5, "127.0.0.1");
+  addresses.push_back("127.0.0.2");
+  auto begin = std::chrono::steady_clock::now();
+  const auto found = connect_to_first(addresses, port.number(), 20);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(tcp_peer(*found), "127.0.0.2:" + std::to_string(port.number()));
+  EXPECT_LT(seconds_since(begin), 20);
+
+  begin = std::chrono::steady_clock::now();
+  const auto none = connect_to_first(std::vector<std::string>(20, "127.0.0.1"), port.number(), 1);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("no answer within 1 s"));
+  EXPECT_LT(seconds_since(begin), 10);
+
+  const auto refused = connect_to_first(std::vector<std::string>{"127.0.0.3"}, port.number(), 20);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("refused"));
 }
 
 }  // namespace

@@ -94,6 +94,91 @@ TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
   EXPECT_GE(log.first, 0);
 }
 
+TEST(LoadReplies, CommentsAreNoSignOfLife) {
+  LoadPlan plan = closed_loop(1);
+  plan.silence_seconds = 2;
+  const RequestLog log = log_of(
+      [](Client& client) {
+        client.begin_stream();
+        for (int i = 0; i < 200 && !client.hung_up(); ++i) {
+          client.chunk(": ping\n\n");
+          client.wait(0.1);
+        }
+        client.close();
+      },
+      std::move(plan));
+  EXPECT_EQ(log.reply_end, ReplyEnd::silent);
+}
+
+TEST(LoadReplies, ARequestHasATimeInAll) {
+  LoadPlan plan = closed_loop(1);
+  plan.request_seconds = 2;
+  const RequestLog log = log_of(
+      [](Client& client) {
+        client.begin_stream();
+        client.token("a");
+        for (int i = 0; i < 200 && !client.hung_up(); ++i) {
+          client.event(R"({"choices":[]})");
+          client.wait(0.1);
+        }
+        client.close();
+      },
+      std::move(plan));
+  EXPECT_EQ(log.reply_end, ReplyEnd::unfinished);
+  EXPECT_EQ(log.error, "not complete after 2 s");
+}
+
+TEST(LoadReplies, AStreamWithoutEndIsCutOff) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    for (int i = 0; i < 1'000'000 && !client.hung_up(); ++i) client.token("a");
+    client.close();
+  });
+  EXPECT_EQ(log.reply_end, ReplyEnd::malformed);
+  EXPECT_EQ(log.error, "its stream goes on after twice the 3 tokens asked for");
+  EXPECT_LT(log.gaps.size(), 10'000u);
+}
+
+TEST(LoadReplies, ImpossibleCountsOfTokensAreNotBelieved) {
+  const auto counted = [](std::int64_t prompt, std::int64_t output, LoadPlan plan) {
+    return log_of(
+        [&](Client& client) {
+          client.begin_stream();
+          client.token("a");
+          client.token("b");
+          client.event(fmt::format(
+              R"({{"choices":[],"usage":{{"prompt_tokens":{},"completion_tokens":{}}}}})", prompt,
+              output));
+          client.end_stream();
+        },
+        std::move(plan));
+  };
+  const RequestLog more = counted(5, 1'000'000'000, closed_loop(1));
+  EXPECT_EQ(more.reply_end, ReplyEnd::malformed);
+  EXPECT_EQ(more.error, "the server counts 1000000000 tokens in its reply; asked for were 3");
+  LoadPlan wide = closed_loop(1);
+  wide.request.extra = {{"max_tokens", 2'000'000'000}};
+  const RequestLog dense = counted(5, 1'000'000'000, wide);
+  EXPECT_EQ(dense.reply_end, ReplyEnd::malformed);
+  EXPECT_THAT(dense.error, HasSubstr("counts 1000000000 tokens in its reply of "));
+  const RequestLog prompt = counted(1'000'000'000, 2, closed_loop(1));
+  EXPECT_EQ(prompt.reply_end, ReplyEnd::malformed);
+  EXPECT_THAT(prompt.error, HasSubstr("counts 1000000000 tokens in a request of "));
+  EXPECT_TRUE(counted(200, 3, closed_loop(1)).succeeded());  // a template's tokens are many
+}
+
+TEST(LoadReplies, InterimStatusesAreSkipped) {
+  const RequestLog log = log_of([](Client& client) {
+    client.say("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+    client.wait(0.02);
+    client.say("HTTP/1.1 103 Early Hints\r\nLink: </b>\r\n\r\n");
+    answer_well(client);
+  });
+  EXPECT_TRUE(log.succeeded()) << log.error;
+  EXPECT_EQ(log.status, 200);
+  EXPECT_EQ(log.output_tokens, 3u);
+}
+
 TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
   const RequestLog log = log_of([](Client& client) {
     client.begin_stream();

@@ -103,7 +103,9 @@ TEST(LoadRun, TokensAreTimedOnArrival) {
   const auto held_up = [](const LoadState&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
   };
-  const auto outcome = run_load(closed_loop(1), TextPrompts(1), {*endpoint}, nullptr, held_up);
+  LoadPlan plan = closed_loop(1);
+  plan.request.extra = {{"max_tokens", sent.size()}};
+  const auto outcome = run_load(plan, TextPrompts(1), {*endpoint}, nullptr, held_up);
   ASSERT_TRUE(outcome.ok());
   const RequestLog& log = outcome->logs[0];
   ASSERT_EQ(log.gaps.size(), 29u);

@@ -3,9 +3,11 @@
 
 #include <fstream>
 
+#include "cli/command.h"
 #include "core/json.h"
 #include "judge/campaign/folder.h"
 #include "judge/campaign/plan.h"
+#include "judge/campaign/plan_load.h"
 #include "judge/campaign/schedule.h"
 #include "measure/benchmarks/plan.h"
 #include "measure/import/importer.h"
@@ -60,7 +62,7 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_THAT(problem("name: n\nsiute: launch\n"),
               HasSubstr("p.yaml:2: unknown key \"siute\"; did you mean \"suite\"?"));
   EXPECT_EQ(problem("name: n\n" + std::string(two)),
-            "p.yaml:1: a plan needs either \"suite\" or \"suites\"");
+            "p.yaml:1: a plan needs \"suite\", \"suites\" or \"load\"");
   EXPECT_THAT(problem("name: n\nsuite: lunch\n" + std::string(two)),
               HasSubstr("p.yaml:2: no suite or benchmark \"lunch\""));
   EXPECT_THAT(problem(plan + "margin: 0\n"), HasSubstr("p.yaml:6: \"margin\" must be a share"));
@@ -223,6 +225,80 @@ TEST(CampaignFolder, ContrastsArePlanned) {
   EXPECT_THAT(contrasts("study: {each: [p, q]}"),
               ElementsAre(Pair("p", "p-together"), Pair("q", "q-together")));
   EXPECT_TRUE(contrasts("[1, 2]").empty());
+}
+
+std::vector<std::string> words_of_load(const CampaignPlan& plan, std::size_t environment,
+                                       std::size_t pair) {
+  const Suite suite = commands_of_unit(plan, plan.environments[environment], pair);
+  return suite.entries.back().command->words;
+}
+
+TEST(CampaignPlan, ALoadIsACellWhoseServersDifferBetweenEnvironments) {
+  const auto plan = parse_campaign_plan(
+      "name: n\nseed: 7\nload: {max-concurrency: [4, 8], requests: 10x, ignore-eos: on,\n"
+      "       no-stream: off, header: ['A: 1', 'B: 2']}\nenvironments:\n"
+      "  - {name: a, kind: host, url: 'http://h:8200-8207'}\n"
+      "  - {name: b, kind: host, variables: {MODEL: m/x, N: '2'}, servers: 8,\n"
+      "     spawn: 'vllm serve $MODEL --port {port} -n ${N} $MODE $ ${N'}\n",
+      "p.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->cells, 1u);
+  const std::vector<std::string> common = {
+      "assay",      "load", "--json",       "--out",    "-",    "--max-concurrency", "4,8",
+      "--requests", "10x",  "--ignore-eos", "--header", "A: 1", "--header",          "B: 2",
+      "--seed",     "7"};
+  std::vector<std::string> expected = common;
+  expected.insert(expected.end(), {"--url", "http://h:8200-8207"});
+  EXPECT_EQ(words_of_load(*plan, 0, 0), expected);
+  expected = common;
+  expected.insert(expected.end(),
+                  {"--spawn", "vllm serve m/x --port {port} -n 2 $MODE $ ${N", "--servers", "8"});
+  EXPECT_EQ(words_of_load(*plan, 1, 0), expected);
+  const Suite unit = commands_of_unit(*plan, plan->environments[0], 4);
+  EXPECT_THAT(unit.entries[0].command->variables, ElementsAre(testing::Pair("ASSAY_PAIR", "5")));
+  const auto cells = cells_of(unit, {});
+  ASSERT_TRUE(cells.ok()) << cells.error().message;
+  EXPECT_EQ(cells->front().id(), cells_of(*plan->commands, {})->front().id());
+}
+
+TEST(CampaignPlan, VariablesAreExpandedInEveryCommand) {
+  const TemporaryFolder folder;
+  folder.write(
+      "s.yaml",
+      "name: s\ndescription: d\ncells:\n  - command: [probe, '--size=$SIZE', $OTHER]\n"
+      "    name: probe\n    metrics: [{name: m, regex: '(.*)', unit: s, better: lower}]\n");
+  const auto plan = parse_campaign_plan(
+      "name: n\nsuite: s.yaml\nenvironments:\n  - {name: a, kind: host, variables: {SIZE: '1'}}\n"
+      "  - {name: b, kind: host, variables: {SIZE: '2'}}\n",
+      folder.path() / "p.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_THAT(words_of_load(*plan, 0, 0), ElementsAre("probe", "--size=1", "$OTHER"));
+  EXPECT_THAT(words_of_load(*plan, 1, 0), ElementsAre("probe", "--size=2", "$OTHER"));
+}
+
+TEST(CampaignPlan, MistakesInLoadsNameTheirLine) {
+  const auto load_problem = [](const std::string& load, const std::string& a) {
+    return problem("name: n\n" + load + "environments:\n  - {name: a, kind: host" + a +
+                   "}\n  - {name: b, kind: host, url: h}\n");
+  };
+  EXPECT_EQ(load_problem("load: {max-concurrency: 4}\n", ", url: h"), "fine");
+  EXPECT_THAT(load_problem("load: {max-concurency: 4}\n", ", url: h"),
+              HasSubstr("p.yaml:2: unknown key \"max-concurency\""));
+  EXPECT_THAT(load_problem("load: {max-concurrency: 4}\n", ""),
+              HasSubstr("p.yaml:4: the load needs either \"url\" or \"spawn\""));
+  EXPECT_THAT(load_problem("load: {max-concurrency: 4}\n", ", url: h, spawn: s"),
+              HasSubstr("p.yaml:4: the load needs either"));
+  EXPECT_THAT(load_problem("suite: launch\n", ", url: h"), HasSubstr("unknown key \"url\""));
+}
+
+TEST(CampaignPlan, KeysOfALoadAreOptionsOfTheCommand) {
+  const cli::Command* load = cli::find_command("load");
+  ASSERT_NE(load, nullptr);
+  for (const std::string& key : load_keys()) {
+    EXPECT_TRUE(std::any_of(load->options.begin(), load->options.end(),
+                            [&](const cli::Option& option) { return option.name == "--" + key; }))
+        << key;
+  }
 }
 
 }  // namespace

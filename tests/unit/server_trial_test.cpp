@@ -77,7 +77,7 @@ TEST(ServerTrial, AScoreBeyondALimitDoesNotCount) {
   result.goodput = 0;
   EXPECT_FALSE(score_of(result, {}).value.has_value());
   result = served(100, 0.4);
-  result.verdict.void_reasons = {"the client was the limit"};
+  result.verdict.server_reasons = {"the client was the limit"};
   EXPECT_FALSE(score_of(result, {}).value.has_value());
   EXPECT_THAT(score_of(result, {}).problem, HasSubstr("the client was the limit"));
   result = served(100, 0.4);

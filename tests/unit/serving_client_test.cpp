@@ -15,8 +15,10 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(LoadUrl, NamesHostPortAndPath) {
   const auto full = parse_url("https://example.org/base/");
@@ -37,6 +39,37 @@ TEST(LoadUrl, InvalidUrlsAreErrors) {
     ASSERT_FALSE(url.ok()) << text;
     EXPECT_EQ(url.error().kind, ErrorKind::usage);
     EXPECT_THAT(url.error().message, HasSubstr("expected e.g."));
+  }
+}
+
+TEST(LoadUrl, ListsAndRangesOfPortsAreServers) {
+  const auto texts = [](const char* list) {
+    std::vector<std::string> all;
+    const auto urls = parse_urls(list);
+    if (!urls) return std::vector{urls.error().message};
+    for (const Url& url : *urls) all.push_back(text_of(url));
+    return all;
+  };
+  EXPECT_THAT(texts("http://h:8200-8202,b:1"),
+              ElementsAre("http://h:8200", "http://h:8201", "http://h:8202", "http://b:1"));
+  EXPECT_THAT(texts("http://[::1]:9-10/v"), ElementsAre("http://[::1]:9/v", "http://[::1]:10/v"));
+  EXPECT_THAT(texts("http://a-1:8/x-2"), ElementsAre("http://a-1:8/x-2"));
+  EXPECT_EQ(texts("http://h:8200-8455").size(), 256u);
+  for (const char* wrong :
+       {"http://h:8200-8456", "http://h:9-8", "http://h:65535-65536", "h:8-x"}) {
+    EXPECT_FALSE(parse_urls(wrong).ok()) << wrong;
+  }
+  EXPECT_THAT(parse_urls("http://u:pa55,pa55@h").error().message, Not(HasSubstr("pa55")));
+}
+
+TEST(LoadUrl, ErrorsShowNoLogin) {
+  for (const char* text :
+       {"http://u:pa55@host:8000", "u:pa55@host", "http://u:pa55/x@host", "http://u:p,pa55@host",
+        "http://u:x@pa55@host", "http://host/?api_key=pa55", "http://u:pa55\n@host"}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url.ok()) << text;
+    EXPECT_THAT(url.error().message,
+                AllOf(HasSubstr("(set)"), Not(HasSubstr("pa55")), Not(HasSubstr("\n"))));
   }
 }
 
@@ -138,6 +171,23 @@ TEST(LoadApi, BodiesAreAsServersWantThem) {
   prompt.ids.clear();
   prompt.text = "half a character: \xc3";
   EXPECT_EQ(Json::parse(body_of(options, prompt, {}))["parameters"]["max_new_tokens"], 8);
+}
+
+TEST(LoadApi, WhatIsAskedForIsWhatTheBodySays) {
+  Prompt prompt;
+  prompt.output_tokens = 8;
+  const auto asked = [&](Api api, Json extra) {
+    RequestOptions options;
+    options.api = api;
+    options.extra = std::move(extra);
+    return output_asked(options, prompt);
+  };
+  EXPECT_EQ(asked(Api::completions, Json::object()), 8u);
+  EXPECT_EQ(asked(Api::completions, {{"max_tokens", 20}, {"n", 3}}), 60u);
+  EXPECT_EQ(asked(Api::chat, {{"max_completion_tokens", 20}}), 20u);
+  EXPECT_EQ(asked(Api::llamacpp, {{"n_predict", 5}}), 5u);
+  EXPECT_EQ(asked(Api::tgi, {{"parameters", {{"max_new_tokens", 9}}}}), 9u);
+  EXPECT_EQ(asked(Api::tgi, {{"parameters", {{"details", true}}}}), 0u);
 }
 
 TEST(LoadBalancer, SpreadsByItsPolicy) {

@@ -50,7 +50,7 @@ TEST(PooledLatency, IntervalsHoldTheTrueValues) {
     const auto holds = [](const Interval& interval, double value) {
       return interval.low <= value && value <= interval.high;
     };
-    mean_held += holds(latency.mean95, mean);
+    mean_held += holds(*latency.mean95, mean);
     median_held += holds(latency.median95, 1);
     p90_held += holds(latency.percentile(90)->interval95, p90);
   }
@@ -62,9 +62,9 @@ TEST(PooledLatency, IntervalsHoldTheTrueValues) {
 TEST(PooledLatency, TheSameSeedGivesTheSame) {
   const Replies replies(7, 50);
   const Latency one = replies.latency(), other = replies.latency();
-  EXPECT_EQ(one.mean95.low, other.mean95.low);
-  EXPECT_LT(one.mean95.low, one.mean);
-  EXPECT_GT(one.mean95.high, one.mean);
+  EXPECT_EQ(one.mean95->low, other.mean95->low);
+  EXPECT_LT(one.mean95->low, one.mean);
+  EXPECT_GT(one.mean95->high, one.mean);
   for (const Percentile& percentile : one.percentiles) {
     EXPECT_LE(percentile.interval95.low, percentile.value);
     EXPECT_GE(percentile.interval95.high, percentile.value);
@@ -79,15 +79,15 @@ TEST(PooledLatency, ScalesAndSkipsRepliesWithoutGaps) {
   EXPECT_EQ(latency.maximum, 3);
   const Latency mostly_none =
       pooled_latency_of({{two, 1}, {none, 1}, {none, 1}, {none, 1}, {two, 2}}, percents, 1, 100);
-  EXPECT_TRUE(std::isfinite(mostly_none.mean95.low) && std::isfinite(mostly_none.mean95.high));
+  EXPECT_TRUE(std::isfinite(mostly_none.mean95->low) && std::isfinite(mostly_none.mean95->high));
   const Replies replies(7, 50);
   std::vector<ReplyGaps> halves;
   for (const auto& reply : replies.all) halves.push_back({reply, 0.5});
-  EXPECT_DOUBLE_EQ(pooled_latency_of(halves, percents, 1, 200).mean95.high,
-                   replies.latency().mean95.high / 2);
+  EXPECT_DOUBLE_EQ(pooled_latency_of(halves, percents, 1, 200).mean95->high,
+                   replies.latency().mean95->high / 2);
   EXPECT_EQ(pooled_latency_of({{none, 1}}, percents, 1, 100).mean, 0);
   const Latency single = pooled_latency_of({{two, 1}}, percents, 1, 100);
-  EXPECT_EQ(single.mean95.low, single.mean);
+  EXPECT_EQ(single.mean95->low, single.mean);
 }
 
 TEST(Latency, IntervalsOfIndependentValues) {
@@ -95,21 +95,41 @@ TEST(Latency, IntervalsOfIndependentValues) {
   std::vector<double> values;
   for (int i = 0; i < 1000; ++i) values.push_back(random.uniform());
   const Latency latency = latency_of(values, percents);
-  EXPECT_NEAR(latency.mean95.high - latency.mean95.low, 2 * 1.96 * std::sqrt(1.0 / 12000), 0.003);
+  EXPECT_NEAR(latency.mean95->high - latency.mean95->low, 2 * 1.96 * std::sqrt(1.0 / 12000), 0.003);
   EXPECT_LT(latency.percentile(90)->interval95.low, 0.9);
   EXPECT_GT(latency.percentile(90)->interval95.high, 0.9);
   EXPECT_EQ(latency.percentile(95), nullptr);
-  EXPECT_EQ(latency_of({2}, percents).mean95.high, 2);
+  EXPECT_EQ(latency_of({2}, percents).mean95->high, 2);
   EXPECT_EQ(latency_of({}, percents).percentile(99)->value, 0);
 }
 
-// A queue that grows: each wait is like the one before, so that few of them are independent.
 TEST(Latency, AMeanIsNeverBelowZero) {
-  std::vector<double> waits;
-  for (int i = 0; i < 300; ++i) waits.push_back(0.01 * i);
-  const Latency latency = latency_of(waits, percents);
-  EXPECT_EQ(latency.mean95.low, 0);
-  EXPECT_GT(latency.mean95.high, 2 * latency.mean);
+  const Latency latency = latency_of({0.1, 9, 0.2}, percents);
+  EXPECT_EQ(latency.mean95->low, 0);
+  EXPECT_GT(latency.mean95->high, 2 * latency.mean);
+}
+
+TEST(Latency, TheMeanOfADriftingRunHasNoInterval) {
+  std::vector<double> waits, noisy, wandering, flat;
+  Random random(5);
+  double place = 0;
+  for (int i = 0; i < 300; ++i) {
+    waits.push_back(0.01 * i);  // a queue that grows: each wait is like the one before
+    noisy.push_back(0.01 * i + random.uniform());
+    place = 0.99 * place + random.normal();
+    wandering.push_back(100 + place);
+    flat.push_back(random.uniform());
+  }
+  EXPECT_FALSE(latency_of(waits, percents).mean95);
+  EXPECT_FALSE(latency_of(noisy, percents).mean95);
+  EXPECT_FALSE(latency_of(wandering, percents).mean95);
+  EXPECT_TRUE(latency_of(flat, percents).mean95);
+  EXPECT_EQ(latency_of(waits, percents).mean, mean(waits));
+  for (double& value : noisy) value = 1000 + value;  // by less than 1% of the mean
+  EXPECT_TRUE(latency_of(noisy, percents).mean95);
+  std::vector<double> few;
+  for (int i = 0; i < 20; ++i) few.push_back(0.6 * i);
+  EXPECT_FALSE(latency_of(few, percents).mean95);
 }
 
 TEST(InFlight, SweepsExactly) {

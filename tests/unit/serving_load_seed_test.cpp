@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <set>
 
 #include "serving/load.h"
@@ -8,16 +9,28 @@
 namespace assay {
 namespace {
 
-TEST(LoadSeed, TheFirstLoadHasTheSeedOfItsCommand) {
-  EXPECT_EQ(seed_of_load(7, 0), 7u);
+TEST(LoadSeed, ComparedLoadsShareOne) {
+  const LoadPoint point = {4, 0, 100};
+  EXPECT_EQ(seed_of_load(7, point, 1, 3), seed_of_load(7, point, 1, 3));
 }
 
-TEST(LoadSeed, NoTwoLoadsOfNeighbouringCommandsShareOne) {
+TEST(LoadSeed, NoTwoOtherLoadsDo) {
+  constexpr double closed = std::numeric_limits<double>::infinity();
   std::set<std::uint64_t> seeds;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    for (std::size_t number = 0; number < 10; ++number) seeds.insert(seed_of_load(seed, number));
+  std::size_t loads = 0;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    for (const LoadPoint& point :
+         {LoadPoint{closed, 8, 100}, LoadPoint{closed, 16, 100}, LoadPoint{8, 0, 100},
+          LoadPoint{8, 16, 100}, LoadPoint{8, 16, 200}}) {
+      for (std::size_t pass = 0; pass < 4; ++pass) {
+        for (std::uint64_t pair = 0; pair < 4; ++pair) {
+          seeds.insert(seed_of_load(seed, point, pass, pair));
+          ++loads;
+        }
+      }
+    }
   }
-  EXPECT_EQ(seeds.size(), 100u);
+  EXPECT_EQ(seeds.size(), loads);
 }
 
 }  // namespace

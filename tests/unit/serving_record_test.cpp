@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "import_test.h"
 #include "serving/results/analysis.h"
+#include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
 #include "serving_logs.h"
 
@@ -117,11 +118,14 @@ TEST(ServingRecord, ServersStandBesideTheirClient) {
   server.ttft = Histogram{6, 30, {{0.25, 30}}};
   server.prefix_cache_hit_rate = 0.5;
   server.preemptions = 2;
+  server.server = "vLLM";
   add_server_metrics(record, server);
   EXPECT_EQ(metric_of(record, "server_mean_ttft").value, 0.2);
   EXPECT_DOUBLE_EQ(metric_of(record, "server_p99_ttft").value, 0.2475);
   EXPECT_EQ(metric_of(record, "preemptions").value, 2);
-  EXPECT_THAT(note_of(record, "prefix cache"), HasSubstr("50% of the prompts"));
+  EXPECT_EQ(metric_of(record, "prefix_cache_hit_rate").value, 0.5);
+  EXPECT_EQ(record.notes.back().second, "vLLM");
+  EXPECT_THAT(prefix_cache_warning(server), HasSubstr("50% of the prompts"));
 }
 
 const VllmNames run_names = {"20260131-120000", "openai", std::nullopt, "meta/model",
@@ -165,7 +169,11 @@ TEST(VllmJson, HasTheFieldsOfARealResultInTheirOrder) {
                                          "mean_itl_ms",
                                          "median_itl_ms",
                                          "std_itl_ms",
-                                         "p99_itl_ms"};
+                                         "p99_itl_ms",
+                                         "mean_e2el_ms",
+                                         "median_e2el_ms",
+                                         "std_e2el_ms",
+                                         "p99_e2el_ms"};
   EXPECT_EQ(keys_of(vllm_json(run_names, result)), real);
   std::vector<std::string> detailed = real;
   const std::vector<std::string> arrays = {"input_lens", "output_lens",     "ttfts",
@@ -232,6 +240,58 @@ TEST(VllmJson, FailuresHaveErrorsAndTextsMayBeBroken) {
   EXPECT_EQ(json["ttfts"][4], 0.0);
   EXPECT_EQ(json["completed"], 3);
   EXPECT_THAT(imported(text).warnings, IsEmpty());
+}
+
+TEST(ServingRecord, WhatALateClientTouchesIsNotJudged) {
+  std::vector<RequestLog> logs = uneven_logs(100);
+  for (RequestLog& log : logs) log.due = log.scheduled = log.sent - 1;
+  AnalysisSettings settings = settings_of(100);
+  const Record record = serving_record(analyse(logs, settings), {});
+  EXPECT_EQ(record.status, RecordStatus::passed);
+  EXPECT_THAT(note_of(record, "void"), HasSubstr("TTFT and E2EL are void"));
+  for (const char* name : {"mean_ttft", "p99_ttft", "mean_e2el", "p99_e2el"}) {
+    EXPECT_EQ(metric_of(record, name).better, Better::neither) << name;
+  }
+  EXPECT_EQ(metric_of(record, "mean_tpot").better, Better::lower);
+  EXPECT_EQ(metric_of(record, "output_throughput").better, Better::higher);
+}
+
+Record pass_of(double throughput, double ttft, RecordStatus status = RecordStatus::passed) {
+  Record record;
+  record.cell = Cell("serving", {{"max_concurrency", "4"}});
+  record.status = status;
+  if (status != RecordStatus::passed) record.reason = "the client was the limit";
+  record.metrics = {{"output_throughput", throughput, "tokens/s", Better::higher, "", {}},
+                    {"mean_ttft", ttft, "s", Better::lower, "", Interval{0, 9}},
+                    {"completed", 100, "1", Better::neither, "", {}}};
+  return record;
+}
+
+TEST(ServingPasses, TheirMeansAndTheirSpreadAreTheRecord) {
+  const Record passes[] = {pass_of(100, 1), pass_of(110, 2), pass_of(120, 3)};
+  const Record all = record_of_passes(passes);
+  EXPECT_EQ(all.status, RecordStatus::passed);
+  EXPECT_EQ(all.cell.id(), passes[0].cell.id());
+  EXPECT_EQ(metric_of(all, "output_throughput").value, 110);
+  const double margin = 4.302652729911275 * 10 / std::sqrt(3.0);  // Student's t of 2 degrees
+  EXPECT_NEAR(metric_of(all, "output_throughput").interval95->low, 110 - margin, 1e-6);
+  EXPECT_NEAR(metric_of(all, "output_throughput").interval95->high, 110 + margin, 1e-6);
+  EXPECT_EQ(metric_of(all, "mean_ttft").interval95->low, 0);  // no time is negative
+  EXPECT_FALSE(metric_of(all, "completed").interval95);
+  EXPECT_EQ(note_of(all, "passes"), "3");
+  EXPECT_EQ(note_of(all, "pass 2"), "output_throughput 110 tokens/s, mean_ttft 2 s");
+}
+
+TEST(ServingPasses, VoidOnesAreLeftOut) {
+  const Record some[] = {pass_of(1, 1, RecordStatus::failed), pass_of(110, 2), pass_of(120, 3)};
+  const Record all = record_of_passes(some);
+  EXPECT_EQ(all.status, RecordStatus::passed);
+  EXPECT_EQ(metric_of(all, "output_throughput").value, 115);
+  EXPECT_THAT(note_of(all, "pass 1"), HasSubstr("left out: the client was the limit"));
+  const Record none[] = {pass_of(1, 1, RecordStatus::failed), pass_of(3, 2, RecordStatus::failed)};
+  EXPECT_EQ(record_of_passes(none).status, RecordStatus::failed);
+  const Record one[] = {pass_of(1, 1)};
+  EXPECT_EQ(metric_of(record_of_passes(one), "mean_ttft").interval95->high, 9);
 }
 
 }  // namespace

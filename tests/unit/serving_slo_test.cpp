@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "cli/load_find_rate.h"
 #include "serving/results/analysis.h"
 #include "serving/results/slo.h"
 #include "serving_logs.h"
@@ -76,6 +77,43 @@ TEST(ServingSlo, IsShownAsItWasAskedFor) {
   const Slo latency = slo_named("p99_ttft:200ms");
   EXPECT_EQ(slo_text(latency, latency.limit), "200.0 ms");
   EXPECT_DOUBLE_EQ(reported_value(latency, 0.183), 0.183);
+}
+
+/// A probe's result; `ttft` from the schedule.
+ServingResult probe_of(double ttft, double tpot) {
+  ServingResult result;
+  result.counts.requests = result.counts.completed = 100;
+  result.ttft_scheduled.mean = ttft;
+  result.tpot.mean = tpot;
+  return result;
+}
+
+TEST(FindRate, ALateClientSpoilsOnlyProbesThatMissTargetsItTouches) {
+  cli::FindRate find;
+  find.targets = *parse_slos("mean_ttft:200ms,mean_tpot:50ms");
+  ServingResult good = probe_of(0.1, 0.04), slow = probe_of(0.3, 0.04);
+  EXPECT_TRUE(cli::outcome_of(find, good).passes());
+  EXPECT_FALSE(cli::outcome_of(find, slow).passes());
+  EXPECT_FALSE(cli::outcome_of(find, slow).is_void);
+  for (ServingResult* result : {&good, &slow}) result->verdict.late = "late";
+  EXPECT_TRUE(cli::outcome_of(find, good).passes());  // lag only makes it worse
+  EXPECT_TRUE(cli::outcome_of(find, slow).is_void);
+  EXPECT_EQ(cli::outcome_of(find, slow).fault, "late");
+  find.targets = *parse_slos("mean_tpot:50ms");
+  const ServingResult between = [] {
+    ServingResult result = probe_of(0.1, 0.06);
+    result.verdict.late = "late";
+    return result;
+  }();
+  EXPECT_FALSE(cli::outcome_of(find, between).is_void);  // lag does not touch it
+  EXPECT_FALSE(cli::outcome_of(find, between).passes());
+  ServingResult busy = probe_of(0.1, 0.06);
+  busy.verdict.client_reasons = {"busy"};
+  EXPECT_TRUE(cli::outcome_of(find, busy).is_void);
+  ServingResult spoilt = probe_of(0.1, 0.04);
+  spoilt.verdict.server_reasons = {"3 of 5 requests failed"};
+  EXPECT_FALSE(cli::outcome_of(find, spoilt).is_void);
+  EXPECT_EQ(cli::outcome_of(find, spoilt).fault, "3 of 5 requests failed");
 }
 
 }  // namespace

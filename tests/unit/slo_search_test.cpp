@@ -193,19 +193,29 @@ TEST(SloSearch, SaturationIsAFailureWhateverTheLatency) {
   EXPECT_LE(result.probes, 12u);
 }
 
-TEST(SloSearch, AVoidRunIsRunAgainOnce) {
+TEST(SloSearch, AVoidRunIsRunAgain) {
   ModelServer server = queue(3);
-  server.is_void = [](const RateProbe& probe) { return probe.number == 2; };
-  const Searched once = search(server);
-  EXPECT_EQ(once.probes[2].rate, once.probes[3].rate);
-  EXPECT_EQ(once.probes.size(), search(queue(3)).probes.size() + 1);
-  EXPECT_EQ(once.result.passed->rate, search(queue(3)).result.passed->rate);
+  server.is_void = [](const RateProbe& probe) { return probe.number == 2 || probe.number == 3; };
+  const Searched twice = search(server);
+  EXPECT_EQ(twice.probes[2].rate, twice.probes[4].rate);
+  EXPECT_EQ(twice.probes.size(), search(queue(3)).probes.size() + 2);
+  EXPECT_EQ(twice.result.passed->rate, search(queue(3)).result.passed->rate);
+}
 
-  server.is_void = [](const RateProbe& probe) { return probe.rate > 30; };
-  const SearchResult always = search(server).result;
-  ASSERT_EQ(always.end, End::found);
-  EXPECT_THAT(always.passed->rate, AllOf(Ge(30 / 1.052), Le(30.0)));
-  EXPECT_EQ(always.failed->fault, "void");
+TEST(SloSearch, ANoisyClientEndsItInsteadOfLoweringTheRate) {
+  ModelServer server = queue(3);
+  server.is_void = [](const RateProbe& probe) { return probe.rate > 68; };
+  const Searched searched = search(server);
+  EXPECT_EQ(searched.result.end, End::noisy);
+  EXPECT_FALSE(searched.result.passed);  // 70 is the first rate
+  EXPECT_FALSE(searched.result.failed);
+  EXPECT_EQ(searched.probes.size(), 5u);  // single, full and three times the same
+  server.is_void = [](const RateProbe& probe) { return probe.number == 4; };
+  EXPECT_EQ(search(server).result.end, End::found);
+  server.is_void = [](const RateProbe& probe) { return probe.kind == RateProbe::Kind::full; };
+  EXPECT_EQ(search(server).result.end, End::found);  // it only bounds the rates
+  server.is_void = [](const RateProbe& probe) { return probe.kind == RateProbe::Kind::single; };
+  EXPECT_EQ(search(server).result.end, End::noisy);
 }
 
 TEST(SloSearch, FreshRepeatsDecide) {
@@ -239,7 +249,7 @@ TEST(SloSearch, OneFailedRepeatOfThreeLeavesItUnsure) {
   EXPECT_DOUBLE_EQ(result.confidence, 0.5);
 }
 
-TEST(SloSearch, AVoidRepeatFailsButItsLatenciesSayNothing) {
+TEST(SloSearch, AVoidRepeatIsRunAgainAndSaysNothing) {
   ModelServer server;
   server.used = [runs = 0](double rate) mutable {
     if (rate > 75) return 2.0;
@@ -247,16 +257,15 @@ TEST(SloSearch, AVoidRepeatFailsButItsLatenciesSayNothing) {
     ++runs;
     return runs == 3 || runs == 4 ? 30 : 0.8;
   };
-  // The second repeat, and its own repetition.
   server.is_void = [](const RateProbe& probe) { return probe.number == 5 || probe.number == 6; };
   RateSearchSettings settings;
   settings.precision = 1;
   const Searched searched = search(server, settings);
   ASSERT_EQ(searched.result.end, End::found);
-  EXPECT_EQ(searched.result.passed->used[0], 0.8);
+  EXPECT_DOUBLE_EQ(searched.result.passed->used[0], 0.8);
   EXPECT_EQ(searched.result.repeats, 3u);
-  EXPECT_EQ(searched.result.repeats_passed, 2u);
-  EXPECT_EQ(searched.probes[6].repeat, 2u);
+  EXPECT_EQ(searched.result.repeats_passed, 3u);
+  EXPECT_EQ(searched.probes[7].repeat, 2u);
 }
 
 TEST(SloSearch, EveryProbeHasItsNumber) {

@@ -48,9 +48,9 @@ bool eventually(const std::function<bool()>& holds) {
 
 TEST(Spawn, EachServerHasItsPortItsVariablesAndItsLog) {
   const TemporaryFolder folder;
-  SpawnPlan plan = plan_of(folder, "echo $WHICH sees $CARD; " + becomes_server);
+  SpawnPlan plan = plan_of(folder, "echo $WHICH sees $CARD {\"a\":1} {x+index}; " + becomes_server);
   plan.servers = 2;
-  plan.variables = {{"WHICH", "number {index}"}};
+  plan.variables = {{"WHICH", "number {index} renderD{128+8*index} {port-port} {3-index*2}"}};
   plan.devices = VisibleDevices{"CARD", {"4", "7"}};
   auto servers = start(plan);
   ASSERT_TRUE(servers.ok()) << servers.error().message;
@@ -62,9 +62,9 @@ TEST(Spawn, EachServerHasItsPortItsVariablesAndItsLog) {
   servers->reset();
   for (const Url& url : urls) EXPECT_FALSE(is_reached(url)) << text_of(url);
   EXPECT_THAT(read_file(folder.path() / "logs/server-0.log").value_or(""),
-              testing::StartsWith("number 0 sees 4\n"));
+              testing::StartsWith("number 0 renderD128 0 3 sees 4 {a:1} {x+index}\n"));
   EXPECT_THAT(read_file(folder.path() / "logs/server-1.log").value_or(""),
-              testing::StartsWith("number 1 sees 7\n"));
+              testing::StartsWith("number 1 renderD136 0 1 sees 7 {a:1} {x+index}\n"));
 }
 
 TEST(Spawn, AServerWithoutAPageForItsHealthIsReadyWhenItListsItsModels) {

@@ -8,6 +8,7 @@
 
 #include "core/read_file.h"
 #include "judge/campaign/folder.h"
+#include "judge/campaign/plan_load.h"
 #include "measure/benchmarks/plan.h"
 #include "measure/benchmarks/suite.h"
 #include "measure/sampling/external.h"
@@ -17,9 +18,9 @@ namespace {
 
 const std::vector<std::string>& plan_keys() {
   static const std::vector<std::string> keys = {
-      "name",   "description", "seed",        "margin",  "pairs",        "control",
-      "budget", "suite",       "axes",        "suites",  "device",       "telemetry",
-      "ranks",  "hosts",       "unit_budget", "timeout", "environments", "study"};
+      "name",  "description", "seed",    "margin",       "pairs",  "control",   "budget",
+      "suite", "axes",        "suites",  "load",         "device", "telemetry", "ranks",
+      "hosts", "unit_budget", "timeout", "environments", "study"};
   return keys;
 }
 
@@ -91,17 +92,31 @@ class PlanReader {
 
   Status read_suites() {
     const YamlValue* list = root_.find("suites");
-    if ((list == nullptr) == (root_.find("suite") == nullptr)) {
-      return root_.wrong(root_.value(), "a plan needs either \"suite\" or \"suites\"");
+    const bool one = root_.find("suite") != nullptr;
+    if (list != nullptr && one) {
+      return root_.wrong("suites", "a plan has either \"suite\" or \"suites\"");
     }
-    if (list == nullptr) return add_suite(root_);
+    if (list == nullptr && !one && root_.find("load") == nullptr) {
+      return root_.wrong(root_.value(), "a plan needs \"suite\", \"suites\" or \"load\"");
+    }
+    if (one) TRY(add_suite(root_));
+    if (list != nullptr) TRY(add_suites(*list));
+    TRY(add_load());
+    if (std::any_of(all_.entries.begin(), all_.entries.end(),
+                    [](const SuiteEntry& entry) { return entry.command.has_value(); })) {
+      plan_.commands = all_;
+    }
+    return {};
+  }
+
+  Status add_suites(const YamlValue& list) {
     if (root_.find("axes") != nullptr) {
       return root_.wrong("axes", "with \"suites\", put \"axes\" into its entries");
     }
-    if (list->kind != YamlValue::Kind::list || list->items.empty()) {
+    if (list.kind != YamlValue::Kind::list || list.items.empty()) {
       return root_.wrong("suites", "\"suites\" must be a list of {suite, axes}");
     }
-    for (const YamlValue& item : list->items) {
+    for (const YamlValue& item : list.items) {
       const YamlReader map = TRY(YamlReader::of(
           item, plan_.file, "a suite is a map with suite and axes", {"suite", "axes"}));
       TRY(add_suite(map));
@@ -138,7 +153,8 @@ class PlanReader {
     if (*loaded) suite = **loaded;
     if (!*loaded) suite.entries.push_back({target, {}, {}, 1});  // a benchmark
     const bool only_one =
-        root_.find("suites") == nullptr || root_.find("suites")->items.size() == 1;
+        root_.find("load") == nullptr &&
+        (root_.find("suites") == nullptr || root_.find("suites")->items.size() == 1);
     if (only_one && target.find('/') == std::string::npos && !target.ends_with(".yaml") &&
         !target.ends_with(".yml")) {
       plan_.measure = {"run", target};
@@ -149,21 +165,37 @@ class PlanReader {
     }
     // Entries of all suites become one suite; each keeps its own overrides.
     const Suite merged = TRY(parse_suite(inline_text(suite, axes), target));
+    all_.entries.insert(all_.entries.end(), merged.entries.begin(), merged.entries.end());
+    return measure_all(map, "suite");
+  }
+
+  /// Measures all entries so far, as a suite on one line.
+  Status measure_all(const YamlReader& map, std::string_view key) {
     all_.name = plan_.name;
     all_.description = plan_.name;
-    all_.entries.insert(all_.entries.end(), merged.entries.begin(), merged.entries.end());
     constexpr std::size_t most_bytes = 120'000;  // Linux allows 128 KiB for one argument
     const std::string text = inline_text(all_, {});
     if (text.size() > most_bytes) {
-      return map.wrong("suite",
+      return map.wrong(key,
                        "the suites are too long to be passed to another machine; use fewer "
                        "cells, or sweeps (1MiB..8GiB*2) in place of lists");
     }
     if (const auto cells = cells_of(all_, {}); !cells.ok()) {
-      return map.wrong("suite", cells.error().message);
+      return map.wrong(key, cells.error().message);
     }
     plan_.measure = {"run", text};
     return {};
+  }
+
+  Status add_load() {
+    const YamlValue* value = root_.find("load");
+    if (value == nullptr) return {};
+    SuiteEntry entry;
+    entry.command = TRY(read_load(*value, plan_.file, plan_.seed));
+    ++plan_.cells;
+    seconds_ += entry.command->timeout_seconds;
+    all_.entries.push_back(std::move(entry));
+    return measure_all(root_, "load");
   }
 
   /// Empty optional: a benchmark's name.
@@ -185,16 +217,21 @@ class PlanReader {
                          "\"environments\" must be a list of {name, kind, ...}; the first is the "
                          "baseline");
     }
+    const bool has_load = root_.find("load") != nullptr;
+    std::vector<std::string> own_keys = {"name"};
+    if (has_load) own_keys.insert(own_keys.end(), {"url", "spawn", "servers"});
     std::set<std::string> names;
     for (const YamlValue& item : list->items) {
       PlannedEnvironment environment;
-      environment.where = TRY(read_environment(item, plan_.file, {"name"}));
+      environment.where = TRY(read_environment(item, plan_.file, own_keys));
       std::vector<std::string> given;
       for (const YamlValue::Key& key : item.keys) given.push_back(key.text);
       const YamlReader map = TRY(YamlReader::of(item, plan_.file, "", given));
       environment.name = TRY(map.text("name"));
       environment.kind = TRY(map.text("kind"));
       TRY(check_name(map, environment.name));
+      TRY(map.optional("variables", environment.variables));
+      if (has_load) environment.servers = TRY(read_load_servers(map));
       if (!names.insert(environment.name).second) {
         return map.wrong("name", fmt::format("two environments are named {}", environment.name));
       }

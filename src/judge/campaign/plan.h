@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
+#include "measure/benchmarks/suite.h"
 #include "ranks/environments/environment.h"
 
 namespace assay {
@@ -23,6 +25,9 @@ struct PlannedEnvironment {
   std::string name;
   std::string kind;
   std::shared_ptr<const Environment> where;
+  std::vector<std::pair<std::string, std::string>> variables;  ///< those that it sets
+  /// The servers of the plan's load there, as words of `assay load`: {"--url", "http://a:8000"}.
+  std::vector<std::string> servers;
 };
 
 /// A study of partitions: each measured alone, all together, and the undivided device.
@@ -43,6 +48,9 @@ struct CampaignPlan {
   /// assay's words that measure: {"run", "memory", "op=copy,triad"} or {"run", "{...}"}, a suite on
   /// one line.
   std::vector<std::string> measure;
+  /// The suite in `measure`, if it has commands, whose words depend on the environment and the
+  /// pair.
+  std::optional<Suite> commands;
   std::size_t cells = 0;
   std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
   double unit_timeout_seconds = 0;

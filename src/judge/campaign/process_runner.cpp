@@ -12,6 +12,7 @@
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/write_file.h"
+#include "judge/campaign/plan_load.h"
 #include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
 #include "ranks/team/greeting.h"
@@ -96,9 +97,12 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
 }  // namespace
 
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
-                                        const PlannedEnvironment& environment,
+                                        const PlannedEnvironment& environment, std::size_t pair,
                                         const std::string& barrier) {
   std::vector<std::string> words = plan.measure;
+  if (plan.commands) {
+    words = {"run", inline_text(commands_of_unit(plan, environment, pair), {})};
+  }
   words.insert(words.end(), {"--out", "-", "--seed", fmt::format("{}", plan.seed)});
   const std::string own = environment.where->device();
   const std::string device = own.empty() ? plan.device : own;
@@ -185,8 +189,8 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
                                   UnitResult& result) {
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
   const LaunchContext context = launch_context(plan_, request.member, folder_);
-  const Launch launch =
-      TRY(environment.where->launch(unit_arguments(plan_, environment, barrier), context));
+  const Launch launch = TRY(environment.where->launch(
+      unit_arguments(plan_, environment, request.pair, barrier), context));
   TRY(prepare(request.member, context, launch.cleanup));
   const auto keep = [&result](Status status) {
     if (!status.ok()) result.store_failure = status.error();

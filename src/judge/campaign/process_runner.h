@@ -16,10 +16,10 @@
 
 namespace assay {
 
-/// assay's arguments that measure one unit of `environment`. `barrier`: empty, or the value of
-/// `assay run --barrier`.
+/// assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier`: empty, or
+/// the value of `assay run --barrier`.
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
-                                        const PlannedEnvironment& environment,
+                                        const PlannedEnvironment& environment, std::size_t pair,
                                         const std::string& barrier);
 
 /// `member`: the store and the plan's environment. `folder`: the campaign's.

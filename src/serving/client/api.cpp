@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace assay {
@@ -69,6 +70,13 @@ Json tgi(const Prompt& prompt, const std::vector<Exchange>& before) {
   return {{"inputs", whole_text(prompt, before)}, {"parameters", std::move(parameters)}};
 }
 
+/// `json[key]`, or `otherwise` if that is no whole number from 0.
+std::uint64_t count_or(const Json& json, const char* key, std::uint64_t otherwise) {
+  const auto at = json.is_object() ? json.find(key) : json.end();
+  const bool counts = at != json.end() && at->is_number_integer() && at->get<std::int64_t>() >= 0;
+  return counts ? at->get<std::uint64_t>() : otherwise;
+}
+
 }  // namespace
 
 std::string_view name_of(Api api) {
@@ -99,6 +107,17 @@ std::string_view path_of(const RequestOptions& options) {
       break;
   }
   return options.stream ? "/generate_stream" : "/generate";
+}
+
+std::uint64_t output_asked(const RequestOptions& options, const Prompt& prompt) {
+  std::uint64_t tokens = prompt.output_tokens;
+  for (const char* key : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    tokens = count_or(options.extra, key, tokens);
+  }
+  if (const auto tgi = options.extra.find("parameters"); tgi != options.extra.end()) {
+    tokens = count_or(*tgi, "max_new_tokens", 0);  // replaces all of ours
+  }
+  return tokens * std::max<std::uint64_t>(count_or(options.extra, "n", 1), 1);
 }
 
 std::string body_of(const RequestOptions& options, const Prompt& prompt,

@@ -39,6 +39,10 @@ struct Exchange {
 
 std::string_view path_of(const RequestOptions& options);
 
+/// The most tokens that a server may generate for this request, over all its choices; 0: it
+/// decides.
+std::uint64_t output_asked(const RequestOptions& options, const Prompt& prompt);
+
 /// The JSON body. Token ids are sent only to servers that take them: Api::completions and
 /// Api::llamacpp. Invalid UTF-8 is replaced.
 std::string body_of(const RequestOptions& options, const Prompt& prompt,

@@ -13,8 +13,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr double connect_seconds = 10;
-
 /// Where Linux distributions keep their trusted certificates. OpenSSL knows only the path of the
 /// distribution it was built on.
 constexpr std::array<const char*, 4> trusted_files = {
@@ -42,10 +40,10 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const Url& url, bool insecu
 
 }  // namespace
 
-Result<Endpoint> find_endpoint(const Url& url, bool insecure) {
+Result<Endpoint> find_endpoint(const Url& url, bool insecure, double seconds) {
   Endpoint endpoint;
   endpoint.url = url;
-  auto connected = connect_to(url.host, url.port, connect_seconds);
+  auto connected = connect_to(url.host, url.port, seconds);
   if (!connected) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{} cannot be reached: {}", text_of(url), connected.error().message)};

@@ -16,8 +16,9 @@ struct Endpoint {
   std::shared_ptr<boost::asio::ssl::context> tls;  ///< null: plain TCP
 };
 
-/// Resolves the host and takes the first of its addresses that accepts a connection. `insecure`:
-/// certificates are not checked. Error: unavailable, naming the URL and what failed.
-Result<Endpoint> find_endpoint(const Url& url, bool insecure);
+/// Resolves the host and takes the first of its addresses that accepts a connection, within
+/// `seconds`. `insecure`: certificates are not checked. Error: unavailable, naming the URL and what
+/// failed.
+Result<Endpoint> find_endpoint(const Url& url, bool insecure, double seconds = 10);
 
 }  // namespace assay

@@ -6,8 +6,12 @@ namespace assay {
 namespace {
 
 constexpr int ok = 200;
-constexpr std::size_t most_whole_bytes = 64 << 20;
+constexpr std::size_t most_whole_bytes = 64 << 20, most_stream_bytes = 256 << 20;
 constexpr std::size_t most_error_bytes = 300;
+/// Some servers end a reply with an event of its own, which counts as a token.
+constexpr std::uint64_t few_events = 16;
+/// Tokens that a chat template adds to a prompt, or an image that is only named in it.
+constexpr std::uint64_t most_added_tokens = 100'000;
 
 /// Text from a server, made fit to show: one line, no control characters.
 std::string one_line(std::string_view text) {
@@ -37,7 +41,8 @@ double Flight::time_of(LoadClock::time_point when) const {
 
 void Flight::send(std::shared_ptr<HttpConnection> connection, std::string request) {
   connection_ = std::move(connection);
-  log_.sent = heard_ = now();
+  log_.sent = heard_ = arrived_ = now();
+  request_bytes_ = request.size();
   connection_->ask(std::move(request), *this);
 }
 
@@ -63,17 +68,46 @@ void Flight::on_status(int status) {
   log_.status = status;
 }
 
-bool Flight::on_body(std::string_view bytes, LoadClock::time_point arrived) {
-  const double time = heard_ = time_of(arrived);
-  bool fine = true;
+std::string Flight::on_body(std::string_view bytes, LoadClock::time_point arrived) {
+  arrived_ = time_of(arrived);
+  reply_bytes_ += bytes.size();
+  std::string fault;
   if (options_.stream && log_.status == ok) {
-    fine = stream_.feed(bytes, [&](std::string_view data) { take_event(data, time); });
+    const bool fine = stream_.feed(bytes, [&](std::string_view data) {
+      heard_ = arrived_;
+      take_event(data, arrived_);
+    });
+    fault = fine ? excess() : "a line of it is longer than 64 MiB";
   } else {
+    heard_ = arrived_;
     whole_.append(bytes);
-    fine = whole_.size() <= most_whole_bytes;
+    if (whole_.size() > most_whole_bytes) fault = "it is longer than 64 MiB";
   }
   on_heard_();
-  return fine;
+  return fault;
+}
+
+std::string Flight::excess() const {
+  if (reply_bytes_ > most_stream_bytes) return "its stream is longer than 256 MiB";
+  if (log_.output_asked == 0 || log_.gaps.size() <= 2 * log_.output_asked + few_events) return {};
+  return fmt::format("its stream goes on after twice the {} tokens asked for", log_.output_asked);
+}
+
+std::string Flight::miscount() const {
+  if (!log_.counted) return {};
+  if (log_.output_asked > 0 && log_.output_tokens > log_.output_asked) {
+    return fmt::format("the server counts {} tokens in its reply; asked for were {}",
+                       log_.output_tokens, log_.output_asked);
+  }
+  if (log_.output_tokens > reply_bytes_) {
+    return fmt::format("the server counts {} tokens in its reply of {} bytes", log_.output_tokens,
+                       reply_bytes_);
+  }
+  if (log_.prompt_tokens > request_bytes_ + most_added_tokens) {
+    return fmt::format("the server counts {} tokens in a request of {} bytes", log_.prompt_tokens,
+                       request_bytes_);
+  }
+  return {};
 }
 
 void Flight::take_event(std::string_view data, double time) {
@@ -121,9 +155,9 @@ void Flight::on_end(ReplyEnd end, std::string_view error) {
   if (end == ReplyEnd::broken && log_.status == 0 && resend()) return;
   log_.end = now();
   if (options_.stream && log_.status == ok) {
-    stream_.finish([&](std::string_view data) { take_event(data, heard_); });
+    stream_.finish([&](std::string_view data) { take_event(data, arrived_); });
   } else if (end == ReplyEnd::complete) {
-    take_event(whole_, heard_);
+    take_event(whole_, arrived_);
     done_ = true;
   }
   judge(end, error);
@@ -149,6 +183,9 @@ void Flight::judge(ReplyEnd end, std::string_view error) {
   } else if (!done_ && (options_.api == Api::completions || options_.api == Api::chat)) {
     log_.reply_end = ReplyEnd::unfinished;
     log_.error = "the stream ended without [DONE]";
+  } else if (std::string wrong = miscount(); !wrong.empty()) {
+    log_.reply_end = ReplyEnd::malformed;
+    log_.error = std::move(wrong);
   }
 }
 

@@ -32,11 +32,12 @@ class Flight final : public ReplyReader {
   const std::string& text() const { return text_; }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
   std::uint64_t events() const { return events_; }
-  /// When the server last sent something, or else when the request was sent, in seconds of the run.
+  /// When the server last sent a part of the reply, or else when the request was sent, in seconds
+  /// of the run. Comments that keep a stream open are no part of it.
   double heard() const { return heard_; }
 
   void on_status(int status) override;
-  bool on_body(std::string_view bytes, LoadClock::time_point arrived) override;
+  std::string on_body(std::string_view bytes, LoadClock::time_point arrived) override;
   void on_end(ReplyEnd end, std::string_view error) override;
 
  private:
@@ -47,6 +48,10 @@ class Flight final : public ReplyReader {
   void take_event(std::string_view data, double time);
   void take_token(double time);
   void take_counts();
+  /// Why the stream is longer than a reply to this request can be; empty: it is not.
+  std::string excess() const;
+  /// Why the server's counts of tokens cannot be right; empty: they can.
+  std::string miscount() const;
   void judge(ReplyEnd end, std::string_view error);
 
   RequestLog log_;
@@ -61,8 +66,8 @@ class Flight final : public ReplyReader {
   ReplyEvent event_;
   std::string whole_;  ///< the body of a reply that is not a stream
   std::string text_;
-  double heard_ = 0;
-  std::uint64_t events_ = 0;
+  double heard_ = 0, arrived_ = 0;  ///< `arrived_`: the last bytes of any kind
+  std::uint64_t events_ = 0, request_bytes_ = 0, reply_bytes_ = 0;
   bool done_ = false, nonsense_ = false;
 };
 

@@ -19,9 +19,9 @@ struct WholeReply final : ReplyReader {
   boost::asio::io_context* loop = nullptr;
 
   void on_status(int status) override { reply.status = status; }
-  bool on_body(std::string_view bytes, LoadClock::time_point) override {
+  std::string on_body(std::string_view bytes, LoadClock::time_point) override {
     reply.body.append(bytes);
-    return reply.body.size() <= most_bytes;
+    return reply.body.size() <= most_bytes ? "" : "it is longer than 64 MiB";
   }
   void on_end(ReplyEnd end, std::string_view text) override {
     how = end;

@@ -43,12 +43,16 @@ class ReplyParser final : public http::basic_parser<false> {
     body_limit(std::numeric_limits<std::uint64_t>::max());  // readers enforce limits of their own
     eager(true);
   }
-  bool refused() const { return refused_; }
+  /// Why the reader refused the body; empty: it did not.
+  const std::string& refusal() const { return refusal_; }
+  /// What was parsed only announces the reply. 101 does not: it changes the protocol.
+  bool is_interim() const { return status_ >= 100 && status_ < 200 && status_ != 101; }
 
  private:
   void on_request_impl(http::verb, string_view, string_view, int, error_code&) override {}
   void on_response_impl(int status, string_view, int, error_code&) override {
-    reader_.on_status(status);
+    status_ = status;
+    if (!is_interim()) reader_.on_status(status);
   }
   void on_field_impl(http::field, string_view, string_view, error_code&) override {}
   void on_header_impl(error_code&) override {}
@@ -63,16 +67,15 @@ class ReplyParser final : public http::basic_parser<false> {
   void on_finish_impl(error_code&) override {}
 
   std::size_t take(string_view body, error_code& error) {
-    if (!reader_.on_body(view_of(body), arrived_)) {
-      refused_ = true;
-      error = http::error::unexpected_body;
-    }
+    refusal_ = reader_.on_body(view_of(body), arrived_);
+    if (!refusal_.empty()) error = http::error::unexpected_body;
     return body.size();
   }
 
   ReplyReader& reader_;
   const LoadClock::time_point& arrived_;
-  bool refused_ = false;
+  std::string refusal_;
+  int status_ = 0;
 };
 
 /// Asio connects and handles TLS; once connected, a plain connection is read and written without
@@ -268,6 +271,10 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
           parser_->put(asio::const_buffer(text.data() + used, text.size() - used), error);
       used += more;
       if (reader_ == nullptr) return std::nullopt;  // closed by its reader
+      if (parser_->is_done() && parser_->is_interim()) {
+        parser_.emplace(*reader_, arrived_);
+        continue;
+      }
       if (parser_->is_done()) {
         open_ = parser_->keep_alive() && used == text.size() && !writing_;
         end(ReplyEnd::complete, "");
@@ -276,7 +283,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
       if (error == http::error::need_more || (!error && more == 0)) break;
       if (!error) continue;
       end(ReplyEnd::malformed,
-          parser_->refused() ? "it is longer than 64 MiB" : "not HTTP: " + error.message());
+          parser_->refusal().empty() ? "not HTTP: " + error.message() : parser_->refusal());
       return std::nullopt;
     }
     return used;

@@ -18,9 +18,11 @@ namespace assay {
 class ReplyReader {
  public:
   virtual ~ReplyReader() = default;
+  /// The final status; interim ones (100 Continue, 103 Early Hints) are skipped.
   virtual void on_status(int status) = 0;
-  /// A piece of the body and when it arrived. False: this is not a valid reply, end it.
-  virtual bool on_body(std::string_view bytes, LoadClock::time_point arrived) = 0;
+  /// A piece of the body and when it arrived. Returns why this is no valid reply, which ends it;
+  /// empty: go on.
+  virtual std::string on_body(std::string_view bytes, LoadClock::time_point arrived) = 0;
   /// The last call for a request. `end`: complete, unconnected, broken or malformed.
   virtual void on_end(ReplyEnd end, std::string_view error) = 0;
 };

@@ -1,5 +1,6 @@
 #include "serving/client/load_run.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -195,7 +196,7 @@ class LoadRun {
     log.scheduled = scheduled;
     log.due = due;
     log.prompt_asked = prepared_prompt_.tokens;
-    log.output_asked = prepared_prompt_.output_tokens;
+    log.output_asked = output_asked(plan_.request, prepared_prompt_);
     log.gaps.reserve(prepared_prompt_.output_tokens);
     auto flight = std::make_unique<Flight>(
         std::move(log), plan_.request, begin_, is_followed(index),
@@ -287,11 +288,7 @@ class LoadRun {
 
   void look() {
     if (stop_requested_ && stop_requested_()) stop();
-    std::vector<Flight*> silent;
-    for (const auto& [index, flight] : flights_) {
-      if (now() - flight->heard() > plan_.silence_seconds) silent.push_back(flight.get());
-    }
-    for (Flight* flight : silent) flight->give_up(ReplyEnd::silent, "no reply for too long");
+    give_up_overdue();
     if (!may_send()) pump();
     if (!progress_) return;
     state_.seconds = now();
@@ -300,6 +297,22 @@ class LoadRun {
     LoadState state = state_;
     for (const auto& [index, flight] : flights_) state.events += flight->events();
     progress_(state);
+  }
+
+  void give_up_overdue() {
+    std::vector<Flight*> silent, endless;
+    for (const auto& [index, flight] : flights_) {
+      if (now() - flight->heard() > plan_.silence_seconds) {
+        silent.push_back(flight.get());
+      } else if (now() - flight->log().sent > plan_.request_seconds) {
+        endless.push_back(flight.get());
+      }
+    }
+    for (Flight* flight : silent) flight->give_up(ReplyEnd::silent, "no reply for too long");
+    for (Flight* flight : endless) {
+      flight->give_up(ReplyEnd::unfinished,
+                      fmt::format("not complete after {:g} s", plan_.request_seconds));
+    }
   }
 
   void stop() {

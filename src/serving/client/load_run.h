@@ -24,6 +24,7 @@ struct LoadPlan {
   std::size_t max_concurrency = 0;  ///< requests in flight at most; 0: any number
   double ramp_seconds = 0;          ///< time over which a closed loop's first requests are spread
   double silence_seconds = 600;     ///< how long a server may stay silent during a reply
+  double request_seconds = 3600;    ///< how long a request may take in all
   double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
   std::uint64_t seed = 0;  ///< for Balance::random

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "core/secrets.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace assay {
 namespace {
 
+constexpr std::uint64_t most_in_range = 256;
 constexpr std::uint16_t http_port = 80, https_port = 443;
 
 bool takes_part(std::string_view text, std::string_view start, std::string_view& rest) {
@@ -22,13 +26,47 @@ bool is_strange(unsigned char c) {
   return c <= ' ' || c == 0x7f || c == '@' || c == '?' || c == '#' || c == '\\';
 }
 
+/// A refused URL as errors may show it: on one line, without a login, whatever characters that has.
+std::string shown(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
+  const std::size_t sign = std::min(text.rfind('@'), text.size());
+  std::string kept(text);
+  if (sign < text.size() && sign >= begin) kept.replace(begin, sign - begin, "(set)");
+  for (char& c : kept) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
+  return hide_secrets_in(kept);
+}
+
+/// "http://host:" "8000" - "8007" "/base"
+struct PortRange {
+  std::string_view before, after;
+  std::uint64_t first = 0, last = 0;
+};
+
+/// Empty if the URL has no such range.
+std::optional<PortRange> range_of_ports(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t begin = scheme == url.npos ? 0 : scheme + 3;
+  const std::size_t end = std::min(url.find('/', begin), url.size());
+  const std::size_t colon = url.substr(0, end).rfind(':');
+  if (colon == url.npos || colon < begin) return std::nullopt;
+  const std::string_view ports = url.substr(colon + 1, end - colon - 1);
+  const std::size_t dash = ports.find('-');
+  if (dash == ports.npos) return std::nullopt;
+  const auto first = parse_count(ports.substr(0, dash)), last = parse_count(ports.substr(dash + 1));
+  if (!first || !last) return std::nullopt;
+  return PortRange{url.substr(0, colon + 1), url.substr(end), *first, *last};
+}
+
 }  // namespace
 
 Result<Url> parse_url(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return Error{ErrorKind::usage, fmt::format("\"{}\" is not a server URL: {}; expected e.g. "
                                                "http://127.0.0.1:8000",
-                                               text, why)};
+                                               shown(text), why)};
   };
   Url url;
   std::string_view rest = text;
@@ -65,6 +103,33 @@ Result<Url> parse_url(std::string_view text) {
     url.port = static_cast<std::uint16_t>(*number);
   }
   return url;
+}
+
+Result<std::vector<Url>> parse_urls(std::string_view text) {
+  std::vector<Url> urls;
+  // A login, which is refused, may have commas: no part of it may be taken for a URL and shown.
+  const bool has_login = text.find('@') != text.npos;
+  for (bool more = true; more;) {
+    const std::size_t comma = has_login ? text.npos : text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    more = comma != text.npos;
+    if (more) text.remove_prefix(comma + 1);
+    const auto range = range_of_ports(one);
+    if (!range) {
+      urls.push_back(TRY(parse_url(one)));
+      continue;
+    }
+    if (range->last < range->first || range->last - range->first >= most_in_range) {
+      return Error{ErrorKind::usage,
+                   fmt::format("\"{}\" is not a range of servers; allowed: a first port and a last "
+                               "one, at most {} servers, e.g. http://127.0.0.1:8000-8007",
+                               shown(one), most_in_range)};
+    }
+    for (std::uint64_t port = range->first; port <= range->last; ++port) {
+      urls.push_back(TRY(parse_url(fmt::format("{}{}{}", range->before, port, range->after))));
+    }
+  }
+  return urls;
 }
 
 std::string authority_of(const Url& url) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -17,8 +18,12 @@ struct Url {
 };
 
 /// "http://host:8000", "https://host/base", "host:8000"; the port is 80 or 443 if none is given.
-/// Error: usage, quoting the text.
+/// Error: usage, quoting the text without a login.
 Result<Url> parse_url(std::string_view text);
+
+/// The servers of "http://a:8000,http://b:8000" and "http://a:8000-8007" (eight of them). Error:
+/// usage, quoting the URL without a login.
+Result<std::vector<Url>> parse_urls(std::string_view text);
 
 /// "http://host:8000/base"
 std::string text_of(const Url& url);

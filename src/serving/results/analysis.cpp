@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "core/secrets.h"
 #include "serving/results/in_flight.h"
 #include "serving/results/overload.h"
 #include "serving/results/reply_times.h"
@@ -30,6 +31,8 @@ RequestCounts counts_of(const Logs& logs) {
   counts.requests = logs.size();
   for (const RequestLog& log : logs) {
     ++counts.by_end[static_cast<std::size_t>(log.reply_end)];
+    std::string& error = counts.first_error[static_cast<std::size_t>(log.reply_end)];
+    if (error.empty()) error = hide_secrets_in(log.error);
     counts.empty += log.empty();
     const bool prompt_known = log.prompt_asked > 0 && log.prompt_tokens > 0;
     counts.wrong_prompts += log.counted && prompt_known && log.prompt_tokens != log.prompt_asked;
@@ -135,6 +138,10 @@ void add_tails(ServingResult& result, const Logs& logs) {
       stalls.push_back(static_cast<double>(*std::max_element(log.gaps.begin(), log.gaps.end())));
     }
   }
+  constexpr double shortest_lag = 1e-3, most_lag_share = 0.05;
+  result.late_limit = std::max(shortest_lag, most_lag_share * result.ttft.median);
+  result.late_sends = static_cast<std::size_t>(
+      std::count_if(lags.begin(), lags.end(), [&](double lag) { return lag > result.late_limit; }));
   result.queue_time = tail_of(std::move(queue_times));
   result.send_lag = tail_of(std::move(lags));
   result.longest_stall = tail_of(std::move(stalls));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/random.h"
 #include "statistics/distributions.h"
+#include "statistics/slope.h"
 
 namespace assay {
 namespace {
@@ -103,6 +105,33 @@ std::vector<Interval> deviations_of(const ReplyCounts& counts, std::uint64_t see
   return intervals;
 }
 
+/// Whether the values rise or fall over the run by more than chance would make them, and by enough
+/// to matter.
+bool has_trend(const std::vector<double>& values) {
+  constexpr std::size_t enough = 20;
+  constexpr double clear = 0.5;        // four standard errors
+  constexpr double negligible = 0.02;  // of the mean, from the first to the last
+  if (values.size() < enough) return false;
+  std::vector<double> order(values.size());
+  std::iota(order.begin(), order.end(), 0.0);
+  const auto slope = slope_of(order, values);
+  if (!slope || slope->margin95 >= clear * std::abs(slope->value)) return false;
+  return std::abs(slope->value) * order.back() > negligible * mean(values);
+}
+
+/// `effective`: how many independent values they are worth.
+std::optional<Interval> mean_interval(const std::vector<double>& values, double mean,
+                                      double effective) {
+  constexpr double enough = 10;
+  const double least = std::min(enough, static_cast<double>(values.size()) / 2);
+  if (effective < least || has_trend(values)) return std::nullopt;
+  const double error = sample_deviation(values) / std::sqrt(effective);
+  const double freedom = std::max(1.0, effective - 1);
+  Interval interval = around(mean, student_t_quantile(0.975, freedom) * error);
+  interval.low = std::max(interval.low, 0.0);  // no time is negative
+  return interval;
+}
+
 }  // namespace
 
 const Percentile* Latency::percentile(double percent) const {
@@ -118,10 +147,7 @@ Latency latency_of(const std::vector<double>& values, std::span<const double> pe
   Latency latency = without_intervals(sorted, percents);
   if (values.size() < 2) return latency;
   const double effective = effective_count(values.size(), autocorrelation(values));
-  const double error = sample_deviation(values) / std::sqrt(effective);
-  const double freedom = std::max(1.0, effective - 1);
-  latency.mean95 = around(latency.mean, student_t_quantile(0.975, freedom) * error);
-  latency.mean95.low = std::max(latency.mean95.low, 0.0);  // no time is negative
+  latency.mean95 = mean_interval(values, latency.mean, effective);
   const auto interval_of = [&](double share, double value) {
     return holding(quantile_interval(sorted, share, 0.95, effective), value);
   };

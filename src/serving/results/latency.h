@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Percentile {
 struct Latency {
   std::size_t n = 0;
   double mean = 0;
-  Interval mean95;
+  /// Empty where the values drift over the run: their mean is that of no steady quantity.
+  std::optional<Interval> mean95;
   double median = 0;
   Interval median95;
   double deviation = 0;  ///< population standard deviation
@@ -33,7 +35,8 @@ struct Latency {
 
 /// One value of each request, in the order of sending, so that correlation between successive
 /// requests widens the intervals. Intervals of percentiles come from order statistics, that of the
-/// mean from Student's t. `percents` lie strictly between 0 and 100.
+/// mean from Student's t; there is none where the values follow a trend, or where successive ones
+/// are so alike that they count for few. `percents` lie strictly between 0 and 100.
 Latency latency_of(const std::vector<double>& values, std::span<const double> percents);
 
 /// The gaps of one reply, each multiplied by `scale`.

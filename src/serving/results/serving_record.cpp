@@ -69,15 +69,21 @@ Cell cell_of(const OfferedLoad& load, std::vector<std::pair<std::string, std::st
 
 /// The metrics that vLLM also reports, in the order in which its results are imported.
 void add_as_vllm(Metrics& metrics, const ServingResult& result) {
-  metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
+  // Void figures are kept as evidence, but nothing is judged by them.
+  const bool late = !result.verdict.late.empty();
+  const Judged from_sending = late ? Judged::none : Judged::mean_and_p99;
+  metrics.add("output_throughput", result.output_throughput, "tokens/s",
+              late && !result.load.is_open_loop() ? Better::neither : Better::higher);
   metrics.told("request_throughput", result.request_throughput, "1/s");
-  if (result.goodput) metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
+  if (result.goodput) {
+    metrics.add("request_goodput", *result.goodput, "1/s", late ? Better::neither : Better::higher);
+  }
   metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
-  metrics.latency("ttft", result.ttft, Judged::mean_and_p99);
+  metrics.latency("ttft", result.ttft, from_sending);
   // For non-streamed replies the time between tokens is unknown; vLLM reports 0.
   if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
   metrics.latency("itl", result.itl, Judged::p99);
-  metrics.latency("e2el", result.e2el, Judged::mean_and_p99);
+  metrics.latency("e2el", result.e2el, from_sending);
   metrics.told("duration", result.duration, in_seconds);
   metrics.told("max_output_tokens_per_s", result.most_output_per_second, "tokens/s");
   metrics.count("max_concurrent_requests", result.most_concurrent);
@@ -139,6 +145,7 @@ void add_notes(Record& record, const ServingResult& result) {
                        target.requests, target.completed, target.mean_ttft, target.mean_e2el));
     }
   }
+  if (!result.verdict.late.empty()) note("void", result.verdict.late);
   const std::vector<std::string>& warnings = result.verdict.warnings;
   for (std::size_t i = 0; i < warnings.size(); ++i) {
     note(fmt::format("warning {}", i + 1), warnings[i]);
@@ -153,7 +160,7 @@ Record serving_record(const ServingResult& result,
   record.cell = cell_of(result.load, axes);
   record.source = Source{"assay load", "", "", 0};
   record.status = result.verdict.valid() ? RecordStatus::passed : RecordStatus::failed;
-  record.reason = fmt::format("{}", fmt::join(result.verdict.void_reasons, "; "));
+  record.reason = fmt::format("{}", fmt::join(result.verdict.void_reasons(), "; "));
   Metrics metrics(record);
   add_as_vllm(metrics, result);
   add_beyond_vllm(metrics, result);
@@ -177,8 +184,7 @@ void add_server_metrics(Record& record, const ServerMetrics& server) {
     metrics.told("prefix_cache_hit_rate", *server.prefix_cache_hit_rate, "1");
   }
   if (server.preemptions) metrics.told("preemptions", *server.preemptions, "1");
-  const std::string warning = prefix_cache_warning(server);
-  if (!warning.empty()) record.notes.emplace_back("prefix cache", warning);
+  record.notes.emplace_back("server", server.server);
 }
 
 }  // namespace assay

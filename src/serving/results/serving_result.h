@@ -52,6 +52,7 @@ struct RequestCounts {
   std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
   std::array<std::size_t, 7> by_end = {};  ///< by ReplyEnd
+  std::array<std::string, 7> first_error;  ///< of the requests that ended so; secrets are hidden
   std::size_t short_replies = 0;           ///< completed with fewer tokens than asked for
   std::size_t wrong_prompts = 0;           ///< the server counted a different prompt length
   std::size_t uncounted = 0;  ///< completed, but the server did not say how many tokens
@@ -69,7 +70,7 @@ struct Tail {
 struct SteadyState {
   double begin = 0, end = 0;
   std::size_t requests = 0;       ///< sent within it and completed
-  double request_throughput = 0;  ///< replies ended within it
+  double request_throughput = 0;  ///< replies received within it; of part of one, that part
   double output_throughput = 0;   ///< tokens received within it
   Latency ttft, tpot;
 };
@@ -100,10 +101,21 @@ struct TargetResult {
 };
 
 struct RunVerdict {
-  std::vector<std::string> void_reasons;  ///< none: the run is valid
+  std::vector<std::string> client_reasons;  ///< why the client, not the servers, voids the run
+  std::vector<std::string> server_reasons;  ///< why the servers' replies void it
+  /// Why times that count from the sending are void, though the run is not: requests were sent
+  /// late. Times between tokens are not touched, and throughput only in a closed loop. Empty: they
+  /// hold.
+  std::string late;
   std::vector<std::string> warnings;
 
-  bool valid() const { return void_reasons.empty(); }
+  bool valid() const { return client_reasons.empty() && server_reasons.empty(); }
+  /// All reasons that void the run, the client's first.
+  std::vector<std::string> void_reasons() const {
+    std::vector<std::string> all = client_reasons;
+    all.insert(all.end(), server_reasons.begin(), server_reasons.end());
+    return all;
+  }
 };
 
 struct ServingResult {
@@ -120,6 +132,8 @@ struct ServingResult {
                                            ///< omission corrected
   Tail queue_time;                    ///< from the scheduled time until the request could be sent
   Tail send_lag;                      ///< from when it could be sent until it was
+  std::size_t late_sends = 0;         ///< requests with a lag above `late_limit`
+  double late_limit = 0;              ///< seconds: 1 ms, or 5% of the median TTFT if that is more
   Tail longest_stall;                 ///< over the longest gap of each reply
   double most_output_per_second = 0;  ///< token events in one second
   std::size_t most_concurrent = 0;

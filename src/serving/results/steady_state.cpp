@@ -37,8 +37,10 @@ std::optional<Presence> window_of(const std::vector<RequestLog>& logs, const InF
   return Presence{first_end, last_sent};
 }
 
-/// The reply's tokens that arrived in the window, assuming that all its events hold equally many.
-double tokens_within(const RequestLog& log, const Presence& window) {
+/// The share of the reply that arrived in the window, assuming that all its events hold equally
+/// many tokens. Replies that end in the window would not do: where they are as long as the window,
+/// few do.
+double share_within(const RequestLog& log, const Presence& window) {
   std::size_t events = 0;
   double at = log.first;
   const auto count = [&] { events += window.begin <= at && at < window.end; };
@@ -47,8 +49,7 @@ double tokens_within(const RequestLog& log, const Presence& window) {
     at += static_cast<double>(gap);
     count();
   }
-  return static_cast<double>(events) * static_cast<double>(log.output_tokens) /
-         static_cast<double>(log.gaps.size() + 1);
+  return static_cast<double>(events) / static_cast<double>(log.gaps.size() + 1);
 }
 
 }  // namespace
@@ -64,13 +65,13 @@ std::optional<SteadyState> steady_state_of(const std::vector<RequestLog>& logs,
   SteadyState steady;
   steady.begin = window->begin;
   steady.end = window->end;
-  double tokens = 0;
-  std::size_t ended = 0;
+  double tokens = 0, replies = 0;
   std::vector<double> ttfts, tpots;
   for (const RequestLog& log : logs) {
     if (!log.succeeded()) continue;
-    tokens += tokens_within(log, *window);
-    ended += within(log.last);
+    const double share = share_within(log, *window);
+    replies += share;
+    tokens += share * static_cast<double>(log.output_tokens);
     if (!within(log.sent)) continue;
     ttfts.push_back(ttft_of(log));
     if (log.output_tokens > 1) tpots.push_back(tpot_of(log));
@@ -81,7 +82,7 @@ std::optional<SteadyState> steady_state_of(const std::vector<RequestLog>& logs,
     return std::nullopt;
   }
   const double seconds = steady.end - steady.begin;
-  steady.request_throughput = static_cast<double>(ended) / seconds;
+  steady.request_throughput = replies / seconds;
   steady.output_throughput = tokens / seconds;
   steady.ttft = latency_of(ttfts, settings.percents);
   steady.tpot = latency_of(tpots, settings.percents);

@@ -7,21 +7,24 @@
 namespace assay {
 namespace {
 
-constexpr double longest_lag = 1e-3, most_lag_share = 0.05, most_cpu_share = 0.8;
+constexpr double most_late_share = 0.01, most_cpu_share = 0.8;
+constexpr std::size_t few_late = 3;  // the p99 of few requests is the latest of them
 constexpr double longest_identity_error = 1e-3;
 constexpr double most_little_share = 0.05, longest_uncounted = 1e-3;
 constexpr std::size_t enough_for_p99 = 1000;  // ten values above it
 
 void judge_client(RunVerdict& verdict, const ServingResult& result) {
-  const double lag = result.send_lag.p99;
-  if (lag > longest_lag && lag > most_lag_share * result.ttft.median) {
-    verdict.void_reasons.push_back(fmt::format(
-        "the client was the limit: p99 of send lag is {:.3g} ms, above 1 ms and above 5% of the "
-        "median TTFT, {:.4g} ms",
-        lag * 1e3, result.ttft.median * 1e3));
+  const auto late = static_cast<double>(result.late_sends);
+  if (result.late_sends >= few_late &&
+      late > most_late_share * static_cast<double>(result.counts.requests)) {
+    verdict.late = fmt::format(
+        "the client was the limit: {} of {} requests were sent more than {:.3g} ms late (p99 of "
+        "send lag {:.3g} ms); TTFT{} and E2EL are void",
+        result.late_sends, result.counts.requests, result.late_limit * 1e3,
+        result.send_lag.p99 * 1e3, result.load.is_open_loop() ? "" : ", throughput");
   }
   if (result.client.cpu_share > most_cpu_share) {
-    verdict.void_reasons.push_back(
+    verdict.client_reasons.push_back(
         fmt::format("the client was the limit: its threads computed {:.0f}% of the time; the "
                     "maximum is 80%",
                     result.client.cpu_share * 100));
@@ -31,16 +34,17 @@ void judge_client(RunVerdict& verdict, const ServingResult& result) {
 void judge_replies(RunVerdict& verdict, const RequestCounts& counts, double most_spoilt) {
   const std::size_t replies = counts.completed + counts.empty;
   if (counts.failed > counts.completed) {
-    verdict.void_reasons.push_back(
+    verdict.server_reasons.push_back(
         fmt::format("{} of {} requests failed", counts.failed, counts.requests));
   }
-  if (counts.output_tokens == 0) verdict.void_reasons.push_back("no reply has a token");
+  if (counts.output_tokens == 0) verdict.server_reasons.push_back("no reply has a token");
   const std::size_t spoilt = counts.empty + counts.short_replies;
   if (spoilt == 0) return;
   const std::string text = fmt::format("{} of {} replies are empty and {} shorter than asked",
                                        counts.empty, replies, counts.short_replies);
   if (static_cast<double>(spoilt) > most_spoilt * static_cast<double>(replies)) {
-    verdict.void_reasons.push_back(fmt::format("{}; {:.3g}% is allowed", text, most_spoilt * 100));
+    verdict.server_reasons.push_back(
+        fmt::format("{}; {:.3g}% is allowed", text, most_spoilt * 100));
   } else {
     verdict.warnings.push_back(text);
   }
@@ -66,7 +70,9 @@ void warn(RunVerdict& verdict, const ServingResult& result) {
   for (std::size_t i = 0; i < counts.by_end.size(); ++i) {
     const auto end = static_cast<ReplyEnd>(i);
     if (end == ReplyEnd::complete || counts.by_end[i] == 0) continue;
-    add(fmt::format("{} of {} requests ended {}", counts.by_end[i], counts.requests, name_of(end)));
+    add(fmt::format("{} of {} requests ended {}{}{}", counts.by_end[i], counts.requests,
+                    name_of(end), counts.first_error[i].empty() ? "" : ": ",
+                    counts.first_error[i]));
   }
   if (counts.wrong_prompts > 0) {
     add(fmt::format(

@@ -19,9 +19,10 @@ struct VllmNames {
   std::string tokenizer_id;
 };
 
-/// One object on one line, its fields as that version orders them: rates per second, statistics in
-/// milliseconds. With `details`, the logs of the same run, also the arrays of --save-detailed, in
-/// seconds and by the index of requests; generated_texts are empty because texts are not kept.
+/// One object on one line, its fields as that version orders them with --percentile-metrics
+/// ttft,tpot,itl,e2el: rates per second, statistics in milliseconds. With `details`, the logs of
+/// the same run, also the arrays of --save-detailed, in seconds and by the index of requests;
+/// generated_texts are empty because texts are not kept.
 std::string vllm_json(const VllmNames& names, const ServingResult& result,
                       const std::vector<RequestLog>* details = nullptr);
 
