@@ -21,16 +21,21 @@ int columns_of(int descriptor) {
   return 0;
 }
 
-bool is_dumb() {
+/// Whether somebody may look at what is written there. mpirun gives its ranks pseudo-terminals,
+/// whose output may well end in a file.
+bool is_screen(int descriptor) {
   const char* term = std::getenv("TERM");
-  return term == nullptr || *term == '\0' || std::strcmp(term, "dumb") == 0;
+  const bool dumb = term == nullptr || *term == '\0' || std::strcmp(term, "dumb") == 0;
+  const bool rank_of_mpi =
+      std::getenv("OMPI_COMM_WORLD_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
+  return isatty(descriptor) == 1 && !dumb && !rank_of_mpi;
 }
 
 bool wants_color(ColorChoice choice, int descriptor) {
   if (choice != ColorChoice::automatic) return choice == ColorChoice::always;
   const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
   if (no_color != nullptr && *no_color != '\0') return false;
-  return isatty(descriptor) == 1 && !is_dumb();
+  return is_screen(descriptor);
 }
 
 }  // namespace
@@ -100,7 +105,7 @@ std::string Style::wrap(const char* code, std::string_view text) const {
 Terminal::Terminal(ColorChoice color)
     : out_color_(wants_color(color, STDOUT_FILENO)),
       error_color_(wants_color(color, STDERR_FILENO)),
-      interactive_(isatty(STDERR_FILENO) == 1 && !is_dumb()) {}
+      interactive_(is_screen(STDERR_FILENO)) {}
 
 void Terminal::write(std::string_view bytes) {
   if (output_error_ != 0) return;

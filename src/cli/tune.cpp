@@ -13,8 +13,11 @@
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "core/units.h"
 #include "core/write_file.h"
+#include "judge/campaign/schedule.h"
 #include "measure/benchmarks/plan.h"
+#include "statistics/paired.h"
 #include "tune/sweep.h"
 
 namespace assay::cli::tune_command {
@@ -62,6 +65,13 @@ Result<Request> read_request(const Arguments& arguments) {
     if (arguments.has(option)) request.options.emplace_back(option, arguments.get(option));
   }
   request.folder = arguments.get("--out", "tuning");
+  const auto pairs = parse_integer(arguments.get("--pairs", "10"));
+  if (!pairs || *pairs < least_units || *pairs % pairs_per_block != 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from {}, since "
+                             "fewer pairs prove nothing",
+                             arguments.get("--pairs"), least_units)};
+  }
   return request;
 }
 
@@ -237,8 +247,8 @@ in turns. The folder keeps every run's record and the servers' output.
             {"--budget", "TIME", "time for one run, as for `assay run`", ""},
             {"--combine", "", "try every combination of values instead of each alone", ""},
             {"--pairs", "N",
-             "pairs of runs in the final test, an even number, default 10; for serve any, default "
-             "3",
+             "pairs of runs in the final test, an even number, from 6, default 10; for serve any "
+             "from 6, default 6",
              ""},
             {"--limit", "LATENCIES",
              "for serve: limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},

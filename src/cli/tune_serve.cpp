@@ -23,6 +23,7 @@
 #include "machine/system/fingerprint.h"
 #include "measure/sampling/runner.h"
 #include "serving/spawn.h"
+#include "statistics/paired.h"
 #include "tune/server_trial.h"
 
 namespace assay::cli {
@@ -38,7 +39,7 @@ struct TuneServeRequest {
   LoadRequest load;  ///< one point, without servers
   std::vector<Settings> candidates;
   std::vector<LatencyLimit> limits;
-  std::size_t pairs = 3;
+  std::size_t pairs = least_units;
   std::string folder;
 };
 
@@ -89,10 +90,12 @@ Status read_tuned_load(const Arguments& options, TuneServeRequest& request) {
 }
 
 Result<std::size_t> read_proof_pairs(const Arguments& arguments) {
-  const auto pairs = parse_integer(arguments.get("--pairs", "3"));
-  if (!pairs || *pairs < 2 || *pairs > most_proof_pairs) {
-    return Error{ErrorKind::usage, fmt::format("--pairs \"{}\" is not allowed; allowed: 2 to {}",
-                                               arguments.get("--pairs"), most_proof_pairs)};
+  const auto pairs = parse_integer(arguments.get("--pairs", fmt::format("{}", least_units)));
+  if (!pairs || *pairs < least_units || *pairs > most_proof_pairs) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: {} to {}, since fewer pairs "
+                             "prove nothing",
+                             arguments.get("--pairs"), least_units, most_proof_pairs)};
   }
   return static_cast<std::size_t>(*pairs);
 }

@@ -7,13 +7,14 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "judge/compare/verdict.h"
 #include "statistics/paired.h"
 
 namespace assay {
 namespace {
 
-/// paired_effect() wants a margin, but none of its results that are used here depends on it.
-constexpr double margin = 0.02;
+/// The rule of `assay compare`.
+constexpr VerdictRule rule;
 
 std::string option_of(const Setting& setting) {
   return "--" + setting.variable;
@@ -169,15 +170,17 @@ ServerProof prove(std::span<const ServerPair> pairs) {
     proof.kept_as_it_is += as_it_is.counts() ? 1 : 0;
     proof.kept_best += best.counts() ? 1 : 0;
     if (as_it_is.value && best.value)
-      differences.push_back(std::log(*best.value / *as_it_is.value));
+      differences.push_back(std::log(*as_it_is.value / *best.value));  // of times
   }
-  const PairedEffect effect = paired_effect(differences, margin);
+  const PairedEffect effect = paired_effect(differences, rule.log_margin());
   proof.pairs = effect.pairs;
-  proof.ratio = std::exp(effect.mean);
-  proof.interval95 = {std::exp(effect.t95.low), std::exp(effect.t95.high)};
-  const bool higher = effect.pairs > 1 && effect.t95.low > 0;
-  proof.proven =
-      proof.runs > 0 && proof.kept_best == proof.runs && (higher || proof.kept_as_it_is == 0);
+  proof.ratio = std::exp(-effect.mean);
+  proof.interval95 = {std::exp(-effect.t95.high), std::exp(-effect.t95.low)};
+  const Verdict verdict = judge(effect, true, Control::off, rule).verdict;
+  const bool faster =
+      verdict == Verdict::faster || (verdict == Verdict::shifted && effect.mean < 0);
+  proof.proven = proof.runs >= least_units && proof.kept_best == proof.runs &&
+                 (faster || proof.kept_as_it_is == 0);
   return proof;
 }
 

@@ -16,7 +16,7 @@ using testing::Not;
 
 /// Everything that a short run shows on a terminal of `columns`; empty if there are no
 /// pseudo-terminals, as in a bare chroot.
-std::string screen(unsigned short columns, bool no_color = false) {
+std::string screen(unsigned short columns, bool no_color = false, bool of_mpirun = false) {
   const TemporaryFolder folder;
   const winsize size = {.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   int master = -1;
@@ -28,6 +28,7 @@ std::string screen(unsigned short columns, bool no_color = false) {
     ::unsetenv("XDG_CACHE_HOME");
     ::setenv("ASSAY_FAKE", "noise=0.01", 1);
     no_color ? ::setenv("NO_COLOR", "1", 1) : ::unsetenv("NO_COLOR");
+    if (of_mpirun) ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     ::execl(ASSAY_BINARY, "assay", "run", "memory", "op=copy,triad", "dtype=f64", "size=1MiB",
             "cache=hot", "--device", "fake", "--out", folder.path().c_str(), nullptr);
     ::_exit(127);
@@ -60,6 +61,14 @@ TEST(Terminal, NoColorIsHonoured) {
   EXPECT_THAT(output, HasSubstr("\r\x1b[K"));  // moving the cursor is not colour
   EXPECT_THAT(output, Not(HasSubstr("\x1b[32m")));
   EXPECT_THAT(output, Not(HasSubstr("\x1b[1m")));
+}
+
+/// mpirun gives ranks a pseudo-terminal although its own output may go to a file.
+TEST(Terminal, RanksOfMpirunGetNoEscapes) {
+  const std::string output = screen(100, false, true);
+  if (output.empty()) GTEST_SKIP() << "no pseudo-terminals here";
+  EXPECT_THAT(output, HasSubstr("2 cells: 2 passed"));
+  EXPECT_THAT(output, Not(HasSubstr("\x1b[")));
 }
 
 TEST(Terminal, NarrowOnesGetNoLongerLines) {

@@ -47,7 +47,7 @@ std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& ou
 TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   Outcome outcome;
   const auto process =
-      tune({"max-num-seqs=4", "no-such-option", "--pairs", "2", "--json"}, outcome);
+      tune({"max-num-seqs=4", "no-such-option", "--pairs", "6", "--json"}, outcome);
   if (client_was_the_limit(outcome)) GTEST_SKIP() << too_busy;
   const auto json = Json::parse(outcome.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << outcome.out << outcome.err;
@@ -61,7 +61,7 @@ TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
                                 : 6);  // noise of a busy machine may prevent the proof
   EXPECT_GT(json["proof"]["ratio"], 1.3);
   const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
-  EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 4);
+  EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2 + 12);
   EXPECT_THAT(records, AllOf(HasSubstr("\"tuning\":\"proof\""),
                              HasSubstr("\"setting\":\"max-num-seqs=4\"")));
 }

@@ -55,6 +55,19 @@ TEST(Tune, TheBestIsFoundAndProven) {
       << outcome.err;
 }
 
+TEST(Tune, TooFewPairsToProveAnythingAreRefused) {
+  for (const char* pairs : {"4", "7", "many"}) {
+    const Outcome outcome = assay_run({"tune", "memory", "op=copy", "X=1", "--pairs", pairs});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.err,
+                HasSubstr("allowed: even numbers from 6, since fewer pairs prove nothing"));
+  }
+  const Outcome serve =
+      assay_run({"tune", "serve", "server {port}", "x=1", "--pairs", "3", "--", "--requests", "9"});
+  EXPECT_EQ(serve.status, 2);
+  EXPECT_THAT(serve.err, HasSubstr("allowed: 6 to 1000, since fewer pairs prove nothing"));
+}
+
 TEST(Tune, WhatCannotBeTriedIsSaid) {
   const Outcome none = assay_run({"tune", "memory", "--device", "fake"});
   EXPECT_EQ(none.status, 2);
