@@ -31,8 +31,8 @@ Error not_found(const std::string& operand) {
 
 /// Whether a file is from a store: its lines begin with the schema number.
 bool holds_records(const fs::path& path) {
-  constexpr std::string_view beginning = "{\"schema\":";
-  return start_of_file(path, beginning.size()) == beginning;
+  constexpr std::string_view start_of_records = "{\"schema\":";
+  return start_of_file(path, start_of_records.size()) == start_of_records;
 }
 
 Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name,
