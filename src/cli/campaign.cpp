@@ -58,6 +58,7 @@ Result<Request> read_request(CampaignPlan plan, std::string folder, const Argume
                              text, most)};
   }
   design.least_pairs = design.most_pairs = *pairs;
+  design.budget_seconds.reset();
   return request;
 }
 
@@ -284,7 +285,7 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
              "or ssh",
              "command container dstack host mpi partition slurm ssh"},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
-            {"--pairs", "N", "exactly N pairs, regardless of the precision", ""},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
         },
     .run = &run,

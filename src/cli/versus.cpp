@@ -93,8 +93,9 @@ Result<std::string> plan_text(const Arguments& arguments) {
                   yaml_scalar(suite), yaml_scalar(suite));
   if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
   text += fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget", "10s")));
-  const std::array<std::pair<std::string_view, std::string_view>, 3> settings = {
-      {{"--margin", "margin"}, {"--budget", "budget"}, {"--device", "device"}}};
+  text += fmt::format("budget: {}\n", yaml_scalar(arguments.get("--budget", "10min")));
+  const std::array<std::pair<std::string_view, std::string_view>, 2> settings = {
+      {{"--margin", "margin"}, {"--device", "device"}}};
   for (const auto& [option, key] : settings) {
     if (arguments.has(option))
       text += fmt::format("{}: {}\n", key, yaml_scalar(arguments.get(option)));
@@ -142,7 +143,7 @@ const Command command = {
   partition:INDEX      a GPU or a part of one: ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES
 
 They are measured in turns, in short units and a random order, until every cell is precise enough
-for the margin; the baseline is measured twice and compared with itself. The end is a verdict for
+for the margin or the budget is spent; the baseline is measured twice and compared with itself. The end is a verdict for
 each cell, EQUAL, FASTER or SLOWER, with known error rates, and what differs between the
 environments. The same command continues where an earlier one stopped.
 
@@ -161,8 +162,8 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
             {"--unit-budget", "TIME", "time for measuring all cells once, default 10s", ""},
-            {"--budget", "TIME", "time for everything; default: until it is precise", ""},
-            {"--pairs", "N", "exactly N pairs, regardless of the precision", ""},
+            {"--budget", "TIME", "time for everything, default 10min", ""},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
              "folder"},
             {"--dry-run", "", "print the schedule and every command, and start nothing", ""},

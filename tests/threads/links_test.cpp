@@ -70,9 +70,9 @@ Greeted greet(const SocketPair& pair, Greeting& calling, Greeting& called) {
   const auto heard = called.advance(pair.called);  // the other number
   if (!heard.ok() || *heard) return {false, heard};
   await(pair.caller);
-  const auto heard = calling.advance(pair.caller);  // the request
+  const auto requested = calling.advance(pair.caller);
   await(pair.called);
-  return {heard, called.advance(pair.called)};
+  return {requested, called.advance(pair.called)};
 }
 
 TEST(Greeting, BothEndsKnowTheSecretAndTheRequestArrives) {
