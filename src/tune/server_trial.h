@@ -70,7 +70,8 @@ struct ServerProof {
   double ratio = 1;     ///< of the scores, best over unchanged: geometric mean over the pairs
   Interval interval95;  ///< of it, Student's t on logarithms; infinite for a single pair
   /// The best setting kept the limits in every run, and either the unchanged server never did or
-  /// `assay compare` would call the best setting faster. Fewer than least_units pairs prove nothing.
+  /// `assay compare` would call the best setting faster. Fewer than least_units pairs prove
+  /// nothing.
   bool proven = false;
 };
 /// In time order.

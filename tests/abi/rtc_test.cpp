@@ -119,8 +119,8 @@ class RealHipRtc : public testing::Test {
   int major_ = 0;
 };
 
-/// The architecture as a device reports it, with its features; the plain name is one more way to ask
-/// for it, for which one file is enough.
+/// The architecture as a device reports it, with its features; the plain name is one more way to
+/// ask for it, for which one file is enough.
 TEST_F(RealHipRtc, CompilesEveryKernelForCdna2) {
   auto all = requests(path_, "hip", "gfx90a:sramecc+:xnack-");
   all.push_back(requests(path_, "hip", "gfx90a").front());
