@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -111,6 +112,84 @@ TEST(Fingerprint, IsQuick) {
     least = std::min(least, outcome.cpu_seconds);
   }
   EXPECT_LT(least, 0.2);
+}
+
+/// Whatever the environment, a measured command or an address holds.
+TEST(Secrets, FortyKindsReachNothingThatIsShownOrStored) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> names = {
+      "HF_TOKEN",  "API_KEY",     "API_KEYS",  "WIFI_PSK",   "SSH_PASSPHRASE", "SESSION_JWT",
+      "AWS_CREDS", "TLS_PRIVKEY", "ACCESSKEY", "GITHUB_PAT", "DB_PASSWORD",    "MY_SECRET",
+      "AUTH",      "COOKIE",      "UNRELATED", "NCCL_X_KEY"};
+  const std::vector<std::string> values = {
+      "serve --api-key @",  "https://host/x?token=@", "Bearer @",
+      "sshpass -p @ ssh h", R"({"api_key": "@"})",    "https://me:@@host/dav",
+      "password=@",         "--auth-token=@",         "postgres://u:@@host/db",
+      "x-api-key: @"};
+  const std::vector<std::vector<std::string>> commands = {{"true", "--api-key", "@"},
+                                                          {"true", "--token=@"},
+                                                          {"env", "HF_TOKEN=@", "true"},
+                                                          {"true", "-H", "Authorization: Bearer @"},
+                                                          {"true", "https://me:@@host/x"},
+                                                          {"true", "https://host/x?sig=@"},
+                                                          {"true", R"({"password": "@"})"},
+                                                          {"true", "--passphrase", "@"},
+                                                          {"true", "me:@@host"},
+                                                          {"true", "secret=@"}};
+  int kinds = 0;
+  const auto planted = [&kinds](std::string text) {
+    const std::string secret = "plantedsecret" + std::to_string(++kinds);
+    for (std::size_t at; (at = text.find('@')) != std::string::npos;) {
+      // "@@" is a secret before the "@" of an address, which the shortest mark stands for
+      // meanwhile.
+      const bool address = text.compare(at, 2, "@@") == 0;
+      text.replace(at, address ? 2 : 1, secret + (address ? "\x01" : ""));
+    }
+    std::replace(text.begin(), text.end(), '\x01', '@');
+    return text;
+  };
+  Process::Environment environment;
+  for (const std::string& name : names) environment[name] = planted("@");
+  for (const std::string& value : values) {
+    environment["VLLM_ARGS_" + std::to_string(environment.size())] = planted(value);
+  }
+  std::string suite = "name: s\ndescription: d\ncells:\n";
+  for (const std::vector<std::string>& command : commands) {
+    Json words = Json::array();
+    for (const std::string& word : command) words.push_back(planted(word));
+    suite += "  - {command: " + words.dump() + ", name: c" + std::to_string(kinds) +
+             ", metrics: [{name: m, regex: 'm (\\S+)', unit: s, better: lower}]}\n";
+  }
+  const std::string store = folder.path() / "store";
+  std::vector<std::pair<std::string, Outcome>> shown;
+  const auto note = [&](std::vector<std::string> words) {
+    const std::string what = words.front();
+    shown.emplace_back(what, assay_run(std::move(words), environment));
+  };
+  note({"fingerprint", "--json"});
+  note({"fingerprint"});
+  note({"doctor", "--json"});
+  note({"run", folder.write("s.yaml", suite), "--device", "fake", "--out", store});
+  note({"show", store, "--json"});
+  note({"report", store, "--format", "html"});
+  for (const char* url :
+       {"http://me:@@127.0.0.1:1", "http://127.0.0.1:1/v1?key=@", "ftp://me:@@h"}) {
+    note(
+        {"load", "--url", planted(url), "--requests", "1", "--max-concurrency", "1", "--out", "-"});
+  }
+  environment["OPENAI_API_KEY"] = planted("@") + "\r\nX: y";
+  note({"load", "--url", "http://127.0.0.1:1", "--requests", "1", "--max-concurrency", "1"});
+  EXPECT_GE(kinds, 40);
+  shown.emplace_back("records", Outcome{0, 0, Process::read(store + "/records.jsonl"), ""});
+  shown.emplace_back("fingerprints",
+                     Outcome{0, 0, Process::read(store + "/fingerprints.jsonl"), ""});
+  for (const auto& [what, outcome] : shown) {
+    for (const std::string& text : {outcome.out, outcome.err}) {
+      const std::size_t at = text.find("plantedsecret");
+      EXPECT_EQ(at, std::string::npos) << what << ": " << text.substr(at > 60 ? at - 60 : 0, 120);
+    }
+    EXPECT_FALSE(outcome.out.empty() && outcome.err.empty()) << what;
+  }
 }
 
 }  // namespace
