@@ -126,16 +126,17 @@ TEST(Secrets, FortyKindsReachNothingThatIsShownOrStored) {
       "sshpass -p @ ssh h", R"({"api_key": "@"})",    "https://me:@@host/dav",
       "password=@",         "--auth-token=@",         "postgres://u:@@host/db",
       "x-api-key: @"};
-  const std::vector<std::vector<std::string>> commands = {{"true", "--api-key", "@"},
-                                                          {"true", "--token=@"},
-                                                          {"env", "HF_TOKEN=@", "true"},
-                                                          {"true", "-H", "Authorization: Bearer @"},
-                                                          {"true", "https://me:@@host/x"},
-                                                          {"true", "https://host/x?sig=@"},
-                                                          {"true", R"({"password": "@"})"},
-                                                          {"true", "--passphrase", "@"},
-                                                          {"true", "me:@@host"},
-                                                          {"true", "secret=@"}};
+  const std::vector<std::vector<std::string>> commands = {
+      {"echo", "m 2", "--api-key", "@"},
+      {"echo", "m 2", "--token=@"},
+      {"env", "HF_TOKEN=@", "echo", "m 2"},
+      {"echo", "m 2", "-H", "Authorization: Bearer @"},
+      {"echo", "m 2", "https://me:@@host/x"},
+      {"echo", "m 2", "https://host/x?sig=@"},
+      {"echo", "m 2", R"({"password": "@"})"},
+      {"echo", "m 2", "--passphrase", "@"},
+      {"echo", "m 2", "me:@@host"},
+      {"echo", "m 2", "secret=@"}};
   int kinds = 0;
   const auto planted = [&kinds](std::string text) {
     const std::string secret = "plantedsecret" + std::to_string(++kinds);
