@@ -47,12 +47,12 @@ YamlValue yaml_text(std::string text) {
   return value;
 }
 
-YamlValue yaml_map(std::vector<std::pair<std::string, YamlValue>> members) {
+YamlValue yaml_map(const std::vector<std::pair<std::string, YamlValue>>& members) {
   YamlValue map;
   map.kind = YamlValue::Kind::map;
-  for (auto& [name, value] : members) {
+  for (const auto& [name, value] : members) {
     map.keys.push_back({name, 1});
-    map.items.push_back(std::move(value));
+    map.items.push_back(value);
   }
   return map;
 }

@@ -126,7 +126,7 @@ class GuidellmCsv final : public Importer {
               {"run_index", std::string(at("Run Info/Run Index/"))}};
     }
     Record& record = draft.add(Cell("serving", std::move(axes)), row.line);
-    const auto put = [&](const Distribution& kind, std::string_view text, std::string name) {
+    const auto put = [&](const Distribution& kind, std::string_view text, const std::string& name) {
       if (const auto value = parse_number(text)) {
         record.metrics.push_back(
             metric(name, to_si(*value, kind.factor), kind.unit, kind.better, text));
