@@ -65,7 +65,7 @@ Result<std::unique_ptr<Environment>> over_ssh(
   for (const auto& [name, value] : variables) named.emplace_back(name, yaml_text(value));
   return read_environment(yaml_map({{"kind", yaml_text("ssh")},
                                     {"target", yaml_text(host)},
-                                    {"variables", yaml_map(std::move(named))}}),
+                                    {"variables", yaml_map(named)}}),
                           "--hosts", {});
 }
 
