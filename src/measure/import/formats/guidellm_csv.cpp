@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/measured_unit.h"
 #include "core/text.h"
 #include "measure/import/csv.h"
 #include "measure/import/draft.h"
