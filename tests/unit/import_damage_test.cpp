@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "import_samples.h"
 #include "import_test.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -116,6 +117,7 @@ std::string repeated(int count, const Make& make) {
 }
 
 TEST(Import, WorkGrowsWithTheTextAndNotWithItsSquare) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers multiply the work; shown by the ordinary build";
   constexpr int many = 30'000;
   constexpr double most_seconds = 20;  // what grows with the square takes minutes
   const std::string devices = repeated(many, [](int i) {
