@@ -1,4 +1,5 @@
 // Damaged, hostile and huge texts: every importer must return, and what it returns must be sound.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
