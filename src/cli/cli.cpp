@@ -43,10 +43,10 @@ int run(const Parsed& parsed, Terminal& terminal) {
     return exit_ok;
   }
   if (parsed.arguments.has("--help")) {
-    // `assay run memory --help` asks for the axes of memory.
-    const bool of_name = parsed.command != nullptr && parsed.command->name == "run" &&
-                         !parsed.arguments.positionals.empty();
-    if (of_name) return find_command("list")->run(parsed.arguments, terminal);
+    const bool on_operand = parsed.command != nullptr &&
+                            parsed.command->help_on_operand != nullptr &&
+                            parsed.command->help_on_operand(parsed.arguments, terminal);
+    if (on_operand) return exit_ok;
     terminal.print(parsed.command == nullptr ? help_overview(terminal.out_style())
                                              : help_of(*parsed.command, terminal.out_style()));
     return exit_ok;

@@ -47,6 +47,9 @@ struct Command {
       details;  ///< paragraphs for help and man page; lines of examples start with two spaces
   std::vector<Option> options;
   int (*run)(const Arguments& arguments, Terminal& terminal);
+  /// For --help beside an operand: prints help on the operand and returns true, or returns false,
+  /// and the command's own help is printed. Null: it always is.
+  bool (*help_on_operand)(const Arguments& arguments, Terminal& terminal) = nullptr;
 };
 using CommandRegistry = Registry<const Command*>;
 

@@ -16,7 +16,9 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "machine/system/fingerprint.h"
+#include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/suite.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_plan.h"
 #include "ranks/team/agreement.h"
@@ -206,6 +208,19 @@ int run(const Arguments& arguments, Terminal& terminal) {
   return measure(*request, terminal);
 }
 
+/// `assay run memory --help` asks for the axes of memory.
+bool help_on_operand(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.positionals.empty()) return false;
+  const std::string& name = arguments.positionals.front();
+  const auto suites = built_in_suites();
+  const bool suite = suites.ok() && std::any_of(suites->begin(), suites->end(),
+                                                [&](const Suite& one) { return one.name == name; });
+  if (!suite && find_benchmark(name) == nullptr) return false;
+  Arguments listed = arguments;
+  listed.positionals.resize(1);
+  return find_command("list")->run(listed, terminal) == exit_ok;
+}
+
 const Command command = {
     .name = "run",
     .summary = "Measure a suite or a benchmark, verify every result, store the records",
@@ -284,6 +299,7 @@ the run starts only with --without-secret.
             {"--dry-run", "", "print the cells and measure nothing", ""},
         },
     .run = &run,
+    .help_on_operand = &help_on_operand,
 };
 const CommandRegistry::Add registered{&command};
 

@@ -15,6 +15,7 @@
 #include "core/program.h"
 #include "core/units.h"
 #include "core/write_file.h"
+#include "core/yaml_text.h"
 #include "judge/campaign/schedule.h"
 #include "measure/benchmarks/plan.h"
 #include "statistics/paired.h"
@@ -122,11 +123,6 @@ Json trials_json(const std::vector<Trial>& trials, std::size_t best) {
   return json;
 }
 
-/// Quotes any text for YAML.
-std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// A campaign of the best setting against the defaults.
 std::string plan_text(const Request& request, const Settings& best, const std::string& pairs) {
   std::string text = "name: tuning\n";
@@ -134,12 +130,12 @@ std::string plan_text(const Request& request, const Settings& best, const std::s
   for (const std::string& axis : request.axes) {
     const std::size_t equals = axis.find('=');
     axes += fmt::format("{}{}: {}", axes.empty() ? "" : ", ", axis.substr(0, equals),
-                        quoted(axis.substr(equals + 1)));
+                        yaml_scalar(axis.substr(equals + 1)));
   }
   text += fmt::format("suite: {}\naxes: {{{}}}\ntelemetry: off\n", request.benchmark, axes);
   for (const auto& [option, value] : request.options) {
     const std::string key = option == "--budget" ? "unit_budget" : option.substr(2);
-    text += fmt::format("{}: {}\n", key, quoted(value));
+    text += fmt::format("{}: {}\n", key, yaml_scalar(value));
   }
   text += fmt::format("pairs: {{least: {0}, most: {0}}}\n", pairs);
   text +=
@@ -147,7 +143,7 @@ std::string plan_text(const Request& request, const Settings& best, const std::s
       "variables: {";
   for (const Setting& setting : best) {
     text += fmt::format("{}{}: {}", &setting == &best.front() ? "" : ", ", setting.variable,
-                        quoted(setting.value));
+                        yaml_scalar(setting.value));
   }
   return text + "}}\n";
 }

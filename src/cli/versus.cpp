@@ -9,8 +9,8 @@
 #include "cli/campaign.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "core/json.h"
 #include "core/suggest.h"
+#include "core/yaml_text.h"
 
 namespace assay::cli::versus_command {
 namespace {
@@ -35,11 +35,6 @@ constexpr std::array<Form, 8> forms = {{
 
 std::string text_of(const Form& form) {
   return form.value.empty() ? std::string(form.word) : fmt::format("{}:{}", form.word, form.shown);
-}
-
-/// A YAML scalar, whatever the text holds.
-std::string yaml_scalar(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}". `uses` counts the

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/json.h"
 #include "core/suggest.h"
 #include "core/units.h"
 
@@ -71,6 +72,11 @@ bool is_text(const YamlValue& value) {
 }
 
 }  // namespace
+
+/// JSON's strings are YAML's, too.
+std::string yaml_scalar(std::string_view text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {
   try {

@@ -30,6 +30,9 @@ struct YamlValue {
 /// documents of more than 100000 values, aliases counted each time.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
 
+/// A YAML scalar that reads back as `text`, whatever it holds.
+std::string yaml_scalar(std::string_view text);
+
 /// Reads a map's members.
 class YamlReader {
  public:

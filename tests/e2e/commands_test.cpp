@@ -72,6 +72,10 @@ TEST(List, OneBenchmarkOrSuiteByName) {
   EXPECT_THAT(axes.out, HasSubstr("bytes of one array"));
   EXPECT_EQ(axes.out.back(), '\n');
   EXPECT_EQ(axes.out.find("gemm"), std::string::npos);
+  EXPECT_EQ(assay_run({"run", "memory", "op=copy", "--help"}).out, axes.out);
+  EXPECT_THAT(assay_run({"run", "quick", "--help"}).out, HasSubstr("suite"));
+  // What is no name of either gets the command's help.
+  EXPECT_EQ(assay_run({"run", "mine.yaml", "--help"}).out, assay_run({"run", "--help"}).out);
   const Outcome unknown = assay_run({"list", "memry"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean \"memory\"?"));

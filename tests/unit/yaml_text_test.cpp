@@ -77,5 +77,14 @@ TEST(Yaml, SharesArePercentOrNumbers) {
   EXPECT_DOUBLE_EQ(b, 0.1);
 }
 
+TEST(YamlText, AScalarReadsBackAsItsText) {
+  for (const std::string text : {"", "plain", "10%", "a: b", "- x", "'it\"s'", "two\nlines", "\\",
+                                 "#x", "yes", "ubuntu:24.04", "{port}"}) {
+    const auto read = parse_yaml("key: " + yaml_scalar(text), "f");
+    ASSERT_TRUE(read.ok()) << text;
+    EXPECT_EQ(read->items.at(0).text, text);
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -52,13 +52,11 @@ Status write_files(const Launch& launch) {
 /// line with the cause and more with advice, others their last words.
 std::string cause_in(const ProgramEnd& end) {
   constexpr int least_of_engines = 125, most_of_engines = 127;  // docker, podman: the engine failed
-  std::string_view text = end.errors_tail;
-  constexpr std::string_view own = "assay: ";
-  const std::size_t at = text.starts_with(own) ? 0 : text.rfind("\nassay: ");
-  if (at != std::string_view::npos) {
-    text.remove_prefix(at == 0 ? 0 : at + 1);
-    return std::string(text.substr(0, text.find('\n')));
+  const std::string lines = "\n" + end.errors_tail;
+  if (const std::size_t own = lines.rfind("\nassay: "); own != std::string::npos) {
+    return lines.substr(own + 1, lines.find('\n', own + 1) - own - 1);
   }
+  std::string_view text = end.errors_tail;
   if (end.status >= least_of_engines && end.status <= most_of_engines) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     return std::string(text.substr(0, text.find_first_of("\r\n")));
