@@ -76,13 +76,32 @@ GemmPlans::GemmPlans(Device& device, Stream& stream, Options options, ChoiceCach
 Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {
   const auto known = plans_.find(problem);
   if (known != plans_.end()) return known->second.get();
-  Blas* library = TRY(library_for(problem));
   if (workspace_.bytes() == 0) {
     workspace_ = TRY(device_.allocate(options_.workspace_bytes, MemoryKind::device));
   }
-  const GemmAlgorithm algorithm = TRY(choose(*library, problem));
-  auto plan = TRY(library->plan(problem, algorithm));
-  return plans_.emplace(problem, std::move(plan)).first->second.get();
+  auto plan = make_plan(options_.library, problem);
+  if (!plan.ok() && options_.own_if_none && plan.error().kind != ErrorKind::exhausted) {
+    auto own = make_plan("own", problem);
+    if (own.ok()) plan = std::move(own);
+  }
+  return plans_.emplace(problem, TRY(std::move(plan))).first->second.get();
+}
+
+Result<std::unique_ptr<GemmPlan>> GemmPlans::make_plan(std::string_view library,
+                                                       const GemmProblem& problem) {
+  Blas* opened = TRY(library_for(library, problem));
+  const GemmAlgorithm algorithm = TRY(choose(*opened, problem));
+  return opened->plan(problem, algorithm);
+}
+
+bool GemmPlans::supports(const GemmProblem& problem) {
+  if (unsupported_.contains(problem)) return false;
+  const auto found = find(problem);
+  if (found.ok()) return true;
+  const ErrorKind kind = found.error().kind;
+  if (kind != ErrorKind::unsupported && kind != ErrorKind::unavailable) return true;
+  unsupported_.insert(problem);
+  return false;
 }
 
 Status GemmPlans::enqueue(Stream& stream, const GemmProblem& problem,
@@ -91,15 +110,15 @@ Status GemmPlans::enqueue(Stream& stream, const GemmProblem& problem,
   return plan->enqueue(stream, operands, workspace());
 }
 
-Result<Blas*> GemmPlans::library_for(const GemmProblem& problem) {
+Result<Blas*> GemmPlans::library_for(std::string_view choice, const GemmProblem& problem) {
   const DeviceFacts& facts = device_.facts();
   for (const BlasProvider& provider : blas_providers(facts.backend)) {
-    if (!provider.allowed_by(options_.library) || provider.unsupported(problem, facts)) continue;
+    if (!provider.allowed_by(choice) || provider.unsupported(problem, facts)) continue;
     const auto opened = libraries_.find(provider.name);
     if (opened != libraries_.end()) return opened->second.get();
     break;
   }
-  auto library = TRY(open_blas(device_, options_.library, problem));
+  auto library = TRY(open_blas(device_, choice, problem));
   // Kept where it is open already: an earlier choice could not be opened, and plans use this one.
   const std::string name = library->facts().name;
   return libraries_.try_emplace(name, std::move(library)).first->second.get();

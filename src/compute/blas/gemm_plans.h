@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compute/blas/blas.h"
@@ -23,6 +25,8 @@ class GemmPlans {
     /// Whether the algorithms a library offers are measured, once for each problem on each device;
     /// otherwise its own first choice is taken.
     bool measure = true;
+    /// Whether assay's own product, which "auto" leaves out, computes what no library does.
+    bool own_if_none = false;
   };
   /// `device` and `stream` must outlive it; algorithms are measured on `stream`.
   GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices);
@@ -31,6 +35,8 @@ class GemmPlans {
   /// library, measures what it offers on operands of its own, and remembers what was fastest; later
   /// it costs a look-up. Error: unsupported or unavailable with every library's reason; exhausted.
   Result<GemmPlan*> find(const GemmProblem& problem);
+  /// Whether some library computes `problem`; for callers that can do without its epilogue.
+  bool supports(const GemmProblem& problem);
   /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.
   Status enqueue(Stream& stream, const GemmProblem& problem, const GemmOperands& operands);
   /// For GemmPlan::enqueue(), after the first find(). It stays where it is, so captured graphs keep
@@ -38,7 +44,8 @@ class GemmPlans {
   Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
 
  private:
-  Result<Blas*> library_for(const GemmProblem& problem);
+  Result<std::unique_ptr<GemmPlan>> make_plan(std::string_view library, const GemmProblem& problem);
+  Result<Blas*> library_for(std::string_view choice, const GemmProblem& problem);
   Result<GemmAlgorithm> choose(Blas& library, const GemmProblem& problem);
   Result<std::size_t> measure(Blas& library, const GemmProblem& problem,
                               const std::vector<GemmAlgorithm>& algorithms);
@@ -49,6 +56,7 @@ class GemmPlans {
   const ChoiceCache choices_;
   std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // by name
   std::map<GemmProblem, std::unique_ptr<GemmPlan>> plans_;
+  std::set<GemmProblem> unsupported_;
   Buffer workspace_;
 };
 

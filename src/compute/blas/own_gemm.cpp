@@ -1,5 +1,6 @@
-// Matrix products with assay's own kernel (src/compute/kernels/gemm.cu) behind the interface of the
-// vendors' libraries, on every backend: shows what the portable dialect gets out of a matrix unit.
+// Matrix products with assay's own kernels behind the interface of the vendors' libraries, on every
+// backend: gemm.cu shows what the portable dialect gets out of a matrix unit, gemm_f32.cu computes
+// where no library does.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -59,18 +60,30 @@ bool has_matrix_units(const DeviceFacts& facts) {
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (auto reason = needs_all_multiprocessors(problem)) return reason;
   const bool narrow = problem.a == DataType::bf16 || problem.a == DataType::f16;
-  if (!narrow || problem.b != problem.a || problem.compute != DataType::f32 ||
-      problem.c != problem.d || (problem.d != problem.a && problem.d != DataType::f32)) {
-    return "multiplies bf16 or f16 with sums in f32, into the same type or f32";
+  if ((!narrow && problem.a != DataType::f32) || problem.b != problem.a ||
+      problem.compute != DataType::f32 || problem.c != problem.d ||
+      (problem.d != problem.a && problem.d != DataType::f32)) {
+    return "multiplies f32, bf16 or f16 with sums in f32, into the same type or f32";
   }
   if (problem.epilogue != Epilogue::none || problem.scales_a || problem.scales_b ||
       problem.scales_d || problem.writes_amax_d) {
     return "has no epilogues and no scales";
   }
-  if (!has_matrix_units(facts)) {
+  if (narrow && !has_matrix_units(facts)) {
     return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
   }
   return std::nullopt;
+}
+
+/// Operands as the kernels take them.
+std::uint64_t unsigned_of(std::int64_t x) {
+  return static_cast<std::uint64_t>(x);
+}
+
+/// D is added to in place only.
+Status check_place(const GemmProblem& problem, const GemmOperands& operands) {
+  if (problem.beta == 0 || operands.c == operands.d) return {};
+  return Error{ErrorKind::unsupported, "own: adds to D in place, so C must be D"};
 }
 
 class OwnPlan final : public GemmPlan {
@@ -79,15 +92,12 @@ class OwnPlan final : public GemmPlan {
       : problem_(problem), program_(std::move(program)), kernel_(kernel), launch_(launch) {}
 
   Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
-    if (problem_.beta != 0 && operands.c != operands.d) {
-      return Error{ErrorKind::unsupported, "own: adds to D in place, so C must be D"};
-    }
+    TRY(check_place(problem_, operands));
     const auto whole_chunks = [](const void* address, std::int64_t ld, std::int64_t stride) {
       return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && ld % 8 == 0 && stride % 8 == 0;
     };
     const int aligned = (whole_chunks(operands.a, problem_.lda, problem_.stride_a) ? 1 : 0) |
                         (whole_chunks(operands.b, problem_.ldb, problem_.stride_b) ? 2 : 0);
-    const auto unsigned_of = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
     return launch(stream, kernel_, launch_, operands.d, operands.a, operands.b,
                   unsigned_of(problem_.m), unsigned_of(problem_.n), unsigned_of(problem_.k),
                   unsigned_of(problem_.lda), unsigned_of(problem_.ldb), unsigned_of(problem_.ldd),
@@ -103,6 +113,36 @@ class OwnPlan final : public GemmPlan {
   LaunchShape launch_;
 };
 
+/// Without matrix units.
+class OwnF32Plan final : public GemmPlan {
+ public:
+  OwnF32Plan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel)
+      : problem_(problem), program_(std::move(program)), kernel_(kernel) {}
+
+  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
+    const GemmProblem& p = problem_;
+    TRY(check_place(p, operands));
+    const std::int64_t row_a = p.transpose_a ? 1 : p.lda, depth_a = p.transpose_a ? p.lda : 1;
+    const std::int64_t depth_b = p.transpose_b ? 1 : p.ldb, column_b = p.transpose_b ? p.ldb : 1;
+    LaunchShape shape;
+    shape.grid.x = static_cast<unsigned>(((p.m + tile - 1) / tile) * ((p.n + tile - 1) / tile));
+    shape.grid.y = static_cast<unsigned>(p.batch);
+    shape.block.x = 256;
+    return launch(stream, kernel_, shape, operands.d, operands.a, operands.b, unsigned_of(p.m),
+                  unsigned_of(p.n), unsigned_of(p.k), unsigned_of(row_a), unsigned_of(depth_a),
+                  unsigned_of(depth_b), unsigned_of(column_b), unsigned_of(p.ldd),
+                  unsigned_of(p.stride_a), unsigned_of(p.stride_b), unsigned_of(p.stride_d),
+                  static_cast<float>(p.alpha), static_cast<float>(p.beta));
+  }
+
+ private:
+  static constexpr std::int64_t tile = 64;  // as in gemm_f32.cu
+
+  GemmProblem problem_;
+  std::unique_ptr<Program> program_;
+  Kernel& kernel_;
+};
+
 class OwnBlas final : public Blas {
  public:
   explicit OwnBlas(Device& device)
@@ -115,6 +155,7 @@ class OwnBlas final : public Blas {
     if (const auto reason = unsupported(problem, device_.facts())) {
       return Error{ErrorKind::unsupported, "own: " + *reason};
     }
+    if (problem.a == DataType::f32) return std::vector<GemmAlgorithm>{{"tile=64x64x16", 0, {}}};
     std::vector<GemmAlgorithm> found;
     for (const TileShape& shape : shapes_for(device_.facts())) {
       if (static_cast<int>(found.size()) == most) break;
@@ -125,6 +166,12 @@ class OwnBlas final : public Blas {
 
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override {
+    if (problem.a == DataType::f32) {
+      auto program = TRY(device_.build({"gemm_f32", {}}));
+      Kernel* kernel = TRY(program->kernel("gemm_f32"));
+      return std::unique_ptr<GemmPlan>(
+          std::make_unique<OwnF32Plan>(problem, std::move(program), *kernel));
+    }
     const auto& data = algorithm.data;
     const TileShape shape = {data[0], data[1], data[2], data[3], data[4], data[5], data[6]};
     const std::string type = problem.a == DataType::bf16 ? "bf16" : "f16";

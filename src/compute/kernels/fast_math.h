@@ -45,6 +45,19 @@ DEVICE float fast_rsqrt(float x) {
 #endif
 }
 
+/// sqrt(x), relative error below 2^-21.
+DEVICE float fast_sqrt(float x) {
+#if defined(ON_CUDA)
+  float result;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+#elif defined(ON_HIP)
+  return __builtin_amdgcn_sqrtf(x);
+#else
+  return __builtin_sqrtf(x);
+#endif
+}
+
 /// 1 / x, relative error below 2^-21.
 DEVICE float fast_reciprocal(float x) {
 #if defined(ON_CUDA)

@@ -1,0 +1,145 @@
+// The end of a training step: norm of the gradients, clipping, and AdamW (Loshchilov & Hutter 2019)
+// or SGD with momentum over all parameters in one launch.
+#include "fast_math.h"
+#include "random.h"
+#include "rows.h"
+#include "step_state.h"
+
+namespace {
+
+template <typename T>
+DEVICE void sum_squares(float* partial, const T* x, u64 elements) {
+  SHARED float scratch[most_waves];
+  float total = 0;
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i >= elements) continue;
+    const Floats values = load_floats(x + i);
+    total += (values * values).sum();
+  }
+  total = block_reduce(total, Sum{}, scratch);
+  if (thread_index() == 0) partial[block_index()] = total;
+}
+
+/// The new weight of Adam's moments, which change in place.
+struct AdamW {
+  UpdateSettings s;
+  float rate, correction1, correction2, factor;
+  DEVICE AdamW(const StepState& state, const UpdateSettings& settings)
+      : s(settings),
+        rate(state.learning_rate),
+        correction1(state.correction1),
+        correction2(state.correction2),
+        factor(state.gradient_factor) {}
+  DEVICE float operator()(float weight, float gradient, float& first, float& second) const {
+    const float g = gradient * factor;
+    first = s.beta1 * first + (1 - s.beta1) * g;
+    second = s.beta2 * second + (1 - s.beta2) * g * g;
+    return weight * (1 - rate * s.weight_decay) -
+           rate * first * correction1 / (fast_sqrt(second * correction2) + s.epsilon);
+  }
+};
+
+/// Beside f32 moments, the weights are f32, or bf16 with f32 masters.
+template <typename T>
+DEVICE void adamw(T* weights, float* master, float* first, float* second, const T* gradients,
+                  const StepState* state, UpdateSettings settings, u64 elements) {
+  const AdamW update(*state, settings);
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i >= elements) continue;
+    const Floats g = load_floats(gradients + i);
+    Floats w = master != nullptr ? load_floats(master + i) : load_floats(weights + i);
+    Floats m = load_floats(first + i), v = load_floats(second + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      float a = m.v[e], b = v.v[e];
+      w.v[e] = update(w.v[e], g.v[e], a, b);
+      m.v[e] = a;
+      v.v[e] = b;
+    }
+    store_floats(first + i, m);
+    store_floats(second + i, v);
+    if (master != nullptr) store_floats(master + i, w);
+    store_floats(weights + i, w);
+  }
+}
+
+}  // namespace
+
+/// partial[block] = the sum of squares of the elements that this block reads.
+KERNEL(sum_squares_f32, float* partial, const float* x, u64 elements) {
+  sum_squares(partial, x, elements);
+}
+KERNEL(sum_squares_bf16, float* partial, const Bf16* x, u64 elements) {
+  sum_squares(partial, x, elements);
+}
+
+/// Sets what the update reads: the learning rate of this step (the last one of `rates` from there
+/// on), Adam's corrections, and the factor that limits the norm of the gradients. One block.
+KERNEL(prepare_update, StepState* state, const float* partial, u64 partials, const float* rates,
+       u64 steps, UpdateSettings settings) {
+  SHARED float scratch[most_waves];
+  float total = 0;
+  for (u64 i = thread_index(); i < partials; i += block_threads()) total += partial[i];
+  total = block_reduce(total, Sum{}, scratch);
+  if (thread_index() != 0) return;
+  const float norm = fast_sqrt(total);
+  state->gradient_norm = norm;
+  state->gradient_factor = settings.clip > 0 && norm > settings.clip ? settings.clip / norm : 1.0f;
+  state->learning_rate = rates[state->step < steps ? state->step : steps - 1];
+  state->beta1_power *= settings.beta1;
+  state->beta2_power *= settings.beta2;
+  state->correction1 = static_cast<float>(1 / (1 - state->beta1_power));
+  state->correction2 = static_cast<float>(1 / (1 - state->beta2_power));
+}
+
+KERNEL(adamw_f32, float* weights, float* master, float* first, float* second,
+       const float* gradients, const StepState* state, UpdateSettings settings, u64 elements) {
+  adamw(weights, master, first, second, gradients, state, settings, elements);
+}
+KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second,
+       const Bf16* gradients, const StepState* state, UpdateSettings settings, u64 elements) {
+  adamw(weights, master, first, second, gradients, state, settings, elements);
+}
+
+/// The same with bf16 moments and no masters: what is stored is rounded up or down by chance, so
+/// that small changes are not lost (each tensor by random bits of its own).
+KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf16* gradients,
+       const StepState* state, UpdateSettings settings, u64 elements, u64 seed) {
+  const AdamW update(*state, settings);
+  const u64 key = seed + state->step * 4;
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i >= elements) continue;
+    const Floats g = load_floats(gradients + i);
+    Floats w = load_floats(weights + i), m = load_floats(first + i), v = load_floats(second + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      float a = m.v[e], b = v.v[e];
+      w.v[e] = update(w.v[e], g.v[e], a, b);
+      m.v[e] = a;
+      v.v[e] = b;
+    }
+    store_pack(weights + i, round_stochastically(w, i, key));
+    store_pack(first + i, round_stochastically(m, i, key + 1));
+    store_pack(second + i, round_stochastically(v, i, key + 2));
+  }
+}
+
+/// master = weights; before the first step.
+KERNEL(widen_bf16, float* master, const Bf16* weights, u64 elements) {
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i < elements) store_floats(master + i, load_floats(weights + i));
+  }
+}
+
+/// The step is complete.
+KERNEL(end_step, StepState* state) {
+  if (thread_index() == 0) ++state->step;
+}

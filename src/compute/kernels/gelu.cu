@@ -1,0 +1,69 @@
+// GELU in its tanh form, its gradient, and biases: what matrix libraries without such an epilogue
+// leave to do.
+#include "fast_math.h"
+#include "rows.h"
+
+namespace {
+
+constexpr float gelu_linear = 0.7978845608f;  // sqrt(2 / pi)
+constexpr float gelu_cubic = 0.044715f;
+
+DEVICE float gelu_of(float x) {
+  return 0.5f * x * (1 + fast_tanh(gelu_linear * (x + gelu_cubic * x * x * x)));
+}
+DEVICE float gelu_slope(float x) {
+  const float t = fast_tanh(gelu_linear * (x + gelu_cubic * x * x * x));
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * gelu_linear * (1 + 3 * gelu_cubic * x * x);
+}
+
+/// body(first element) for every pack of an array.
+template <typename Body>
+DEVICE void for_each_pack_of_all(u64 elements, Body body) {
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i < elements) body(i);
+  }
+}
+
+template <typename T>
+DEVICE void gelu(T* y, const T* x, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) {
+    Floats values = load_floats(x + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) values.v[e] = gelu_of(values.v[e]);
+    store_floats(y + i, values);
+  });
+}
+
+template <typename T>
+DEVICE void gelu_backward(T* d, const T* x, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) {
+    const Floats inputs = load_floats(x + i);
+    Floats values = load_floats(d + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) values.v[e] = values.v[e] * gelu_slope(inputs.v[e]);
+    store_floats(d + i, values);
+  });
+}
+
+template <typename T>
+DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
+  for_each_pack_of_all(rows * width, [&](u64 i) {
+    store_floats(x + i, load_floats(x + i) + load_floats(bias + i % width));
+  });
+}
+
+}  // namespace
+
+/// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). add_bias: x[rows, width] += bias[width].
+#define GELU_KERNELS(T, suffix)                                                      \
+  KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) { gelu(y, x, elements); }    \
+  KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {                   \
+    gelu_backward(d, x, elements);                                                   \
+  }                                                                                  \
+  KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) {              \
+    add_bias(x, bias, rows, width);                                                  \
+  }
+GELU_KERNELS(float, f32)
+GELU_KERNELS(Bf16, bf16)

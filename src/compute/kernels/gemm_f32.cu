@@ -1,0 +1,70 @@
+// Matrix products of f32 with sums in f32, on ordinary arithmetic units: for devices without a
+// library that has them, and to check those that have.
+#include "wave.h"
+
+namespace {
+
+constexpr int tile = 64, step = 16;  // a block computes tile x tile, `step` of the depth at a time
+#if defined(ON_CPU)
+constexpr int threads = 1, part = tile;  // a thread's part of the tile is part x part
+#else
+constexpr int threads = 256, part = 4;
+#endif
+
+/// A tile of one operand, [depth][line], where lines are rows of A or columns of B.
+struct OperandTile {
+  float at[step][tile + 4];
+
+  /// Loads the tile at `line` and `depth`; what is outside the matrix is 0. `line_stride` and
+  /// `depth_stride`: elements between neighbours.
+  DEVICE void load(const float* from, u64 line, u64 lines, u64 line_stride, u64 depth, u64 depths,
+                   u64 depth_stride) {
+    for (int e = static_cast<int>(thread_index()); e < step * tile; e += threads) {
+      // Neighbouring threads read neighbouring addresses, whichever way the matrix lies.
+      const int k = depth_stride == 1 ? e % step : e / tile;
+      const int i = depth_stride == 1 ? e / step : e % tile;
+      const bool inside = line + i < lines && depth + k < depths;
+      at[k][i] = inside ? from[(line + i) * line_stride + (depth + k) * depth_stride] : 0.0f;
+    }
+  }
+};
+
+}  // namespace
+
+/// d[m,n] = alpha a b + beta d. Element (i, k) of a is at i * row_a + k * depth_a, element (k, j) of
+/// b at k * depth_b + j * column_b. Grid: tiles of d along x, matrices of a batch along y.
+KERNEL_OF(threads, 2, gemm_f32, float* d, const float* a, const float* b, u64 m, u64 n, u64 k,
+          u64 row_a, u64 depth_a, u64 depth_b, u64 column_b, u64 ldd, u64 stride_a, u64 stride_b,
+          u64 stride_d, float alpha, float beta) {
+  SHARED OperandTile left, right;
+  const u64 across = (n + tile - 1) / tile;
+  const u64 row = block_index() / across * tile, column = block_index() % across * tile;
+  a += block_index_y() * stride_a;
+  b += block_index_y() * stride_b;
+  d += block_index_y() * stride_d;
+  const int thread = static_cast<int>(thread_index());
+  const int my_row = thread / (tile / part) * part, my_column = thread % (tile / part) * part;
+  float sums[part][part] = {};
+  for (u64 depth = 0; depth < k; depth += step) {
+    left.load(a, row, m, row_a, depth, k, depth_a);
+    right.load(b, column, n, column_b, depth, k, depth_b);
+    barrier();
+    for (int s = 0; s < step; ++s) {
+      UNROLL_LOOP
+      for (int i = 0; i < part; ++i) {
+        const float x = left.at[s][my_row + i];
+        UNROLL_LOOP
+        for (int j = 0; j < part; ++j) sums[i][j] += x * right.at[s][my_column + j];
+      }
+    }
+    barrier();  // nobody still reads the tiles that the next step overwrites
+  }
+  for (int i = 0; i < part; ++i) {
+    for (int j = 0; j < part; ++j) {
+      const u64 r = row + my_row + i, c = column + my_column + j;
+      if (r >= m || c >= n) continue;
+      float& to = d[r * ldd + c];
+      to = beta == 0 ? alpha * sums[i][j] : alpha * sums[i][j] + beta * to;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// Matrices whose rows are read eight elements at a time, and sums over their rows.
+#pragma once
+
+#include "conversions.h"
+#include "wave.h"
+
+namespace {
+
+/// Elements of one access: 16 bytes of bf16. Rows are multiples of it.
+constexpr int row_pack = 8;
+using Floats = Pack<float, row_pack>;
+
+template <typename T>
+DEVICE Floats load_floats(const T* from) {
+  return decode(load_pack<row_pack>(from));
+}
+template <typename T>
+DEVICE void store_floats(T* to, Floats x) {
+  store_pack(to, encode<T, row_pack>(x));
+}
+DEVICE Floats floats_of(float value) {
+  return broadcast<float, row_pack>(value);
+}
+
+/// body(first element) for every pack of a row of `width` elements, shared by the block's threads.
+template <typename Body>
+DEVICE void for_each_pack(u64 width, Body body) {
+  for (u64 i = u64{thread_index()} * row_pack; i < width; i += u64{block_threads()} * row_pack) {
+    body(i);
+  }
+}
+
+// ---- Sums over rows ----
+
+constexpr int sum_columns = 64;  // of one block's tile
+#if defined(ON_CPU)
+constexpr int sum_across = 1, sum_lanes = 1;
+#else
+constexpr int sum_across = sum_columns / row_pack, sum_lanes = 32;  // 256 threads
+#endif
+
+/// Sums over rows begin ... end of SUMS quantities in a tile of sum_columns columns from
+/// `first_column` of `width`: term(row, column, totals) adds the pack at `column` to totals[SUMS].
+/// result(column, sum, total) gets each total once. Threads take rows in turn and are added in their
+/// order, so that the result does not depend on chance.
+template <int SUMS, typename Term, typename Result>
+DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term term,
+                          Result result) {
+  SHARED float lanes[SUMS][sum_lanes][sum_columns] __attribute__((aligned(32)));
+  const int lane = static_cast<int>(thread_index()) / sum_across;
+  for (int c = static_cast<int>(thread_index()) % sum_across * row_pack; c < sum_columns;
+       c += sum_across * row_pack) {
+    Floats totals[SUMS];
+    UNROLL_LOOP
+    for (int s = 0; s < SUMS; ++s) totals[s] = floats_of(0);
+    if (first_column + c < width) {
+      for (u64 row = begin + lane; row < end; row += sum_lanes) {
+        term(row, first_column + c, totals);
+      }
+    }
+    UNROLL_LOOP
+    for (int s = 0; s < SUMS; ++s) store_pack(&lanes[s][lane][c], totals[s]);
+  }
+  barrier();
+  for (u32 i = thread_index(); i < SUMS * sum_columns; i += block_threads()) {
+    const int s = static_cast<int>(i) / sum_columns, c = static_cast<int>(i) % sum_columns;
+    if (first_column + c >= width) continue;
+    float total = 0;
+    for (int l = 0; l < sum_lanes; ++l) total += lanes[s][l][c];
+    result(first_column + c, s, total);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,36 @@
+// What a training step reads and writes on the device instead of asking the host, so that one graph
+// replays every step. Shared by kernels and host code.
+#pragma once
+
+/// One per training run, in device memory.
+struct StepState {
+  unsigned long long step;            ///< steps completed
+  double beta1_power, beta2_power;    ///< beta^t of Adam after the current update
+  float learning_rate;                ///< of the current update
+  float correction1;                  ///< 1 / (1 - beta1^t)
+  float correction2;                  ///< 1 / (1 - beta2^t)
+  float gradient_factor;              ///< clipping: gradients are multiplied by it
+  float gradient_norm;                ///< before clipping
+  float unused;
+};
+
+/// Which of the batches on the device a forward and backward pass reads: they are taken in turn.
+struct BatchChoice {
+  const StepState* state;
+  unsigned long long batches;     ///< on the device
+  unsigned long long accumulate;  ///< passes of a step
+  unsigned long long pass;        ///< this one, from 0
+
+#if defined(DEVICE)
+  DEVICE unsigned long long index() const {
+    return (state->step * accumulate + pass) % batches;
+  }
+#endif
+};
+
+/// The constants of an update.
+struct UpdateSettings {
+  float beta1, beta2, epsilon, weight_decay;
+  float clip;  ///< largest norm of the gradients; 0: any
+  float unused;
+};

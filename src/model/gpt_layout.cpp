@@ -1,0 +1,214 @@
+#include "model/gpt_layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+constexpr std::size_t alignment = 128;  // elements: 256 bytes of the narrowest type
+
+/// Hands out places in an arena, one after another.
+class Places {
+ public:
+  Tensor next(std::int64_t rows, std::int64_t columns) {
+    const Tensor tensor = {rows, columns, used_};
+    const auto elements = static_cast<std::size_t>(tensor.elements());
+    used_ += (elements + alignment - 1) / alignment * alignment;
+    return tensor;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::size_t used_ = 0;
+};
+
+/// The activations of one block, each from the place that `place` and `floats` give.
+GptLayerActivations layer_activations(const TrainingPlan& plan, Places& place, Places& floats,
+                                      const Tensor* shared_hidden) {
+  const GptShape& shape = plan.shape;
+  const std::int64_t n = plan.tokens(), c = shape.width;
+  const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
+  GptLayerActivations a;
+  a.normed1 = place.next(n, c);
+  a.qkv = place.next(n, 3 * c);
+  if (plan.keeps_probabilities) {
+    a.probabilities = place.next(rows, plan.sequence);
+  } else {
+    a.log_sum = floats.next(plan.batch * shape.heads, plan.sequence);
+  }
+  a.attended = place.next(n, c);
+  a.middle = place.next(n, c);
+  a.normed2 = place.next(n, c);
+  a.before_gelu = place.next(n, shape.hidden);
+  a.hidden = shared_hidden != nullptr ? *shared_hidden : place.next(n, shape.hidden);
+  a.statistics1 = floats.next(n, 2);
+  a.statistics2 = floats.next(n, 2);
+  return a;
+}
+
+}  // namespace
+
+GptParameters GptParameters::of(const GptShape& shape) {
+  Places place;
+  GptParameters p;
+  const std::int64_t c = shape.width, f = shape.hidden, with_bias = shape.bias ? 1 : 0;
+  p.embedding = place.next(shape.padded_vocabulary(), c);
+  p.positions = place.next(shape.positions, c);
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    GptLayerParameters layer;
+    layer.norm1_weight = place.next(1, c);
+    layer.norm1_bias = place.next(1, c);
+    layer.qkv = place.next(3 * c, c);
+    layer.qkv_bias = place.next(with_bias, 3 * c);
+    layer.proj = place.next(c, c);
+    layer.proj_bias = place.next(with_bias, c);
+    layer.norm2_weight = place.next(1, c);
+    layer.norm2_bias = place.next(1, c);
+    layer.fc = place.next(f, c);
+    layer.fc_bias = place.next(with_bias, f);
+    layer.fc2 = place.next(c, f);
+    layer.fc2_bias = place.next(with_bias, c);
+    p.layers.push_back(layer);
+  }
+  p.norm_weight = place.next(1, c);
+  p.norm_bias = place.next(1, c);
+  p.elements = place.used();
+  return p;
+}
+
+std::vector<GptParameters::Named> GptParameters::named() const {
+  std::vector<Named> all;
+  const auto add = [&](std::string name, const Tensor& tensor) {
+    if (tensor.elements() > 0) all.push_back({std::move(name), tensor});
+  };
+  add("embedding", embedding);
+  add("positions", positions);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const GptLayerParameters& layer = layers[i];
+    const auto add_of_layer = [&](const char* name, const Tensor& tensor) {
+      add(fmt::format("layers.{}.{}", i, name), tensor);
+    };
+    add_of_layer("norm1_weight", layer.norm1_weight);
+    add_of_layer("norm1_bias", layer.norm1_bias);
+    add_of_layer("qkv", layer.qkv);
+    add_of_layer("qkv_bias", layer.qkv_bias);
+    add_of_layer("proj", layer.proj);
+    add_of_layer("proj_bias", layer.proj_bias);
+    add_of_layer("norm2_weight", layer.norm2_weight);
+    add_of_layer("norm2_bias", layer.norm2_bias);
+    add_of_layer("fc", layer.fc);
+    add_of_layer("fc_bias", layer.fc_bias);
+    add_of_layer("fc2", layer.fc2);
+    add_of_layer("fc2_bias", layer.fc2_bias);
+  }
+  add("norm_weight", norm_weight);
+  add("norm_bias", norm_bias);
+  return all;
+}
+
+GptActivations GptActivations::of(const TrainingPlan& plan) {
+  const GptShape& shape = plan.shape;
+  const std::int64_t n = plan.tokens(), c = shape.width;
+  Places place, floats;
+  GptActivations a;
+  a.embedded = place.next(n, c);
+  // What is computed again needs one place for all blocks.
+  Tensor shared_hidden;
+  if (plan.recompute == Recompute::gelu) shared_hidden = place.next(n, shape.hidden);
+  GptLayerActivations shared;
+  if (plan.recompute == Recompute::layer) {
+    shared = layer_activations(plan, place, floats, nullptr);
+  }
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    GptLayerActivations layer =
+        plan.recompute == Recompute::layer
+            ? shared
+            : layer_activations(plan, place, floats,
+                                plan.recompute == Recompute::gelu ? &shared_hidden : nullptr);
+    layer.result = place.next(n, c);
+    a.layers.push_back(layer);
+  }
+  a.normed = place.next(n, c);
+  a.statistics = floats.next(n, 2);
+  a.logits = place.next(n, shape.padded_vocabulary());
+  a.stream_gradient = place.next(n, c);
+  a.branch_gradient = place.next(n, c);
+  a.hidden_gradient = place.next(n, shape.hidden);
+  a.qkv_gradient = place.next(n, 3 * c);
+  a.branch = place.next(n, c);
+  a.elements = place.used();
+  a.floats = floats.used();
+  return a;
+}
+
+std::uint64_t scratch_bytes(const TrainingPlan& plan) {
+  const GptShape& shape = plan.shape;
+  const auto widest = static_cast<std::uint64_t>(std::max(3 * shape.width, shape.hidden));
+  const std::uint64_t sums = column_stripes * 2 * widest;
+  const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
+  const auto rows = static_cast<std::uint64_t>(plan.tokens() * shape.heads);
+  // Plain attention: scores of one sequence; flash attention: one sum per row.
+  const std::uint64_t attention = plan.keeps_probabilities ? 2 * scores : rows;
+  return sizeof(float) * std::max(sums, attention);
+}
+
+TrainingMemory memory_of(const TrainingPlan& plan) {
+  const GptParameters parameters = GptParameters::of(plan.shape);
+  const GptActivations activations = GptActivations::of(plan);
+  const std::uint64_t element = size_of(plan.type), moment = size_of(plan.moment_type());
+  TrainingMemory memory;
+  memory.parameters = parameters.elements * element;
+  memory.gradients = parameters.elements * element;
+  memory.optimizer = parameters.elements * ((plan.momentum_only ? 1 : 2) * moment +
+                                            (plan.has_master() ? sizeof(float) : 0));
+  memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
+  memory.activations =
+      activations.elements * element + activations.floats * sizeof(float) - memory.logits;
+  memory.scratch = scratch_bytes(plan);
+  return memory;
+}
+
+std::int64_t largest_batch(TrainingPlan plan, std::uint64_t bytes) {
+  const auto fits = [&](std::int64_t batch) {
+    plan.batch = batch;
+    return memory_of(plan).total() <= bytes;
+  };
+  std::int64_t enough = 0, beyond = 1;
+  while (beyond < (std::int64_t{1} << 20) && fits(beyond)) {
+    enough = beyond;
+    beyond *= 2;
+  }
+  while (beyond - enough > 1) {
+    const std::int64_t middle = (enough + beyond) / 2;
+    (fits(middle) ? enough : beyond) = middle;
+  }
+  return enough;
+}
+
+std::string what_would_fit(const TrainingPlan& plan, std::uint64_t bytes) {
+  std::vector<std::string> fitting;
+  const std::int64_t batch = largest_batch(plan, bytes);
+  if (batch > 0) fitting.push_back(fmt::format("batch={}", batch));
+  const auto try_plan = [&](TrainingPlan other, const char* text) {
+    if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
+  };
+  TrainingPlan other = plan;
+  other.recompute = Recompute::layer;
+  if (plan.recompute != Recompute::layer) try_plan(other, "recompute=layer");
+  other = plan;
+  other.type = DataType::bf16;
+  other.states = OptimizerStates::stochastic;
+  if (plan.states != OptimizerStates::stochastic) {
+    try_plan(other, "precision=bf16 states=stochastic");
+  }
+  other.recompute = Recompute::layer;
+  other.batch = 1;
+  if (fitting.empty()) try_plan(other, "precision=bf16 states=stochastic recompute=layer batch=1");
+  if (fitting.empty()) return "nothing that keeps this model and sequence would fit";
+  return fmt::format("{} would fit", fmt::join(fitting, ", or "));
+}
+
+}  // namespace assay

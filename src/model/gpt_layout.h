@@ -1,0 +1,137 @@
+// Where every tensor of a GPT in training lies, known before anything is allocated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/data_type.h"
+#include "core/result.h"
+#include "model/gpt_shape.h"
+
+namespace assay {
+
+/// A row-major tensor in an arena of elements of one type.
+struct Tensor {
+  std::int64_t rows = 0, columns = 0;
+  std::size_t offset = 0;  ///< from the arena's start, elements
+
+  std::int64_t elements() const { return rows * columns; }
+};
+
+/// The parameters of one block. Matrices are [outputs, inputs]; absent biases have no elements.
+struct GptLayerParameters {
+  Tensor norm1_weight, norm1_bias;
+  Tensor qkv, qkv_bias;    ///< [3 C, C]: queries, keys and values, each of all heads
+  Tensor proj, proj_bias;  ///< [C, C]
+  Tensor norm2_weight, norm2_bias;
+  Tensor fc, fc_bias;    ///< [F, C]
+  Tensor fc2, fc2_bias;  ///< [C, F]
+};
+
+/// All parameters in the order in which a forward pass meets them. Gradients, master weights and
+/// moments lie in arenas of the same layout, so an optimizer is one pass over them, and a range of
+/// layers is a slice. Each tensor starts at a multiple of 128 elements.
+struct GptParameters {
+  Tensor embedding;  ///< [padded vocabulary, C]; also the head
+  Tensor positions;  ///< [T, C]
+  std::vector<GptLayerParameters> layers;
+  Tensor norm_weight, norm_bias;  ///< after the last block
+  std::size_t elements = 0;       ///< of the arena, gaps included
+
+  static GptParameters of(const GptShape& shape);
+
+  struct Named {
+    std::string name;
+    Tensor tensor;
+  };
+  /// Every tensor that has elements, in order: "embedding", "layers.0.norm1_weight", ...
+  std::vector<Named> named() const;
+};
+
+/// What is kept besides parameters and gradients to update them.
+enum class OptimizerStates {
+  master,      ///< f32 moments; beside bf16 parameters also f32 master weights
+  stochastic,  ///< bf16 moments and no master weights: updates are rounded stochastically
+};
+
+/// What of the forward pass is computed again in the backward pass instead of being kept.
+enum class Recompute { none, gelu, layer };
+
+/// How a training run is laid out.
+struct TrainingPlan {
+  GptShape shape;
+  std::int64_t batch = 0, sequence = 0;
+  DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
+  OptimizerStates states = OptimizerStates::master;
+  Recompute recompute = Recompute::none;
+  bool keeps_probabilities = true;  ///< plain attention, which backward reads them from
+  bool momentum_only = false;       ///< sgd: one moment instead of two
+
+  std::int64_t tokens() const { return batch * sequence; }
+  bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
+  DataType moment_type() const {
+    return states == OptimizerStates::master || type == DataType::f32 ? DataType::f32 : type;
+  }
+};
+
+/// Activations that a block keeps from forward to backward, in elements of the plan's type except
+/// where said.
+struct GptLayerActivations {
+  Tensor normed1;        ///< [N, C]
+  Tensor qkv;            ///< [N, 3 C]
+  Tensor probabilities;  ///< [B H T, T] of plain attention
+  Tensor attended;       ///< [N, C]
+  Tensor middle;         ///< [N, C]: the residual stream after attention
+  Tensor normed2;        ///< [N, C]
+  Tensor before_gelu;    ///< [N, F]
+  Tensor hidden;         ///< [N, F]: after GELU
+  Tensor result;         ///< [N, C]: the residual stream after the block
+  Tensor statistics1;    ///< f32 [N, 2]: mean and 1 / deviation of norm 1; an arena of its own
+  Tensor statistics2;
+  Tensor log_sum;        ///< f32 [B H, T]: log of the sum of exponentials, of flash attention
+};
+
+struct GptActivations {
+  Tensor embedded;  ///< [N, C]
+  std::vector<GptLayerActivations> layers;
+  Tensor normed;      ///< [N, C]: after the last norm
+  Tensor statistics;  ///< f32 [N, 2]
+  Tensor logits;      ///< [N, padded vocabulary]; then their gradients
+  // What backward needs besides, used again in every block.
+  Tensor stream_gradient;    ///< [N, C]: of the residual stream
+  Tensor branch_gradient;    ///< [N, C]
+  Tensor hidden_gradient;    ///< [N, F]
+  Tensor qkv_gradient;       ///< [N, 3 C]
+  Tensor branch;             ///< [N, C]: forward: what a block adds to the stream
+  std::size_t elements = 0;  ///< of the arena of the plan's type
+  std::size_t floats = 0;    ///< of the arena of f32
+
+  static GptActivations of(const TrainingPlan& plan);
+};
+
+/// Bytes by kind; the sum is what the run allocates, but for libraries' workspaces.
+struct TrainingMemory {
+  std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
+                scratch = 0;
+  std::uint64_t total() const {
+    return parameters + gradients + optimizer + activations + logits + scratch;
+  }
+};
+TrainingMemory memory_of(const TrainingPlan& plan);
+
+/// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sequence fits.
+std::int64_t largest_batch(TrainingPlan plan, std::uint64_t bytes);
+
+/// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
+std::string what_would_fit(const TrainingPlan& plan, std::uint64_t bytes);
+
+/// Sums over rows (gradients of biases and norms) are made in this many stripes and then added in
+/// order, so that they are the same on every device.
+inline constexpr std::uint64_t column_stripes = 64;
+
+/// Bytes of scratch for reductions, attention's scores and update statistics.
+std::uint64_t scratch_bytes(const TrainingPlan& plan);
+
+}  // namespace assay

@@ -1,0 +1,329 @@
+#include "model/gpt_training.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "compute/device/helpers.h"
+#include "core/units.h"
+#include "model/gpt_weights.h"
+
+namespace assay {
+namespace {
+
+GemmPlans::Options product_options(const TrainingSettings& settings) {
+  GemmPlans::Options options;
+  options.measure = settings.measured_products;
+  options.own_if_none = true;
+  return options;
+}
+
+}  // namespace
+
+std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps) {
+  constexpr float least = 0.1f;
+  std::vector<float> rates;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    if (i < warmup) {
+      rates.push_back(peak * static_cast<float>(i + 1) / static_cast<float>(warmup + 1));
+      continue;
+    }
+    const double done = static_cast<double>(i - warmup) / static_cast<double>(steps - warmup);
+    const double share = least + (1 - least) * (1 + std::cos(std::numbers::pi * done)) / 2;
+    rates.push_back(static_cast<float>(peak * share));
+  }
+  return rates;
+}
+
+// ---- One step, from top to bottom ----
+
+Status GptTraining::step(Stream& stream) {
+  for (std::int64_t i = 0; i < settings_.accumulate; ++i) {
+    TRY(pass(stream, static_cast<std::uint64_t>(i)));
+  }
+  return update_->update(stream, arenas(), state_.as<StepState>());
+}
+
+Status GptTraining::pass(Stream& stream, std::uint64_t number) {
+  const BatchChoice choice = {state_.as<StepState>(), std::uint64_t(batches_.batches),
+                              std::uint64_t(settings_.accumulate), number};
+  TRY(forward(stream, choice));
+  return backward(stream, choice);
+}
+
+Status GptTraining::forward(Stream& stream, BatchChoice choice) {
+  const GptShape& shape = plan_.shape;
+  const std::int64_t n = plan_.tokens(), c = shape.width;
+  TRY(embedding_->forward(stream, active(activations_.embedded), weight(parameters_.embedding),
+                          weight(parameters_.positions), batches_, choice, plan_.sequence, c));
+  // A block leaves what it adds to the stream in `branch`; the next norm adds it.
+  void* stream_in = active(activations_.embedded);
+  void* branch_in = nullptr;
+  for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
+    TRY(forward_layer(stream, i, stream_in, branch_in));
+    stream_in = active(activations_.layers[i].middle);
+    branch_in = active(activations_.branch);
+  }
+  void* const last = active(activations_.layers.back().result);
+  TRY(norm_->forward(stream, active(activations_.normed), statistic(activations_.statistics), last,
+                     stream_in, branch_in, weight(parameters_.norm_weight),
+                     weight(parameters_.norm_bias), {n, c}));
+  TRY(linear_->forward(stream, active(activations_.logits), active(activations_.normed),
+                       weight(parameters_.embedding), nullptr,
+                       {n, shape.padded_vocabulary(), c}));
+  TRY(cross_entropy_->forward_backward(stream, active(activations_.logits), losses_.data(),
+                                       batches_, choice, shape.vocabulary,
+                                       shape.padded_vocabulary()));
+  return cross_entropy_->record(stream, history_.data(), losses_.data(), choice, n,
+                                remembered_losses);
+}
+
+/// Block `layer`, whose input is stream_in + branch_in. The sum is kept as the result of the block
+/// before it.
+Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* stream_in,
+                                  void* branch_in) {
+  const GptShape& shape = plan_.shape;
+  const GptLayerParameters& p = parameters_.layers[layer];
+  const GptLayerActivations& a = activations_.layers[layer];
+  const std::int64_t n = plan_.tokens(), c = shape.width, f = shape.hidden;
+  void* const branch = active(activations_.branch);
+  void* const input = layer > 0 ? active(activations_.layers[layer - 1].result) : stream_in;
+  TRY(norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input, stream_in,
+                     branch_in, weight(p.norm1_weight), weight(p.norm1_bias), {n, c}));
+  TRY(linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
+                       weight_or_null(p.qkv_bias), {n, 3 * c, c}));
+  TRY(attention_->forward(stream, active(a.attended), active(a.probabilities), active(a.qkv),
+                          scratch_.data(),
+                          {plan_.batch, plan_.sequence, shape.heads, shape.head_width()}));
+  TRY(linear_->forward(stream, branch, active(a.attended), weight(p.proj),
+                       weight_or_null(p.proj_bias), {n, c, c}));
+  TRY(norm_->forward(stream, active(a.normed2), statistic(a.statistics2), active(a.middle), input,
+                     branch, weight(p.norm2_weight), weight(p.norm2_bias), {n, c}));
+  TRY(linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
+                       weight_or_null(p.fc_bias), {n, f, c}));
+  TRY(gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
+  return linear_->forward(stream, branch, active(a.hidden), weight(p.fc2),
+                          weight_or_null(p.fc2_bias), {n, c, f});
+}
+
+Status GptTraining::backward(Stream& stream, BatchChoice choice) {
+  const GptShape& shape = plan_.shape;
+  const std::int64_t n = plan_.tokens(), c = shape.width;
+  const bool add = choice.pass > 0;
+  void* const d_normed = active(activations_.branch_gradient);
+  void* const d_stream = active(activations_.stream_gradient);
+  const LinearShape head = {n, shape.padded_vocabulary(), c};
+  TRY(linear_->input_gradient(stream, d_normed, active(activations_.logits),
+                              weight(parameters_.embedding), head));
+  TRY(linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
+                               active(activations_.logits), active(activations_.normed),
+                               scratch_.data(), head, add));
+  TRY(norm_->backward(stream,
+                      {.input = d_stream,
+                       .weight = gradient(parameters_.norm_weight),
+                       .bias = gradient(parameters_.norm_bias),
+                       .add_input = false,
+                       .add_parameters = add},
+                      d_normed, active(activations_.layers.back().result),
+                      statistic(activations_.statistics), weight(parameters_.norm_weight),
+                      scratch_.data(), {n, c}));
+  for (std::size_t i = activations_.layers.size(); i-- > 0;) {
+    TRY(backward_layer(stream, i, add));
+  }
+  return embedding_->backward(stream, gradient(parameters_.embedding),
+                              gradient(parameters_.positions), d_stream, batches_, choice,
+                              plan_.sequence, c, add);
+}
+
+/// From the gradient of the block's result in stream_gradient to that of its input in the same
+/// place.
+Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) {
+  const GptShape& shape = plan_.shape;
+  const GptLayerParameters& p = parameters_.layers[layer];
+  const GptLayerActivations& a = activations_.layers[layer];
+  const std::int64_t n = plan_.tokens(), c = shape.width, f = shape.hidden;
+  void* const d_stream = active(activations_.stream_gradient);
+  void* const d_branch = active(activations_.branch_gradient);
+  void* const d_hidden = active(activations_.hidden_gradient);
+  void* const d_qkv = active(activations_.qkv_gradient);
+  void* const scratch = scratch_.data();
+  void* const input = layer > 0 ? active(activations_.layers[layer - 1].result)
+                                : active(activations_.embedded);
+  if (plan_.recompute == Recompute::layer) TRY(forward_layer(stream, layer, input, nullptr));
+  if (plan_.recompute == Recompute::gelu) {
+    TRY(gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
+  }
+  // The MLP.
+  TRY(linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
+                               active(a.hidden), scratch, {n, c, f}, add));
+  TRY(linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f}));
+  TRY(gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f));
+  TRY(linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
+                               active(a.normed2), scratch, {n, f, c}, add));
+  TRY(linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c}));
+  TRY(norm_->backward(stream,
+                      {.input = d_stream,
+                       .weight = gradient(p.norm2_weight),
+                       .bias = gradient(p.norm2_bias),
+                       .add_input = true,
+                       .add_parameters = add},
+                      d_branch, active(a.middle), statistic(a.statistics2), weight(p.norm2_weight),
+                      scratch, {n, c}));
+  // Attention.
+  TRY(linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias), d_stream,
+                               active(a.attended), scratch, {n, c, c}, add));
+  TRY(linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c}));
+  TRY(attention_->backward(stream, d_qkv, d_branch, active(a.qkv), active(a.probabilities), scratch,
+                           {plan_.batch, plan_.sequence, shape.heads, shape.head_width()}));
+  TRY(linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
+                               active(a.normed1), scratch, {n, 3 * c, c}, add));
+  TRY(linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c}));
+  return norm_->backward(stream,
+                         {.input = d_stream,
+                          .weight = gradient(p.norm1_weight),
+                          .bias = gradient(p.norm1_bias),
+                          .add_input = true,
+                          .add_parameters = add},
+                         d_branch, input, statistic(a.statistics1), weight(p.norm1_weight), scratch,
+                         {n, c});
+}
+
+// ---- Before the first step ----
+
+GptTraining::GptTraining(Device& device, Stream& stream, TrainingSettings settings)
+    : device_(device),
+      settings_(std::move(settings)),
+      parameters_(GptParameters::of(plan_.shape)),
+      activations_(GptActivations::of(plan_)),
+      element_(size_of(plan_.type)),
+      plans_(device, stream, product_options(settings_),
+             ChoiceCache::of_user(device.facts())) {}
+
+Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream& stream,
+                                                         TrainingSettings settings,
+                                                         const TokenBatches& batches) {
+  TRY(validate(settings.plan.shape));
+  if (settings.plan.shape.positions < settings.plan.sequence) {
+    return Error{ErrorKind::usage,
+                 fmt::format("a sequence of {} is longer than the model's {} positions",
+                             settings.plan.sequence, settings.plan.shape.positions)};
+  }
+  if (batches.tokens_per_batch != settings.plan.tokens()) {
+    return Error{ErrorKind::usage, fmt::format("batches of {} tokens do not fit {} sequences of {}",
+                                               batches.tokens_per_batch, settings.plan.batch,
+                                               settings.plan.sequence)};
+  }
+  auto made =
+      std::unique_ptr<GptTraining>(new GptTraining(device, stream, std::move(settings)));
+  TRY(made->allocate());
+  made->batches_ = TRY(DeviceBatches::upload(device, stream, batches));
+  TRY(made->load_operations());
+  made->update_ = std::make_unique<AdamWUpdate>(TRY(AdamWUpdate::create(
+      device, stream, made->plan_.type, made->plan_.states, made->settings_.update,
+      made->settings_.rates, made->parameters_.elements, made->settings_.seed)));
+  TRY(made->initialize(stream));
+  return made;
+}
+
+Status GptTraining::allocate() {
+  const TrainingMemory needed = memory_of(plan_);
+  const auto [free, total] = TRY(device_.memory_free_and_total());
+  if (needed.total() > free) {
+    return Error{ErrorKind::exhausted,
+                 fmt::format("training needs {} and {} are free, {} too few; {}",
+                             format_memory(needed.total()), format_memory(free),
+                             format_memory(needed.total() - free),
+                             what_would_fit(plan_, free))};
+  }
+  const auto arena = [&](Buffer& buffer, std::uint64_t bytes) -> Status {
+    if (bytes > 0) buffer = TRY(device_.allocate(bytes, MemoryKind::device));
+    return {};
+  };
+  const std::size_t elements = parameters_.elements, moment = size_of(plan_.moment_type());
+  TRY(arena(weights_, elements * element_));
+  TRY(arena(gradients_, elements * element_));
+  TRY(arena(master_, plan_.has_master() ? elements * sizeof(float) : 0));
+  TRY(arena(first_, elements * moment));
+  TRY(arena(second_, elements * moment));
+  TRY(arena(active_, activations_.elements * element_));
+  TRY(arena(floats_, activations_.floats * sizeof(float)));
+  TRY(arena(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));
+  TRY(arena(history_, remembered_losses * sizeof(float)));
+  TRY(arena(scratch_, scratch_bytes(plan_)));
+  return arena(state_, sizeof(StepState));
+}
+
+Status GptTraining::load_operations() {
+  const DataType type = plan_.type;
+  embedding_ = std::make_unique<Embedding>(TRY(Embedding::create(device_, type)));
+  norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type)));
+  linear_ = std::make_unique<Linear>(
+      TRY(Linear::create(device_, plans_, *norm_, settings_.precision)));
+  gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
+  attention_ = std::make_unique<PlainAttention>(
+      TRY(PlainAttention::create(device_, plans_, settings_.precision)));
+  cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
+  return {};
+}
+
+Status GptTraining::initialize(Stream& stream) {
+  TRY(stream.fill(weights_.data(), 0, weights_.bytes()));
+  // Never written between the tensors, where the norm of the gradients reads too.
+  TRY(stream.fill(gradients_.data(), 0, gradients_.bytes()));
+  TRY(write_initial_weights(device_, stream, weights_.data(), plan_.type, plan_.shape,
+                            settings_.seed));
+  return begin(stream);
+}
+
+Status GptTraining::begin(Stream& stream) {
+  TRY(update_->begin(stream, arenas(), size_of(plan_.moment_type())));
+  StepState state = {};
+  state.beta1_power = state.beta2_power = 1;
+  TRY(stream.copy(state_.data(), &state, sizeof state));
+  return stream.synchronize();
+}
+
+Status GptTraining::restart(Stream& stream, const std::vector<float>& weights) {
+  if (weights.size() != parameters_.elements) {
+    return Error{ErrorKind::usage, fmt::format("{} weights given, the model has {}", weights.size(),
+                                               parameters_.elements)};
+  }
+  TRY(write_weights(stream, weights_.data(), plan_.type, weights));
+  return begin(stream);
+}
+
+// ---- Reading ----
+
+Result<std::vector<float>> GptTraining::losses(Stream& stream, std::uint64_t first,
+                                               std::uint64_t count) {
+  const auto all = TRY(read_back<float>(stream, history_.data(), remembered_losses));
+  std::vector<float> wanted;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    wanted.push_back(all[i % remembered_losses]);
+  }
+  return wanted;
+}
+
+Result<StepState> GptTraining::state(Stream& stream) {
+  return TRY(read_back<StepState>(stream, state_.data(), 1)).front();
+}
+
+Result<std::vector<float>> GptTraining::read(Stream& stream, const Buffer& arena) {
+  return read_weights(stream, arena.data(), plan_.type, parameters_.elements);
+}
+
+std::uint64_t GptTraining::allocated_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Buffer* buffer : {&weights_, &gradients_, &master_, &first_, &second_, &active_,
+                               &floats_, &losses_, &history_, &scratch_, &state_, &batches_.data}) {
+    bytes += buffer->bytes();
+  }
+  return bytes;
+}
+
+UpdateArenas GptTraining::arenas() const {
+  return {weights_.data(), master_.data(), first_.data(), second_.data(), gradients_.data()};
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+#include "model/operations/cross_entropy.h"
+
+namespace assay {
+
+Result<CrossEntropy> CrossEntropy::create(Device& device, DataType type) {
+  CrossEntropy made(device.facts(), TRY(Kernels::build(device, "cross_entropy", type)));
+  made.cross_entropy_ = TRY(made.kernels_.of_type("cross_entropy"));
+  made.record_loss_ = TRY(made.kernels_.plain("record_loss"));
+  return made;
+}
+
+Status CrossEntropy::forward_backward(Stream& stream, void* logits, void* losses,
+                                      const DeviceBatches& data, BatchChoice choice,
+                                      std::int64_t vocabulary, std::int64_t columns) {
+  const std::int64_t rows = data.tokens_per_batch;
+  const float factor = 1 / (static_cast<float>(rows) * static_cast<float>(choice.accumulate));
+  return launch(stream, *cross_entropy_, shape_of_rows(*facts_, rows, columns), logits, losses,
+                data.targets(), choice, std::uint64_t(rows), std::uint64_t(vocabulary),
+                std::uint64_t(columns), factor);
+}
+
+Status CrossEntropy::record(Stream& stream, void* history, const void* losses, BatchChoice choice,
+                            std::int64_t tokens, std::int64_t length) {
+  return launch(stream, *record_loss_, {{1}, {block_threads}}, history, losses, choice,
+                std::uint64_t(tokens), std::uint64_t(length));
+}
+
+}  // namespace assay

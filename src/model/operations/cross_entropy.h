@@ -1,0 +1,31 @@
+// The loss of predicted tokens and its gradient.
+#pragma once
+
+#include "compute/device/device.h"
+#include "model/operations/kernels.h"
+#include "model/token_batches.h"
+
+namespace assay {
+
+class CrossEntropy {
+ public:
+  static Result<CrossEntropy> create(Device& device, DataType type);
+
+  /// Replaces logits[tokens, columns], of which `vocabulary` columns are real, by the gradients of
+  /// the mean loss over all passes of a step. losses: f32 [tokens].
+  Status forward_backward(Stream& stream, void* logits, void* losses, const DeviceBatches& data,
+                          BatchChoice choice, std::int64_t vocabulary, std::int64_t columns);
+  /// history[step % length] = the mean loss of the step, pass after pass.
+  Status record(Stream& stream, void* history, const void* losses, BatchChoice choice,
+                std::int64_t tokens, std::int64_t length);
+
+ private:
+  CrossEntropy(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel *cross_entropy_ = nullptr, *record_loss_ = nullptr;
+};
+
+}  // namespace assay

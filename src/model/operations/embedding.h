@@ -1,0 +1,35 @@
+// Token and position embeddings and their gradients.
+#pragma once
+
+#include "compute/device/device.h"
+#include "model/operations/kernels.h"
+#include "model/token_batches.h"
+
+namespace assay {
+
+class Embedding {
+ public:
+  static Result<Embedding> create(Device& device, DataType type);
+
+  /// x[batch * sequence, width] = embedding of each token + that of its position.
+  Status forward(Stream& stream, void* x, const void* embedding, const void* positions,
+                 const DeviceBatches& data, BatchChoice choice, std::int64_t sequence,
+                 std::int64_t width);
+  /// Adds dx to the rows of `d_embedding`, and sets `d_positions` to its sum over the batch, or
+  /// adds that too.
+  Status backward(Stream& stream, void* d_embedding, void* d_positions, const void* dx,
+                  const DeviceBatches& data, BatchChoice choice, std::int64_t sequence,
+                  std::int64_t width, bool add);
+
+ private:
+  Embedding(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel* embed_ = nullptr;
+  Kernel* embedding_gradient_ = nullptr;
+  Kernel* position_gradient_ = nullptr;
+};
+
+}  // namespace assay

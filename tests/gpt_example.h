@@ -1,0 +1,84 @@
+// Small GPTs with random weights and tokens, for tests of the training engine.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "core/random.h"
+#include "model/gpt_layout.h"
+#include "model/gpt_oracle.h"
+#include "model/gpt_training.h"
+
+namespace assay {
+
+/// Awkward everywhere: an odd sequence, a vocabulary that needs padding, a hidden width that is not
+/// a multiple of the heads'.
+inline GptShape small_gpt() {
+  GptShape shape;
+  shape.layers = 2;
+  shape.heads = 2;
+  shape.width = 64;
+  shape.hidden = 136;
+  shape.vocabulary = 101;
+  shape.positions = 17;
+  return shape;
+}
+
+inline TrainingSettings small_training(DataType precision = DataType::f32) {
+  TrainingSettings settings;
+  settings.plan.shape = small_gpt();
+  settings.plan.batch = 3;
+  settings.plan.sequence = 17;
+  settings.plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  settings.precision = precision;
+  settings.measured_products = false;
+  return settings;
+}
+
+/// Larger than initial weights, so that every gradient matters; biases and norms differ from 0 and
+/// 1. The padding of the vocabulary stays 0.
+inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t seed) {
+  const GptParameters layout = GptParameters::of(shape);
+  std::vector<float> weights(layout.elements, 0.0f);
+  Random random(seed);
+  for (const GptParameters::Named& named : layout.named()) {
+    const bool is_norm = named.name.find("norm") != std::string::npos &&
+                         named.name.find("weight") != std::string::npos;
+    const std::int64_t rows =
+        named.name == "embedding" ? shape.vocabulary : named.tensor.rows;
+    for (std::int64_t i = 0; i < rows * named.tensor.columns; ++i) {
+      weights[named.tensor.offset + static_cast<std::size_t>(i)] =
+          static_cast<float>((is_norm ? 1 : 0) + 0.1 * random.normal());
+    }
+  }
+  return weights;
+}
+
+inline TokenBatches random_batches(const TrainingPlan& plan, std::int64_t batches,
+                                   std::uint64_t seed) {
+  const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
+  return cut_batches(synthetic_tokens(vocabulary, 4096, seed), batches, plan.batch, plan.sequence,
+                     seed)
+      .value();
+}
+
+template <typename Real>
+GptOracle<Real> oracle_of(const TrainingPlan& plan, const std::vector<float>& weights) {
+  return GptOracle<Real>(plan.shape, plan.batch, plan.sequence,
+                         std::vector<Real>(weights.begin(), weights.end()));
+}
+
+/// |a - b| / |b| over a tensor, in the Euclidean norm; a difference from a tensor of zeros counts
+/// as it is.
+template <typename A, typename B>
+double relative_distance(const std::vector<A>& a, const std::vector<B>& b, std::size_t first,
+                         std::size_t count) {
+  double difference = 0, size = 0;
+  for (std::size_t i = first; i < first + count; ++i) {
+    difference += (double(a[i]) - double(b[i])) * (double(a[i]) - double(b[i]));
+    size += double(b[i]) * double(b[i]);
+  }
+  return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
+}
+
+}  // namespace assay

@@ -1,0 +1,182 @@
+// Training a GPT in every build of the kernels: losses and gradients against the double-precision
+// reference, and what must be the same to the last bit.
+#include "model/gpt_training.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpt_example.h"
+#include "kernel_test.h"
+
+namespace assay {
+namespace {
+
+class Training : public KernelTest {
+ protected:
+  std::unique_ptr<GptTraining> start(const TrainingSettings& settings, const TokenBatches& data,
+                                     const std::vector<float>& weights) {
+    auto made = GptTraining::create(*device_, *stream_, settings, data);
+    EXPECT_TRUE(made) << made.error().message;
+    if (!made) return nullptr;
+    const Status begun = (*made)->restart(*stream_, weights);
+    EXPECT_TRUE(begun) << begun.error().message;
+    return std::move(*made);
+  }
+
+  /// Losses of the first `steps` steps.
+  std::vector<float> train(GptTraining& training, std::uint64_t steps) {
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      const Status queued = training.step(*stream_);
+      EXPECT_TRUE(queued) << queued.error().message;
+    }
+    return training.losses(*stream_, 0, steps).value();
+  }
+
+  /// The gradients of one pass over `data`, each tensor within `tolerance` of the reference.
+  void expect_gradients(const TrainingSettings& settings, double loss_tolerance,
+                        double tolerance) {
+    const TokenBatches data = random_batches(settings.plan, 1, 5);
+    std::vector<float> weights = random_weights(settings.plan.shape, 3);
+    auto training = start(settings, data, weights);
+    ASSERT_NE(training, nullptr);
+    weights = training->weights(*stream_).value();  // as they were rounded
+    const Status queued = training->pass(*stream_, 0);
+    ASSERT_TRUE(queued) << queued.error().message;
+    GptOracle<double> oracle = oracle_of<double>(settings.plan, weights);
+    const double loss = oracle.forward(data.tokens, data.targets);
+    oracle.backward();
+    EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, loss_tolerance);
+    const std::vector<float> gradients = training->gradients(*stream_).value();
+    for (const GptParameters::Named& named : oracle.layout().named()) {
+      EXPECT_LT(relative_distance(gradients, oracle.gradients(), named.tensor.offset,
+                                  static_cast<std::size_t>(named.tensor.elements())),
+                tolerance)
+          << named.name;
+    }
+  }
+};
+
+TEST_P(Training, GradientsInF32AreTheReferences) {
+  expect_gradients(small_training(), 1e-5, 1e-4);
+}
+
+TEST_P(Training, GradientsInBf16AreNearTheReferences) {
+  expect_gradients(small_training(DataType::bf16), 0.01, 0.03);
+}
+
+/// What is computed again has the same bits as what is kept, and a replayed graph those of single
+/// launches.
+TEST_P(Training, RecomputingAndReplayingChangeNoBit) {
+  TrainingSettings settings = small_training();
+  const TokenBatches data = random_batches(settings.plan, 2, 5);
+  const std::vector<float> weights = random_weights(settings.plan.shape, 3);
+  auto kept = start(settings, data, weights);
+  ASSERT_NE(kept, nullptr);
+  const std::vector<float> losses = train(*kept, 3);
+  const std::vector<float> trained = kept->weights(*stream_).value();
+  EXPECT_LT(losses[2], losses[0]);
+  for (const Recompute recompute : {Recompute::gelu, Recompute::layer}) {
+    settings.plan.recompute = recompute;
+    auto again = start(settings, data, weights);
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(train(*again, 3), losses);
+    EXPECT_EQ(again->weights(*stream_).value(), trained);
+  }
+  settings.plan.recompute = Recompute::none;
+  auto replayed = start(settings, data, weights);
+  ASSERT_NE(replayed, nullptr);
+  ASSERT_TRUE(replayed->step(*stream_));
+  ASSERT_TRUE(stream_->begin_capture());
+  const Status queued = replayed->step(*stream_);
+  auto graph = stream_->end_capture();
+  ASSERT_TRUE(queued) << queued.error().message;
+  ASSERT_TRUE(graph) << graph.error().message;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(stream_->launch(**graph));
+  EXPECT_EQ(replayed->losses(*stream_, 0, 3).value(), losses);
+  EXPECT_EQ(replayed->weights(*stream_).value(), trained);
+}
+
+/// Two passes of three sequences have the gradients of one pass of six.
+TEST_P(Training, AccumulatedPassesAreOneLargerBatch) {
+  TrainingSettings settings = small_training();
+  const TokenBatches data = random_batches(settings.plan, 2, 5);
+  const std::vector<float> weights = random_weights(settings.plan.shape, 3);
+  settings.accumulate = 2;
+  auto training = start(settings, data, weights);
+  ASSERT_NE(training, nullptr);
+  ASSERT_TRUE(training->pass(*stream_, 0));
+  ASSERT_TRUE(training->pass(*stream_, 1));
+  settings.plan.batch = 6;
+  GptOracle<double> oracle = oracle_of<double>(settings.plan, weights);
+  const double loss = oracle.forward(data.tokens, data.targets);
+  oracle.backward();
+  EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, 1e-5);
+  const std::vector<float> gradients = training->gradients(*stream_).value();
+  EXPECT_LT(relative_distance(gradients, oracle.gradients(), 0, gradients.size()), 1e-4);
+}
+
+/// Every kind of optimizer state learns one batch by heart, and each weight moves as AdamW says.
+TEST_P(Training, OneBatchIsLearntByHeart) {
+  struct Kind {
+    DataType precision;
+    OptimizerStates states;
+  };
+  for (const Kind kind : {Kind{DataType::f32, OptimizerStates::master},
+                          Kind{DataType::bf16, OptimizerStates::master},
+                          Kind{DataType::bf16, OptimizerStates::stochastic}}) {
+    TrainingSettings settings = small_training(kind.precision);
+    settings.plan.states = kind.states;
+    settings.plan.batch = 1;
+    settings.rates = {1e-2f};
+    const TokenBatches data = random_batches(settings.plan, 1, 5);
+    auto training = start(settings, data, random_weights(settings.plan.shape, 3));
+    ASSERT_NE(training, nullptr);
+    const int steps = device_->facts().emulated ? 4 : 60;
+    const std::vector<float> losses = train(*training, static_cast<std::uint64_t>(steps));
+    EXPECT_LT(losses.back(), device_->facts().emulated ? losses.front() : 0.1f)
+        << name_of(kind.precision);
+  }
+}
+
+TEST_P(Training, AnUpdateIsAdamWs) {
+  TrainingSettings settings = small_training();
+  settings.rates = {0.01f, 0.02f};
+  settings.update.clip = 0.5f;
+  const TokenBatches data = random_batches(settings.plan, 1, 5);
+  std::vector<float> expected = random_weights(settings.plan.shape, 3);
+  auto training = start(settings, data, expected);
+  ASSERT_NE(training, nullptr);
+  std::vector<double> first(expected.size()), second(expected.size());
+  for (int step = 1; step <= 2; ++step) {
+    ASSERT_TRUE(training->step(*stream_));
+    const std::vector<float> gradients = training->gradients(*stream_).value();
+    double squares = 0;
+    for (const float g : gradients) squares += double(g) * g;
+    const double norm = std::sqrt(squares), factor = norm > 0.5 ? 0.5 / norm : 1;
+    const StepState state = training->state(*stream_).value();
+    EXPECT_NEAR(state.gradient_norm, norm, 1e-5 * norm);
+    EXPECT_GT(norm, 0.5) << "nothing is clipped";
+    EXPECT_EQ(state.step, static_cast<unsigned long long>(step));
+    const double rate = step == 1 ? 0.01 : 0.02;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double g = gradients[i] * factor;
+      first[i] = 0.9 * first[i] + 0.1 * g;
+      second[i] = 0.999 * second[i] + 0.001 * g * g;
+      const double m = first[i] / (1 - std::pow(0.9, step));
+      const double v = second[i] / (1 - std::pow(0.999, step));
+      expected[i] = static_cast<float>(expected[i] * (1 - rate * 0.01) -
+                                       rate * m / (std::sqrt(v) + 1e-8));
+    }
+    const std::vector<float> weights = training->weights(*stream_).value();
+    double worst = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      worst = std::max(worst, std::abs(double(weights[i]) - expected[i]));
+    }
+    EXPECT_LT(worst, 1e-4 * rate) << step;
+  }
+}
+
+ASSAY_KERNEL_BUILDS(Training);
+
+}  // namespace
+}  // namespace assay
