@@ -23,6 +23,8 @@ std::string_view kind_name(Axis::Kind kind) {
       return "shape";
     case Axis::Kind::member:
       return "member";
+    case Axis::Kind::text:
+      return "text";
     case Axis::Kind::choice:
       break;
   }

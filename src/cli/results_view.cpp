@@ -28,6 +28,10 @@ Shown unit_for(const Value& value) {
       const Scale scale = scale_for(value.median);
       return {scale.factor, fmt::format("{}FLOP/s", scale.prefix)};
     }
+    case Quantity::token_rate:
+      return {1, "tokens/s"};
+    case Quantity::sample_rate:
+      return {1, "samples/s"};
     case Quantity::latency:
       break;
   }

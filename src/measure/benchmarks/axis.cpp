@@ -106,6 +106,14 @@ Result<Values> expand_item(const Axis& axis, std::string_view item) {
     return bad_value(axis, item, fmt::format("is not allowed{}", did_you_mean(item, axis.choices)));
   }
   if (axis.kind == Axis::Kind::member && item == "all") return Values{"all"};
+  if (std::find(axis.choices.begin(), axis.choices.end(), item) != axis.choices.end()) {
+    return Values{std::string(item)};
+  }
+  if (axis.kind == Axis::Kind::text) {
+    const Status checked = axis.check(item);
+    if (checked.ok()) return Values{std::string(item)};
+    return Error{ErrorKind::usage, fmt::format("axis {}: {}", axis.name, checked.error().message)};
+  }
   if (item.find("..") != std::string_view::npos) return expand_sweep(axis, item);
   if (axis.kind == Axis::Kind::shape && item.find('x') != std::string_view::npos) {
     return Values{TRY(parse_shape(axis, item))};
@@ -154,9 +162,17 @@ Result<std::vector<Values>> values_per_axis(std::string_view benchmark,
 }  // namespace
 
 std::string allowed_values(const Axis& axis) {
+  const std::string words = fmt::format("{}", fmt::join(axis.choices, ", "));
+  if (axis.kind == Axis::Kind::text) return words.empty() ? axis.allowed : words + ", " + axis.allowed;
+  if (axis.kind != Axis::Kind::choice && !words.empty()) {
+    Axis numbers = axis;
+    numbers.choices.clear();
+    return words + ", " + allowed_values(numbers);
+  }
   switch (axis.kind) {
     case Axis::Kind::choice:
-      return fmt::format("{}", fmt::join(axis.choices, ", "));
+    case Axis::Kind::text:
+      return words;
     case Axis::Kind::shape:
       return fmt::format("MxNxK or one number for a cube, each {}", range_text(axis));
     case Axis::Kind::size:

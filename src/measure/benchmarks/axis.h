@@ -14,17 +14,22 @@ namespace assay {
 /// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps (1MiB..8GiB*2),
 /// "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one number or a sweep of
 /// numbers means cubes, "choice" axes one of `choices`, "member" axes integers, sweeps, or "all",
-/// which is expanded once the device and the team are known (Benchmark::expand).
+/// which is expanded once the device and the team are known (Benchmark::expand); "text" axes take
+/// what `check` allows. Beside numbers, an axis takes the words in `choices`.
 struct Axis {
-  enum class Kind { size, integer, shape, choice, member };
+  enum class Kind { size, integer, shape, choice, member, text };
 
   std::string name;
   std::string description;
   Kind kind = Kind::choice;
   std::vector<std::string> defaults;  ///< what `run BENCHMARK` measures; may hold sweeps
-  std::vector<std::string> choices;   ///< all allowed values of a choice axis
+  std::vector<std::string> choices;   ///< all allowed values of a choice axis, or further ones
   std::uint64_t least = 1;            ///< smallest value of a size, integer or shape's dimension
   std::uint64_t most = UINT64_MAX;    ///< largest
+  /// Of a text axis: why a value that is not in `choices` is not allowed, a message to follow the
+  /// axis's name.
+  Status (*check)(std::string_view value) = nullptr;
+  std::string allowed = {};  ///< of a text axis: what it takes beside `choices`, for people
 };
 
 /// The values an axis accepts, for messages and lists: "copy, triad", "1MiB..8GiB or a sweep like

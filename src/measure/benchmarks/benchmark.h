@@ -18,7 +18,9 @@
 #include "core/registry.h"
 #include "core/result.h"
 #include "measure/benchmarks/axis.h"
+#include "measure/benchmarks/metric.h"
 #include "ranks/team/team.h"
+#include "statistics/summary.h"
 
 namespace assay {
 
@@ -44,6 +46,7 @@ struct Work {
   double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
   DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
   double links = 1;               ///< number of links it can use at once, for the link limits
+  double items = 0;               ///< tokens or samples that pass through a model
 };
 
 /// The hardware limit that a case is compared with.
@@ -54,6 +57,8 @@ enum class Quantity {
   bandwidth,  ///< bytes/s, higher is better
   flop_rate,  ///< FLOP/s, higher is better
   latency,    ///< seconds per repetition, lower is better
+  token_rate,   ///< tokens/s, higher is better
+  sample_rate,  ///< samples/s, higher is better
 };
 
 /// What verification found. `error` is the measured deviation in the method's own unit.
@@ -107,6 +112,9 @@ class Case {
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;
+  /// Results beside the quantity, after a verify() that passed. `seconds`: of one repetition.
+  virtual std::vector<Metric> metrics(const Summary& /*seconds*/) const { return {}; }
+  virtual std::vector<Curve> curves() const { return {}; }
 
  protected:
   /// How many launches of `seconds` each fill a sample of `sample_seconds`; at least 1. Behind a
@@ -157,6 +165,8 @@ class Benchmark {
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
+  /// What measuring the cell will need, a few lines for `run --dry-run`; empty: nothing to say.
+  virtual std::string requirements(const Cell&, const Device&) const { return ""; }
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
   virtual std::vector<Conclusion> conclusions(std::span<const CellValue>) const { return {}; }
 };

@@ -44,6 +44,10 @@ std::string_view name_of(Quantity quantity) {
       return "flop_rate";
     case Quantity::latency:
       return "latency";
+    case Quantity::token_rate:
+      return "token_rate";
+    case Quantity::sample_rate:
+      return "sample_rate";
   }
   return "";
 }

@@ -268,6 +268,9 @@ class Runner {
     }
     record.value =
         value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
+    record.metrics = work->metrics(*record.seconds);
+    record.curves = work->curves();
+    add_energy(record);
     record.status = RecordStatus::passed;
     return {};
   }
@@ -308,6 +311,18 @@ class Runner {
     telemetry.trace = telemetry_->slice(record.samples->begin, record.samples->end);
     telemetry.summary = summarize_telemetry(telemetry.trace, work_done(record));
     record.telemetry = std::move(telemetry);
+  }
+
+  /// What a token or sample costs, for work that counts them.
+  static void add_energy(Record& record) {
+    if (!record.telemetry || record.work->items <= 0) return;
+    const auto per_flop = record.telemetry->summary.joules_per_flop;
+    if (!per_flop) return;
+    record.metrics.push_back({.name = "energy_per_item",
+                              .value = *per_flop * record.work->flops / record.work->items,
+                              .unit = "J",
+                              .better = Better::lower,
+                              .text = ""});
   }
 
   Device& device_;

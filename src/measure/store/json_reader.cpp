@@ -63,6 +63,17 @@ Result<std::uint64_t> JsonReader::count(const char* key) const {
   return json->get<std::uint64_t>();
 }
 
+Result<std::vector<double>> JsonReader::numbers(const char* key) const {
+  const Json* array = TRY(required(key));
+  if (!array->is_array()) return wrong(key, "must be an array of numbers");
+  std::vector<double> values;
+  for (const Json& item : *array) {
+    if (!item.is_number()) return wrong(key, "must be an array of numbers");
+    values.push_back(item.get<double>());
+  }
+  return values;
+}
+
 Result<bool> JsonReader::flag(const char* key) const {
   const Json* json = TRY(required(key));
   if (!json->is_boolean()) return wrong(key, "must be true or false");

@@ -28,6 +28,7 @@ class JsonReader {
   Result<double> number(const char* key) const;  ///< null reads as NaN, which JSON cannot express
   Result<std::uint64_t> count(const char* key) const;
   Result<bool> flag(const char* key) const;
+  Result<std::vector<double>> numbers(const char* key) const;
   /// The pairs of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 

@@ -102,10 +102,12 @@ Json to_json(const Source& source) {
 }
 
 Json to_json(const Work& work) {
-  return {{"bytes", work.bytes},
-          {"flops", work.flops},
-          {"repetitions", work.repetitions},
-          {"math", name_of(work.math)}};
+  Json json = {{"bytes", work.bytes},
+               {"flops", work.flops},
+               {"repetitions", work.repetitions},
+               {"math", name_of(work.math)}};
+  if (work.items > 0) json["items"] = work.items;
+  return json;
 }
 
 Json to_json(const Verification& verification) {
@@ -160,22 +162,14 @@ std::string_view unit_of(Quantity quantity) {
       return "bytes/s";
     case Quantity::flop_rate:
       return "FLOP/s";
+    case Quantity::token_rate:
+      return "tokens/s";
+    case Quantity::sample_rate:
+      return "samples/s";
     case Quantity::latency:
       break;
   }
   return "s";
-}
-
-std::string_view name_of(Better better) {
-  switch (better) {
-    case Better::higher:
-      return "higher";
-    case Better::lower:
-      return "lower";
-    case Better::neither:
-      break;
-  }
-  return "neither";
 }
 
 Json to_json(const Record& record) {
@@ -190,6 +184,10 @@ Json to_json(const Record& record) {
   put_present(json, "reason", record.reason);
   if (record.value) json["value"] = to_json(*record.value);
   for (const Metric& metric : record.metrics) json["metrics"].push_back(to_json(metric));
+  for (const Curve& curve : record.curves) {
+    json["curves"].push_back(
+        {{"name", curve.name}, {"along", curve.along}, {"x", curve.x}, {"y", curve.y}});
+  }
   if (record.source) json["source"] = to_json(*record.source);
   if (record.work) json["work"] = to_json(*record.work);
   if (record.samples) json["samples"] = to_json(*record.samples);

@@ -37,19 +37,6 @@ struct Value {
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
 };
 
-/// The better direction of a metric; `neither`: a count or a setting.
-enum class Better { higher, lower, neither };
-
-/// A number that another program or `assay load` reported.
-struct Metric {
-  std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
-  double value = 0;  ///< in `unit`
-  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
-  Better better = Better::neither;
-  std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
-  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
-};
-
 /// Where a record with metrics comes from: the program that measured and the file.
 struct Source {
   std::string tool;        ///< "nccl-tests"
@@ -74,7 +61,9 @@ struct Record {
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
   std::optional<Value> value;
-  std::vector<Metric> metrics;   ///< of another program, the headline first; else empty
+  /// Of another program, the headline first; or what a benchmark reports beside its value.
+  std::vector<Metric> metrics;
+  std::vector<Curve> curves;
   std::optional<Source> source;  ///< of another program
   std::optional<Work> work;      ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
@@ -87,7 +76,6 @@ struct Record {
 };
 
 std::string_view name_of(RecordStatus status);
-std::string_view name_of(Better better);
 /// "bytes/s", "FLOP/s", "s": the unit of Value::median and its interval.
 std::string_view unit_of(Quantity quantity);
 

@@ -55,7 +55,7 @@ Result<DeviceFacts> read_device(const JsonReader& json) {
 
 Result<Value> read_value(const JsonReader& json) {
   Value value;
-  value.quantity = TRY(json.one_of("quantity", Quantity::bandwidth, Quantity::latency));
+  value.quantity = TRY(json.one_of("quantity", Quantity::bandwidth, Quantity::sample_rate));
   value.median = TRY(json.number("median"));
   value.interval95 = TRY(read_interval(json, "interval95"));
   if (json.has("roof")) {
@@ -98,6 +98,24 @@ Result<std::vector<Metric>> read_metrics(const JsonReader& json) {
   return metrics;
 }
 
+Result<std::vector<Curve>> read_curves(const JsonReader& json) {
+  std::vector<Curve> curves;
+  const Json* array = json.find("curves");
+  if (array == nullptr) return curves;
+  if (!array->is_array()) return json.wrong("curves", "must be an array");
+  for (const Json& item : *array) {
+    const JsonReader reader = TRY(JsonReader::of(item, "curves"));
+    Curve curve;
+    curve.name = TRY(reader.text("name"));
+    curve.along = TRY(reader.text("along"));
+    curve.x = TRY(reader.numbers("x"));
+    curve.y = TRY(reader.numbers("y"));
+    if (curve.x.size() != curve.y.size()) return reader.wrong("y", "must be as long as x");
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
 Result<Source> read_source(const JsonReader& json) {
   Source source;
   source.tool = TRY(json.text("tool"));
@@ -112,6 +130,7 @@ Result<Work> read_work(const JsonReader& json) {
   work.bytes = TRY(json.number("bytes"));
   work.flops = TRY(json.number("flops"));
   work.repetitions = TRY(json.number("repetitions"));
+  TRY(json.optional("items", work.items));
   const std::string name = TRY(json.text("math"));
   const auto math = parse_data_type(name);
   if (!math) return json.wrong("math", "is not a data type");
@@ -264,6 +283,7 @@ Result<Record> record_from_json(const Json& json, const DeviceFacts* device) {
   TRY(reader.optional("reason", record.reason));
   if (reader.has("value")) record.value = TRY(member(reader, "value", read_value));
   record.metrics = TRY(read_metrics(reader));
+  record.curves = TRY(read_curves(reader));
   if (reader.has("source")) record.source = TRY(member(reader, "source", read_source));
   TRY(check_result(record));
   if (reader.has("work")) record.work = TRY(member(reader, "work", read_work));

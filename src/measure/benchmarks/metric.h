@@ -1,0 +1,34 @@
+// Results of a cell beside its headline value: single numbers, and curves.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "statistics/summary.h"
+
+namespace assay {
+
+/// The better direction of a metric; `neither`: a count or a setting.
+enum class Better { higher, lower, neither };
+std::string_view name_of(Better better);
+
+/// A number that another program, `assay load` or a benchmark reported.
+struct Metric {
+  std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
+  double value = 0;  ///< in `unit`
+  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
+  Better better = Better::neither;
+  std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
+  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
+};
+
+/// A quantity along another, e.g. the loss along the steps of a training run.
+struct Curve {
+  std::string name;           ///< "loss"
+  std::string along;          ///< "step"
+  std::vector<double> x, y;   ///< of equal length
+};
+
+}  // namespace assay

@@ -1,0 +1,298 @@
+// train: steps of training a GPT, tokens/s.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/choice/fastest.h"
+#include "compute/device/peaks.h"
+#include "core/units.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/train_cell.h"
+#include "compute/blas/matrix_fill.h"
+#include "model/gpt_gate.h"
+#include "statistics/summary.h"
+
+namespace assay::train_benchmark {
+namespace {
+
+constexpr std::int64_t batches_on_device = 64;  // taken in turn
+
+double number(std::int64_t x) {
+  return static_cast<double>(x);
+}
+
+/// Tokens of all passes of one step.
+double tokens_of(const TrainingSettings& settings) {
+  return number(settings.plan.tokens() * settings.accumulate);
+}
+
+/// The rate of one large matrix product in the training's precision: what this device can do today.
+Result<double> measured_product_rate(Device& device, Stream& stream,
+                                     const TrainingSettings& settings) {
+  const bool host = device.facts().max_threads_per_block == 1;
+  const std::int64_t n = host ? 512 : 8192;
+  GemmProblem problem = make_gemm(n, n, n, settings.precision, settings.precision, false, true);
+  GemmPlans::Options options;
+  options.own_if_none = true;
+  GemmPlans plans(device, stream, options, ChoiceCache::of_user(device.facts()));
+  std::vector<Buffer> matrices;
+  for (int i = 0; i < 3; ++i) {
+    matrices.push_back(TRY(device.allocate(static_cast<std::size_t>(n * n) *
+                                               size_of(settings.plan.type),
+                                           MemoryKind::device)));
+  }
+  auto program = TRY(device.build({"matrix", {}}));
+  for (int i = 0; i < 2; ++i) {
+    TRY(fill_matrix(stream, device.facts(), *program, matrices[static_cast<std::size_t>(i)].data(),
+                    settings.plan.type, {n, n, n}, Inputs::normal, static_cast<std::uint64_t>(i)));
+  }
+  GemmPlan* plan = TRY(plans.find(problem));
+  const GemmOperands operands = {.a = matrices[0].data(), .b = matrices[1].data(),
+                                 .c = matrices[2].data(), .d = matrices[2].data()};
+  const Contender product = [&](Stream& on) {
+    return plan->enqueue(on, operands, plans.workspace());
+  };
+  const ContestLimits limits{.final_seconds = host ? 0.05 : 0.1, .time_box_seconds = 2};
+  const ContestResult result = TRY(find_fastest(device, stream, {product}, limits));
+  return problem.flops() / result.seconds;
+}
+
+class TrainCase final : public Case {
+ public:
+  TrainCase(TrainCell cell, Device& device) : cell_(std::move(cell)), device_(device) {}
+
+  Status prepare(Stream& stream, std::uint64_t seed) {
+    cell_.settings.seed = seed;
+    gate_ = TRY(check_training(device_, stream, cell_.settings));
+    if (!gate_.passed) return gate_error();
+    product_rate_ = TRY(measured_product_rate(device_, stream, cell_.settings));
+    const TokenBatches data = TRY(batches(seed));
+    const auto before = TRY(device_.memory_free_and_total());
+    training_ = TRY(GptTraining::create(device_, stream, cell_.settings, data));
+    // The first step chooses how to compute, which no graph may do.
+    TRY(training_->step(stream));
+    TRY(stream.synchronize());
+    if (cell_.graph) {
+      TRY(stream.begin_capture());
+      const Status queued = training_->step(stream);
+      auto graph = stream.end_capture();  // also after an error
+      TRY(queued);
+      graph_ = TRY(std::move(graph));
+    }
+    const auto after = TRY(device_.memory_free_and_total());
+    driver_bytes_ = before.first > after.first ? before.first - after.first : 0;
+    return {};
+  }
+
+  Work work() const override {
+    const GptShape& shape = cell_.settings.plan.shape;
+    const double tokens = tokens_of(cell_.settings);
+    return {.flops = tokens * (shape.flops_per_token() +
+                               shape.attention_flops_per_token(cell_.settings.plan.sequence)),
+            .math = cell_.settings.precision,
+            .items = tokens};
+  }
+  Quantity quantity() const override { return Quantity::token_rate; }
+  Limit limit() const override { return Limit::compute; }
+  bool fits_behind_gate() const override { return cell_.graph; }
+
+  std::vector<std::pair<std::string, std::string>> notes() const override {
+    return {{"attention", "plain"},
+            {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
+            {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
+                                 "allowed",
+                                 gate_.gradient_error, gate_.tolerance)}};
+  }
+
+  Status enqueue(Stream& stream) override {
+    if (graph_) return stream.launch(*graph_);
+    return training_->step(stream);
+  }
+
+  /// The loss of every step is finite, and the last ones are below the first.
+  Result<Verification> verify(Stream& stream) override {
+    const StepState state = TRY(training_->state(stream));
+    const std::uint64_t known = std::min<std::uint64_t>(
+        state.step, static_cast<std::uint64_t>(GptTraining::remembered_losses));
+    first_step_ = state.step - known;
+    losses_ = TRY(training_->losses(stream, first_step_, known));
+    Verification verification{false, "losses finite and falling; gradients by the gate before", 0,
+                              0, ""};
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      if (std::isfinite(losses_[i])) continue;
+      verification.detail = fmt::format("the loss of step {} is not finite; the first tensor that "
+                                        "is not: {}",
+                                        first_step_ + i, TRY(first_infinite_tensor(stream)));
+      return verification;
+    }
+    const std::size_t tail = std::max<std::size_t>(1, losses_.size() / 10);
+    double last = 0;
+    for (std::size_t i = losses_.size() - tail; i < losses_.size(); ++i) {
+      last += losses_[i] / static_cast<double>(tail);
+    }
+    last_loss_ = last;
+    verification.error = last - losses_.front();
+    verification.passed = verification.error < 0;
+    if (!verification.passed) {
+      verification.detail = fmt::format("the loss does not fall: {:.4f} at step {}, {:.4f} after {} "
+                                        "steps",
+                                        losses_.front(), first_step_, last, state.step);
+    }
+    return verification;
+  }
+
+  std::vector<Metric> metrics(const Summary& seconds) const override {
+    const TrainingSettings& settings = cell_.settings;
+    const GptShape& shape = settings.plan.shape;
+    const double tokens = tokens_of(settings);
+    const double rate_6n = tokens * shape.flops_per_token() / seconds.median;
+    const double rate = work().flops / seconds.median;
+    std::vector<Metric> all;
+    const auto add = [&](const char* name, double value, const char* unit,
+                         Better better = Better::neither) {
+      all.push_back({.name = name, .value = value, .unit = unit, .better = better, .text = ""});
+    };
+    add("step_time", seconds.median, "s");
+    add("flop_rate_6n", rate_6n, "FLOP/s");
+    add("flop_rate_with_attention", rate, "FLOP/s");
+    if (const auto peak = peak_compute_rate(device_.facts(), settings.precision);
+        peak && !device_.facts().emulated) {
+      add("share_of_peak", rate / peak->rate, "1");
+    }
+    add("share_of_measured_product", rate / product_rate_, "1");
+    add("sample_rate", number(settings.plan.batch * settings.accumulate) / seconds.median,
+        "samples/s");
+    add("first_loss", losses_.front(), "1");
+    add("last_loss", last_loss_, "1");
+    const TrainingMemory memory = memory_of(settings.plan);
+    const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
+      add(name, static_cast<double>(bytes), "bytes");
+    };
+    add_bytes("memory", training_->allocated_bytes());
+    add_bytes("memory_parameters", memory.parameters);
+    add_bytes("memory_gradients", memory.gradients);
+    add_bytes("memory_optimizer", memory.optimizer);
+    add_bytes("memory_activations", memory.activations);
+    add_bytes("memory_logits", memory.logits);
+    add_bytes("memory_by_driver", driver_bytes_);
+    return all;
+  }
+
+  std::vector<Curve> curves() const override {
+    Curve curve{"loss", "step", {}, {}};
+    // A few hundred points show all that can be seen; the first and the last are among them.
+    constexpr std::size_t most_points = 500;
+    const std::size_t apart = losses_.size() / most_points + 1;
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      if (i % apart != 0 && i + 1 != losses_.size()) continue;
+      curve.x.push_back(static_cast<double>(first_step_ + i));
+      curve.y.push_back(losses_[i]);
+    }
+    return {curve};
+  }
+
+ private:
+  Error gate_error() const {
+    return {ErrorKind::verification,
+            fmt::format("training is wrong on this device: the gradient of {} is {:.2g} from the "
+                        "reference ({:.2g} allowed), the loss {:.2g}",
+                        gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
+  }
+
+  Result<TokenBatches> batches(std::uint64_t seed) const {
+    const TrainingPlan& plan = cell_.settings.plan;
+    const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
+    TokenStream text;
+    if (cell_.data == "synthetic") {
+      const auto needed = static_cast<std::size_t>(plan.tokens() * 4 + 1);
+      text = synthetic_tokens(vocabulary, std::max<std::size_t>(needed, 1 << 18), seed);
+    } else {
+      text = TRY(read_tokens(cell_.data, cell_.bytes_per_token, vocabulary));
+    }
+    return cut_batches(text, batches_on_device, plan.batch, plan.sequence, seed);
+  }
+
+  Result<std::string> first_infinite_tensor(Stream& stream) {
+    const std::vector<float> gradients = TRY(training_->gradients(stream));
+    const std::vector<float> weights = TRY(training_->weights(stream));
+    for (const auto& [name, values] : {std::pair("weights", &weights),
+                                       std::pair("gradients", &gradients)}) {
+      for (const GptParameters::Named& named : training_->parameters().named()) {
+        const auto first = values->begin() + static_cast<std::ptrdiff_t>(named.tensor.offset);
+        if (!std::all_of(first, first + named.tensor.elements(),
+                         [](float x) { return std::isfinite(x); })) {
+          return fmt::format("{} of {}", name, named.name);
+        }
+      }
+    }
+    return std::string("none; only the loss");
+  }
+
+  TrainCell cell_;
+  Device& device_;
+  GateResult gate_;
+  double product_rate_ = 0;
+  std::unique_ptr<GptTraining> training_;
+  std::unique_ptr<Graph> graph_;  // null: single launches
+  std::uint64_t driver_bytes_ = 0;
+  std::uint64_t first_step_ = 0;  // that the device still remembers
+  std::vector<float> losses_;
+  double last_loss_ = 0;
+};
+
+class TrainBenchmark final : public Benchmark {
+ public:
+  std::string_view name() const override { return "train"; }
+  std::string_view summary() const override { return "training a GPT, tokens/s"; }
+  const std::vector<Axis>& axes() const override { return train_axes(); }
+
+  bool redundant(const Cell& cell) const override {
+    return cell.text("states") == "stochastic" &&
+           (cell.text("precision") == "f32" || cell.text("precision") == "tf32");
+  }
+  std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
+    return {decide_train_cell(cell, device.facts())};
+  }
+  std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_train_cell(cell);
+    if (!parsed.ok()) return parsed.error().message;
+    const std::uint64_t needed = memory_of(parsed->settings.plan).total();
+    const std::uint64_t most = device.facts().memory_bytes;
+    if (most == 0 || needed <= most) return std::nullopt;
+    return fmt::format("training needs {}, the device has {}; {}", format_memory(needed),
+                       format_memory(most), what_would_fit(parsed->settings.plan, most));
+  }
+  std::string requirements(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_train_cell(cell);
+    if (!parsed.ok()) return parsed.error().message;
+    const TrainingPlan& plan = parsed->settings.plan;
+    const TrainingMemory memory = memory_of(plan);
+    std::string text = fmt::format(
+        "{} for {:.4g} parameters: parameters {}, gradients {}, optimizer {}, activations {}, "
+        "logits {}, scratch {}",
+        format_memory(memory.total()), plan.shape.parameters(), format_memory(memory.parameters),
+        format_memory(memory.gradients), format_memory(memory.optimizer),
+        format_memory(memory.activations), format_memory(memory.logits),
+        format_memory(memory.scratch));
+    const std::uint64_t most = device.facts().memory_bytes;
+    if (most > 0) {
+      text += fmt::format("; the largest batch for {} is {}", format_memory(most),
+                          largest_batch(plan, most));
+    }
+    return text;
+  }
+
+  Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
+    auto prepared =
+        std::make_unique<TrainCase>(TRY(parse_train_cell(cell)), context.device);
+    TRY(prepared->prepare(context.stream, context.seed));
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+};
+
+const TrainBenchmark benchmark;
+const Registry<const Benchmark*>::Add registered{&benchmark};
+
+}  // namespace
+}  // namespace assay::train_benchmark

@@ -1,0 +1,186 @@
+#include "measure/benchmarks/train_cell.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "core/units.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view by_device = "auto";
+constexpr const char* small_model = "4L4H128C256V";  // a million parameters, for CPUs
+constexpr std::int64_t bytes_vocabulary = 256;
+
+Status check_model(std::string_view text) {
+  const auto shape = parse_gpt_shape(text);
+  return shape.ok() ? Status() : Status(shape.error());
+}
+
+Status check_rate(std::string_view text) {
+  char* end = nullptr;
+  const std::string copy(text);
+  const double rate = std::strtod(copy.c_str(), &end);
+  if (!copy.empty() && *end == '\0' && rate > 0 && rate <= 1) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("\"{}\" is not a learning rate; allowed: above 0 up to 1, e.g. 6e-4",
+                           text)};
+}
+
+Status check_data(std::string_view) {
+  return {};  // a path; whether it can be read is seen when it is
+}
+
+std::vector<Axis> make_train_axes() {
+  std::vector<std::string> models = gpt_names();
+  models.insert(models.begin(), std::string(by_device));
+  return {
+      {.name = "model",
+       .description = "size of the GPT; auto: 124M on a GPU, a million parameters on a CPU",
+       .kind = Axis::Kind::text,
+       .defaults = {std::string(by_device)},
+       .choices = models,
+       .check = check_model,
+       .allowed = "or numbers with letters: 6L6H384C is 6 layers, 6 heads, width 384 (also F hidden "
+                  "width, V vocabulary)"},
+      {.name = "batch",
+       .description = "sequences of one pass",
+       .kind = Axis::Kind::integer,
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device)},
+       .most = 65536},
+      {.name = "sequence",
+       .description = "tokens of a sequence",
+       .kind = Axis::Kind::integer,
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device)},
+       .most = 1 << 20},
+      {.name = "precision",
+       .description = "f32 and tf32: everything in f32, products rounded to tf32; bf16: weights, "
+                      "gradients and activations in bf16; auto: bf16 on a GPU, f32 on a CPU",
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device), "f32", "tf32", "bf16"}},
+      {.name = "states",
+       .description = "master: f32 moments and, beside bf16, f32 master weights; stochastic: bf16 "
+                      "moments and weights, rounded stochastically",
+       .defaults = {"master"},
+       .choices = {"master", "stochastic"}},
+      {.name = "accumulate",
+       .description = "passes whose gradients make one update",
+       .kind = Axis::Kind::integer,
+       .defaults = {"1"},
+       .choices = {},
+       .most = 1024},
+      {.name = "recompute",
+       .description = "what backward computes again instead of keeping it",
+       .defaults = {"none"},
+       .choices = {"none", "gelu", "layer"}},
+      {.name = "graph",
+       .description = "whether a step is one replayed graph or single launches",
+       .defaults = {"on"},
+       .choices = {"on", "off"}},
+      {.name = "bias",
+       .description = "whether a block's four matrices have biases",
+       .defaults = {"on"},
+       .choices = {"on", "off"}},
+      {.name = "clip",
+       .description = "whether gradients are limited to a norm of 1",
+       .defaults = {"on"},
+       .choices = {"on", "off"}},
+      {.name = "rate",
+       .description = "highest learning rate, after a warm-up of 10 steps; then a cosine to a tenth "
+                      "of it at step 10,000",
+       .kind = Axis::Kind::text,
+       .defaults = {"6e-4"},
+       .choices = {},
+       .check = check_rate,
+       .allowed = "above 0 up to 1"},
+      {.name = "data",
+       .description = "tokens with a rule to learn, made from the seed, or those of a file",
+       .kind = Axis::Kind::text,
+       .defaults = {"synthetic"},
+       .choices = {"synthetic"},
+       .check = check_data,
+       .allowed = "a file"},
+      {.name = "tokens",
+       .description = "how the file stores a token: a byte of text, or numbers as nanoGPT and llm.c "
+                      "write them",
+       .defaults = {"bytes"},
+       .choices = {"bytes", "u16", "u32"}},
+  };
+}
+
+/// The batches that the training table of 2025 for MI350X used (seed 003), by model; else 8.
+std::int64_t usual_batch(std::string_view model) {
+  constexpr std::pair<std::string_view, std::int64_t> known[] = {
+      {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4},
+      {"1.5B", 4}, {"3B", 2},    {"7B", 8},   {"13B", 4}};
+  for (const auto& [name, batch] : known) {
+    if (model == name) return batch;
+  }
+  return 8;
+}
+
+std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
+  if (on_cpu) return 64;
+  return model == "7B" || model == "13B" ? 1024 : 512;
+}
+
+}  // namespace
+
+const std::vector<Axis>& train_axes() {
+  static const std::vector<Axis> axes = make_train_axes();
+  return axes;
+}
+
+Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
+  const bool on_cpu = facts.backend != "cuda" && (facts.backend != "hip" || facts.emulated);
+  Cell decided = cell;
+  const auto decide = [&](std::string_view axis, const std::string& value) {
+    if (decided.text(axis) == by_device) decided = with_value(decided, axis, value);
+  };
+  decide("model", on_cpu ? small_model : "124M");
+  const std::string model(decided.text("model"));
+  decide("batch", std::to_string(usual_batch(model)));
+  decide("sequence", std::to_string(usual_sequence(model, on_cpu)));
+  decide("precision", on_cpu ? "f32" : "bf16");
+  return decided;
+}
+
+Result<TrainCell> parse_train_cell(const Cell& cell) {
+  TrainCell parsed;
+  TrainingPlan& plan = parsed.settings.plan;
+  plan.shape = TRY(parse_gpt_shape(cell.text("model")));
+  plan.shape.bias = cell.text("bias") == "on";
+  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  plan.sequence = plan.shape.positions = static_cast<std::int64_t>(cell.integer("sequence"));
+  parsed.settings.precision = *parse_data_type(cell.text("precision"));
+  plan.type = parsed.settings.precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  const bool stochastic = cell.text("states") == "stochastic";
+  if (stochastic && plan.type != DataType::bf16) {
+    return Error{ErrorKind::usage, fmt::format("states=stochastic is for precision=bf16, not {}",
+                                               cell.text("precision"))};
+  }
+  plan.states = stochastic ? OptimizerStates::stochastic : OptimizerStates::master;
+  parsed.settings.accumulate = static_cast<std::int64_t>(cell.integer("accumulate"));
+  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
+                   : cell.text("recompute") == "layer" ? Recompute::layer
+                                                       : Recompute::none;
+  parsed.graph = cell.text("graph") == "on";
+  parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
+  constexpr std::int64_t warm_up_steps = 10, steps = 10000;
+  parsed.settings.rates = warmup_and_cosine(std::strtof(std::string(cell.text("rate")).c_str(),
+                                                        nullptr),
+                                            warm_up_steps, steps);
+  parsed.data = cell.text("data");
+  parsed.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
+  // Text as bytes needs no more, whatever the model was made for.
+  if (parsed.data != "synthetic" && parsed.bytes_per_token == 1) {
+    plan.shape.vocabulary = bytes_vocabulary;
+  }
+  return parsed;
+}
+
+}  // namespace assay

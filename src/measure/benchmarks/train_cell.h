@@ -1,0 +1,31 @@
+// The cells of the train benchmark: its axes, and what one cell asks for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cell.h"
+#include "machine/system/device_facts.h"
+#include "measure/benchmarks/axis.h"
+#include "model/gpt_training.h"
+
+namespace assay {
+
+struct TrainCell {
+  TrainingSettings settings;
+  bool graph = true;
+  std::string data;         ///< "synthetic" or a file
+  int bytes_per_token = 1;  ///< of the file
+};
+
+const std::vector<Axis>& train_axes();
+
+/// The cell with its "auto" values decided for the device: a model, a batch and a sequence that
+/// suit it.
+Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
+/// A decided cell. Error: usage, if its values do not fit together.
+Result<TrainCell> parse_train_cell(const Cell& cell);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#include "model/gpt_gate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/gpt_oracle.h"
+
+namespace assay {
+namespace {
+
+/// Small, and awkward: nothing but heads and rows is a multiple of anything.
+TrainingSettings small_version_of(const TrainingSettings& settings) {
+  TrainingSettings small = settings;
+  TrainingPlan& plan = small.plan;
+  const std::int64_t head_width = std::min<std::int64_t>(plan.shape.head_width(), 128);
+  plan.shape.layers = 2;
+  plan.shape.heads = 2;
+  plan.shape.width = 2 * head_width;
+  plan.shape.hidden = 2 * head_width + 8;
+  plan.shape.vocabulary = 101;
+  plan.shape.positions = plan.sequence = 19;
+  plan.batch = 2;
+  small.accumulate = 1;
+  small.measured_products = false;
+  return small;
+}
+
+/// |a - b| / |b| over one tensor.
+double distance(const std::vector<float>& a, const std::vector<double>& b, const Tensor& tensor) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.elements()); ++i) {
+    const double x = a[tensor.offset + i], y = b[tensor.offset + i];
+    difference += (x - y) * (x - y);
+    size += y * y;
+  }
+  return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
+}
+
+}  // namespace
+
+Result<GateResult> check_training(Device& device, Stream& stream,
+                                  const TrainingSettings& settings) {
+  TrainingSettings small = small_version_of(settings);
+  const TrainingPlan plan = small.plan;
+  const DataType precision = small.precision;
+  const TokenStream text =
+      synthetic_tokens(static_cast<std::int32_t>(plan.shape.vocabulary), 1024, settings.seed);
+  const TokenBatches data =
+      TRY(cut_batches(text, 1, plan.batch, plan.sequence, settings.seed));
+  const auto training = TRY(GptTraining::create(device, stream, std::move(small), data));
+  const std::vector<float> weights = TRY(training->weights(stream));
+  GptOracle<double> oracle(plan.shape, plan.batch, plan.sequence,
+                           std::vector<double>(weights.begin(), weights.end()));
+  TRY(training->pass(stream, 0));
+  const double loss = oracle.forward(data.tokens, data.targets);
+  oracle.backward();
+  const std::vector<float> gradients = TRY(training->gradients(stream));
+  GateResult result;
+  result.loss_error = std::abs(TRY(training->losses(stream, 0, 1)).front() - loss);
+  for (const GptParameters::Named& named : oracle.layout().named()) {
+    const double error = distance(gradients, oracle.gradients(), named.tensor);
+    if (error <= result.gradient_error) continue;  // what is not a number is the worst
+    result.gradient_error = error;
+    result.worst = named.name;
+    if (!(error >= 0)) break;
+  }
+  const bool narrow = precision == DataType::bf16;
+  result.tolerance = narrow ? 3e-2 : precision == DataType::tf32 ? 5e-3 : 1e-4;
+  result.passed = result.gradient_error <= result.tolerance &&
+                  result.loss_error <= (narrow ? 0.02 : precision == DataType::tf32 ? 1e-3 : 1e-4);
+  return result;
+}
+
+}  // namespace assay
