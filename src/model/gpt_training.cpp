@@ -38,11 +38,21 @@ std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64
 
 // ---- One step, from top to bottom ----
 
-Status GptTraining::step(Stream& stream) {
+Status GptTraining::step(Stream& stream, OperationClock* clock) {
+  clock_ = clock;
+  TRY(timed(stream, Phase::forward, "", Status()));
   for (std::int64_t i = 0; i < settings_.accumulate; ++i) {
     TRY(pass(stream, static_cast<std::uint64_t>(i)));
   }
-  return update_->update(stream, arenas(), state_.as<StepState>());
+  TRY(timed(stream, Phase::update, "optimizer",
+            update_->update(stream, arenas(), state_.as<StepState>())));
+  clock_ = nullptr;
+  return {};
+}
+
+Status GptTraining::timed(Stream& stream, Phase phase, std::string_view name, Status queued) {
+  TRY(std::move(queued));
+  return clock_ != nullptr ? clock_->mark(stream, phase, name) : Status();
 }
 
 Status GptTraining::pass(Stream& stream, std::uint64_t number) {
@@ -55,8 +65,13 @@ Status GptTraining::pass(Stream& stream, std::uint64_t number) {
 Status GptTraining::forward(Stream& stream, BatchChoice choice) {
   const GptShape& shape = plan_.shape;
   const std::int64_t n = plan_.tokens(), c = shape.width;
-  TRY(embedding_->forward(stream, active(activations_.embedded), weight(parameters_.embedding),
-                          weight(parameters_.positions), batches_, choice, plan_.sequence, c));
+  const auto done = [&](std::string_view name, Status queued) {
+    return timed(stream, Phase::forward, name, std::move(queued));
+  };
+  TRY(done("embedding",
+           embedding_->forward(stream, active(activations_.embedded),
+                               weight(parameters_.embedding), weight(parameters_.positions),
+                               batches_, choice, plan_.sequence, c)));
   // A block leaves what it adds to the stream in `branch`; the next norm adds it.
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
@@ -66,17 +81,18 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
     branch_in = active(activations_.branch);
   }
   void* const last = active(activations_.layers.back().result);
-  TRY(norm_->forward(stream, active(activations_.normed), statistic(activations_.statistics), last,
-                     stream_in, branch_in, weight(parameters_.norm_weight),
-                     weight(parameters_.norm_bias), {n, c}));
-  TRY(linear_->forward(stream, active(activations_.logits), active(activations_.normed),
-                       weight(parameters_.embedding), nullptr,
-                       {n, shape.padded_vocabulary(), c}));
+  TRY(done("norm", norm_->forward(stream, active(activations_.normed),
+                                  statistic(activations_.statistics), last, stream_in, branch_in,
+                                  weight(parameters_.norm_weight), weight(parameters_.norm_bias),
+                                  {n, c})));
+  TRY(done("head", linear_->forward(stream, active(activations_.logits),
+                                    active(activations_.normed), weight(parameters_.embedding),
+                                    nullptr, {n, shape.padded_vocabulary(), c})));
   TRY(cross_entropy_->forward_backward(stream, active(activations_.logits), losses_.data(),
                                        batches_, choice, shape.vocabulary,
                                        shape.padded_vocabulary()));
-  return cross_entropy_->record(stream, history_.data(), losses_.data(), choice, n,
-                                remembered_losses);
+  return done("loss", cross_entropy_->record(stream, history_.data(), losses_.data(), choice, n,
+                                             remembered_losses));
 }
 
 /// Block `layer`, whose input is stream_in + branch_in. The sum is kept as the result of the block
@@ -89,22 +105,26 @@ Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* strea
   const std::int64_t n = plan_.tokens(), c = shape.width, f = shape.hidden;
   void* const branch = active(activations_.branch);
   void* const input = layer > 0 ? active(activations_.layers[layer - 1].result) : stream_in;
-  TRY(norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input, stream_in,
-                     branch_in, weight(p.norm1_weight), weight(p.norm1_bias), {n, c}));
-  TRY(linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
-                       weight_or_null(p.qkv_bias), {n, 3 * c, c}));
-  TRY(attention_->forward(stream, active(a.attended), active(a.probabilities), active(a.qkv),
-                          scratch_.data(),
-                          {plan_.batch, plan_.sequence, shape.heads, shape.head_width()}));
-  TRY(linear_->forward(stream, branch, active(a.attended), weight(p.proj),
-                       weight_or_null(p.proj_bias), {n, c, c}));
-  TRY(norm_->forward(stream, active(a.normed2), statistic(a.statistics2), active(a.middle), input,
-                     branch, weight(p.norm2_weight), weight(p.norm2_bias), {n, c}));
-  TRY(linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
-                       weight_or_null(p.fc_bias), {n, f, c}));
-  TRY(gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
-  return linear_->forward(stream, branch, active(a.hidden), weight(p.fc2),
-                          weight_or_null(p.fc2_bias), {n, c, f});
+  const auto done = [&](std::string_view name, Status queued) {
+    return timed(stream, Phase::forward, name, std::move(queued));
+  };
+  TRY(done("norm", norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input,
+                                  stream_in, branch_in, weight(p.norm1_weight),
+                                  weight(p.norm1_bias), {n, c})));
+  TRY(done("qkv", linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
+                                   weight_or_null(p.qkv_bias), {n, 3 * c, c})));
+  TRY(done("attention", attention_->forward(stream, active(a.attended), active(a.probabilities),
+                                            active(a.qkv), scratch_.data(), attention_shape())));
+  TRY(done("proj", linear_->forward(stream, branch, active(a.attended), weight(p.proj),
+                                    weight_or_null(p.proj_bias), {n, c, c})));
+  TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
+                                  active(a.middle), input, branch, weight(p.norm2_weight),
+                                  weight(p.norm2_bias), {n, c})));
+  TRY(done("fc", linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
+                                  weight_or_null(p.fc_bias), {n, f, c})));
+  TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
+  return done("fc2", linear_->forward(stream, branch, active(a.hidden), weight(p.fc2),
+                                      weight_or_null(p.fc2_bias), {n, c, f}));
 }
 
 Status GptTraining::backward(Stream& stream, BatchChoice choice) {
@@ -114,26 +134,30 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
   void* const d_normed = active(activations_.branch_gradient);
   void* const d_stream = active(activations_.stream_gradient);
   const LinearShape head = {n, shape.padded_vocabulary(), c};
+  const auto done = [&](std::string_view name, Status queued) {
+    return timed(stream, Phase::backward, name, std::move(queued));
+  };
   TRY(linear_->input_gradient(stream, d_normed, active(activations_.logits),
                               weight(parameters_.embedding), head));
-  TRY(linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
-                               active(activations_.logits), active(activations_.normed),
-                               scratch_.data(), head, add));
-  TRY(norm_->backward(stream,
-                      {.input = d_stream,
-                       .weight = gradient(parameters_.norm_weight),
-                       .bias = gradient(parameters_.norm_bias),
-                       .add_input = false,
-                       .add_parameters = add},
-                      d_normed, active(activations_.layers.back().result),
-                      statistic(activations_.statistics), weight(parameters_.norm_weight),
-                      scratch_.data(), {n, c}));
+  TRY(done("head", linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
+                                            active(activations_.logits),
+                                            active(activations_.normed), scratch_.data(), head,
+                                            add)));
+  TRY(done("norm", norm_->backward(stream,
+                                   {.input = d_stream,
+                                    .weight = gradient(parameters_.norm_weight),
+                                    .bias = gradient(parameters_.norm_bias),
+                                    .add_input = false,
+                                    .add_parameters = add},
+                                   d_normed, active(activations_.layers.back().result),
+                                   statistic(activations_.statistics),
+                                   weight(parameters_.norm_weight), scratch_.data(), {n, c})));
   for (std::size_t i = activations_.layers.size(); i-- > 0;) {
     TRY(backward_layer(stream, i, add));
   }
-  return embedding_->backward(stream, gradient(parameters_.embedding),
-                              gradient(parameters_.positions), d_stream, batches_, choice,
-                              plan_.sequence, c, add);
+  return done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
+                                                gradient(parameters_.positions), d_stream,
+                                                batches_, choice, plan_.sequence, c, add));
 }
 
 /// From the gradient of the block's result in stream_gradient to that of its input in the same
@@ -150,43 +174,49 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   void* const scratch = scratch_.data();
   void* const input = layer > 0 ? active(activations_.layers[layer - 1].result)
                                 : active(activations_.embedded);
+  const auto done = [&](std::string_view name, Status queued) {
+    return timed(stream, Phase::backward, name, std::move(queued));
+  };
   if (plan_.recompute == Recompute::layer) TRY(forward_layer(stream, layer, input, nullptr));
   if (plan_.recompute == Recompute::gelu) {
-    TRY(gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
+    TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
   }
   // The MLP.
   TRY(linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
                                active(a.hidden), scratch, {n, c, f}, add));
-  TRY(linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f}));
-  TRY(gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f));
+  TRY(done("fc2",
+           linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
+  TRY(done("gelu", gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f)));
   TRY(linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
                                active(a.normed2), scratch, {n, f, c}, add));
-  TRY(linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c}));
-  TRY(norm_->backward(stream,
-                      {.input = d_stream,
-                       .weight = gradient(p.norm2_weight),
-                       .bias = gradient(p.norm2_bias),
-                       .add_input = true,
-                       .add_parameters = add},
-                      d_branch, active(a.middle), statistic(a.statistics2), weight(p.norm2_weight),
-                      scratch, {n, c}));
+  TRY(done("fc", linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c})));
+  TRY(done("norm", norm_->backward(stream,
+                                   {.input = d_stream,
+                                    .weight = gradient(p.norm2_weight),
+                                    .bias = gradient(p.norm2_bias),
+                                    .add_input = true,
+                                    .add_parameters = add},
+                                   d_branch, active(a.middle), statistic(a.statistics2),
+                                   weight(p.norm2_weight), scratch, {n, c})));
   // Attention.
   TRY(linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias), d_stream,
                                active(a.attended), scratch, {n, c, c}, add));
-  TRY(linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c}));
-  TRY(attention_->backward(stream, d_qkv, d_branch, active(a.qkv), active(a.probabilities), scratch,
-                           {plan_.batch, plan_.sequence, shape.heads, shape.head_width()}));
+  TRY(done("proj",
+           linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
+  TRY(done("attention", attention_->backward(stream, d_qkv, d_branch, active(a.qkv),
+                                             active(a.probabilities), scratch,
+                                             attention_shape())));
   TRY(linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
                                active(a.normed1), scratch, {n, 3 * c, c}, add));
-  TRY(linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c}));
-  return norm_->backward(stream,
-                         {.input = d_stream,
-                          .weight = gradient(p.norm1_weight),
-                          .bias = gradient(p.norm1_bias),
-                          .add_input = true,
-                          .add_parameters = add},
-                         d_branch, input, statistic(a.statistics1), weight(p.norm1_weight), scratch,
-                         {n, c});
+  TRY(done("qkv", linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
+  return done("norm", norm_->backward(stream,
+                                      {.input = d_stream,
+                                       .weight = gradient(p.norm1_weight),
+                                       .bias = gradient(p.norm1_bias),
+                                       .add_input = true,
+                                       .add_parameters = add},
+                                      d_branch, input, statistic(a.statistics1),
+                                      weight(p.norm1_weight), scratch, {n, c}));
 }
 
 // ---- Before the first step ----

@@ -11,6 +11,7 @@
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "model/gpt_layout.h"
+#include "model/operation_clock.h"
 #include "model/operations/adamw.h"
 #include "model/operations/attention.h"
 #include "model/operations/cross_entropy.h"
@@ -46,7 +47,8 @@ class GptTraining {
                                                      const TokenBatches& batches);
 
   /// Queues one step. The first one chooses and compiles what it needs, and so must not be captured.
-  Status step(Stream& stream);
+  /// `clock`, unless null, marks the end of each operation.
+  Status step(Stream& stream, OperationClock* clock = nullptr);
   /// The passes of a step without its update, which leave gradients.
   Status pass(Stream& stream, std::uint64_t number);
 
@@ -74,11 +76,17 @@ class GptTraining {
   Status begin(Stream& stream);
   Result<std::vector<float>> read(Stream& stream, const Buffer& arena);
 
+  /// Marks the end of an operation that has been queued.
+  Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
+
   Status forward(Stream& stream, BatchChoice choice);
   Status forward_layer(Stream& stream, std::size_t layer, void* stream_in, void* branch_in);
   Status backward(Stream& stream, BatchChoice choice);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
 
+  AttentionShape attention_shape() const {
+    return {plan_.batch, plan_.sequence, plan_.shape.heads, plan_.shape.head_width()};
+  }
   void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
   void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
   void* gradient(const Tensor& t) const { return address_of(gradients_, t, element_); }
@@ -95,6 +103,7 @@ class GptTraining {
   const GptParameters parameters_;
   const GptActivations activations_;
   const std::size_t element_;  // bytes of a parameter or activation
+  OperationClock* clock_ = nullptr;  // during a step that is timed
   GemmPlans plans_;
   std::unique_ptr<Embedding> embedding_;
   std::unique_ptr<LayerNorm> norm_;

@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/train_cell.h"
+#include "measure/sampling/roofline.h"
 #include "compute/blas/matrix_fill.h"
 #include "model/gpt_gate.h"
 #include "statistics/summary.h"
@@ -132,6 +133,7 @@ class TrainCase final : public Case {
       last += losses_[i] / static_cast<double>(tail);
     }
     last_loss_ = last;
+    times_ = TRY(operation_times(stream));
     verification.error = last - losses_.front();
     verification.passed = verification.error < 0;
     if (!verification.passed) {
@@ -149,9 +151,9 @@ class TrainCase final : public Case {
     const double rate_6n = tokens * shape.flops_per_token() / seconds.median;
     const double rate = work().flops / seconds.median;
     std::vector<Metric> all;
-    const auto add = [&](const char* name, double value, const char* unit,
+    const auto add = [&](std::string name, double value, const char* unit,
                          Better better = Better::neither) {
-      all.push_back({.name = name, .value = value, .unit = unit, .better = better, .text = ""});
+      all.push_back({.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
     };
     add("step_time", seconds.median, "s");
     add("flop_rate_6n", rate_6n, "FLOP/s");
@@ -176,6 +178,12 @@ class TrainCase final : public Case {
     add_bytes("memory_activations", memory.activations);
     add_bytes("memory_logits", memory.logits);
     add_bytes("memory_by_driver", driver_bytes_);
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      double total = 0;
+      for (const OperationClock::Time& time : times_) total += time.phase == phase ? time.seconds : 0;
+      add(fmt::format("time_{}", name_of(phase)), total, "s");
+    }
+    add_operations(all);
     return all;
   }
 
@@ -213,6 +221,54 @@ class TrainCase final : public Case {
     return cut_batches(text, batches_on_device, plan.batch, plan.sequence, seed);
   }
 
+  /// The time of each operation in one step more, and its share of what the device could do.
+  Result<std::vector<OperationClock::Time>> operation_times(Stream& stream) {
+    OperationClock clock(device_, cell_.graph);
+    if (!cell_.graph) {
+      TRY(training_->step(stream, &clock));
+      TRY(stream.synchronize());
+      return clock.times();
+    }
+    TRY(stream.begin_capture());
+    const Status queued = training_->step(stream, &clock);
+    auto graph = stream.end_capture();  // also after an error
+    if (!queued.ok() && queued.error().kind == ErrorKind::unsupported) {
+      return std::vector<OperationClock::Time>();  // a driver without events in graphs
+    }
+    TRY(queued);
+    const std::unique_ptr<Graph> timed = TRY(std::move(graph));
+    for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
+    TRY(stream.synchronize());
+    return clock.times();
+  }
+
+  /// Each operation's time, the costliest first, and how near it is to its roofline.
+  void add_operations(std::vector<Metric>& all) const {
+    std::vector<OperationClock::Time> times = times_;
+    std::stable_sort(times.begin(), times.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    const std::vector<OperationCost> costs = costs_of(cell_.settings.plan);
+    for (const OperationClock::Time& time : times) {
+      const std::string name = fmt::format("{}_{}", name_of(time.phase), time.name);
+      all.push_back(
+          {.name = "time_" + name, .value = time.seconds, .unit = "s", .text = ""});
+      const auto cost = std::find_if(costs.begin(), costs.end(), [&](const OperationCost& one) {
+        return one.phase == time.phase && one.name == time.name;
+      });
+      if (cost == costs.end() || time.seconds <= 0) continue;
+      const double passes = time.phase == Phase::update ? 1 : number(cell_.settings.accumulate);
+      const Work work = {.bytes = cost->bytes * passes,
+                         .flops = cost->flops * passes,
+                         .math = cell_.settings.precision};
+      const auto floor = floor_seconds(device_.facts(), work, Limit::compute);
+      if (!floor) continue;
+      all.push_back({.name = "share_of_roof_" + name,
+                     .value = *floor / time.seconds,
+                     .unit = "1",
+                     .text = ""});
+    }
+  }
+
   Result<std::string> first_infinite_tensor(Stream& stream) {
     const std::vector<float> gradients = TRY(training_->gradients(stream));
     const std::vector<float> weights = TRY(training_->weights(stream));
@@ -239,6 +295,7 @@ class TrainCase final : public Case {
   std::uint64_t first_step_ = 0;  // that the device still remembers
   std::vector<float> losses_;
   double last_loss_ = 0;
+  std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
 };
 
 class TrainBenchmark final : public Benchmark {

@@ -1,0 +1,70 @@
+#include "model/gpt_costs.h"
+
+namespace assay {
+namespace {
+
+/// x[rows, inputs] W^T, and in the backward pass both gradients.
+struct Product {
+  double rows, outputs, inputs;
+
+  double flops() const { return 2 * rows * outputs * inputs; }
+  double elements() const { return rows * inputs + outputs * inputs + rows * outputs; }
+};
+
+}  // namespace
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::update:
+      break;
+  }
+  return "update";
+}
+
+std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
+  const auto n = static_cast<double>(plan.tokens()), c = static_cast<double>(plan.shape.width),
+             f = static_cast<double>(plan.shape.hidden), t = static_cast<double>(plan.sequence),
+             l = static_cast<double>(plan.shape.layers),
+             v = static_cast<double>(plan.shape.padded_vocabulary());
+  const auto element = static_cast<double>(size_of(plan.type));
+  std::vector<OperationCost> costs;
+  const auto add = [&](Phase phase, const char* name, double flops, double elements) {
+    costs.push_back({phase, name, flops, elements * element});
+  };
+  const Product qkv = {n, 3 * c, c}, proj = {n, c, c}, fc = {n, f, c}, fc2 = {n, c, f},
+                head = {n, v, c};
+  add(Phase::forward, "embedding", 0, 3 * n * c);
+  add(Phase::forward, "norm", 0, (2 * l + 1) * 4 * n * c);
+  add(Phase::forward, "qkv", l * qkv.flops(), l * qkv.elements());
+  add(Phase::forward, "attention", l * 2 * n * t * c, l * 4 * n * c);
+  add(Phase::forward, "proj", l * proj.flops(), l * proj.elements());
+  add(Phase::forward, "fc", l * fc.flops(), l * fc.elements());
+  add(Phase::forward, "gelu", 0, l * 2 * n * f);
+  add(Phase::forward, "fc2", l * fc2.flops(), l * fc2.elements());
+  add(Phase::forward, "head", head.flops(), head.elements());
+  add(Phase::forward, "loss", 0, 2 * n * v);
+  const auto add_backward = [&](const char* name, const Product& product, double times) {
+    add(Phase::backward, name, times * 2 * product.flops(), times * 2 * product.elements());
+  };
+  add_backward("head", head, 1);
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c);
+  add_backward("fc2", fc2, l);
+  add(Phase::backward, "gelu", 0, l * 3 * n * f);
+  add_backward("fc", fc, l);
+  add_backward("proj", proj, l);
+  add(Phase::backward, "attention", l * 5 * n * t * c, l * 8 * n * c);
+  add_backward("qkv", qkv, l);
+  add(Phase::backward, "embedding", 0, 3 * n * c);
+  const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
+  const double moments = 2 * static_cast<double>(size_of(plan.moment_type()));
+  const double states = moments + (plan.has_master() ? sizeof(float) : 0);
+  costs.push_back({Phase::update, "optimizer", 0,
+                   parameters * (3 * element + 2 * states - (plan.has_master() ? element : 0))});
+  return costs;
+}
+
+}  // namespace assay
