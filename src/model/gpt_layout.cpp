@@ -34,7 +34,7 @@ GptLayerActivations layer_activations(const TrainingPlan& plan, Places& place, P
   GptLayerActivations a;
   a.normed1 = place.next(n, c);
   a.qkv = place.next(n, 3 * c);
-  if (plan.keeps_probabilities) {
+  if (plan.attention == AttentionWay::plain) {
     a.probabilities = place.next(rows, plan.sequence);
   } else {
     a.log_sum = floats.next(plan.batch * shape.heads, plan.sequence);
@@ -144,6 +144,10 @@ GptActivations GptActivations::of(const TrainingPlan& plan) {
   return a;
 }
 
+std::string_view name_of(AttentionWay way) {
+  return way == AttentionWay::plain ? "plain" : "own";
+}
+
 std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   const GptShape& shape = plan.shape;
   const auto widest = static_cast<std::uint64_t>(std::max(3 * shape.width, shape.hidden));
@@ -151,7 +155,7 @@ std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
   const auto rows = static_cast<std::uint64_t>(plan.tokens() * shape.heads);
   // Plain attention: scores of one sequence; flash attention: one sum per row.
-  const std::uint64_t attention = plan.keeps_probabilities ? 2 * scores : rows;
+  const std::uint64_t attention = plan.attention == AttentionWay::plain ? 2 * scores : rows;
   return sizeof(float) * std::max(sums, attention);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/data_type.h"
@@ -59,6 +60,11 @@ enum class OptimizerStates {
 /// What of the forward pass is computed again in the backward pass instead of being kept.
 enum class Recompute { none, gelu, layer };
 
+/// plain: by matrix products, with all probabilities in memory; own: by assay's own kernels, which
+/// keep one number per row instead.
+enum class AttentionWay { plain, own };
+std::string_view name_of(AttentionWay way);
+
 /// How a training run is laid out.
 struct TrainingPlan {
   GptShape shape;
@@ -66,7 +72,7 @@ struct TrainingPlan {
   DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
   OptimizerStates states = OptimizerStates::master;
   Recompute recompute = Recompute::none;
-  bool keeps_probabilities = true;  ///< plain attention, which backward reads them from
+  AttentionWay attention = AttentionWay::plain;
   bool momentum_only = false;       ///< sgd: one moment instead of two
 
   std::int64_t tokens() const { return batch * sequence; }

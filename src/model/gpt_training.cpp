@@ -113,8 +113,8 @@ Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* strea
                                   weight(p.norm1_bias), {n, c})));
   TRY(done("qkv", linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
                                    weight_or_null(p.qkv_bias), {n, 3 * c, c})));
-  TRY(done("attention", attention_->forward(stream, active(a.attended), active(a.probabilities),
-                                            active(a.qkv), scratch_.data(), attention_shape())));
+  TRY(done("attention", attention_->forward(stream, active(a.attended), active(a.qkv),
+                                            attention_memory(a), attention_shape())));
   TRY(done("proj", linear_->forward(stream, branch, active(a.attended), weight(p.proj),
                                     weight_or_null(p.proj_bias), {n, c, c})));
   TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
@@ -203,8 +203,8 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
                                active(a.attended), scratch, {n, c, c}, add));
   TRY(done("proj",
            linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
-  TRY(done("attention", attention_->backward(stream, d_qkv, d_branch, active(a.qkv),
-                                             active(a.probabilities), scratch,
+  TRY(done("attention", attention_->backward(stream, d_qkv, d_branch, active(a.attended),
+                                             active(a.qkv), attention_memory(a),
                                              attention_shape())));
   TRY(linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
                                active(a.normed1), scratch, {n, 3 * c, c}, add));
@@ -291,8 +291,9 @@ Status GptTraining::load_operations() {
   linear_ = std::make_unique<Linear>(
       TRY(Linear::create(device_, plans_, *norm_, settings_.precision)));
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
-  attention_ = std::make_unique<PlainAttention>(
-      TRY(PlainAttention::create(device_, plans_, settings_.precision)));
+  attention_ = plan_.attention == AttentionWay::own
+                   ? TRY(own_attention(device_, plan_.shape.head_width()))
+                   : TRY(plain_attention(device_, plans_, settings_.precision));
   cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
   return {};
 }
@@ -350,6 +351,13 @@ std::uint64_t GptTraining::allocated_bytes() const {
     bytes += buffer->bytes();
   }
   return bytes;
+}
+
+AttentionMemory GptTraining::attention_memory(const GptLayerActivations& a) const {
+  const bool plain = plan_.attention == AttentionWay::plain;
+  return {.probabilities = plain ? active(a.probabilities) : nullptr,
+          .log_sum = plain ? nullptr : statistic(a.log_sum),
+          .scratch = scratch_.data()};
 }
 
 UpdateArenas GptTraining::arenas() const {

@@ -84,6 +84,7 @@ class GptTraining {
   Status backward(Stream& stream, BatchChoice choice);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
 
+  AttentionMemory attention_memory(const GptLayerActivations& a) const;
   AttentionShape attention_shape() const {
     return {plan_.batch, plan_.sequence, plan_.shape.heads, plan_.shape.head_width()};
   }
@@ -109,7 +110,7 @@ class GptTraining {
   std::unique_ptr<LayerNorm> norm_;
   std::unique_ptr<Linear> linear_;
   std::unique_ptr<Gelu> gelu_;
-  std::unique_ptr<PlainAttention> attention_;
+  std::unique_ptr<Attention> attention_;
   std::unique_ptr<CrossEntropy> cross_entropy_;
   std::unique_ptr<AdamWUpdate> update_;
   DeviceBatches batches_;

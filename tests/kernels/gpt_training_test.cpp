@@ -64,6 +64,24 @@ TEST_P(Training, GradientsInBf16AreNearTheReferences) {
   expect_gradients(small_training(DataType::bf16), 0.01, 0.03);
 }
 
+/// Own attention, with heads 32, 64 and 128 wide and sequences that end inside a tile.
+TEST_P(Training, OwnAttentionIsTheReferences) {
+  struct Case {
+    std::int64_t heads, head_width, sequence;
+  };
+  for (const Case c : {Case{2, 32, 17}, Case{2, 64, 130}, Case{1, 128, 70}}) {
+    TrainingSettings settings = small_training(DataType::bf16);
+    TrainingPlan& plan = settings.plan;
+    plan.attention = AttentionWay::own;
+    plan.shape.layers = 1;
+    plan.shape.heads = c.heads;
+    plan.shape.width = c.heads * c.head_width;
+    plan.sequence = plan.shape.positions = c.sequence;
+    plan.batch = 2;
+    expect_gradients(settings, 0.02, 0.03);
+  }
+}
+
 /// What is computed again has the same bits as what is kept, and a replayed graph those of single
 /// launches.
 TEST_P(Training, RecomputingAndReplayingChangeNoBit) {

@@ -82,7 +82,8 @@ Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {
   auto plan = make_plan(options_.library, problem);
   if (!plan.ok() && options_.own_if_none && plan.error().kind != ErrorKind::exhausted) {
     auto own = make_plan("own", problem);
-    if (own.ok()) plan = std::move(own);
+    // What it cannot do says less than why no library did.
+    if (own.ok() || own.error().kind != ErrorKind::unsupported) plan = std::move(own);
   }
   return plans_.emplace(problem, TRY(std::move(plan))).first->second.get();
 }

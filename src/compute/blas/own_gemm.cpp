@@ -49,14 +49,6 @@ std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
   return shapes;
 }
 
-bool has_matrix_units(const DeviceFacts& facts) {
-  // mma.sync for bf16 and asynchronous copies need sm_80; the bf16 MFMA instructions used need
-  // gfx90a.
-  if (facts.backend == "cuda") return compute_capability(facts) >= 80;
-  const auto is = [&](const char* family) { return facts.arch.starts_with(family); };
-  return facts.backend != "hip" || is("gfx90a") || is("gfx94") || is("gfx95");
-}
-
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (auto reason = needs_all_multiprocessors(problem)) return reason;
   const bool narrow = problem.a == DataType::bf16 || problem.a == DataType::f16;
@@ -69,7 +61,7 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
       problem.scales_d || problem.writes_amax_d) {
     return "has no epilogues and no scales";
   }
-  if (narrow && !has_matrix_units(facts)) {
+  if (narrow && !has_own_matrix_units(facts)) {
     return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
   }
   return std::nullopt;

@@ -102,6 +102,17 @@ using u32 = unsigned int;
 using i64 = long long;
 using u64 = unsigned long long;
 
+#if defined(ON_HIP)
+/// Before a barrier. clang 19 forgets to wait where the barrier begins a loop: it judges by the way
+/// into the loop, and drops the wait that the way back needs.
+DEVICE void await_shared_stores() {
+#if defined(__GFX9__)
+  constexpr int no_lds_operation_left = 0xC07F;  // lgkmcnt(0); any number of others
+  __builtin_amdgcn_s_waitcnt(no_lds_operation_left);
+#endif
+}
+#endif
+
 // ---- Place in the grid ----
 
 #if defined(ON_CPU)
@@ -144,6 +155,7 @@ DEVICE u32 grid_blocks() {
   return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
 }
 DEVICE void barrier() {
+  await_shared_stores();
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
@@ -168,6 +180,9 @@ DEVICE u32 grid_blocks() {
   return gridDim.x;
 }
 DEVICE void barrier() {
+#if defined(ON_HIP)
+  await_shared_stores();
+#endif
   __syncthreads();
 }
 #endif

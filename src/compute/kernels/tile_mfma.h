@@ -1,6 +1,7 @@
 // WaveTile (tile.h) on CDNA: MFMA 32x32x8 and 16x16x16, whose bf16 forms exist from gfx90a on.
 #pragma once
 
+#include "conversions.h"
 #include "tile_memory.h"
 
 namespace {
@@ -81,6 +82,10 @@ class WaveTile {
         for (int s = 0; s < steps; ++s) part[i][s] = both.part[s];
       }
     }
+    template <typename Sums, typename Tile>
+    DEVICE void take(const Sums&, const Tile& staged, int row, int depth) {
+      load<Order::depth_last>(staged, row, depth);
+    }
   };
 
  public:
@@ -124,6 +129,36 @@ class WaveTile {
       }
     }
   }
+  template <typename Body>
+  DEVICE void combine(const WaveTile& other, Body body) {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int i = 0; i < i_units; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < j_units; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < registers; ++r) {
+          sums_[i][j][r] = body(unit * i + r / 4 * 8 + lane / unit * 4 + r % 4,
+                                unit * j + lane % unit, sums_[i][j][r], other.sums_[i][j][r]);
+        }
+      }
+    }
+  }
+  template <typename Tile>
+  DEVICE void stage(const Tile& tile, int row) {
+    for_each([&](int i, int j, float sum) { tile.at(row + i, j) = encode<T>(sum); });
+    wave_barrier();
+  }
+  template <typename Body>
+  static DEVICE void for_each_row(Body body) {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int s = 0; s < row_slots; ++s) {
+      const int r = s % registers;
+      body(s, unit * (s / registers) + r / 4 * 8 + lane / unit * 4 + r % 4);
+    }
+  }
+  static DEVICE bool first_in_row() { return lane_index() % unit == 0; }
   static constexpr int row_slots = i_units * registers;
   struct Rows {
     float slot[row_slots];

@@ -1,6 +1,7 @@
 // WaveTile (tile.h) on NVIDIA: mma.sync m16n8k16, operands loaded with ldmatrix.
 #pragma once
 
+#include "conversion_instructions.h"
 #include "tile_memory.h"
 
 namespace {
@@ -55,7 +56,21 @@ class WaveTile {
         }
       }
     }
+    template <int DEPTHS, typename Tile>
+    DEVICE void take(const WaveTile<T, M, DEPTHS>& sums, const Tile&, int, int depth) {
+      UNROLL_LOOP
+      for (int i = 0; i < M / 16; ++i) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) part[i][r] = sums.pair(i, depth / 8 + r / 2, r % 2);
+      }
+    }
   };
+  template <typename Tile>
+  DEVICE void stage(const Tile&, int) const {}  // sums lie as operands do
+  DEVICE u32 pair(int i, int j, int half) const {
+    return EncodeTwo<T>::codes(sums_[i][j][2 * half], sums_[i][j][2 * half + 1]);
+  }
+
   struct Right {
     u32 part[N / 16][4];
     /// The tile_depth x N operand at `depth`, `column`.
@@ -130,6 +145,29 @@ class WaveTile {
     }
     return result;
   }
+  template <typename Body>
+  DEVICE void combine(const WaveTile& other, Body body) {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) {
+          sums_[i][j][r] = body(16 * i + lane / 4 + r / 2 * 8, 8 * j + lane % 4 * 2 + r % 2,
+                                sums_[i][j][r], other.sums_[i][j][r]);
+        }
+      }
+    }
+  }
+  template <typename Body>
+  static DEVICE void for_each_row(Body body) {
+    UNROLL_LOOP
+    for (int s = 0; s < row_slots; ++s) {
+      body(s, s / 2 * 16 + s % 2 * 8 + static_cast<int>(lane_index()) / 4);
+    }
+  }
+  static DEVICE bool first_in_row() { return lane_index() % 4 == 0; }
   /// Calls body(slot, sum) for the elements of this lane; `slot` in Rows is that of the element's
   /// row.
   template <typename Body>

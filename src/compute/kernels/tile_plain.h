@@ -27,7 +27,17 @@ class WaveTile {
         }
       }
     }
+    template <typename Sums, typename Tile>
+    DEVICE void take(const Sums&, const Tile& staged, int row, int depth) {
+      load<Order::depth_last>(staged, row, depth);
+    }
   };
+  template <typename Tile>
+  DEVICE void stage(const Tile& tile, int row) const {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) tile.at(row + i, j) = encode<T>(sums_[i][j]);
+    }
+  }
   struct Right {
     float element[tile_depth][N];
     template <Order ORDER, typename Tile>
@@ -80,6 +90,17 @@ class WaveTile {
     }
     return result;
   }
+  template <typename Body>
+  DEVICE void combine(const WaveTile& other, Body body) {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) sums_[i][j] = body(i, j, sums_[i][j], other.sums_[i][j]);
+    }
+  }
+  template <typename Body>
+  static DEVICE void for_each_row(Body body) {
+    for (int i = 0; i < M; ++i) body(i, i);
+  }
+  static DEVICE bool first_in_row() { return true; }
   template <typename Body>
   DEVICE void for_each_in_rows(Body body) {
     for (int i = 0; i < M; ++i) {

@@ -79,6 +79,17 @@ DEVICE bool all_lanes(bool yes) {
   return ballot(!yes) == 0;
 }
 
+/// Shows the lanes of this wave what its other lanes wrote to shared memory.
+DEVICE void wave_barrier() {
+#if defined(ON_CUDA)
+  __syncwarp();
+#elif defined(ON_HIP)
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#endif
+}
+
 // ---- Reductions ----
 
 struct Sum {

@@ -77,6 +77,11 @@ std::vector<Axis> make_train_axes() {
        .description = "what backward computes again instead of keeping it",
        .defaults = {"none"},
        .choices = {"none", "gelu", "layer"}},
+      {.name = "attention",
+       .description = "own: assay's kernels on matrix units, bf16; plain: matrix products with all "
+                      "probabilities in memory; auto: own where it can",
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device), "own", "plain"}},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -146,6 +151,11 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("batch", std::to_string(usual_batch(model)));
   decide("sequence", std::to_string(usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
+  const auto shape = parse_gpt_shape(model);
+  const bool own = shape.ok() && !own_attention_unsupported(
+                                     facts, *parse_data_type(decided.text("precision")),
+                                     shape->head_width());
+  decide("attention", own ? "own" : "plain");
   return decided;
 }
 
@@ -168,6 +178,8 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
                    : cell.text("recompute") == "layer" ? Recompute::layer
                                                        : Recompute::none;
+  plan.attention =
+      cell.text("attention") == "own" ? AttentionWay::own : AttentionWay::plain;
   parsed.graph = cell.text("graph") == "on";
   parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
   constexpr std::int64_t warm_up_steps = 10, steps = 10000;

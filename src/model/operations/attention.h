@@ -1,7 +1,11 @@
-// Causal self-attention of packed queries, keys and values, [tokens, 3, heads, head width].
+// Causal self-attention of packed queries, keys and values, [tokens, 3, heads, head width], in one
+// of several ways.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
@@ -15,29 +19,34 @@ struct AttentionShape {
   std::int64_t width() const { return heads * head_width; }
 };
 
-/// By matrix products and a softmax in memory: works wherever those do, and is slow and large.
-class PlainAttention {
- public:
-  /// `plans` must outlive it.
-  static Result<PlainAttention> create(Device& device, GemmPlans& plans, DataType precision);
-
-  /// y[tokens, width]. `probabilities` [batch, heads, sequence, sequence] is kept for backward().
-  /// `scratch`: f32 [heads, sequence, sequence].
-  Status forward(Stream& stream, void* y, void* probabilities, const void* qkv, void* scratch,
-                 const AttentionShape& shape);
-  /// The gradient of qkv, all of it written. `scratch`: twice as large as for forward().
-  Status backward(Stream& stream, void* d_qkv, const void* dy, const void* qkv,
-                  const void* probabilities, void* scratch, const AttentionShape& shape);
-
- private:
-  PlainAttention(const DeviceFacts& facts, GemmPlans& plans, DataType precision, Kernels kernels)
-      : facts_(&facts), plans_(&plans), precision_(precision), kernels_(std::move(kernels)) {}
-
-  const DeviceFacts* facts_;
-  GemmPlans* plans_;
-  DataType precision_;
-  Kernels kernels_;
-  Kernel *softmax_ = nullptr, *softmax_backward_ = nullptr;
+/// What forward() leaves for backward(), beside its result; each way uses one of them.
+struct AttentionMemory {
+  void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
+  void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]
+  void* scratch = nullptr;        ///< f32, as scratch_bytes() of gpt_layout.h says
 };
+
+class Attention {
+ public:
+  virtual ~Attention() = default;
+  /// y[tokens, width]
+  virtual Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
+                         const AttentionShape& shape) = 0;
+  /// The gradient of qkv, all of it written. y: the result of forward().
+  virtual Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y,
+                          const void* qkv, const AttentionMemory& memory,
+                          const AttentionShape& shape) = 0;
+};
+
+/// By matrix products and a softmax in memory: works wherever those do, and is slow and large.
+/// `plans` must outlive it.
+Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& plans,
+                                                   DataType precision);
+
+/// By assay's own kernels on matrix units, which keep no scores (kernels/flash_attention.cu).
+Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width);
+/// Why own_attention() cannot compute this; empty: it can.
+std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
+                                                     std::int64_t head_width);
 
 }  // namespace assay

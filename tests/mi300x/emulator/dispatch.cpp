@@ -89,9 +89,14 @@ Dispatch::Dispatch(const Launch& launch, const Chip& chip, const Settings& setti
 
   prices_ = prices_of(*code_, chip_.arch);
 
-  const std::size_t bytes = packet_bytes + kernel_->info.argument_bytes;
+  // The compiler widens loads up to the granularity in which arguments are allocated.
+  constexpr std::size_t granularity = 64;
+  const std::size_t bytes =
+      packet_bytes + (kernel_->info.argument_bytes + granularity - 1) / granularity * granularity;
   memory_ = std::make_unique<char[]>(bytes);
   MemoryMap::instance().add(memory_.get(), bytes, chip_.device, "kernel arguments", false);
+  const std::size_t end = packet_bytes + kernel_->info.argument_bytes;
+  MemoryMap::instance().mark_written(memory_.get() + end, bytes - end);
   write_packet();
   write_arguments(launch.arguments, launch.dynamic_shared_bytes);
 }

@@ -1,0 +1,371 @@
+// Causal attention of packed queries, keys and values, [tokens, 3, heads, D], without its scores in
+// memory: forward and backward by tiles on matrix units (Dao et al. 2022; Dao 2023). The backward
+// pass is two kernels, one for keys and values and one for queries, each of which computes the
+// scores again: 7 products instead of 5, but no atomics, so the same bits every time.
+#include "conversions.h"
+#include "fast_math.h"
+#include "tile.h"
+
+// Waves of a block, rows of a wave, and how many keys (or, for the gradients of keys and values,
+// queries) a step takes.
+#if !defined(FLASH_WAVES)
+#if defined(ON_CPU)
+#define FLASH_WAVES 1
+#define FLASH_WAVE_ROWS 64
+#else
+#define FLASH_WAVES 4
+#define FLASH_WAVE_ROWS 16
+#endif
+#define FLASH_STEP 64
+#define FLASH_BACK_STEP 32
+#endif
+
+namespace {
+
+constexpr int waves = FLASH_WAVES, wave_rows = FLASH_WAVE_ROWS, block_rows = waves * wave_rows;
+constexpr int threads = waves * static_cast<int>(wave_width);
+
+/// Narrow rows are copied many at a time.
+template <int D>
+constexpr int back_step = D < 64 ? 64 : FLASH_BACK_STEP;
+
+/// What a block works on: one head of one sequence.
+template <typename T>
+struct Head {
+  const T *q, *k, *v;
+  u64 sequence, ld;  ///< ld: elements between tokens, of qkv
+  u64 first_token, index;
+  u64 heads, width;
+
+  DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, int d)
+      : sequence(tokens_per_sequence), heads(head_count), width(head_count * d) {
+    index = block_index_y();
+    const u64 head = index % heads;
+    first_token = index / heads * sequence;
+    ld = 3 * width;
+    q = qkv + first_token * ld + head * d;
+    k = q + width;
+    v = k + width;
+  }
+  /// This head's part of an array [tokens, heads, D].
+  template <typename Array>
+  DEVICE Array* part(Array* x, int d) const {
+    return x + first_token * width + index % heads * d;
+  }
+};
+
+/// sums += left right, along all of `depth`; `left` from `row` on.
+template <Order RIGHT, typename Sums, typename Left, typename Right>
+DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& right, int depth) {
+  UNROLL_LOOP
+  for (int k = 0; k < depth; k += tile_depth) {
+    typename Sums::Left x;
+    typename Sums::Right y;
+    x.template load<Order::depth_last>(left, row, k);
+    y.template load<RIGHT>(right, 0, k);
+    sums.multiply_add(x, y);
+  }
+}
+
+/// sums += factors right, where `factors` are sums of another product, staged in `scratch`.
+template <typename Sums, typename Factors, typename Scratch, typename Right>
+DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, int row,
+                         const Right& right) {
+  factors.stage(scratch, row);
+  UNROLL_LOOP
+  for (int k = 0; k < Factors::columns; k += tile_depth) {
+    typename Sums::Left x;
+    typename Sums::Right y;
+    x.take(factors, scratch, row, k);
+    y.template load<Order::depth_first>(right, 0, k);
+    sums.multiply_add(x, y);
+  }
+  wave_barrier();  // the wave may stage again
+}
+
+/// Loads a whole tile and waits for it; the caller's barrier shows it to the block.
+template <typename Tile, typename T>
+DEVICE void load_tile(Tile to, const T* from, u64 ld, u64 row, u64 rows) {
+  TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns,
+                                                       true);
+  copy.begin(to);
+  copy.end(to);
+}
+
+/// The tile after `tile` in shared memory.
+template <typename Next, typename Tile>
+DEVICE Next after(Tile tile) {
+  return {tile.data + Tile::elements};
+}
+
+/// y[tokens, heads, D] and log_sum[batch, heads, sequence], the log of the sum of exp(scale *
+/// score). Grid: tiles of queries x heads of sequences.
+template <typename T, int D>
+DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, float scale) {
+  constexpr int step = FLASH_STEP;
+  using Queries = SharedTile<T, block_rows, D>;
+  using Keys = SharedTile<T, step, D>;
+  using Scratch = SharedTile<T, block_rows, step>;
+  using Scores = WaveTile<T, wave_rows, step>;
+  using Sums = WaveTile<T, wave_rows, D>;
+  const Head<T> head(qkv, sequence, heads, D);
+  const Queries queries = {static_cast<T*>(dynamic_shared())};
+  const Keys keys = after<Keys>(queries), values = after<Keys>(keys);
+  const Scratch scratch = after<Scratch>(values);
+  // The blocks with the most keys begin first.
+  const u64 tiles = (sequence + block_rows - 1) / block_rows;
+  const u64 first = (tiles - 1 - block_index()) * block_rows;
+  const int my_row = static_cast<int>(wave_index()) * wave_rows;
+  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
+
+  load_tile(queries, head.q, head.ld, first, sequence);
+  TileCopy<T, step, D, threads> key_copy(head.k, head.ld, 0, 0, sequence, D, true);
+  TileCopy<T, step, D, threads> value_copy(head.v, head.ld, 0, 0, sequence, D, true);
+  key_copy.begin(keys);
+  key_copy.end(keys);
+  close_copies();
+  Sums sums;
+  sums.fill(0);
+  typename Sums::Rows largest, total;
+  UNROLL_LOOP
+  for (int s = 0; s < Sums::row_slots; ++s) {
+    largest.slot[s] = -1e30f;
+    total.slot[s] = 0;
+  }
+  const float to_log2 = scale * log2_e;
+  for (u64 key = 0; key < end; key += step) {
+    await_copies<0>();
+    barrier();  // the keys are there, and nobody still reads the last values
+    value_copy.begin(values);
+    Scores scores;
+    scores.fill(0);
+    add_product<Order::depth_last>(scores, queries, my_row, keys, D);
+    if (key + step > first) {  // some keys lie behind some queries
+      const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
+      scores.for_each([&](int i, int j, float& score) {
+        if (j > i + distance) score = -1e30f;
+      });
+    }
+    const auto tops = scores.reduce_rows(Maximum{});
+    typename Sums::Rows shrink;
+    UNROLL_LOOP
+    for (int s = 0; s < Sums::row_slots; ++s) {
+      const float top = largest.slot[s] > tops.slot[s] ? largest.slot[s] : tops.slot[s];
+      shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
+      largest.slot[s] = top;
+    }
+    scores.for_each_in_rows([&](int slot, float& score) {
+      score = fast_exp2((score - largest.slot[slot]) * to_log2);
+    });
+    const auto here = scores.reduce_rows(Sum{});
+    UNROLL_LOOP
+    for (int s = 0; s < Sums::row_slots; ++s) {
+      total.slot[s] = total.slot[s] * shrink.slot[s] + here.slot[s];
+    }
+    sums.for_each_in_rows([&](int slot, float& sum) { sum *= shrink.slot[slot]; });
+    value_copy.end(values);
+    close_copies();
+    await_copies<0>();
+    barrier();  // the values are there, and nobody still reads the keys
+    const bool more = key + step < end;
+    key_copy.move_down(step);
+    value_copy.move_down(step);
+    if (more) key_copy.begin(keys);
+    add_weighted(sums, scores, scratch, my_row, values);
+    if (more) key_copy.end(keys);
+    close_copies();
+  }
+  T* const out = head.part(y, D);
+  sums.for_each_in_rows([&](int slot, float& sum) { sum /= total.slot[slot]; });
+  sums.for_each([&](int i, int j, float sum) {
+    const u64 row = first + my_row + i;
+    if (row < sequence) out[row * head.width + j] = encode<T>(sum);
+  });
+  if (Sums::first_in_row()) {
+    Sums::for_each_row([&](int slot, int i) {
+      const u64 row = first + my_row + i;
+      if (row >= sequence) return;
+      log_sum[head.index * sequence + row] =
+          largest.slot[slot] * scale + fast_log2(total.slot[slot]) / log2_e;
+    });
+  }
+}
+
+/// delta[batch, heads, sequence] = the sum of dy y over a head's elements.
+template <typename T, int D>
+DEVICE void flash_delta(float* delta, const T* dy, const T* y, u64 rows, u64 sequence, u64 heads) {
+  const Tiles tiles = my_tiles(rows, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 row = tile + thread_index();  // of [batch, heads, sequence]
+    if (row >= rows) continue;
+    const u64 head = row / sequence % heads, batch = row / (sequence * heads);
+    const u64 at = ((batch * sequence + row % sequence) * heads + head) * D;
+    float total = 0;
+    for (int i = 0; i < D; i += chunk_elements) {
+      total += (decode(load_pack<chunk_elements>(dy + at + i)) *
+                decode(load_pack<chunk_elements>(y + at + i)))
+                   .sum();
+    }
+    delta[row] = total;
+  }
+}
+
+/// What the backward pass needs to know of each query.
+struct QueryRow {
+  float log_sum, delta;
+};
+DEVICE QueryRow query_row(const float* log_sum, const float* delta, u64 head, u64 sequence,
+                          u64 row) {
+  if (row >= sequence) return {1e30f, 0};  // what does not exist has probability 0
+  return {log_sum[head * sequence + row] * log2_e, delta[head * sequence + row]};
+}
+
+/// Gradients of keys and values in d_qkv. Grid: tiles of keys x heads of sequences.
+template <typename T, int D>
+DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
+                                const float* delta, u64 sequence, u64 heads, float scale) {
+  constexpr int step = back_step<D>;
+  using Keys = SharedTile<T, block_rows, D>;
+  using Queries = SharedTile<T, step, D>;
+  using Scratch = SharedTile<T, block_rows, step>;
+  using Scores = WaveTile<T, wave_rows, step>;  // transposed: keys x queries
+  using Sums = WaveTile<T, wave_rows, D>;
+  SHARED QueryRow rows[step];
+  const Head<T> head(qkv, sequence, heads, D);
+  const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
+  const Queries queries = after<Queries>(values), outputs = after<Queries>(queries);
+  const Scratch scratch = after<Scratch>(outputs);
+  const u64 first = u64{block_index()} * block_rows;
+  const int my_row = static_cast<int>(wave_index()) * wave_rows;
+  const T* const d_out = head.part(dy, D);
+  load_tile(keys, head.k, head.ld, first, sequence);
+  load_tile(values, head.v, head.ld, first, sequence);
+  Sums d_keys, d_values;
+  d_keys.fill(0);
+  d_values.fill(0);
+  const float to_log2 = scale * log2_e;
+  for (u64 query = first / step * step; query < sequence; query += step) {
+    barrier();  // nobody still reads the last queries
+    load_tile(queries, head.q, head.ld, query, sequence);
+    load_tile(outputs, d_out, head.width, query, sequence);
+    for (int i = static_cast<int>(thread_index()); i < step; i += threads) {
+      rows[i] = query_row(log_sum, delta, head.index, sequence, query + i);
+    }
+    close_copies();
+    await_copies<0>();
+    barrier();
+    Scores p, dp;
+    p.fill(0);
+    add_product<Order::depth_last>(p, keys, my_row, queries, D);
+    const int distance = static_cast<int>(query) - static_cast<int>(first + my_row);
+    p.for_each([&](int i, int j, float& score) {
+      const bool seen = i <= j + distance;
+      score = seen ? fast_exp2(score * to_log2 - rows[j].log_sum) : 0.0f;
+    });
+    dp.fill(0);
+    add_product<Order::depth_last>(dp, values, my_row, outputs, D);
+    add_weighted(d_values, p, scratch, my_row, outputs);
+    dp.combine(p, [&](int, int j, float d, float probability) {
+      return scale * probability * (d - rows[j].delta);
+    });
+    add_weighted(d_keys, dp, scratch, my_row, queries);
+  }
+  T* const to_keys = d_qkv + (head.k - qkv);
+  T* const to_values = d_qkv + (head.v - qkv);
+  d_keys.for_each([&](int i, int j, float sum) {
+    const u64 row = first + my_row + i;
+    if (row < sequence) to_keys[row * head.ld + j] = encode<T>(sum);
+  });
+  d_values.for_each([&](int i, int j, float sum) {
+    const u64 row = first + my_row + i;
+    if (row < sequence) to_values[row * head.ld + j] = encode<T>(sum);
+  });
+}
+
+/// Gradients of queries in d_qkv. Grid: tiles of queries x heads of sequences.
+template <typename T, int D>
+DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
+                                   const float* delta, u64 sequence, u64 heads, float scale) {
+  constexpr int step = back_step<D>;
+  using Queries = SharedTile<T, block_rows, D>;
+  using Keys = SharedTile<T, step, D>;
+  using Scratch = SharedTile<T, block_rows, step>;
+  using Scores = WaveTile<T, wave_rows, step>;
+  using Sums = WaveTile<T, wave_rows, D>;
+  SHARED QueryRow rows[block_rows];
+  const Head<T> head(qkv, sequence, heads, D);
+  const Queries queries = {static_cast<T*>(dynamic_shared())}, outputs = after<Queries>(queries);
+  const Keys keys = after<Keys>(outputs), values = after<Keys>(keys);
+  const Scratch scratch = after<Scratch>(values);
+  const u64 tiles = (sequence + block_rows - 1) / block_rows;
+  const u64 first = (tiles - 1 - block_index()) * block_rows;
+  const int my_row = static_cast<int>(wave_index()) * wave_rows;
+  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
+  load_tile(queries, head.q, head.ld, first, sequence);
+  load_tile(outputs, head.part(dy, D), head.width, first, sequence);
+  for (int i = static_cast<int>(thread_index()); i < block_rows; i += threads) {
+    rows[i] = query_row(log_sum, delta, head.index, sequence, first + i);
+  }
+  Sums d_queries;
+  d_queries.fill(0);
+  const float to_log2 = scale * log2_e;
+  for (u64 key = 0; key < end; key += step) {
+    barrier();  // nobody still reads the last keys
+    load_tile(keys, head.k, head.ld, key, sequence);
+    load_tile(values, head.v, head.ld, key, sequence);
+    close_copies();
+    await_copies<0>();
+    barrier();
+    Scores p, dp;
+    p.fill(0);
+    add_product<Order::depth_last>(p, queries, my_row, keys, D);
+    const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
+    p.for_each([&](int i, int j, float& score) {
+      const bool seen = j <= i + distance;
+      score = seen ? fast_exp2(score * to_log2 - rows[my_row + i].log_sum) : 0.0f;
+    });
+    dp.fill(0);
+    add_product<Order::depth_last>(dp, outputs, my_row, values, D);
+    dp.combine(p, [&](int i, int, float d, float probability) {
+      return scale * probability * (d - rows[my_row + i].delta);
+    });
+    add_weighted(d_queries, dp, scratch, my_row, keys);
+  }
+  T* const to = d_qkv + (head.q - qkv);
+  d_queries.for_each([&](int i, int j, float sum) {
+    const u64 row = first + my_row + i;
+    if (row < sequence) to[row * head.ld + j] = encode<T>(sum);
+  });
+}
+
+}  // namespace
+
+/// qkv, dy and y begin at multiples of 16 bytes.
+#define FLASH_KERNELS(T, suffix, D)                                                               \
+  KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv,         \
+            u64 sequence, u64 heads, float scale) {                                  \
+    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, scale);                        \
+  }                                                                                               \
+  KERNEL(flash_delta_##D##_##suffix, float* delta, const T* dy, const T* y, u64 rows,             \
+         u64 sequence, u64 heads) {                                                               \
+    flash_delta<T, D>(delta, dy, y, rows, sequence, heads);                                       \
+  }                                                                                               \
+  KERNEL_OF(threads, 1, flash_backward_keys_##D##_##suffix, T* d_qkv, const T* dy, const T* qkv,  \
+            const float* log_sum, const float* delta, u64 sequence, u64 heads, float scale) { \
+    flash_backward_keys<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);   \
+  }                                                                                               \
+  KERNEL_OF(threads, 1, flash_backward_queries_##D##_##suffix, T* d_qkv, const T* dy,             \
+            const T* qkv, const float* log_sum, const float* delta, u64 sequence, u64 heads,      \
+            float scale) {                                                           \
+    flash_backward_queries<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);                                                        \
+  }
+// On GPUs each takes seconds to compile, so FLASH_WIDTH selects one.
+#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 32
+FLASH_KERNELS(Bf16, bf16, 32)
+#endif
+#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 64
+FLASH_KERNELS(Bf16, bf16, 64)
+#endif
+#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 128
+FLASH_KERNELS(Bf16, bf16, 128)
+#endif

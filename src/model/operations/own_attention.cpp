@@ -1,0 +1,125 @@
+// Attention by assay's own kernels (kernels/flash_attention.cu).
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compute/device/matrix_types.h"
+#include "model/operations/attention.h"
+
+namespace assay {
+namespace {
+
+/// How blocks share the work; the names are those of flash_attention.cu's macros.
+struct FlashGeometry {
+  std::int64_t waves, wave_rows, step, back_step;
+
+  std::int64_t rows() const { return waves * wave_rows; }
+};
+constexpr FlashGeometry gpu_geometry = {4, 16, 64, 32};
+constexpr FlashGeometry cpu_geometry = {1, 64, 64, 32};  // the one compiled in
+
+class OwnAttention final : public Attention {
+ public:
+  OwnAttention(Device& device, std::int64_t head_width, FlashGeometry geometry,
+               std::unique_ptr<Program> program)
+      : facts_(device.facts()),
+        head_width_(head_width),
+        geometry_(geometry),
+        program_(std::move(program)) {}
+
+  Status load() {
+    const auto find = [&](const char* name) {
+      return program_->kernel(fmt::format("flash_{}_{}_bf16", name, head_width_));
+    };
+    forward_ = TRY(find("forward"));
+    delta_ = TRY(find("delta"));
+    backward_keys_ = TRY(find("backward_keys"));
+    backward_queries_ = TRY(find("backward_queries"));
+    TRY(forward_->allow_dynamic_shared(forward_bytes()));
+    TRY(backward_keys_->allow_dynamic_shared(backward_bytes()));
+    return backward_queries_->allow_dynamic_shared(backward_bytes());
+  }
+
+  Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
+                 const AttentionShape& shape) override {
+    return launch(stream, *forward_, grid(shape, forward_bytes()), y, memory.log_sum, qkv,
+                  std::uint64_t(shape.sequence), std::uint64_t(shape.heads), scale());
+  }
+
+  Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
+                  const AttentionMemory& memory, const AttentionShape& shape) override {
+    const auto sequence = std::uint64_t(shape.sequence), heads = std::uint64_t(shape.heads);
+    const std::int64_t rows = shape.batch * shape.heads * shape.sequence;
+    void* const delta = memory.scratch;
+    TRY(launch(stream, *delta_, shape_of_elements(facts_, rows * row_pack), delta, dy, y,
+               std::uint64_t(rows), sequence, heads));
+    TRY(launch(stream, *backward_keys_, grid(shape, backward_bytes()), d_qkv, dy, qkv,
+               memory.log_sum, delta, sequence, heads, scale()));
+    return launch(stream, *backward_queries_, grid(shape, backward_bytes()), d_qkv, dy, qkv,
+                  memory.log_sum, delta, sequence, heads, scale());
+  }
+
+ private:
+  static constexpr std::int64_t element = 2;  // bytes
+
+  float scale() const { return 1 / std::sqrt(static_cast<float>(head_width_)); }
+  /// Tiles of queries (or keys) and heads of sequences.
+  LaunchShape grid(const AttentionShape& shape, unsigned shared_bytes) const {
+    const std::int64_t tiles = (shape.sequence + geometry_.rows() - 1) / geometry_.rows();
+    return {{static_cast<unsigned>(tiles), static_cast<unsigned>(shape.batch * shape.heads)},
+            {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
+            shared_bytes};
+  }
+  unsigned forward_bytes() const {
+    return bytes_of(1, geometry_.step);
+  }
+  unsigned backward_bytes() const {
+    return bytes_of(2, head_width_ < 64 ? 64 : geometry_.back_step);
+  }
+  /// `kept` tiles of the block's own rows, two of a step, and one of scores.
+  unsigned bytes_of(std::int64_t kept, std::int64_t step) const {
+    return static_cast<unsigned>(
+        element * (kept * geometry_.rows() * head_width_ + 2 * step * head_width_ +
+                   geometry_.rows() * step));
+  }
+
+  const DeviceFacts& facts_;
+  std::int64_t head_width_;
+  FlashGeometry geometry_;
+  std::unique_ptr<Program> program_;
+  Kernel *forward_ = nullptr, *delta_ = nullptr, *backward_keys_ = nullptr,
+         *backward_queries_ = nullptr;
+};
+
+}  // namespace
+
+std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
+                                                     std::int64_t head_width) {
+  if (precision != DataType::bf16) {
+    return fmt::format("computes in bf16, not in {}", name_of(precision));
+  }
+  if (head_width != 32 && head_width != 64 && head_width != 128) {
+    return fmt::format("computes heads 32, 64 or 128 wide, not {}", head_width);
+  }
+  if (!has_own_matrix_units(facts)) {
+    return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width) {
+  const bool host = device.facts().max_threads_per_block == 1;
+  const FlashGeometry geometry = host ? cpu_geometry : gpu_geometry;
+  auto program = TRY(
+      device.build({"flash_attention",
+                    {{"FLASH_WAVES", std::to_string(geometry.waves)},
+                     {"FLASH_WAVE_ROWS", std::to_string(geometry.wave_rows)},
+                     {"FLASH_STEP", std::to_string(geometry.step)},
+                     {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
+                     {"FLASH_WIDTH", std::to_string(head_width)}}}));
+  auto made = std::make_unique<OwnAttention>(device, head_width, geometry, std::move(program));
+  TRY(made->load());
+  return std::unique_ptr<Attention>(std::move(made));
+}
+
+}  // namespace assay
