@@ -62,6 +62,21 @@ inline TokenBatches random_batches(const TrainingPlan& plan, std::int64_t batche
       .value();
 }
 
+/// The run that tests/data/gpt_golden.json holds PyTorch's losses of.
+inline TrainingSettings golden_training(DataType precision) {
+  TrainingSettings settings = small_training(precision);
+  TrainingPlan& plan = settings.plan;
+  plan.shape.hidden = 256;
+  plan.shape.positions = plan.sequence = 32;
+  plan.batch = 4;
+  settings.rates = {1e-3f};
+  settings.seed = 11;
+  return settings;
+}
+inline TokenBatches golden_batches(const TrainingPlan& plan) {
+  return random_batches(plan, 100, 13);
+}
+
 template <typename Real>
 GptOracle<Real> oracle_of(const TrainingPlan& plan, const std::vector<float>& weights) {
   return GptOracle<Real>(plan.shape, plan.batch, plan.sequence,

@@ -311,6 +311,10 @@ Status GptTraining::begin(Stream& stream) {
   TRY(update_->begin(stream, arenas(), size_of(plan_.moment_type())));
   StepState state = {};
   state.beta1_power = state.beta2_power = 1;
+  return set_state(stream, state);
+}
+
+Status GptTraining::set_state(Stream& stream, const StepState& state) {
   TRY(stream.copy(state_.data(), &state, sizeof state));
   return stream.synchronize();
 }

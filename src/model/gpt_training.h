@@ -55,6 +55,9 @@ class GptTraining {
   /// Mean losses of steps first ... first + count of those the device still remembers.
   Result<std::vector<float>> losses(Stream& stream, std::uint64_t first, std::uint64_t count);
   Result<StepState> state(Stream& stream);
+  Status set_state(Stream& stream, const StepState& state);
+  /// Where weights, moments and gradients lie on the device.
+  UpdateArenas arenas() const;
   /// As many steps' losses are remembered.
   static constexpr std::int64_t remembered_losses = 1 << 16;
 
@@ -96,7 +99,6 @@ class GptTraining {
   }
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
   void* statistic(const Tensor& t) const { return address_of(floats_, t, sizeof(float)); }
-  UpdateArenas arenas() const;
 
   Device& device_;
   TrainingSettings settings_;

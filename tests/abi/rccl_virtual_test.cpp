@@ -16,6 +16,7 @@ TEST(RcclVirtual, SeveralCommunicatorsPartsAndGraphs) {
   {
     const VirtualMachine machine(VIRTUAL_HIP + std::string("6"));
     const auto backend = machine.backend();
+    ASSERT_GT(backend->score(), 0);  // loads the driver, before two threads open devices
     ThreadTeam team(2);
     team.run([&](ThreadTeam::End& end) {
       const auto device = backend->open(end.rank());

@@ -41,7 +41,7 @@ std::vector<std::string> small_run(std::vector<std::string> more) {
                                     "off",
                                     "--json",
                                     "--budget",
-                                    "2s"};
+                                    "6s"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -5,8 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <numeric>
+
+#include "core/json.h"
+#include "core/read_file.h"
+#include "core/write_file.h"
 #include "gpt_example.h"
 #include "kernel_test.h"
+#include "model/gpt_checkpoint.h"
+#include "temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -153,6 +163,75 @@ TEST_P(Training, OneBatchIsLearntByHeart) {
     const std::vector<float> losses = train(*training, static_cast<std::uint64_t>(steps));
     EXPECT_LT(losses.back(), device_->facts().emulated ? losses.front() : 0.1f)
         << name_of(kind.precision);
+  }
+}
+
+/// Saved and resumed, a run goes on to the same bits.
+TEST_P(Training, ResumedItGoesOnAsIfItHadNotStopped) {
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() / "checkpoint.safetensors";
+    const TrainingSettings settings = small_training(precision);
+    const TokenBatches data = random_batches(settings.plan, 3, 5);
+    auto whole = start(settings, data, random_weights(settings.plan.shape, 3));
+    ASSERT_NE(whole, nullptr);
+    ASSERT_TRUE(whole->step(*stream_));
+    const Status saved = save_checkpoint(*whole, *stream_, path);
+    ASSERT_TRUE(saved) << saved.error().message;
+    const std::vector<float> losses = train(*whole, 2);
+    auto resumed = start(settings, data, random_weights(settings.plan.shape, 4));
+    ASSERT_NE(resumed, nullptr);
+    const Status loaded = load_checkpoint(*resumed, *stream_, path);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    train(*resumed, 2);
+    EXPECT_EQ(resumed->losses(*stream_, 1, 2).value(), whole->losses(*stream_, 1, 2).value());
+    EXPECT_EQ(resumed->weights(*stream_).value(), whole->weights(*stream_).value());
+    EXPECT_EQ(resumed->state(*stream_).value().step, 3u);
+  }
+}
+
+/// Losses of PyTorch from the same weights and tokens (scripts/train-golden): within 1e-4 for ten
+/// steps in f32; in bf16 within 0.02 for twenty steps and 0.5% from step 80 to 100.
+TEST_P(Training, LossesArePyTorchs) {
+  const Json golden =
+      Json::parse(read_file(std::string(ASSAY_SOURCE_DIR) + "/tests/data/gpt_golden.json").value());
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    const TrainingSettings settings = golden_training(precision);
+    auto made = GptTraining::create(*device_, *stream_, settings, golden_batches(settings.plan));
+    ASSERT_TRUE(made) << made.error().message;
+    const bool narrow = precision == DataType::bf16;
+    const std::size_t steps = device_->facts().emulated ? 3 : narrow ? 100 : 10;
+    const std::vector<float> losses = train(**made, steps);
+    const auto expected = golden[std::string(name_of(precision))].get<std::vector<double>>();
+    ASSERT_EQ(expected.size(), 100u);
+    for (std::size_t i = 0; i < std::min<std::size_t>(steps, 20); ++i) {
+      EXPECT_NEAR(losses[i], expected[i], narrow ? 0.02 : 1e-4) << name_of(precision) << " " << i;
+    }
+    if (steps < 100) continue;
+    const double ours = std::accumulate(losses.begin() + 80, losses.end(), 0.0) / 20;
+    const double theirs = std::accumulate(expected.begin() + 80, expected.end(), 0.0) / 20;
+    EXPECT_NEAR(ours, theirs, 0.005 * theirs);
+    EXPECT_LT(ours, 0.8 * losses[0]) << "nothing was learnt";
+  }
+}
+
+/// Writes what scripts/train-golden needs; only that asks for it.
+TEST_P(Training, StartForPyTorch) {
+  const char* const folder = std::getenv("ASSAY_GOLDEN_FOLDER");
+  if (folder == nullptr) GTEST_SKIP() << "ASSAY_GOLDEN_FOLDER does not name a folder";
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    const TrainingSettings settings = golden_training(precision);
+    const TokenBatches data = golden_batches(settings.plan);
+    auto made = GptTraining::create(*device_, *stream_, settings, data);
+    ASSERT_TRUE(made) << made.error().message;
+    const std::string prefix = fmt::format("{}/{}", folder, name_of(precision));
+    const Status saved = save_checkpoint(**made, *stream_, prefix + ".safetensors");
+    ASSERT_TRUE(saved) << saved.error().message;
+    const auto text_of = [](const std::vector<std::int32_t>& numbers) {
+      return std::string_view(reinterpret_cast<const char*>(numbers.data()), 4 * numbers.size());
+    };
+    ASSERT_TRUE(write_file(prefix + ".tokens", text_of(data.tokens)));
+    ASSERT_TRUE(write_file(prefix + ".targets", text_of(data.targets)));
   }
 }
 

@@ -112,6 +112,8 @@ class Case {
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;
+  /// Called after the samples, even if they were interrupted: keeps what outlives the cell.
+  virtual Status keep(Stream&) { return {}; }
   /// Results beside the quantity, after a verify() that passed. `seconds`: of one repetition.
   virtual std::vector<Metric> metrics(const Summary& /*seconds*/) const { return {}; }
   virtual std::vector<Curve> curves() const { return {}; }

@@ -11,6 +11,7 @@
 #include "measure/benchmarks/train_cell.h"
 #include "measure/sampling/roofline.h"
 #include "compute/blas/matrix_fill.h"
+#include "model/gpt_checkpoint.h"
 #include "model/gpt_gate.h"
 #include "statistics/summary.h"
 
@@ -71,6 +72,8 @@ class TrainCase final : public Case {
     const TokenBatches data = TRY(batches(seed));
     const auto before = TRY(device_.memory_free_and_total());
     training_ = TRY(GptTraining::create(device_, stream, cell_.settings, data));
+    if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
+    begun_ = TRY(training_->state(stream)).step;
     // The first step chooses how to compute, which no graph may do.
     TRY(training_->step(stream));
     TRY(stream.synchronize());
@@ -111,11 +114,15 @@ class TrainCase final : public Case {
     return training_->step(stream);
   }
 
+  Status keep(Stream& stream) override {
+    return cell_.save.empty() ? Status() : save_checkpoint(*training_, stream, cell_.save);
+  }
+
   /// The loss of every step is finite, and the last ones are below the first.
   Result<Verification> verify(Stream& stream) override {
     const StepState state = TRY(training_->state(stream));
     const std::uint64_t known = std::min<std::uint64_t>(
-        state.step, static_cast<std::uint64_t>(GptTraining::remembered_losses));
+        state.step - begun_, static_cast<std::uint64_t>(GptTraining::remembered_losses));
     first_step_ = state.step - known;
     losses_ = TRY(training_->losses(stream, first_step_, known));
     Verification verification{false, "losses finite and falling; gradients by the gate before", 0,
@@ -292,6 +299,7 @@ class TrainCase final : public Case {
   std::unique_ptr<GptTraining> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
+  std::uint64_t begun_ = 0;       // steps before this run
   std::uint64_t first_step_ = 0;  // that the device still remembers
   std::vector<float> losses_;
   double last_loss_ = 0;

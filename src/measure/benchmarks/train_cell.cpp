@@ -29,7 +29,7 @@ Status check_rate(std::string_view text) {
                            text)};
 }
 
-Status check_data(std::string_view) {
+Status check_path(std::string_view) {
   return {};  // a path; whether it can be read is seen when it is
 }
 
@@ -107,13 +107,27 @@ std::vector<Axis> make_train_axes() {
        .kind = Axis::Kind::text,
        .defaults = {"synthetic"},
        .choices = {"synthetic"},
-       .check = check_data,
+       .check = check_path,
        .allowed = "a file"},
       {.name = "tokens",
        .description = "how the file stores a token: a byte of text, or numbers as nanoGPT and llm.c "
                       "write them",
        .defaults = {"bytes"},
        .choices = {"bytes", "u16", "u32"}},
+      {.name = "from",
+       .description = "checkpoint with which training goes on",
+       .kind = Axis::Kind::text,
+       .defaults = {"start"},
+       .choices = {"start"},
+       .check = check_path,
+       .allowed = "a file"},
+      {.name = "save",
+       .description = "checkpoint to write when the cell ends, also after Ctrl-C",
+       .kind = Axis::Kind::text,
+       .defaults = {"no"},
+       .choices = {"no"},
+       .check = check_path,
+       .allowed = "a file"},
   };
 }
 
@@ -187,6 +201,8 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
                                                         nullptr),
                                             warm_up_steps, steps);
   parsed.data = cell.text("data");
+  if (cell.text("from") != "start") parsed.from = cell.text("from");
+  if (cell.text("save") != "no") parsed.save = cell.text("save");
   parsed.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
   // Text as bytes needs no more, whatever the model was made for.
   if (parsed.data != "synthetic" && parsed.bytes_per_token == 1) {

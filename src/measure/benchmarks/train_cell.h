@@ -18,6 +18,7 @@ struct TrainCell {
   bool graph = true;
   std::string data;         ///< "synthetic" or a file
   int bytes_per_token = 1;  ///< of the file
+  std::string from, save;   ///< checkpoints to begin with and to write at the end; empty: none
 };
 
 const std::vector<Axis>& train_axes();

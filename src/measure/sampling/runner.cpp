@@ -250,6 +250,7 @@ class Runner {
     TRY(meet(index));
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
+    TRY(work->keep(sampler_.stream()));
     record.notes = work->notes();  // again: a case may add notes while it runs
     summarize_samples(record);
     take_telemetry(record);
