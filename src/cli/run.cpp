@@ -88,15 +88,36 @@ Result<Request> read_request(const Arguments& arguments) {
   return request;
 }
 
+/// The device, if some cells are known only on one and it can be opened.
+std::unique_ptr<Device> device_for_dry_run(const Request& request) {
+  const bool needed =
+      std::any_of(request.plan.cells.begin(), request.plan.cells.end(), [](const Cell& cell) {
+        const Benchmark* benchmark = find_benchmark(cell.benchmark());
+        return benchmark != nullptr && benchmark->depends_on_device();
+      });
+  if (!needed) return nullptr;
+  auto backends = make_backends();
+  auto device = open_device(backends, request.device);
+  return device.ok() ? std::move(*device) : nullptr;
+}
+
 void print_cells(const Request& request, Terminal& terminal) {
-  for (const Cell& cell : request.plan.cells) {
+  const std::unique_ptr<Device> device = device_for_dry_run(request);
+  const std::vector<Cell> cells =
+      device ? expand_on(request.plan.cells, *device, solo_team()) : request.plan.cells;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    const std::string needs =
+        device && benchmark != nullptr ? benchmark->requirements(cell, *device) : "";
     if (!request.json) {
       terminal.print(cell.id() + "\n");
+      if (!needs.empty()) terminal.print("  needs " + needs + "\n");
       continue;
     }
     Json axes = Json::object();
     for (const auto& [axis, value] : cell.values()) axes[axis] = value;
-    const Json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
+    Json json = {{"benchmark", cell.benchmark()}, {"axes", axes}};
+    if (!needs.empty()) json["needs"] = needs;
     terminal.print(json.dump() + "\n");
   }
 }

@@ -63,6 +63,30 @@ class VirtualMi300x : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+/// A tiny GPT trains end to end as gfx942 machine code, with the losses that a CPU has.
+TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
+  for (const char* precision : {"precision=f32", "precision=bf16"}) {
+    const std::vector<std::string> words = {"run",       "train",       "model=1L2H64C97V",
+                                            "batch=2",   "sequence=16", precision,
+                                            "--json",    "--telemetry", "off",
+                                            "--budget",  "10s",         "--device"};
+    const auto losses = [&](const std::string& device) {
+      std::vector<std::string> all = words;
+      all.push_back(device);
+      const Outcome outcome = device == "cpu" ? assay_run(all) : on(all);
+      EXPECT_EQ(outcome.status, 0) << outcome.err;
+      const std::vector<Json> records = json_lines(outcome.out);
+      return records.empty() ? std::vector<double>()
+                             : records[0]["curves"][0]["y"].get<std::vector<double>>();
+    };
+    const std::vector<double> here = losses("cpu"), there = losses("hip");
+    ASSERT_GE(there.size(), 5u);
+    ASSERT_GE(here.size(), 5u);
+    const double tolerance = precision == std::string("precision=f32") ? 1e-4 : 1e-3;
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(there[i], here[i], tolerance) << precision;
+  }
+}
+
 TEST_F(VirtualMi300x, DevicesAndFingerprintAgree) {
   for (const auto& [mode, count] : {std::pair{"SPX/NPS1", 8}, {"CPX/NPS4", 64}}) {
     const Process::Environment environment = {{"MI300X_MODE", mode}};

@@ -45,4 +45,7 @@ std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes);
 /// the tables have all.
 std::vector<Panel> panels_of(const std::vector<Environment>& environments);
 
+/// One for each kind of curve that benchmarks recorded; a line is a cell's last run.
+std::vector<Panel> recorded_panels(const std::vector<Environment>& environments);
+
 }  // namespace assay::report

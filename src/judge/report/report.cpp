@@ -227,6 +227,9 @@ void add_curves(const ReportInput& input, Document& document) {
   for (const Panel& panel : panels_of(input.environments)) {
     if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
   }
+  for (const Panel& panel : recorded_panels(input.environments)) {
+    if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
+  }
   std::vector<Chart> latency = latency_charts(input.environments);
   if (!latency.empty()) {
     Chapter serving{"serving", "Latency against throughput", "Serving"};

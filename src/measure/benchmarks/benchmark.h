@@ -167,6 +167,9 @@ class Benchmark {
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
+  /// Whether cells are known only once a device is open (expand() and requirements() say more on
+  /// one): a dry run then opens it if it can.
+  virtual bool depends_on_device() const { return false; }
   /// What measuring the cell will need, a few lines for `run --dry-run`; empty: nothing to say.
   virtual std::string requirements(const Cell&, const Device&) const { return ""; }
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;

@@ -68,7 +68,9 @@ class TrainCase final : public Case {
     cell_.settings.seed = seed;
     gate_ = TRY(check_training(device_, stream, cell_.settings));
     if (!gate_.passed) return gate_error();
-    product_rate_ = TRY(measured_product_rate(device_, stream, cell_.settings));
+    if (!device_.facts().emulated) {  // whose rate says nothing about a chip
+      product_rate_ = TRY(measured_product_rate(device_, stream, cell_.settings));
+    }
     const TokenBatches data = TRY(batches(seed));
     const auto before = TRY(device_.memory_free_and_total());
     training_ = TRY(GptTraining::create(device_, stream, cell_.settings, data));
@@ -162,23 +164,23 @@ class TrainCase final : public Case {
                          Better better = Better::neither) {
       all.push_back({.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
     };
+    const TrainingMemory memory = memory_of(settings.plan);
+    const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
+      add(name, static_cast<double>(bytes), "bytes");
+    };
     add("step_time", seconds.median, "s");
     add("flop_rate_6n", rate_6n, "FLOP/s");
+    if (product_rate_ > 0) add("share_of_measured_product", rate / product_rate_, "1");
+    add("first_loss", losses_.front(), "1");
+    add("last_loss", last_loss_, "1");
+    add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
     if (const auto peak = peak_compute_rate(device_.facts(), settings.precision);
         peak && !device_.facts().emulated) {
       add("share_of_peak", rate / peak->rate, "1");
     }
-    add("share_of_measured_product", rate / product_rate_, "1");
     add("sample_rate", number(settings.plan.batch * settings.accumulate) / seconds.median,
         "samples/s");
-    add("first_loss", losses_.front(), "1");
-    add("last_loss", last_loss_, "1");
-    const TrainingMemory memory = memory_of(settings.plan);
-    const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
-      add(name, static_cast<double>(bytes), "bytes");
-    };
-    add_bytes("memory", training_->allocated_bytes());
     add_bytes("memory_parameters", memory.parameters);
     add_bytes("memory_gradients", memory.gradients);
     add_bytes("memory_optimizer", memory.optimizer);
@@ -196,11 +198,11 @@ class TrainCase final : public Case {
 
   std::vector<Curve> curves() const override {
     Curve curve{"loss", "step", {}, {}};
-    // A few hundred points show all that can be seen; the first and the last are among them.
-    constexpr std::size_t most_points = 500;
+    // A few hundred points show all that can be seen; the beginning and the end are among them.
+    constexpr std::size_t most_points = 500, all_at_first = 16;
     const std::size_t apart = losses_.size() / most_points + 1;
     for (std::size_t i = 0; i < losses_.size(); ++i) {
-      if (i % apart != 0 && i + 1 != losses_.size()) continue;
+      if (i >= all_at_first && i % apart != 0 && i + 1 != losses_.size()) continue;
       curve.x.push_back(static_cast<double>(first_step_ + i));
       curve.y.push_back(losses_[i]);
     }
@@ -333,6 +335,7 @@ class TrainBenchmark final : public Benchmark {
     return fmt::format("training needs {}, the device has {}; {}", format_memory(needed),
                        format_memory(most), what_would_fit(parsed->settings.plan, most));
   }
+  bool depends_on_device() const override { return true; }
   std::string requirements(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;

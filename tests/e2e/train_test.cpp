@@ -1,0 +1,129 @@
+// `assay run train`, as users run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "core/read_file.h"
+#include "json_lines.h"
+#include "process.h"
+#include "temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Outcome train(std::vector<std::string> words, Process::Environment variables = {}) {
+  words.insert(words.begin(), {"run", "train", "--telemetry", "off", "--json", "--device", "cpu"});
+  return assay_run(words, std::move(variables));
+}
+
+Json record_of(const Outcome& outcome) {
+  const std::vector<Json> records = json_lines(outcome.out);
+  EXPECT_EQ(records.size(), 1u) << outcome.err;
+  return records.empty() ? Json() : records.front();
+}
+
+double metric(const Json& record, std::string_view name) {
+  for (const Json& one : record["metrics"]) {
+    if (one["name"] == name) return one["value"];
+  }
+  ADD_FAILURE() << "no metric " << name;
+  return 0;
+}
+
+/// A million parameters on text, in a CI machine's time; the loss falls and is in the record.
+TEST(Train, LearnsATextFile) {
+  const TemporaryFolder folder;
+  const std::string text =
+      read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/method.md").value();
+  const std::string file = folder.write("text", text);
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = train({"data=" + file, "--budget", "8s", "--out", folder.path() / "r"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  RecordProperty("seconds", std::to_string(taken.count()));
+  const Json record = record_of(outcome);
+  EXPECT_EQ(record["status"], "passed");
+  EXPECT_EQ(record["value"]["quantity"], "token_rate");
+  EXPECT_GT(std::stod(record["notes"]["parameters"].get<std::string>()), 0.8e6);
+  EXPECT_NEAR(metric(record, "first_loss"), std::log(256), 0.2);
+  EXPECT_LT(metric(record, "last_loss"), metric(record, "first_loss"));
+  EXPECT_GT(metric(record, "time_forward"), 0);
+  const Json& curve = record["curves"][0];
+  EXPECT_EQ(curve["name"], "loss");
+  EXPECT_EQ(curve["x"].size(), curve["y"].size());
+  EXPECT_GE(curve["x"].size(), 3u);
+  const Outcome report = assay_run({"report", folder.path() / "r", "-o", folder.path() / "r.html"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(read_file(folder.path() / "r.html").value(), HasSubstr("train loss over step"));
+}
+
+/// Tiny cells end in a second.
+const std::vector<std::string> tiny = {"model=1L2H64C97V", "batch=2", "sequence=16", "--budget",
+                                       "2s"};
+std::vector<std::string> tiny_and(std::vector<std::string> more) {
+  more.insert(more.end(), tiny.begin(), tiny.end());
+  return more;
+}
+
+TEST(Train, EveryWayOfComputingPasses) {
+  const Outcome outcome =
+      train({"model=1L2H64C97V", "batch=2", "sequence=16", "precision=f32,bf16", "graph=all",
+             "recompute=all", "--budget", "20s"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<Json> records = json_lines(outcome.out);
+  EXPECT_EQ(records.size(), 12u);
+  for (const Json& record : records) EXPECT_EQ(record["status"], "passed") << record["reason"];
+}
+
+TEST(Train, GoesOnFromACheckpoint) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "gpt.safetensors";
+  const Json first = record_of(train(tiny_and({"save=" + file})));
+  ASSERT_EQ(first["status"], "passed") << first["reason"];
+  const Json second = record_of(train(tiny_and({"from=" + file})));
+  ASSERT_EQ(second["status"], "passed") << second["reason"];
+  EXPECT_GT(second["curves"][0]["x"][0].get<double>(), 0);
+  EXPECT_LT(metric(second, "first_loss"), metric(first, "first_loss"));
+}
+
+TEST(Train, WhatCannotBeTrainedIsSaidByName) {
+  const TemporaryFolder folder;
+  const struct {
+    std::vector<std::string> words;
+    std::string message;
+  } cases[] = {
+      {{"model=5L"}, "lacks layers (L), heads (H) or width (C)"},
+      {{"model=124N"}, "unknown letter N"},
+      {{"model=30m"}, "did you mean \"30M\""},
+      {{"model=GPT"}, "is not a model"},
+      {{"rate=0"}, "is not a learning rate"},
+      {tiny_and({"data=" + (folder.path() / "absent").string()}), "absent"},
+      {tiny_and({"data=" + folder.write("short", "abc").string()}), "less than a sequence"},
+      {tiny_and({"data=" + folder.write("odd", "abc").string(), "tokens=u16"}), "cut off"},
+      {tiny_and({"data=" + folder.write("big", std::string(4096, '\xFF')).string(), "tokens=u16"}),
+       "not below the model's vocabulary"},
+      {tiny_and({"from=" + folder.write("no", "not a checkpoint").string()}), "safetensors"},
+      {tiny_and({"attention=own", "precision=f32"}), "bf16, not in f32"},
+      {{"model=13B", "precision=bf16", "batch=512", "sequence=8192"}, "the device has"},
+  };
+  for (const auto& one : cases) {
+    const Outcome outcome = train(one.words);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.err + outcome.out, HasSubstr(one.message));
+  }
+}
+
+TEST(Train, ADryRunSaysWhatMemoryIsNeeded) {
+  const Outcome outcome = assay_run({"run", "train", "model=7B", "--dry-run", "--device", "cpu"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("model=7B batch=8 sequence=64"), HasSubstr("needs "),
+                                 HasSubstr("optimizer "), HasSubstr("the largest batch for ")));
+}
+
+}  // namespace
+}  // namespace assay
