@@ -44,8 +44,7 @@ inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t se
   for (const GptParameters::Named& named : layout.named()) {
     const bool is_norm = named.name.find("norm") != std::string::npos &&
                          named.name.find("weight") != std::string::npos;
-    const std::int64_t rows =
-        named.name == "embedding" ? shape.vocabulary : named.tensor.rows;
+    const std::int64_t rows = named.name == "embedding" ? shape.vocabulary : named.tensor.rows;
     for (std::int64_t i = 0; i < rows * named.tensor.columns; ++i) {
       weights[named.tensor.offset + static_cast<std::size_t>(i)] =
           static_cast<float>((is_norm ? 1 : 0) + 0.1 * random.normal());

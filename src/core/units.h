@@ -26,7 +26,7 @@ std::string format_rate(double value, std::string_view unit);
 /// Four significant digits: "2.310 us", "1.200 s".
 std::string format_seconds(double seconds);
 /// In the unit a metric is stored in: rates and counts as format_rate, "s" as format_seconds, "1"
-/// as the bare number.
+/// as the bare number, "bytes" as format_memory.
 std::string format_in(double value, std::string_view unit);
 /// For elapsed times on screen: "0:07", "12:30", "1:02:03".
 std::string format_clock(double seconds);

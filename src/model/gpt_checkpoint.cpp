@@ -54,12 +54,14 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
                                      const Tensor& tensor, DataType type) {
   const StoredTensor* const stored = file.find(name);
   if (stored == nullptr) {
-    return Error{ErrorKind::usage, fmt::format("has no tensor \"{}\"; is it of another model?", name)};
+    return Error{ErrorKind::usage,
+                 fmt::format("has no tensor \"{}\"; is it of another model?", name)};
   }
   if (stored->type != type || stored->shape != std::vector{tensor.rows, tensor.columns}) {
-    return Error{ErrorKind::usage,
-                 fmt::format("tensor \"{}\" is not {} [{}, {}]; is it of another model or precision?",
-                             name, name_of(type), tensor.rows, tensor.columns)};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("tensor \"{}\" is not {} [{}, {}]; is it of another model or precision?", name,
+                    name_of(type), tensor.rows, tensor.columns)};
   }
   return stored;
 }
@@ -104,8 +106,8 @@ Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesys
   const std::vector<GptParameters::Named> named = training.parameters().named();
   for (const Part& part : parts_of(training)) {
     for (const GptParameters::Named& one : named) {
-      const auto stored = matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor,
-                                   part.type);
+      const auto stored =
+          matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor, part.type);
       if (!stored.ok()) return of_file(stored.error());
       copies.emplace_back(address_in(part, one.tensor), *stored);
     }

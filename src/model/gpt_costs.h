@@ -20,9 +20,9 @@ struct OperationCost {
   double bytes = 0;  ///< read and written once, as if nothing stayed in a cache
 };
 
-/// All operations of a pass and the update, in the order in which they first run. Sources: the sizes
-/// of the operands; attention counts its causal half, 2 N T C forward and 5 N T C backward (two and
-/// five products), as FlashAttention's authors count it.
+/// All operations of a pass and the update, in the order in which they first run. Sources: the
+/// sizes of the operands; attention counts its causal half, 2 N T C forward and 5 N T C backward
+/// (two and five products), as FlashAttention's authors count it.
 std::vector<OperationCost> costs_of(const TrainingPlan& plan);
 
 }  // namespace assay

@@ -45,8 +45,7 @@ Result<GateResult> check_training(Device& device, Stream& stream,
   const DataType precision = small.precision;
   const TokenStream text =
       synthetic_tokens(static_cast<std::int32_t>(plan.shape.vocabulary), 1024, settings.seed);
-  const TokenBatches data =
-      TRY(cut_batches(text, 1, plan.batch, plan.sequence, settings.seed));
+  const TokenBatches data = TRY(cut_batches(text, 1, plan.batch, plan.sequence, settings.seed));
   const auto training = TRY(GptTraining::create(device, stream, std::move(small), data));
   const std::vector<float> weights = TRY(training->weights(stream));
   GptOracle<double> oracle(plan.shape, plan.batch, plan.sequence,
@@ -67,7 +66,9 @@ Result<GateResult> check_training(Device& device, Stream& stream,
   const bool narrow = precision == DataType::bf16;
   result.tolerance = narrow ? 3e-2 : precision == DataType::tf32 ? 5e-3 : 1e-4;
   result.passed = result.gradient_error <= result.tolerance &&
-                  result.loss_error <= (narrow ? 0.02 : precision == DataType::tf32 ? 1e-3 : 1e-4);
+                  result.loss_error <= (narrow                        ? 0.02
+                                        : precision == DataType::tf32 ? 1e-3
+                                                                      : 1e-4);
   return result;
 }
 

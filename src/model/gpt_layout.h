@@ -73,7 +73,7 @@ struct TrainingPlan {
   OptimizerStates states = OptimizerStates::master;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
-  bool momentum_only = false;       ///< sgd: one moment instead of two
+  bool momentum_only = false;  ///< sgd: one moment instead of two
 
   std::int64_t tokens() const { return batch * sequence; }
   bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
@@ -96,7 +96,7 @@ struct GptLayerActivations {
   Tensor result;         ///< [N, C]: the residual stream after the block
   Tensor statistics1;    ///< f32 [N, 2]: mean and 1 / deviation of norm 1; an arena of its own
   Tensor statistics2;
-  Tensor log_sum;        ///< f32 [B H, T]: log of the sum of exponentials, of flash attention
+  Tensor log_sum;  ///< f32 [B H, T]: log of the sum of exponentials, of flash attention
 };
 
 struct GptActivations {

@@ -89,7 +89,8 @@ class GptOracle<Real>::Pass {
       const Real log_sum = log_sum_exp(i);
       for (std::int64_t v = 0; v < shape_.vocabulary; ++v) {
         const Real p = std::exp(logits_[at(i, v, columns)] - log_sum);
-        d_logits[at(i, v, columns)] = (p - (v == targets_[index(i)] ? 1 : 0)) / static_cast<Real>(n);
+        d_logits[at(i, v, columns)] =
+            (p - (v == targets_[index(i)] ? 1 : 0)) / static_cast<Real>(n);
       }
     }
     const Vector d_normed = linear_back(d_logits, normed_, layout_.embedding, Tensor{});

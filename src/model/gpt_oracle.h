@@ -1,6 +1,6 @@
-// A GPT's forward and backward pass in the plainest loops, as the reference of all others: in double
-// it is checked against finite differences (tests/unit/gpt_oracle_test.cpp), and every kernel and
-// whole steps are checked against it.
+// A GPT's forward and backward pass in the plainest loops, as the reference of all others: in
+// double it is checked against finite differences (tests/unit/gpt_oracle_test.cpp), and every
+// kernel and whole steps are checked against it.
 #pragma once
 
 #include <cstdint>

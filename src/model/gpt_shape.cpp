@@ -16,9 +16,9 @@ struct NamedShape {
   std::int64_t layers, heads, width, hidden;
 };
 constexpr NamedShape named[] = {
-    {"30M", 6, 6, 384, 1536},       {"124M", 12, 12, 768, 3072},  {"354M", 24, 16, 1024, 4096},
-    {"773M", 36, 20, 1280, 5120},   {"1.5B", 48, 24, 1536, 6144}, {"3B", 32, 32, 2560, 10240},
-    {"7B", 32, 32, 4096, 11008},    {"13B", 40, 40, 5120, 13824},
+    {"30M", 6, 6, 384, 1536},     {"124M", 12, 12, 768, 3072},  {"354M", 24, 16, 1024, 4096},
+    {"773M", 36, 20, 1280, 5120}, {"1.5B", 48, 24, 1536, 6144}, {"3B", 32, 32, 2560, 10240},
+    {"7B", 32, 32, 4096, 11008},  {"13B", 40, 40, 5120, 13824},
 };
 
 constexpr std::int64_t largest_number = 1 << 24;  // far above any model; products fit 64 bits
@@ -76,12 +76,23 @@ Result<GptShape> parse_gpt_shape(std::string_view text) {
     seen += letter;
     const auto value = static_cast<std::int64_t>(*number);
     switch (letter) {
-      case 'L': shape.layers = value; break;
-      case 'H': shape.heads = value; break;
-      case 'C': shape.width = value; break;
-      case 'F': shape.hidden = value; break;
-      case 'V': shape.vocabulary = value; break;
-      default: return not_a_shape(text, fmt::format("has the unknown letter {}", letter));
+      case 'L':
+        shape.layers = value;
+        break;
+      case 'H':
+        shape.heads = value;
+        break;
+      case 'C':
+        shape.width = value;
+        break;
+      case 'F':
+        shape.hidden = value;
+        break;
+      case 'V':
+        shape.vocabulary = value;
+        break;
+      default:
+        return not_a_shape(text, fmt::format("has the unknown letter {}", letter));
     }
   }
   if (shape.layers == 0 || shape.heads == 0 || shape.width == 0) {
@@ -97,8 +108,8 @@ Status validate(const GptShape& shape) {
     return Error{ErrorKind::usage, "model: " + what};
   };
   if (shape.width % shape.heads != 0) {
-    return wrong(fmt::format("width {} is not a multiple of its {} heads", shape.width,
-                             shape.heads));
+    return wrong(
+        fmt::format("width {} is not a multiple of its {} heads", shape.width, shape.heads));
   }
   // Rows of 16 bytes, as every kernel and matrix library reads them.
   if (shape.head_width() % 8 != 0) {

@@ -27,8 +27,8 @@ struct GptShape {
   /// All parameters without padding; the tied head counts once:
   /// L (4 C^2 + 2 C F) + V C + T C + (2 L + 1) 2 C, and with biases L (5 C + F) more.
   double parameters() const;
-  /// Floating-point operations of forward and backward per token by the field's rule of thumb, 6 per
-  /// parameter (Kaplan et al. 2020).
+  /// Floating-point operations of forward and backward per token by the field's rule of thumb, 6
+  /// per parameter (Kaplan et al. 2020).
   double flops_per_token() const { return 6 * parameters(); }
   /// What attention adds per token, counting the causal half: 6 L C T (as llm.c counts it).
   double attention_flops_per_token(std::int64_t sequence) const {

@@ -68,10 +68,9 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
   };
-  TRY(done("embedding",
-           embedding_->forward(stream, active(activations_.embedded),
-                               weight(parameters_.embedding), weight(parameters_.positions),
-                               batches_, choice, plan_.sequence, c)));
+  TRY(done("embedding", embedding_->forward(
+                            stream, active(activations_.embedded), weight(parameters_.embedding),
+                            weight(parameters_.positions), batches_, choice, plan_.sequence, c)));
   // A block leaves what it adds to the stream in `branch`; the next norm adds it.
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
@@ -81,10 +80,10 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
     branch_in = active(activations_.branch);
   }
   void* const last = active(activations_.layers.back().result);
-  TRY(done("norm", norm_->forward(stream, active(activations_.normed),
-                                  statistic(activations_.statistics), last, stream_in, branch_in,
-                                  weight(parameters_.norm_weight), weight(parameters_.norm_bias),
-                                  {n, c})));
+  TRY(done("norm",
+           norm_->forward(stream, active(activations_.normed), statistic(activations_.statistics),
+                          last, stream_in, branch_in, weight(parameters_.norm_weight),
+                          weight(parameters_.norm_bias), {n, c})));
   TRY(done("head", linear_->forward(stream, active(activations_.logits),
                                     active(activations_.normed), weight(parameters_.embedding),
                                     nullptr, {n, shape.padded_vocabulary(), c})));
@@ -108,18 +107,18 @@ Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* strea
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
   };
-  TRY(done("norm", norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input,
-                                  stream_in, branch_in, weight(p.norm1_weight),
-                                  weight(p.norm1_bias), {n, c})));
+  TRY(done("norm",
+           norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input, stream_in,
+                          branch_in, weight(p.norm1_weight), weight(p.norm1_bias), {n, c})));
   TRY(done("qkv", linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
                                    weight_or_null(p.qkv_bias), {n, 3 * c, c})));
   TRY(done("attention", attention_->forward(stream, active(a.attended), active(a.qkv),
                                             attention_memory(a), attention_shape())));
   TRY(done("proj", linear_->forward(stream, branch, active(a.attended), weight(p.proj),
                                     weight_or_null(p.proj_bias), {n, c, c})));
-  TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
-                                  active(a.middle), input, branch, weight(p.norm2_weight),
-                                  weight(p.norm2_bias), {n, c})));
+  TRY(done("norm",
+           norm_->forward(stream, active(a.normed2), statistic(a.statistics2), active(a.middle),
+                          input, branch, weight(p.norm2_weight), weight(p.norm2_bias), {n, c})));
   TRY(done("fc", linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
                                   weight_or_null(p.fc_bias), {n, f, c})));
   TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
@@ -139,10 +138,10 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
   };
   TRY(linear_->input_gradient(stream, d_normed, active(activations_.logits),
                               weight(parameters_.embedding), head));
-  TRY(done("head", linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
-                                            active(activations_.logits),
-                                            active(activations_.normed), scratch_.data(), head,
-                                            add)));
+  TRY(done("head",
+           linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
+                                    active(activations_.logits), active(activations_.normed),
+                                    scratch_.data(), head, add)));
   TRY(done("norm", norm_->backward(stream,
                                    {.input = d_stream,
                                     .weight = gradient(parameters_.norm_weight),
@@ -156,8 +155,8 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
     TRY(backward_layer(stream, i, add));
   }
   return done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
-                                                gradient(parameters_.positions), d_stream,
-                                                batches_, choice, plan_.sequence, c, add));
+                                                gradient(parameters_.positions), d_stream, batches_,
+                                                choice, plan_.sequence, c, add));
 }
 
 /// From the gradient of the block's result in stream_gradient to that of its input in the same
@@ -172,8 +171,8 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   void* const d_hidden = active(activations_.hidden_gradient);
   void* const d_qkv = active(activations_.qkv_gradient);
   void* const scratch = scratch_.data();
-  void* const input = layer > 0 ? active(activations_.layers[layer - 1].result)
-                                : active(activations_.embedded);
+  void* const input =
+      layer > 0 ? active(activations_.layers[layer - 1].result) : active(activations_.embedded);
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
@@ -184,8 +183,7 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   // The MLP.
   TRY(linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
                                active(a.hidden), scratch, {n, c, f}, add));
-  TRY(done("fc2",
-           linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
+  TRY(done("fc2", linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
   TRY(done("gelu", gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f)));
   TRY(linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
                                active(a.normed2), scratch, {n, f, c}, add));
@@ -201,11 +199,10 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   // Attention.
   TRY(linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias), d_stream,
                                active(a.attended), scratch, {n, c, c}, add));
-  TRY(done("proj",
-           linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
-  TRY(done("attention", attention_->backward(stream, d_qkv, d_branch, active(a.attended),
-                                             active(a.qkv), attention_memory(a),
-                                             attention_shape())));
+  TRY(done("proj", linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
+  TRY(done("attention",
+           attention_->backward(stream, d_qkv, d_branch, active(a.attended), active(a.qkv),
+                                attention_memory(a), attention_shape())));
   TRY(linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
                                active(a.normed1), scratch, {n, 3 * c, c}, add));
   TRY(done("qkv", linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
@@ -227,8 +224,7 @@ GptTraining::GptTraining(Device& device, Stream& stream, TrainingSettings settin
       parameters_(GptParameters::of(plan_.shape)),
       activations_(GptActivations::of(plan_)),
       element_(size_of(plan_.type)),
-      plans_(device, stream, product_options(settings_),
-             ChoiceCache::of_user(device.facts())) {}
+      plans_(device, stream, product_options(settings_), ChoiceCache::of_user(device.facts())) {}
 
 Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream& stream,
                                                          TrainingSettings settings,
@@ -244,8 +240,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
                                                batches.tokens_per_batch, settings.plan.batch,
                                                settings.plan.sequence)};
   }
-  auto made =
-      std::unique_ptr<GptTraining>(new GptTraining(device, stream, std::move(settings)));
+  auto made = std::unique_ptr<GptTraining>(new GptTraining(device, stream, std::move(settings)));
   TRY(made->allocate());
   made->batches_ = TRY(DeviceBatches::upload(device, stream, batches));
   TRY(made->load_operations());
@@ -263,8 +258,7 @@ Status GptTraining::allocate() {
     return Error{ErrorKind::exhausted,
                  fmt::format("training needs {} and {} are free, {} too few; {}",
                              format_memory(needed.total()), format_memory(free),
-                             format_memory(needed.total() - free),
-                             what_would_fit(plan_, free))};
+                             format_memory(needed.total() - free), what_would_fit(plan_, free))};
   }
   const auto arena = [&](Buffer& buffer, std::uint64_t bytes) -> Status {
     if (bytes > 0) buffer = TRY(device_.allocate(bytes, MemoryKind::device));
@@ -288,8 +282,8 @@ Status GptTraining::load_operations() {
   const DataType type = plan_.type;
   embedding_ = std::make_unique<Embedding>(TRY(Embedding::create(device_, type)));
   norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type)));
-  linear_ = std::make_unique<Linear>(
-      TRY(Linear::create(device_, plans_, *norm_, settings_.precision)));
+  linear_ =
+      std::make_unique<Linear>(TRY(Linear::create(device_, plans_, *norm_, settings_.precision)));
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
   attention_ = plan_.attention == AttentionWay::own
                    ? TRY(own_attention(device_, plan_.shape.head_width()))

@@ -46,8 +46,8 @@ class GptTraining {
                                                      TrainingSettings settings,
                                                      const TokenBatches& batches);
 
-  /// Queues one step. The first one chooses and compiles what it needs, and so must not be captured.
-  /// `clock`, unless null, marks the end of each operation.
+  /// Queues one step. The first one chooses and compiles what it needs, and so must not be
+  /// captured. `clock`, unless null, marks the end of each operation.
   Status step(Stream& stream, OperationClock* clock = nullptr);
   /// The passes of a step without its update, which leave gradients.
   Status pass(Stream& stream, std::uint64_t number);
@@ -94,9 +94,7 @@ class GptTraining {
   void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
   void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
   void* gradient(const Tensor& t) const { return address_of(gradients_, t, element_); }
-  void* gradient_or_null(const Tensor& t) const {
-    return t.elements() > 0 ? gradient(t) : nullptr;
-  }
+  void* gradient_or_null(const Tensor& t) const { return t.elements() > 0 ? gradient(t) : nullptr; }
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
   void* statistic(const Tensor& t) const { return address_of(floats_, t, sizeof(float)); }
 
@@ -105,7 +103,7 @@ class GptTraining {
   const TrainingPlan& plan_ = settings_.plan;
   const GptParameters parameters_;
   const GptActivations activations_;
-  const std::size_t element_;  // bytes of a parameter or activation
+  const std::size_t element_;        // bytes of a parameter or activation
   OperationClock* clock_ = nullptr;  // during a step that is timed
   GemmPlans plans_;
   std::unique_ptr<Embedding> embedding_;
@@ -118,8 +116,8 @@ class GptTraining {
   DeviceBatches batches_;
   Buffer weights_, gradients_, master_, first_, second_;  // arenas of GptParameters
   Buffer active_, floats_;                                // arenas of GptActivations
-  Buffer losses_;   // f32 [tokens]
-  Buffer history_;  // f32 [remembered_losses]
+  Buffer losses_;                                         // f32 [tokens]
+  Buffer history_;                                        // f32 [remembered_losses]
   Buffer scratch_, state_;
 };
 

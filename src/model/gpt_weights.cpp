@@ -60,8 +60,7 @@ class Initializer {
 Status write_initial_weights(Device& device, Stream& stream, void* arena, DataType type,
                              const GptShape& shape, std::uint64_t seed) {
   constexpr double deviation = 0.02;
-  const double into_stream =
-      deviation / std::sqrt(2 * static_cast<double>(shape.layers));
+  const double into_stream = deviation / std::sqrt(2 * static_cast<double>(shape.layers));
   const GptParameters p = GptParameters::of(shape);
   auto program = TRY(device.build({"matrix", {}}));
   Kernel* kernel = TRY(program->kernel(type == DataType::bf16 ? "fill_bf16" : "fill_f32"));

@@ -39,9 +39,7 @@ void sort_places(TokenBatches& batches, std::int64_t batch) {
 TokenStream synthetic_tokens(std::int32_t vocabulary, std::size_t count, std::uint64_t seed) {
   constexpr double obeying = 0.9;
   Random random(seed);
-  const auto any = [&] {
-    return static_cast<std::int32_t>(random.uniform() * vocabulary);
-  };
+  const auto any = [&] { return static_cast<std::int32_t>(random.uniform() * vocabulary); };
   // A few thousand rules can be met often enough to be learnt, whatever the vocabulary.
   const auto rules = static_cast<std::size_t>(std::min(vocabulary, 4096));
   std::vector<std::int32_t> follows(rules);
@@ -59,8 +57,7 @@ TokenStream synthetic_tokens(std::int32_t vocabulary, std::size_t count, std::ui
 Result<TokenStream> read_tokens(const std::string& path, int bytes_per_token,
                                 std::int32_t vocabulary) {
   constexpr std::uint64_t most = std::uint64_t{1} << 30;  // of tokens; more is not read in a run
-  const std::string bytes =
-      TRY(read_operand(path, most * static_cast<unsigned>(bytes_per_token)));
+  const std::string bytes = TRY(read_operand(path, most * static_cast<unsigned>(bytes_per_token)));
   TokenStream text{{}, vocabulary, path};
   std::size_t at = 0;
   if (bytes_per_token > 1 && bytes.size() >= llm_c_header) {
@@ -104,8 +101,7 @@ Result<TokenBatches> cut_batches(const TokenStream& text, std::int64_t batches, 
   const std::size_t places = text.tokens.size() - length;
   for (std::int64_t b = 0; b < batches; ++b) {
     for (std::int64_t s = 0; s < batch; ++s) {
-      const auto from = text.tokens.begin() +
-                        static_cast<std::ptrdiff_t>(random.next() % places);
+      const auto from = text.tokens.begin() + static_cast<std::ptrdiff_t>(random.next() % places);
       cut.tokens.insert(cut.tokens.end(), from, from + sequence);
       cut.targets.insert(cut.targets.end(), from + 1, from + sequence + 1);
     }

@@ -19,8 +19,8 @@ struct TokenStream {
 };
 
 /// Text with something to learn: each token follows its predecessor by a fixed random rule most of
-/// the time, and is random otherwise, so that a model that learns the rule reaches a loss well below
-/// log(vocabulary).
+/// the time, and is random otherwise, so that a model that learns the rule reaches a loss well
+/// below log(vocabulary).
 TokenStream synthetic_tokens(std::int32_t vocabulary, std::size_t count, std::uint64_t seed);
 
 /// The tokens of a file: its bytes, or with `bytes_per_token` 2 or 4 little-endian numbers as

@@ -38,8 +38,7 @@ double metric(const Json& record, std::string_view name) {
 /// A million parameters on text, in a CI machine's time; the loss falls and is in the record.
 TEST(Train, LearnsATextFile) {
   const TemporaryFolder folder;
-  const std::string text =
-      read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/method.md").value();
+  const std::string text = read_file(std::string(ASSAY_SOURCE_DIR) + "/docs/method.md").value();
   const std::string file = folder.write("text", text);
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = train({"data=" + file, "--budget", "8s", "--out", folder.path() / "r"});
@@ -71,9 +70,8 @@ std::vector<std::string> tiny_and(std::vector<std::string> more) {
 }
 
 TEST(Train, EveryWayOfComputingPasses) {
-  const Outcome outcome =
-      train({"model=1L2H64C97V", "batch=2", "sequence=16", "precision=f32,bf16", "graph=all",
-             "recompute=all", "--budget", "20s"});
+  const Outcome outcome = train({"model=1L2H64C97V", "batch=2", "sequence=16", "precision=f32,bf16",
+                                 "graph=all", "recompute=all", "--budget", "20s"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const std::vector<Json> records = json_lines(outcome.out);
   EXPECT_EQ(records.size(), 12u);

@@ -1,6 +1,6 @@
-// src/compute/kernels/gemm.cu and gemm_f32.cu in every build, through the matrix library made of them
-// (blas/own_gemm.cpp): every layout and type over awkward shapes; all elements, or thousands of
-// them, are recomputed in double.
+// src/compute/kernels/gemm.cu and gemm_f32.cu in every build, through the matrix library made of
+// them (blas/own_gemm.cpp): every layout and type over awkward shapes; all elements, or thousands
+// of them, are recomputed in double.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,14 +60,10 @@ TEST_P(OwnGemm, AwkwardShapesInEveryLayout) {
   const struct {
     DataType type;
     std::int64_t m, n, k, batch, pad;
-  } shapes[] = {{DataType::bf16, 1, 1, 1, 1, 0},
-                {DataType::bf16, 17, 33, 65, 1, 0},
-                {DataType::bf16, 130, 70, 40, 1, 3},
-                {DataType::bf16, 64, 72, 136, 2, 8},
-                {DataType::f16, 40, 24, 72, 1, 0},
-                {DataType::f32, 1, 1, 1, 1, 0},
-                {DataType::f32, 67, 70, 35, 1, 3},
-                {DataType::f32, 64, 130, 16, 2, 0}};
+  } shapes[] = {{DataType::bf16, 1, 1, 1, 1, 0},     {DataType::bf16, 17, 33, 65, 1, 0},
+                {DataType::bf16, 130, 70, 40, 1, 3}, {DataType::bf16, 64, 72, 136, 2, 8},
+                {DataType::f16, 40, 24, 72, 1, 0},   {DataType::f32, 1, 1, 1, 1, 0},
+                {DataType::f32, 67, 70, 35, 1, 3},   {DataType::f32, 64, 130, 16, 2, 0}};
   for (const auto& shape : shapes) {
     for (const char* layout : {"NN", "TN", "NT", "TT"}) {
       GemmCell cell = gemm_cell(shape.m, shape.n, shape.k, shape.type);

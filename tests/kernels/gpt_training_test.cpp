@@ -2,10 +2,9 @@
 // reference, and what must be the same to the last bit.
 #include "model/gpt_training.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <numeric>
@@ -43,8 +42,7 @@ class Training : public KernelTest {
   }
 
   /// The gradients of one pass over `data`, each tensor within `tolerance` of the reference.
-  void expect_gradients(const TrainingSettings& settings, double loss_tolerance,
-                        double tolerance) {
+  void expect_gradients(const TrainingSettings& settings, double loss_tolerance, double tolerance) {
     const TokenBatches data = random_batches(settings.plan, 1, 5);
     std::vector<float> weights = random_weights(settings.plan.shape, 3);
     auto training = start(settings, data, weights);
@@ -149,9 +147,9 @@ TEST_P(Training, OneBatchIsLearntByHeart) {
     DataType precision;
     OptimizerStates states;
   };
-  for (const Kind kind : {Kind{DataType::f32, OptimizerStates::master},
-                          Kind{DataType::bf16, OptimizerStates::master},
-                          Kind{DataType::bf16, OptimizerStates::stochastic}}) {
+  for (const Kind kind :
+       {Kind{DataType::f32, OptimizerStates::master}, Kind{DataType::bf16, OptimizerStates::master},
+        Kind{DataType::bf16, OptimizerStates::stochastic}}) {
     TrainingSettings settings = small_training(kind.precision);
     settings.plan.states = kind.states;
     settings.plan.batch = 1;
@@ -261,8 +259,8 @@ TEST_P(Training, AnUpdateIsAdamWs) {
       second[i] = 0.999 * second[i] + 0.001 * g * g;
       const double m = first[i] / (1 - std::pow(0.9, step));
       const double v = second[i] / (1 - std::pow(0.999, step));
-      expected[i] = static_cast<float>(expected[i] * (1 - rate * 0.01) -
-                                       rate * m / (std::sqrt(v) + 1e-8));
+      expected[i] =
+          static_cast<float>(expected[i] * (1 - rate * 0.01) - rate * m / (std::sqrt(v) + 1e-8));
     }
     const std::vector<float> weights = training->weights(*stream_).value();
     double worst = 0;

@@ -101,8 +101,8 @@ TEST(GptLayout, TensorsLieOneAfterTheOther) {
       elements += static_cast<double>(named.tensor.elements());
     }
     EXPECT_GE(layout.elements, end);
-    const double padding = static_cast<double>(
-        (shape.padded_vocabulary() - shape.vocabulary) * shape.width);
+    const double padding =
+        static_cast<double>((shape.padded_vocabulary() - shape.vocabulary) * shape.width);
     EXPECT_EQ(elements - padding, shape.parameters());
   }
 }

@@ -15,7 +15,8 @@ bool has_fnuz_fp8(const DeviceFacts& facts);
 /// 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.
 int compute_capability(const DeviceFacts& facts);
 
-/// Whether tiles of the dialect (kernels/tile.h) run on the device: on its matrix units, or on a CPU.
+/// Whether tiles of the dialect (kernels/tile.h) run on the device: on its matrix units, or on a
+/// CPU.
 bool has_own_matrix_units(const DeviceFacts& facts);
 
 /// Why CUDA's libraries cannot compute with `type` on this device; empty if they can.

@@ -100,8 +100,8 @@ KERNEL(adamw_f32, float* weights, float* master, float* first, float* second,
        const float* gradients, const StepState* state, UpdateSettings settings, u64 elements) {
   adamw(weights, master, first, second, gradients, state, settings, elements);
 }
-KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second,
-       const Bf16* gradients, const StepState* state, UpdateSettings settings, u64 elements) {
+KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second, const Bf16* gradients,
+       const StepState* state, UpdateSettings settings, u64 elements) {
   adamw(weights, master, first, second, gradients, state, settings, elements);
 }
 

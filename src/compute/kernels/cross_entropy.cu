@@ -56,10 +56,10 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 /// logits[rows, columns], of which `vocabulary` columns are real: losses[row] = -log of the
 /// probability of its target; then logits = factor * (probability - 1 at the target), 0 in the
 /// other columns.
-#define CROSS_ENTROPY_KERNEL(T, suffix)                                                        \
-  KERNEL(cross_entropy_##suffix, T* logits, float* losses, const i32* targets,                 \
-         BatchChoice choice, u64 rows, u64 vocabulary, u64 columns, float factor) {            \
-    cross_entropy(logits, losses, targets, choice, rows, vocabulary, columns, factor);         \
+#define CROSS_ENTROPY_KERNEL(T, suffix)                                                            \
+  KERNEL(cross_entropy_##suffix, T* logits, float* losses, const i32* targets, BatchChoice choice, \
+         u64 rows, u64 vocabulary, u64 columns, float factor) {                                    \
+    cross_entropy(logits, losses, targets, choice, rows, vocabulary, columns, factor);             \
   }
 CROSS_ENTROPY_KERNEL(float, f32)
 CROSS_ENTROPY_KERNEL(Bf16, bf16)

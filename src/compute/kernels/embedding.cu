@@ -60,21 +60,21 @@ DEVICE void position_gradient(T* gradient, const T* dx, u64 batch, u64 sequence,
 }  // namespace
 
 /// x[count, width] = the embedding of each token plus that of its position.
-#define EMBED_KERNELS(T, suffix)                                                                 \
-  KERNEL(embed_##suffix, T* x, const T* embedding, const T* positions, const i32* tokens,        \
-         BatchChoice choice, u64 count, u64 sequence, u64 width) {                               \
-    embed(x, embedding, positions, tokens, choice, count, sequence, width);                      \
-  }                                                                                              \
-  /* Adds the sums of dx over equal tokens to their rows of `gradient`. Tokens of a batch in the \
+#define EMBED_KERNELS(T, suffix)                                                                   \
+  KERNEL(embed_##suffix, T* x, const T* embedding, const T* positions, const i32* tokens,          \
+         BatchChoice choice, u64 count, u64 sequence, u64 width) {                                 \
+    embed(x, embedding, positions, tokens, choice, count, sequence, width);                        \
+  }                                                                                                \
+  /* Adds the sums of dx over equal tokens to their rows of `gradient`. Tokens of a batch in the   \
      order `order`, equal ones from starts[i] to starts[i + 1]; grid: count x tiles of columns. */ \
-  KERNEL(embedding_gradient_##suffix, T* gradient, const T* dx, const i32* tokens,               \
-         const i32* order, const i32* starts, BatchChoice choice, u64 count, u64 width) {        \
-    embedding_gradient(gradient, dx, tokens, order, starts, choice, count, width);               \
-  }                                                                                              \
-  /* gradient[sequence, width] = the sum of dx over the batch, `add`ed to what is there. */      \
-  KERNEL(position_gradient_##suffix, T* gradient, const T* dx, u64 batch, u64 sequence,          \
-         u64 width, int add) {                                                                   \
-    position_gradient(gradient, dx, batch, sequence, width, add);                                \
+  KERNEL(embedding_gradient_##suffix, T* gradient, const T* dx, const i32* tokens,                 \
+         const i32* order, const i32* starts, BatchChoice choice, u64 count, u64 width) {          \
+    embedding_gradient(gradient, dx, tokens, order, starts, choice, count, width);                 \
+  }                                                                                                \
+  /* gradient[sequence, width] = the sum of dx over the batch, `add`ed to what is there. */        \
+  KERNEL(position_gradient_##suffix, T* gradient, const T* dx, u64 batch, u64 sequence, u64 width, \
+         int add) {                                                                                \
+    position_gradient(gradient, dx, batch, sequence, width, add);                                  \
   }
 EMBED_KERNELS(float, f32)
 EMBED_KERNELS(Bf16, bf16)

@@ -86,8 +86,7 @@ DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, i
 /// Loads a whole tile and waits for it; the caller's barrier shows it to the block.
 template <typename Tile, typename T>
 DEVICE void load_tile(Tile to, const T* from, u64 ld, u64 row, u64 rows) {
-  TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns,
-                                                       true);
+  TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns, true);
   copy.begin(to);
   copy.end(to);
 }
@@ -101,7 +100,8 @@ DEVICE Next after(Tile tile) {
 /// y[tokens, heads, D] and log_sum[batch, heads, sequence], the log of the sum of exp(scale *
 /// score). Grid: tiles of queries x heads of sequences.
 template <typename T, int D>
-DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, float scale) {
+DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
+                          float scale) {
   constexpr int step = FLASH_STEP;
   using Queries = SharedTile<T, block_rows, D>;
   using Keys = SharedTile<T, step, D>;
@@ -154,9 +154,8 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
       shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
       largest.slot[s] = top;
     }
-    scores.for_each_in_rows([&](int slot, float& score) {
-      score = fast_exp2((score - largest.slot[slot]) * to_log2);
-    });
+    scores.for_each_in_rows(
+        [&](int slot, float& score) { score = fast_exp2((score - largest.slot[slot]) * to_log2); });
     const auto here = scores.reduce_rows(Sum{});
     UNROLL_LOOP
     for (int s = 0; s < Sums::row_slots; ++s) {
@@ -341,23 +340,23 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
 }  // namespace
 
 /// qkv, dy and y begin at multiples of 16 bytes.
-#define FLASH_KERNELS(T, suffix, D)                                                               \
-  KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv,         \
-            u64 sequence, u64 heads, float scale) {                                  \
-    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, scale);                        \
-  }                                                                                               \
-  KERNEL(flash_delta_##D##_##suffix, float* delta, const T* dy, const T* y, u64 rows,             \
-         u64 sequence, u64 heads) {                                                               \
-    flash_delta<T, D>(delta, dy, y, rows, sequence, heads);                                       \
-  }                                                                                               \
-  KERNEL_OF(threads, 1, flash_backward_keys_##D##_##suffix, T* d_qkv, const T* dy, const T* qkv,  \
-            const float* log_sum, const float* delta, u64 sequence, u64 heads, float scale) { \
-    flash_backward_keys<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);   \
-  }                                                                                               \
-  KERNEL_OF(threads, 1, flash_backward_queries_##D##_##suffix, T* d_qkv, const T* dy,             \
-            const T* qkv, const float* log_sum, const float* delta, u64 sequence, u64 heads,      \
-            float scale) {                                                           \
-    flash_backward_queries<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);                                                        \
+#define FLASH_KERNELS(T, suffix, D)                                                              \
+  KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv,        \
+            u64 sequence, u64 heads, float scale) {                                              \
+    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, scale);                                \
+  }                                                                                              \
+  KERNEL(flash_delta_##D##_##suffix, float* delta, const T* dy, const T* y, u64 rows,            \
+         u64 sequence, u64 heads) {                                                              \
+    flash_delta<T, D>(delta, dy, y, rows, sequence, heads);                                      \
+  }                                                                                              \
+  KERNEL_OF(threads, 1, flash_backward_keys_##D##_##suffix, T* d_qkv, const T* dy, const T* qkv, \
+            const float* log_sum, const float* delta, u64 sequence, u64 heads, float scale) {    \
+    flash_backward_keys<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);           \
+  }                                                                                              \
+  KERNEL_OF(threads, 1, flash_backward_queries_##D##_##suffix, T* d_qkv, const T* dy,            \
+            const T* qkv, const float* log_sum, const float* delta, u64 sequence, u64 heads,     \
+            float scale) {                                                                       \
+    flash_backward_queries<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);        \
   }
 // On GPUs each takes seconds to compile, so FLASH_WIDTH selects one.
 #if !defined(FLASH_WIDTH) || FLASH_WIDTH == 32

@@ -57,13 +57,15 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
 }  // namespace
 
 /// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). add_bias: x[rows, width] += bias[width].
-#define GELU_KERNELS(T, suffix)                                                      \
-  KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) { gelu(y, x, elements); }    \
-  KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {                   \
-    gelu_backward(d, x, elements);                                                   \
-  }                                                                                  \
-  KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) {              \
-    add_bias(x, bias, rows, width);                                                  \
+#define GELU_KERNELS(T, suffix)                                         \
+  KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
+    gelu(y, x, elements);                                               \
+  }                                                                     \
+  KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {      \
+    gelu_backward(d, x, elements);                                      \
+  }                                                                     \
+  KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) { \
+    add_bias(x, bias, rows, width);                                     \
   }
 GELU_KERNELS(float, f32)
 GELU_KERNELS(Bf16, bf16)

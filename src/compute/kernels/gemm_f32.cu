@@ -31,8 +31,8 @@ struct OperandTile {
 
 }  // namespace
 
-/// d[m,n] = alpha a b + beta d. Element (i, k) of a is at i * row_a + k * depth_a, element (k, j) of
-/// b at k * depth_b + j * column_b. Grid: tiles of d along x, matrices of a batch along y.
+/// d[m,n] = alpha a b + beta d. Element (i, k) of a is at i * row_a + k * depth_a, element (k, j)
+/// of b at k * depth_b + j * column_b. Grid: tiles of d along x, matrices of a batch along y.
 KERNEL_OF(threads, 2, gemm_f32, float* d, const float* a, const float* b, u64 m, u64 n, u64 k,
           u64 row_a, u64 depth_a, u64 depth_b, u64 column_b, u64 ldd, u64 stride_a, u64 stride_b,
           u64 stride_d, float alpha, float beta) {

@@ -28,8 +28,7 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
       const Floats distance = load_floats(x + at + i) + floats_of(-mean);
       squares += (distance * distance).sum();
     });
-    const float inverse =
-        fast_rsqrt(block_reduce(squares, Sum{}, scratch[1]) * share + epsilon);
+    const float inverse = fast_rsqrt(block_reduce(squares, Sum{}, scratch[1]) * share + epsilon);
     for_each_pack(width, [&](u64 i) {
       const Floats unit = (load_floats(x + at + i) + floats_of(-mean)) * floats_of(inverse);
       store_floats(normed + at + i, unit * load_floats(weight + i) + load_floats(bias + i));
@@ -127,32 +126,32 @@ DEVICE void add_stripes(T* result, const float* partial, u64 width, u64 stride, 
 }  // namespace
 
 /// normed[rows, width] = the layer norm of stream + branch, whose sum goes to `sum`; without a
-/// branch (null) that of stream, and sum is not written. statistics[rows, 2]: mean and 1 / deviation
-/// for the backward pass.
-#define NORM_KERNELS(T, suffix)                                                                   \
-  KERNEL(add_norm_##suffix, T* normed, float* statistics, T* sum, const T* stream,                \
-         const T* branch, const T* weight, const T* bias, u64 rows, u64 width) {                  \
-    add_norm(normed, statistics, sum, stream, branch, weight, bias, rows, width);                 \
-  }                                                                                               \
-  /* dx = the gradient of the norm's input x, `add`ed to what is there. */                        \
-  KERNEL(norm_backward_##suffix, T* dx, const T* dy, const T* x, const float* statistics,         \
-         const T* weight, u64 rows, u64 width, int add) {                                         \
-    norm_backward(dx, dy, x, statistics, weight, rows, width, add);                               \
-  }                                                                                               \
-  /* partial[stripes, 2, width]: sums over the rows of a stripe of dy times the normed x, and of  \
-     dy: gradients of weight and bias. Grid: tiles of columns x stripes. */                       \
-  KERNEL(norm_gradient_stripes_##suffix, float* partial, const T* dy, const T* x,                 \
-         const float* statistics, u64 rows, u64 width, u64 stripes) {                             \
-    norm_gradient_stripes(partial, dy, x, statistics, rows, width, stripes);                      \
-  }                                                                                               \
-  /* partial[stripes, width]: sums over the rows of a stripe. */                                  \
-  KERNEL(column_stripes_##suffix, float* partial, const T* x, u64 rows, u64 width, u64 stripes) { \
-    column_stripes(partial, x, rows, width, stripes);                                             \
-  }                                                                                               \
+/// branch (null) that of stream, and sum is not written. statistics[rows, 2]: mean and 1 /
+/// deviation for the backward pass.
+#define NORM_KERNELS(T, suffix)                                                                    \
+  KERNEL(add_norm_##suffix, T* normed, float* statistics, T* sum, const T* stream,                 \
+         const T* branch, const T* weight, const T* bias, u64 rows, u64 width) {                   \
+    add_norm(normed, statistics, sum, stream, branch, weight, bias, rows, width);                  \
+  }                                                                                                \
+  /* dx = the gradient of the norm's input x, `add`ed to what is there. */                         \
+  KERNEL(norm_backward_##suffix, T* dx, const T* dy, const T* x, const float* statistics,          \
+         const T* weight, u64 rows, u64 width, int add) {                                          \
+    norm_backward(dx, dy, x, statistics, weight, rows, width, add);                                \
+  }                                                                                                \
+  /* partial[stripes, 2, width]: sums over the rows of a stripe of dy times the normed x, and of   \
+     dy: gradients of weight and bias. Grid: tiles of columns x stripes. */                        \
+  KERNEL(norm_gradient_stripes_##suffix, float* partial, const T* dy, const T* x,                  \
+         const float* statistics, u64 rows, u64 width, u64 stripes) {                              \
+    norm_gradient_stripes(partial, dy, x, statistics, rows, width, stripes);                       \
+  }                                                                                                \
+  /* partial[stripes, width]: sums over the rows of a stripe. */                                   \
+  KERNEL(column_stripes_##suffix, float* partial, const T* x, u64 rows, u64 width, u64 stripes) {  \
+    column_stripes(partial, x, rows, width, stripes);                                              \
+  }                                                                                                \
   /* result[i] = the sum of partial[s * stride + i] over the stripes, `add`ed to what is there. */ \
-  KERNEL(add_stripes_##suffix, T* result, const float* partial, u64 width, u64 stride,            \
-         u64 stripes, int add) {                                                                  \
-    add_stripes(result, partial, width, stride, stripes, add);                                    \
+  KERNEL(add_stripes_##suffix, T* result, const float* partial, u64 width, u64 stride,             \
+         u64 stripes, int add) {                                                                   \
+    add_stripes(result, partial, width, stride, stripes, add);                                     \
   }
 NORM_KERNELS(float, f32)
 NORM_KERNELS(Bf16, bf16)

@@ -41,8 +41,8 @@ constexpr int sum_across = sum_columns / row_pack, sum_lanes = 32;  // 256 threa
 
 /// Sums over rows begin ... end of SUMS quantities in a tile of sum_columns columns from
 /// `first_column` of `width`: term(row, column, totals) adds the pack at `column` to totals[SUMS].
-/// result(column, sum, total) gets each total once. Threads take rows in turn and are added in their
-/// order, so that the result does not depend on chance.
+/// result(column, sum, total) gets each total once. Threads take rows in turn and are added in
+/// their order, so that the result does not depend on chance.
 template <int SUMS, typename Term, typename Result>
 DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term term,
                           Result result) {

@@ -54,14 +54,14 @@ DEVICE void causal_softmax_backward(T* ds, const float* dp, const T* p, u64 rows
 /// Rows of `sequence` scores, row i of each `sequence` of them seeing the first i + 1.
 /// causal_softmax: p = softmax(scale * scores), 0 for what is not seen. causal_softmax_backward:
 /// ds = scale * p (dp - sum of p dp), the gradient of the scores before `scale`.
-#define SOFTMAX_KERNELS(T, suffix)                                                             \
-  KERNEL(causal_softmax_##suffix, T* p, const float* scores, u64 rows, u64 sequence,           \
-         float scale) {                                                                        \
-    causal_softmax(p, scores, rows, sequence, scale);                                          \
-  }                                                                                            \
-  KERNEL(causal_softmax_backward_##suffix, T* ds, const float* dp, const T* p, u64 rows,       \
-         u64 sequence, float scale) {                                                          \
-    causal_softmax_backward(ds, dp, p, rows, sequence, scale);                                 \
+#define SOFTMAX_KERNELS(T, suffix)                                                       \
+  KERNEL(causal_softmax_##suffix, T* p, const float* scores, u64 rows, u64 sequence,     \
+         float scale) {                                                                  \
+    causal_softmax(p, scores, rows, sequence, scale);                                    \
+  }                                                                                      \
+  KERNEL(causal_softmax_backward_##suffix, T* ds, const float* dp, const T* p, u64 rows, \
+         u64 sequence, float scale) {                                                    \
+    causal_softmax_backward(ds, dp, p, rows, sequence, scale);                           \
   }
 SOFTMAX_KERNELS(float, f32)
 SOFTMAX_KERNELS(Bf16, bf16)

@@ -4,13 +4,13 @@
 
 /// One per training run, in device memory.
 struct StepState {
-  unsigned long long step;            ///< steps completed
-  double beta1_power, beta2_power;    ///< beta^t of Adam after the current update
-  float learning_rate;                ///< of the current update
-  float correction1;                  ///< 1 / (1 - beta1^t)
-  float correction2;                  ///< 1 / (1 - beta2^t)
-  float gradient_factor;              ///< clipping: gradients are multiplied by it
-  float gradient_norm;                ///< before clipping
+  unsigned long long step;          ///< steps completed
+  double beta1_power, beta2_power;  ///< beta^t of Adam after the current update
+  float learning_rate;              ///< of the current update
+  float correction1;                ///< 1 / (1 - beta1^t)
+  float correction2;                ///< 1 / (1 - beta2^t)
+  float gradient_factor;            ///< clipping: gradients are multiplied by it
+  float gradient_norm;              ///< before clipping
   float unused;
 };
 

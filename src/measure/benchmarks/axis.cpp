@@ -163,7 +163,8 @@ Result<std::vector<Values>> values_per_axis(std::string_view benchmark,
 
 std::string allowed_values(const Axis& axis) {
   const std::string words = fmt::format("{}", fmt::join(axis.choices, ", "));
-  if (axis.kind == Axis::Kind::text) return words.empty() ? axis.allowed : words + ", " + axis.allowed;
+  if (axis.kind == Axis::Kind::text)
+    return words.empty() ? axis.allowed : words + ", " + axis.allowed;
   if (axis.kind != Axis::Kind::choice && !words.empty()) {
     Axis numbers = axis;
     numbers.choices.clear();

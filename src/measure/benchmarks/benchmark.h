@@ -54,9 +54,9 @@ enum class Limit { none, memory, compute, host_link, peer_link };
 
 /// The number a cell reports, derived from a sample's seconds.
 enum class Quantity {
-  bandwidth,  ///< bytes/s, higher is better
-  flop_rate,  ///< FLOP/s, higher is better
-  latency,    ///< seconds per repetition, lower is better
+  bandwidth,    ///< bytes/s, higher is better
+  flop_rate,    ///< FLOP/s, higher is better
+  latency,      ///< seconds per repetition, lower is better
   token_rate,   ///< tokens/s, higher is better
   sample_rate,  ///< samples/s, higher is better
 };

@@ -26,9 +26,9 @@ struct Metric {
 
 /// A quantity along another, e.g. the loss along the steps of a training run.
 struct Curve {
-  std::string name;           ///< "loss"
-  std::string along;          ///< "step"
-  std::vector<double> x, y;   ///< of equal length
+  std::string name;          ///< "loss"
+  std::string along;         ///< "step"
+  std::vector<double> x, y;  ///< of equal length
 };
 
 }  // namespace assay

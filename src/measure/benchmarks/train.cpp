@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
 #include "compute/device/peaks.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/train_cell.h"
 #include "measure/sampling/roofline.h"
-#include "compute/blas/matrix_fill.h"
 #include "model/gpt_checkpoint.h"
 #include "model/gpt_gate.h"
 #include "statistics/summary.h"
@@ -40,9 +40,8 @@ Result<double> measured_product_rate(Device& device, Stream& stream,
   GemmPlans plans(device, stream, options, ChoiceCache::of_user(device.facts()));
   std::vector<Buffer> matrices;
   for (int i = 0; i < 3; ++i) {
-    matrices.push_back(TRY(device.allocate(static_cast<std::size_t>(n * n) *
-                                               size_of(settings.plan.type),
-                                           MemoryKind::device)));
+    matrices.push_back(TRY(device.allocate(
+        static_cast<std::size_t>(n * n) * size_of(settings.plan.type), MemoryKind::device)));
   }
   auto program = TRY(device.build({"matrix", {}}));
   for (int i = 0; i < 2; ++i) {
@@ -50,8 +49,10 @@ Result<double> measured_product_rate(Device& device, Stream& stream,
                     settings.plan.type, {n, n, n}, Inputs::normal, static_cast<std::uint64_t>(i)));
   }
   GemmPlan* plan = TRY(plans.find(problem));
-  const GemmOperands operands = {.a = matrices[0].data(), .b = matrices[1].data(),
-                                 .c = matrices[2].data(), .d = matrices[2].data()};
+  const GemmOperands operands = {.a = matrices[0].data(),
+                                 .b = matrices[1].data(),
+                                 .c = matrices[2].data(),
+                                 .d = matrices[2].data()};
   const Contender product = [&](Stream& on) {
     return plan->enqueue(on, operands, plans.workspace());
   };
@@ -104,11 +105,12 @@ class TrainCase final : public Case {
   bool fits_behind_gate() const override { return cell_.graph; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {{"attention", std::string(name_of(cell_.settings.plan.attention))},
-            {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
-            {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
-                                 "allowed",
-                                 gate_.gradient_error, gate_.tolerance)}};
+    return {
+        {"attention", std::string(name_of(cell_.settings.plan.attention))},
+        {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
+        {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
+                             "allowed",
+                             gate_.gradient_error, gate_.tolerance)}};
   }
 
   Status enqueue(Stream& stream) override {
@@ -131,9 +133,10 @@ class TrainCase final : public Case {
                               0, ""};
     for (std::size_t i = 0; i < losses_.size(); ++i) {
       if (std::isfinite(losses_[i])) continue;
-      verification.detail = fmt::format("the loss of step {} is not finite; the first tensor that "
-                                        "is not: {}",
-                                        first_step_ + i, TRY(first_infinite_tensor(stream)));
+      verification.detail = fmt::format(
+          "the loss of step {} is not finite; the first tensor that "
+          "is not: {}",
+          first_step_ + i, TRY(first_infinite_tensor(stream)));
       return verification;
     }
     const std::size_t tail = std::max<std::size_t>(1, losses_.size() / 10);
@@ -146,9 +149,10 @@ class TrainCase final : public Case {
     verification.error = last - losses_.front();
     verification.passed = verification.error < 0;
     if (!verification.passed) {
-      verification.detail = fmt::format("the loss does not fall: {:.4f} at step {}, {:.4f} after {} "
-                                        "steps",
-                                        losses_.front(), first_step_, last, state.step);
+      verification.detail = fmt::format(
+          "the loss does not fall: {:.4f} at step {}, {:.4f} after {} "
+          "steps",
+          losses_.front(), first_step_, last, state.step);
     }
     return verification;
   }
@@ -162,7 +166,8 @@ class TrainCase final : public Case {
     std::vector<Metric> all;
     const auto add = [&](std::string name, double value, const char* unit,
                          Better better = Better::neither) {
-      all.push_back({.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
+      all.push_back(
+          {.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
     };
     const TrainingMemory memory = memory_of(settings.plan);
     const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
@@ -189,7 +194,8 @@ class TrainCase final : public Case {
     add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
       double total = 0;
-      for (const OperationClock::Time& time : times_) total += time.phase == phase ? time.seconds : 0;
+      for (const OperationClock::Time& time : times_)
+        total += time.phase == phase ? time.seconds : 0;
       add(fmt::format("time_{}", name_of(phase)), total, "s");
     }
     add_operations(all);
@@ -259,8 +265,7 @@ class TrainCase final : public Case {
     const std::vector<OperationCost> costs = costs_of(cell_.settings.plan);
     for (const OperationClock::Time& time : times) {
       const std::string name = fmt::format("{}_{}", name_of(time.phase), time.name);
-      all.push_back(
-          {.name = "time_" + name, .value = time.seconds, .unit = "s", .text = ""});
+      all.push_back({.name = "time_" + name, .value = time.seconds, .unit = "s", .text = ""});
       const auto cost = std::find_if(costs.begin(), costs.end(), [&](const OperationCost& one) {
         return one.phase == time.phase && one.name == time.name;
       });
@@ -281,8 +286,8 @@ class TrainCase final : public Case {
   Result<std::string> first_infinite_tensor(Stream& stream) {
     const std::vector<float> gradients = TRY(training_->gradients(stream));
     const std::vector<float> weights = TRY(training_->weights(stream));
-    for (const auto& [name, values] : {std::pair("weights", &weights),
-                                       std::pair("gradients", &gradients)}) {
+    for (const auto& [name, values] :
+         {std::pair("weights", &weights), std::pair("gradients", &gradients)}) {
       for (const GptParameters::Named& named : training_->parameters().named()) {
         const auto first = values->begin() + static_cast<std::ptrdiff_t>(named.tensor.offset);
         if (!std::all_of(first, first + named.tensor.elements(),
@@ -357,8 +362,7 @@ class TrainBenchmark final : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
-    auto prepared =
-        std::make_unique<TrainCase>(TRY(parse_train_cell(cell)), context.device);
+    auto prepared = std::make_unique<TrainCase>(TRY(parse_train_cell(cell)), context.device);
     TRY(prepared->prepare(context.stream, context.seed));
     return std::unique_ptr<Case>(std::move(prepared));
   }

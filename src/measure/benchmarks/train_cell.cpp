@@ -24,9 +24,9 @@ Status check_rate(std::string_view text) {
   const std::string copy(text);
   const double rate = std::strtod(copy.c_str(), &end);
   if (!copy.empty() && *end == '\0' && rate > 0 && rate <= 1) return {};
-  return Error{ErrorKind::usage,
-               fmt::format("\"{}\" is not a learning rate; allowed: above 0 up to 1, e.g. 6e-4",
-                           text)};
+  return Error{
+      ErrorKind::usage,
+      fmt::format("\"{}\" is not a learning rate; allowed: above 0 up to 1, e.g. 6e-4", text)};
 }
 
 Status check_path(std::string_view) {
@@ -43,8 +43,9 @@ std::vector<Axis> make_train_axes() {
        .defaults = {std::string(by_device)},
        .choices = models,
        .check = check_model,
-       .allowed = "or numbers with letters: 6L6H384C is 6 layers, 6 heads, width 384 (also F hidden "
-                  "width, V vocabulary)"},
+       .allowed =
+           "or numbers with letters: 6L6H384C is 6 layers, 6 heads, width 384 (also F hidden "
+           "width, V vocabulary)"},
       {.name = "batch",
        .description = "sequences of one pass",
        .kind = Axis::Kind::integer,
@@ -95,8 +96,9 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"on"},
        .choices = {"on", "off"}},
       {.name = "rate",
-       .description = "highest learning rate, after a warm-up of 10 steps; then a cosine to a tenth "
-                      "of it at step 10,000",
+       .description =
+           "highest learning rate, after a warm-up of 10 steps; then a cosine to a tenth "
+           "of it at step 10,000",
        .kind = Axis::Kind::text,
        .defaults = {"6e-4"},
        .choices = {},
@@ -110,8 +112,9 @@ std::vector<Axis> make_train_axes() {
        .check = check_path,
        .allowed = "a file"},
       {.name = "tokens",
-       .description = "how the file stores a token: a byte of text, or numbers as nanoGPT and llm.c "
-                      "write them",
+       .description =
+           "how the file stores a token: a byte of text, or numbers as nanoGPT and llm.c "
+           "write them",
        .defaults = {"bytes"},
        .choices = {"bytes", "u16", "u32"}},
       {.name = "from",
@@ -166,9 +169,9 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("sequence", std::to_string(usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
   const auto shape = parse_gpt_shape(model);
-  const bool own = shape.ok() && !own_attention_unsupported(
-                                     facts, *parse_data_type(decided.text("precision")),
-                                     shape->head_width());
+  const bool own =
+      shape.ok() && !own_attention_unsupported(facts, *parse_data_type(decided.text("precision")),
+                                               shape->head_width());
   decide("attention", own ? "own" : "plain");
   return decided;
 }
@@ -192,14 +195,12 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
                    : cell.text("recompute") == "layer" ? Recompute::layer
                                                        : Recompute::none;
-  plan.attention =
-      cell.text("attention") == "own" ? AttentionWay::own : AttentionWay::plain;
+  plan.attention = cell.text("attention") == "own" ? AttentionWay::own : AttentionWay::plain;
   parsed.graph = cell.text("graph") == "on";
   parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
   constexpr std::int64_t warm_up_steps = 10, steps = 10000;
-  parsed.settings.rates = warmup_and_cosine(std::strtof(std::string(cell.text("rate")).c_str(),
-                                                        nullptr),
-                                            warm_up_steps, steps);
+  parsed.settings.rates = warmup_and_cosine(
+      std::strtof(std::string(cell.text("rate")).c_str(), nullptr), warm_up_steps, steps);
   parsed.data = cell.text("data");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");

@@ -22,9 +22,9 @@ Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limi
     return value;
   }
   const bool counts_items = quantity == Quantity::token_rate || quantity == Quantity::sample_rate;
-  const double of_all = counts_items                       ? work.items
+  const double of_all = counts_items                      ? work.items
                         : quantity == Quantity::bandwidth ? work.bytes
-                                                           : work.flops;
+                                                          : work.flops;
   const double amount = of_all / work.repetitions;
   value.median = amount / seconds.median;
   value.interval95 = {amount / seconds.interval95.high, amount / seconds.interval95.low};

@@ -32,8 +32,8 @@ class Kernels {
   std::string suffix_;
 };
 
-inline constexpr unsigned row_pack = 8;        // elements, as in kernels/rows.h
-inline constexpr unsigned sum_columns = 64;    // likewise
+inline constexpr unsigned row_pack = 8;      // elements, as in kernels/rows.h
+inline constexpr unsigned sum_columns = 64;  // likewise
 inline constexpr unsigned block_threads = 256;
 
 /// One block per row of `width` elements, as far as the device's grid goes; on a CPU one per core.

@@ -12,9 +12,8 @@ Result<LayerNorm> LayerNorm::create(Device& device, DataType type) {
   return made;
 }
 
-Status LayerNorm::forward(Stream& on, void* normed, void* statistics, void* sum,
-                          const void* stream, const void* branch, const void* weight,
-                          const void* bias, Rows rows) {
+Status LayerNorm::forward(Stream& on, void* normed, void* statistics, void* sum, const void* stream,
+                          const void* branch, const void* weight, const void* bias, Rows rows) {
   return launch(on, *add_norm_, shape_of_rows(*facts_, rows.rows, rows.width), normed, statistics,
                 sum, stream, branch, weight, bias, std::uint64_t(rows.rows),
                 std::uint64_t(rows.width));
@@ -23,16 +22,15 @@ Status LayerNorm::forward(Stream& on, void* normed, void* statistics, void* sum,
 Status LayerNorm::backward(Stream& on, const Gradients& gradients, const void* dy, const void* x,
                            const void* statistics, const void* weight, void* scratch, Rows rows) {
   const auto count = std::uint64_t(rows.rows), width = std::uint64_t(rows.width);
-  TRY(launch(on, *norm_gradient_stripes_, shape_of_sums(rows.width, column_stripes), scratch, dy,
-             x, statistics, count, width, column_stripes));
+  TRY(launch(on, *norm_gradient_stripes_, shape_of_sums(rows.width, column_stripes), scratch, dy, x,
+             statistics, count, width, column_stripes));
   auto* partial = static_cast<float*>(scratch);
   TRY(add_stripes(on, gradients.weight, partial, rows.width, 2 * rows.width,
                   gradients.add_parameters));
   TRY(add_stripes(on, gradients.bias, partial + width, rows.width, 2 * rows.width,
                   gradients.add_parameters));
-  return launch(on, *norm_backward_, shape_of_rows(*facts_, rows.rows, rows.width),
-                gradients.input, dy, x, statistics, weight, count, width,
-                gradients.add_input ? 1 : 0);
+  return launch(on, *norm_backward_, shape_of_rows(*facts_, rows.rows, rows.width), gradients.input,
+                dy, x, statistics, weight, count, width, gradients.add_input ? 1 : 0);
 }
 
 Status LayerNorm::column_sums(Stream& on, void* result, const void* x, void* scratch, Rows rows,

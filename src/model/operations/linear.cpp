@@ -15,8 +15,8 @@ GemmProblem Linear::problem(std::int64_t m, std::int64_t n, std::int64_t k, bool
   return make_gemm(m, n, k, precision_, precision_, transpose_a, transpose_b);
 }
 
-Status Linear::forward(Stream& stream, void* y, const void* x, const void* weight,
-                       const void* bias, LinearShape shape) {
+Status Linear::forward(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
+                       LinearShape shape) {
   GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
   GemmOperands operands = {.a = x, .b = weight, .c = y, .d = y};
   if (bias == nullptr) return plans_->enqueue(stream, product, operands);

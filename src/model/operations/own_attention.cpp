@@ -70,17 +70,14 @@ class OwnAttention final : public Attention {
             {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
             shared_bytes};
   }
-  unsigned forward_bytes() const {
-    return bytes_of(1, geometry_.step);
-  }
+  unsigned forward_bytes() const { return bytes_of(1, geometry_.step); }
   unsigned backward_bytes() const {
     return bytes_of(2, head_width_ < 64 ? 64 : geometry_.back_step);
   }
   /// `kept` tiles of the block's own rows, two of a step, and one of scores.
   unsigned bytes_of(std::int64_t kept, std::int64_t step) const {
-    return static_cast<unsigned>(
-        element * (kept * geometry_.rows() * head_width_ + 2 * step * head_width_ +
-                   geometry_.rows() * step));
+    return static_cast<unsigned>(element * (kept * geometry_.rows() * head_width_ +
+                                            2 * step * head_width_ + geometry_.rows() * step));
   }
 
   const DeviceFacts& facts_;
@@ -110,13 +107,12 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width) {
   const bool host = device.facts().max_threads_per_block == 1;
   const FlashGeometry geometry = host ? cpu_geometry : gpu_geometry;
-  auto program = TRY(
-      device.build({"flash_attention",
-                    {{"FLASH_WAVES", std::to_string(geometry.waves)},
-                     {"FLASH_WAVE_ROWS", std::to_string(geometry.wave_rows)},
-                     {"FLASH_STEP", std::to_string(geometry.step)},
-                     {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
-                     {"FLASH_WIDTH", std::to_string(head_width)}}}));
+  auto program = TRY(device.build({"flash_attention",
+                                   {{"FLASH_WAVES", std::to_string(geometry.waves)},
+                                    {"FLASH_WAVE_ROWS", std::to_string(geometry.wave_rows)},
+                                    {"FLASH_STEP", std::to_string(geometry.step)},
+                                    {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
+                                    {"FLASH_WIDTH", std::to_string(head_width)}}}));
   auto made = std::make_unique<OwnAttention>(device, head_width, geometry, std::move(program));
   TRY(made->load());
   return std::unique_ptr<Attention>(std::move(made));
