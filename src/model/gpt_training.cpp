@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -326,10 +327,13 @@ Status GptTraining::restart(Stream& stream, const std::vector<float>& weights) {
 
 Result<std::vector<float>> GptTraining::losses(Stream& stream, std::uint64_t first,
                                                std::uint64_t count) {
-  const auto all = TRY(read_back<float>(stream, history_.data(), remembered_losses));
+  const auto length = static_cast<std::uint64_t>(remembered_losses);
   std::vector<float> wanted;
-  for (std::uint64_t i = first; i < first + count; ++i) {
-    wanted.push_back(all[i % remembered_losses]);
+  for (std::uint64_t step = first; step < first + count;) {
+    const std::uint64_t at = step % length, here = std::min(length - at, first + count - step);
+    const auto part = TRY(read_back<float>(stream, history_.as<float>() + at, here));
+    wanted.insert(wanted.end(), part.begin(), part.end());
+    step += here;
   }
   return wanted;
 }

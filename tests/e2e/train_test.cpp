@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "core/read_file.h"
 #include "json_lines.h"
@@ -87,6 +89,39 @@ TEST(Train, GoesOnFromACheckpoint) {
   ASSERT_EQ(second["status"], "passed") << second["reason"];
   EXPECT_GT(second["curves"][0]["x"][0].get<double>(), 0);
   EXPECT_LT(metric(second, "first_loss"), metric(first, "first_loss"));
+}
+
+/// A weight that is not a number ends the cell, and a damaged checkpoint is refused, by name.
+TEST(Train, WhatIsNotANumberIsNamed) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "gpt.safetensors";
+  ASSERT_EQ(record_of(train(tiny_and({"save=" + file})))["status"], "passed");
+  std::string bytes = read_file(file).value();
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto offsets = Json::parse(bytes.substr(8, header))["weights.layers.0.fc"]["data_offsets"];
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(&bytes[8 + header + offsets[0].get<std::size_t>()], &nan, sizeof nan);
+  folder.write("nan.safetensors", bytes);
+  const Json record =
+      record_of(train(tiny_and({"from=" + (folder.path() / "nan.safetensors").string()})));
+  EXPECT_EQ(record["status"], "failed");
+  EXPECT_FALSE(record.contains("value"));
+  EXPECT_THAT(record["reason"].get<std::string>(),
+              AllOf(HasSubstr("the loss of step "), HasSubstr("is not finite; the first tensor")));
+  const std::pair<std::string, const char*> damaged[] = {
+      {bytes.substr(0, bytes.size() - 1), "lies outside of the file"},
+      {bytes.substr(0, 100), "more than the file"},
+      {"", "shorter than its first number"},
+      {std::string(8, '\xFF') + "{}", "more than the file"}};
+  for (const auto& [text, message] : damaged) {
+    const std::string path = folder.write("damaged", text);
+    EXPECT_THAT(record_of(train(tiny_and({"from=" + path})))["reason"].get<std::string>(),
+                HasSubstr(message));
+  }
+  EXPECT_THAT(record_of(train(tiny_and({"from=" + file, "bias=off", "precision=bf16"})))["reason"]
+                  .get<std::string>(),
+              HasSubstr("is it of another model or precision?"));
 }
 
 TEST(Train, WhatCannotBeTrainedIsSaidByName) {

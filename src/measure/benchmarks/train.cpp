@@ -67,6 +67,7 @@ class TrainCase final : public Case {
 
   Status prepare(Stream& stream, std::uint64_t seed) {
     cell_.settings.seed = seed;
+    stream_ = &stream;
     gate_ = TRY(check_training(device_, stream, cell_.settings));
     if (!gate_.passed) return gate_error();
     if (!device_.facts().emulated) {  // whose rate says nothing about a chip
@@ -118,6 +119,14 @@ class TrainCase final : public Case {
     return training_->step(stream);
   }
 
+  /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
+  Result<std::optional<double>> own_seconds() override {
+    const std::uint64_t steps = TRY(training_->state(*stream_)).step;
+    const float loss = TRY(training_->losses(*stream_, steps - 1, 1)).front();
+    if (std::isfinite(loss)) return std::optional<double>();
+    return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
+  }
+
   Status keep(Stream& stream) override {
     return cell_.save.empty() ? Status() : save_checkpoint(*training_, stream, cell_.save);
   }
@@ -133,10 +142,7 @@ class TrainCase final : public Case {
                               0, ""};
     for (std::size_t i = 0; i < losses_.size(); ++i) {
       if (std::isfinite(losses_[i])) continue;
-      verification.detail = fmt::format(
-          "the loss of step {} is not finite; the first tensor that "
-          "is not: {}",
-          first_step_ + i, TRY(first_infinite_tensor(stream)));
+      verification.detail = TRY(not_finite(stream, first_step_ + i));
       return verification;
     }
     const std::size_t tail = std::max<std::size_t>(1, losses_.size() / 10);
@@ -283,6 +289,11 @@ class TrainCase final : public Case {
     }
   }
 
+  Result<std::string> not_finite(Stream& stream, std::uint64_t step) {
+    return fmt::format("the loss of step {} is not finite; the first tensor that is not: {}", step,
+                       TRY(first_infinite_tensor(stream)));
+  }
+
   Result<std::string> first_infinite_tensor(Stream& stream) {
     const std::vector<float> gradients = TRY(training_->gradients(stream));
     const std::vector<float> weights = TRY(training_->weights(stream));
@@ -296,13 +307,14 @@ class TrainCase final : public Case {
         }
       }
     }
-    return std::string("none; only the loss");
+    return std::string("none; only the loss is");
   }
 
   TrainCell cell_;
   Device& device_;
   GateResult gate_;
   double product_rate_ = 0;
+  Stream* stream_ = nullptr;  // on which the case was prepared
   std::unique_ptr<GptTraining> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;

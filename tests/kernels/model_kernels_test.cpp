@@ -1,0 +1,235 @@
+// The operations of a transformer one by one, over awkward shapes in f32 and bf16, against
+// references in double that are given the same, rounded inputs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/random.h"
+#include "gpt_example.h"
+#include "kernel_test.h"
+#include "model/gpt_weights.h"
+#include "model/operations/adamw.h"
+#include "model/operations/attention.h"
+#include "model/operations/cross_entropy.h"
+#include "model/operations/gelu.h"
+#include "model/operations/layer_norm.h"
+#include "model/token_batches.h"
+
+namespace assay {
+namespace {
+
+/// A tensor on the device and what it holds.
+struct Values {
+  Buffer buffer;
+  std::vector<float> host;
+};
+
+class ModelKernels : public KernelTest {
+ protected:
+  static constexpr DataType types[] = {DataType::f32, DataType::bf16};
+
+  Values values(DataType type, std::vector<float> wanted) {
+    Values made = {allocate(wanted.size() * size_of(type)), {}};
+    EXPECT_TRUE(write_weights(*stream_, made.buffer.data(), type, wanted));
+    made.host = read_weights(*stream_, made.buffer.data(), type, wanted.size()).value();
+    return made;
+  }
+  Values normal(DataType type, std::size_t count, std::uint64_t seed, double mean = 0) {
+    Random random(seed);
+    std::vector<float> wanted(count);
+    for (float& x : wanted) x = static_cast<float>(mean + random.normal());
+    return values(type, wanted);
+  }
+  Values unknown(DataType type, std::size_t count) {
+    return values(type, std::vector<float>(count, std::numeric_limits<float>::quiet_NaN()));
+  }
+  std::vector<float> read(const Values& values, DataType type) {
+    return read_weights(*stream_, values.buffer.data(), type, values.host.size()).value();
+  }
+  void expect_near(const std::vector<float>& found, const std::vector<double>& expected,
+                   DataType type, const std::string& what) {
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_LT(relative_distance(found, expected, 0, found.size()),
+              type == DataType::f32 ? 1e-5 : 1e-2)
+        << what << " " << name_of(type);
+  }
+};
+
+TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
+  for (const DataType type : types) {
+    LayerNorm norm = LayerNorm::create(*device_, type).value();
+    for (const Rows shape : {Rows{1, 8}, Rows{3, 72}, Rows{67, 520}}) {
+      const auto n = static_cast<std::size_t>(shape.rows),
+                 c = static_cast<std::size_t>(shape.width);
+      const Values x = normal(type, n * c, 1, 3), branch = normal(type, n * c, 2);
+      const Values weight = normal(type, c, 3, 1), bias = normal(type, c, 4);
+      const Values sum = unknown(type, n * c), normed = unknown(type, n * c);
+      const Values statistics = unknown(DataType::f32, 2 * n);
+      ASSERT_TRUE(norm.forward(*stream_, normed.buffer.data(), statistics.buffer.data(),
+                               sum.buffer.data(), x.buffer.data(), branch.buffer.data(),
+                               weight.buffer.data(), bias.buffer.data(), shape));
+      const std::vector<float> sums = read(sum, type);  // as rounded, which the norm reads
+      std::vector<double> expected_sum(n * c), expected(n * c);
+      std::vector<double> means(n), inverses(n);
+      for (std::size_t row = 0; row < n; ++row) {
+        for (std::size_t i = 0; i < c; ++i) {
+          expected_sum[row * c + i] = double(x.host[row * c + i]) + branch.host[row * c + i];
+          means[row] += double(sums[row * c + i]) / double(c);
+        }
+        double variance = 0;
+        for (std::size_t i = 0; i < c; ++i) {
+          variance += std::pow(sums[row * c + i] - means[row], 2) / double(c);
+        }
+        inverses[row] = 1 / std::sqrt(variance + 1e-5);
+        for (std::size_t i = 0; i < c; ++i) {
+          expected[row * c + i] =
+              (sums[row * c + i] - means[row]) * inverses[row] * weight.host[i] + bias.host[i];
+        }
+      }
+      expect_near(sums, expected_sum, type, "sum");
+      expect_near(read(normed, type), expected, type, "norm");
+
+      // Gradients, added to what is there and not.
+      const Values dy = normal(type, n * c, 5), scratch = unknown(DataType::f32, 64 * 2 * c);
+      for (const bool add : {false, true}) {
+        const Values dx = add ? normal(type, n * c, 6) : unknown(type, n * c);
+        const Values dw = add ? normal(type, c, 7) : unknown(type, c);
+        const Values db = add ? normal(type, c, 8) : unknown(type, c);
+        ASSERT_TRUE(norm.backward(*stream_,
+                                  {dx.buffer.data(), dw.buffer.data(), db.buffer.data(), add, add},
+                                  dy.buffer.data(), sum.buffer.data(), statistics.buffer.data(),
+                                  weight.buffer.data(), scratch.buffer.data(), shape));
+        std::vector<double> to_x(n * c), to_w(c), to_b(c);
+        for (std::size_t i = 0; add && i < n * c; ++i) to_x[i] = dx.host[i];
+        for (std::size_t i = 0; add && i < c; ++i) to_w[i] = dw.host[i], to_b[i] = db.host[i];
+        for (std::size_t row = 0; row < n; ++row) {
+          double mean_g = 0, mean_gx = 0;
+          const auto unit = [&](std::size_t i) {
+            return (sums[row * c + i] - means[row]) * inverses[row];
+          };
+          for (std::size_t i = 0; i < c; ++i) {
+            const double g = double(dy.host[row * c + i]) * weight.host[i];
+            mean_g += g / double(c);
+            mean_gx += g * unit(i) / double(c);
+            to_w[i] += dy.host[row * c + i] * unit(i);
+            to_b[i] += dy.host[row * c + i];
+          }
+          for (std::size_t i = 0; i < c; ++i) {
+            const double g = double(dy.host[row * c + i]) * weight.host[i];
+            to_x[row * c + i] += inverses[row] * (g - mean_g - unit(i) * mean_gx);
+          }
+        }
+        expect_near(read(dx, type), to_x, type, "dx");
+        expect_near(read(dw, type), to_w, type, "dw");
+        expect_near(read(db, type), to_b, type, "db");
+      }
+      const Values columns = unknown(type, c);
+      ASSERT_TRUE(norm.column_sums(*stream_, columns.buffer.data(), dy.buffer.data(),
+                                   scratch.buffer.data(), shape, false));
+      std::vector<double> expected_columns(c);
+      for (std::size_t i = 0; i < n * c; ++i) expected_columns[i % c] += dy.host[i];
+      expect_near(read(columns, type), expected_columns, type, "column sums");
+    }
+  }
+}
+
+TEST_P(ModelKernels, GeluAndItsSlope) {
+  for (const DataType type : types) {
+    Gelu gelu = Gelu::create(*device_, type).value();
+    Values x = normal(type, 1008, 1);
+    for (std::size_t i = 0; i < 16; ++i) x.host[i] = (i % 2 == 0 ? -1.0f : 1.0f) * float(i * i);
+    x = values(type, x.host);  // far out it is 0 or x, and its slope 0 or 1
+    const Values y = unknown(type, 1008), d = normal(type, 1008, 2);
+    ASSERT_TRUE(gelu.forward(*stream_, y.buffer.data(), x.buffer.data(), 1008));
+    ASSERT_TRUE(gelu.backward(*stream_, d.buffer.data(), x.buffer.data(), 1008));
+    std::vector<double> expected(1008), expected_d(1008);
+    for (std::size_t i = 0; i < 1008; ++i) {
+      const double v = x.host[i], k = std::sqrt(2 / 3.14159265358979323846);
+      const double t = std::tanh(k * (v + 0.044715 * v * v * v));
+      expected[i] = v / 2 * (1 + t);
+      expected_d[i] =
+          d.host[i] * ((1 + t) / 2 + v / 2 * (1 - t * t) * k * (1 + 3 * 0.044715 * v * v));
+    }
+    expect_near(read(y, type), expected, type, "gelu");
+    expect_near(read(d, type), expected_d, type, "slope");
+  }
+}
+
+/// Loss and gradient of a vocabulary that ends inside a pack; the padding gets zeros.
+TEST_P(ModelKernels, CrossEntropyInPlace) {
+  for (const DataType type : types) {
+    CrossEntropy loss = CrossEntropy::create(*device_, type).value();
+    constexpr std::int64_t rows = 5, vocabulary = 1003, columns = 1024;
+    TokenBatches host;
+    host.batches = 2;
+    host.tokens_per_batch = rows;
+    host.tokens.assign(2 * rows, 0);
+    host.targets = {0, 0, 0, 0, 0, 0, 1002, 500, 7, 8};  // of which the second batch is read
+    host.order.assign(2 * rows, 0);
+    host.starts.assign(2 * (rows + 1), 0);
+    const DeviceBatches data = DeviceBatches::upload(*device_, *stream_, host).value();
+    StepState state = {};
+    state.step = 3;
+    const Buffer on_device = upload(std::vector<StepState>{state});
+    const BatchChoice choice = {on_device.as<StepState>(), 2, 1, 0};
+    std::vector<float> wanted = normal(type, rows * columns, 3).host;
+    for (std::size_t i = 0; i < columns; ++i) wanted[4 * columns + i] *= 30;  // nearly certain
+    const Values logits = values(type, wanted);
+    const Values losses = unknown(DataType::f32, rows), history = unknown(DataType::f32, 2);
+    ASSERT_TRUE(loss.forward_backward(*stream_, logits.buffer.data(), losses.buffer.data(), data,
+                                      choice, vocabulary, columns));
+    ASSERT_TRUE(
+        loss.record(*stream_, history.buffer.data(), losses.buffer.data(), choice, rows, 2));
+    std::vector<double> expected(rows * columns), expected_losses(rows);
+    double mean = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto target = static_cast<std::size_t>(host.targets[rows + row]);
+      const float* x = &logits.host[row * columns];
+      double largest = x[0], total = 0;
+      for (std::size_t i = 0; i < vocabulary; ++i) largest = std::max(largest, double(x[i]));
+      for (std::size_t i = 0; i < vocabulary; ++i) total += std::exp(x[i] - largest);
+      for (std::size_t i = 0; i < vocabulary; ++i) {
+        expected[row * columns + i] =
+            (std::exp(x[i] - largest) / total - (i == target ? 1 : 0)) / rows;
+      }
+      expected_losses[row] = largest + std::log(total) - x[target];
+      mean += expected_losses[row] / rows;
+    }
+    expect_near(read(logits, type), expected, type, "gradient");
+    expect_near(read(losses, DataType::f32), expected_losses, DataType::f32, "loss");
+    EXPECT_NEAR(read(history, DataType::f32)[1], mean, 1e-4 * mean);
+  }
+}
+
+/// Stochastic rounding: the mean of many small updates is right, where rounding to nearest would
+/// lose each of them.
+TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
+  constexpr std::size_t count = 8192;
+  UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 0.0f, 0};  // each step is -rate * sign(g)
+  AdamWUpdate update = AdamWUpdate::create(*device_, *stream_, DataType::bf16,
+                                           OptimizerStates::stochastic, settings, {1e-3f}, count, 7)
+                           .value();
+  const Values weights = values(DataType::bf16, std::vector<float>(count, 1.0f));
+  const Values gradients = values(DataType::bf16, std::vector<float>(count, 0.5f));
+  const Values first = unknown(DataType::bf16, count), second = unknown(DataType::bf16, count);
+  StepState state = {};
+  state.beta1_power = state.beta2_power = 1;
+  const Buffer on_device = upload(std::vector<StepState>{state});
+  const UpdateArenas arenas = {weights.buffer.data(), nullptr, first.buffer.data(),
+                               second.buffer.data(), gradients.buffer.data()};
+  ASSERT_TRUE(update.begin(*stream_, arenas, 2));
+  for (int step = 0; step < 4; ++step) {
+    ASSERT_TRUE(update.update(*stream_, arenas, on_device.as<StepState>()));
+  }
+  const std::vector<float> found = read(weights, DataType::bf16);
+  double mean = 0;
+  for (const float x : found) mean += x / double(count);
+  // bf16 has steps of 1/256 below 1; the deviation of the mean is below 1/256 / sqrt(8192).
+  EXPECT_NEAR(mean, 1 - 4e-3, 5.0 / 256 / std::sqrt(double(count)));
+}
+
+ASSAY_KERNEL_BUILDS(ModelKernels);
+
+}  // namespace
+}  // namespace assay
