@@ -48,7 +48,7 @@ TEST(Train, LearnsATextFile) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   RecordProperty("seconds", std::to_string(taken.count()));
   const Json record = record_of(outcome);
-  EXPECT_EQ(record["status"], "passed");
+  ASSERT_EQ(record["status"], "passed") << record["reason"];
   EXPECT_EQ(record["value"]["quantity"], "token_rate");
   EXPECT_GT(std::stod(record["notes"]["parameters"].get<std::string>()), 0.8e6);
   EXPECT_NEAR(metric(record, "first_loss"), std::log(256), 0.2);

@@ -1,0 +1,181 @@
+"""Training speed of assay beside PyTorch's, alternating on one device: tokens/s of eager and, where it
+exists, torch.compile, for the same model, batch, sequence, element type and optimizer states.
+
+    scripts/compare_train.py [--assay build/assay] [--device cuda] [--rounds 3] [--out DIR] [MODEL ...]
+
+MODEL is a size (30M ... 13B) or numbers as `assay run train` takes them (4L4H128C256V). Each round
+measures assay, eager and compile once, each in a process of its own; the table gives medians of the
+rounds and their ratio. On a GPU the weights are bf16 with bf16 moments (states=stochastic), as PyTorch's
+AdamW has on bf16 parameters; on a CPU everything is f32. Needs torch alone.
+"""
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = {  # layers, heads, width, hidden, batch, sequence
+    "30M": (6, 6, 384, 1536, 32, 512),
+    "124M": (12, 12, 768, 3072, 16, 512),
+    "354M": (24, 16, 1024, 4096, 8, 512),
+    "773M": (36, 20, 1280, 5120, 4, 512),
+    "1.5B": (48, 24, 1536, 6144, 4, 512),
+    "3B": (32, 32, 2560, 10240, 2, 512),
+    "7B": (32, 32, 4096, 11008, 8, 1024),
+    "13B": (40, 40, 5120, 13824, 4, 1024),
+}
+
+
+def shape_of(model):
+    """layers, heads, width, hidden, batch, sequence, vocabulary"""
+    if model in SIZES:
+        return SIZES[model] + (50257,)
+    n = {letter: int(number) for number, letter in re.findall(r"(\d+)([LHCFV])", model.upper())}
+    return n["L"], n["H"], n["C"], n.get("F", 4 * n["C"]), 8, 64, n.get("V", 50257)
+
+
+def torch_rate(model, device, compiled, steps):
+    """Tokens/s of PyTorch: the median of `steps` steps after as many untimed."""
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+
+    layers, heads, width, hidden, batch, sequence, vocabulary = shape_of(model)
+    kind = torch.bfloat16 if device == "cuda" else torch.float32
+
+    def attend(q, k, v):
+        if hasattr(F, "scaled_dot_product_attention"):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        unseen = torch.triu(torch.ones(sequence, sequence, dtype=torch.bool, device=q.device), 1)
+        scores = (q @ k.transpose(2, 3)) / (width // heads) ** 0.5
+        return scores.masked_fill(unseen, float("-inf")).softmax(3) @ v
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.fc, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+        def forward(self, x):
+            parts = self.qkv(self.norm1(x)).split(width, 2)
+            q, k, v = (t.view(batch, sequence, heads, -1).transpose(1, 2) for t in parts)
+            x = x + self.proj(attend(q, k, v).transpose(1, 2).reshape(batch, sequence, width))
+            return x + self.fc2(F.gelu(self.fc(self.norm2(x)), approximate="tanh"))
+
+    class Gpt(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(sequence, width)
+            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.norm = nn.LayerNorm(width)
+
+        def forward(self, tokens, targets):
+            x = self.embedding(tokens) + self.positions.weight
+            for block in self.blocks:
+                x = block(x)
+            logits = F.linear(self.norm(x), self.embedding.weight)
+            return F.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
+
+    torch.manual_seed(1)
+    gpt = Gpt().to(device=device, dtype=kind)
+    fused = {"fused": True} if device == "cuda" else {}
+    optimizer = torch.optim.AdamW(gpt.parameters(), lr=6e-4, weight_decay=0.01, **fused)
+    loss_of = torch.compile(gpt) if compiled else gpt
+    tokens = torch.randint(vocabulary, (batch, sequence + 1), device=device)
+    times = []
+    for _ in range(2 * steps):
+        begin = time.perf_counter()
+        loss = loss_of(tokens[:, :-1], tokens[:, 1:].contiguous())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(gpt.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    memory = torch.cuda.max_memory_allocated() if device == "cuda" else 0
+    return {"rate": batch * sequence / statistics.median(times[steps:]), "memory": memory,
+            "loss": loss.item(), "torch": torch.__version__}
+
+
+def run_torch(arguments, model, compiled):
+    """In a process of its own, so that nothing is left on the device. None if it cannot."""
+    words = [sys.executable, __file__, "--torch", "compile" if compiled else "eager",
+             "--device", arguments.device, "--steps", str(arguments.steps), model]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        print("  torch %s: %s" % ("compile" if compiled else "eager", done.stderr.strip()[-300:]), file=sys.stderr)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_assay(arguments, model):
+    """The record of one cell."""
+    batch, sequence = shape_of(model)[4:6]
+    on_gpu = arguments.device == "cuda"
+    words = [arguments.assay, "run", "train", "model=" + model, "batch=%d" % batch,
+             "sequence=%d" % sequence, "precision=" + ("bf16" if on_gpu else "f32"),
+             "states=" + ("stochastic" if on_gpu else "master"), "--device", arguments.device, "--json"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    record = json.loads(done.stdout.splitlines()[0]) if done.stdout else {}
+    if record.get("status") != "passed":
+        print("  assay: %s" % (record.get("reason") or done.stderr.strip()[-300:]), file=sys.stderr)
+        return None
+    return record
+
+
+def compare(arguments, model):
+    """One line of the table, and everything behind it."""
+    rates = {"assay": [], "eager": [], "compile": []}
+    records, runs = [], []
+    for _ in range(arguments.rounds):
+        record = run_assay(arguments, model)
+        if record:
+            records.append(record)
+            rates["assay"].append(record["value"]["median"])
+        for way in ("eager", "compile"):
+            run = run_torch(arguments, model, way == "compile")
+            if run:
+                runs.append(dict(run, way=way))
+                rates[way].append(run["rate"])
+    median = {way: statistics.median(values) if values else None for way, values in rates.items()}
+
+    def shown(way):
+        return "%.4g" % median[way] if median[way] else "-"
+
+    def ratio(way):
+        return "%.3f" % (median["assay"] / median[way]) if median["assay"] and median[way] else "-"
+
+    print("%-16s %10s %10s %10s %8s %8s" % (model, shown("assay"), shown("eager"), shown("compile"),
+                                            ratio("eager"), ratio("compile")), flush=True)
+    return {"model": model, "rates": rates, "assay": records, "torch": runs}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=list(SIZES), metavar="MODEL")
+    parser.add_argument("--assay", default="build/assay")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=12, help="of PyTorch, timed; as many go before")
+    parser.add_argument("--out", help="folder for train.json, everything behind the table")
+    parser.add_argument("--torch", choices=["eager", "compile"], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.torch:
+        print(json.dumps(torch_rate(arguments.models[0], arguments.device, arguments.torch == "compile",
+                                    arguments.steps)))
+        return
+    print("%-16s %10s %10s %10s %8s %8s" % ("tokens/s", "assay", "eager", "compile", "/eager", "/compile"))
+    results = [compare(arguments, model) for model in arguments.models]
+    if arguments.out:
+        os.makedirs(arguments.out, exist_ok=True)
+        with open(os.path.join(arguments.out, "train.json"), "w") as file:
+            json.dump(results, file)
+
+
+if __name__ == "__main__":
+    main()
