@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/write_file.h"
 #include "model/safetensors.h"
 
 namespace assay {
@@ -70,25 +71,28 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
 
 Status save_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path) {
   const StepState state = TRY(training.state(stream));
-  TensorFile file;
-  file.metadata = {{"format", "assay training"},
-                   {"step", std::to_string(state.step)},
-                   {"beta1_power", text_of(state.beta1_power)},
-                   {"beta2_power", text_of(state.beta2_power)}};
   const std::vector<GptParameters::Named> named = training.parameters().named();
+  std::vector<StoredTensor> tensors;
+  std::vector<const std::byte*> sources;
   for (const Part& part : parts_of(training)) {
     for (const GptParameters::Named& one : named) {
-      StoredTensor tensor = {fmt::format("{}.{}", part.prefix, one.name),
-                             part.type,
-                             {one.tensor.rows, one.tensor.columns},
-                             {}};
-      tensor.data.resize(static_cast<std::size_t>(one.tensor.elements()) * size_of(part.type));
-      TRY(stream.copy(tensor.data.data(), address_in(part, one.tensor), tensor.data.size()));
-      file.tensors.push_back(std::move(tensor));
+      tensors.push_back({fmt::format("{}.{}", part.prefix, one.name),
+                         part.type,
+                         {one.tensor.rows, one.tensor.columns}});
+      sources.push_back(address_in(part, one.tensor));
     }
-    TRY(stream.synchronize());
   }
-  return write_tensors(path, file);
+  TensorFile file =
+      lay_out_tensors(std::move(tensors), {{"format", "assay training"},
+                                           {"step", std::to_string(state.step)},
+                                           {"beta1_power", text_of(state.beta1_power)},
+                                           {"beta2_power", text_of(state.beta2_power)}});
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const StoredTensor& tensor = file.tensors[i];
+    TRY(stream.copy(file.data(tensor), sources[i], tensor.bytes));
+  }
+  TRY(stream.synchronize());
+  return write_file(path, file.bytes);
 }
 
 Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path) {
@@ -102,6 +106,13 @@ Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesys
   for (const auto* number : {&step, &power1, &power2}) {
     if (!number->ok()) return of_file(number->error());
   }
+  const double beta1_power = std::bit_cast<double>(*power1);
+  const double beta2_power = std::bit_cast<double>(*power2);
+  constexpr std::uint64_t most_steps = std::uint64_t{1} << 40;
+  const auto is_power = [](double x) { return x >= 0 && x <= 1; };
+  if (*step > most_steps || !is_power(beta1_power) || !is_power(beta2_power)) {
+    return of_file({ErrorKind::usage, "has a step or a power of beta that no training has"});
+  }
   std::vector<std::pair<std::byte*, const StoredTensor*>> copies;
   const std::vector<GptParameters::Named> named = training.parameters().named();
   for (const Part& part : parts_of(training)) {
@@ -113,11 +124,11 @@ Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesys
     }
   }
   for (const auto& [to, tensor] : copies) {
-    TRY(stream.copy(to, tensor->data.data(), tensor->data.size()));
+    TRY(stream.copy(to, file.data(*tensor), tensor->bytes));
   }
   state.step = *step;
-  state.beta1_power = std::bit_cast<double>(*power1);
-  state.beta2_power = std::bit_cast<double>(*power2);
+  state.beta1_power = beta1_power;
+  state.beta2_power = beta2_power;
   return training.set_state(stream, state);
 }
 

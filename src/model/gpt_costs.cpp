@@ -50,14 +50,17 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   const auto add_backward = [&](const char* name, const Product& product, double times) {
     add(Phase::backward, name, times * 2 * product.flops(), times * 2 * product.elements());
   };
+  // What is computed again belongs to the backward pass.
+  const double layer = plan.recompute == Recompute::layer ? 1 : 0;
+  const double gelu = plan.recompute == Recompute::none ? 0 : 1;
   add_backward("head", head, 1);
-  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c);
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + layer * l * 8 * n * c);
   add_backward("fc2", fc2, l);
-  add(Phase::backward, "gelu", 0, l * 3 * n * f);
-  add_backward("fc", fc, l);
-  add_backward("proj", proj, l);
-  add(Phase::backward, "attention", l * 5 * n * t * c, l * 8 * n * c);
-  add_backward("qkv", qkv, l);
+  add(Phase::backward, "gelu", 0, l * (3 + 2 * gelu) * n * f);
+  add_backward("fc", fc, l * (1 + layer / 2));
+  add_backward("proj", proj, l * (1 + layer / 2));
+  add(Phase::backward, "attention", l * (5 + 2 * layer) * n * t * c, l * (8 + 4 * layer) * n * c);
+  add_backward("qkv", qkv, l * (1 + layer / 2));
   add(Phase::backward, "embedding", 0, 3 * n * c);
   const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
   const double moments = 2 * static_cast<double>(size_of(plan.moment_type()));

@@ -16,8 +16,9 @@ struct GateResult {
   std::string worst;          ///< the tensor that has it
 };
 
-/// Runs one pass of a small model with the element type, precision, head width, recomputing and
-/// biases of `settings`. Tolerances: f32 1e-4 (tf32 5e-3), bf16 3e-2; of the loss 1e-4 and 0.02.
+/// Runs two passes of a small model with the element type, precision, head width (128 at most),
+/// attention, recomputing and biases of `settings`. Tolerances: f32 1e-4 (tf32 5e-3), bf16 3e-2; of
+/// the loss 1e-4 and 0.02.
 Result<GateResult> check_training(Device& device, Stream& stream, const TrainingSettings& settings);
 
 }  // namespace assay

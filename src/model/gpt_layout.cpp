@@ -166,8 +166,7 @@ TrainingMemory memory_of(const TrainingPlan& plan) {
   TrainingMemory memory;
   memory.parameters = parameters.elements * element;
   memory.gradients = parameters.elements * element;
-  memory.optimizer = parameters.elements * ((plan.momentum_only ? 1 : 2) * moment +
-                                            (plan.has_master() ? sizeof(float) : 0));
+  memory.optimizer = parameters.elements * (2 * moment + (plan.has_master() ? sizeof(float) : 0));
   memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;

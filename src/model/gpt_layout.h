@@ -73,7 +73,6 @@ struct TrainingPlan {
   OptimizerStates states = OptimizerStates::master;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
-  bool momentum_only = false;  ///< sgd: one moment instead of two
 
   std::int64_t tokens() const { return batch * sequence; }
   bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
@@ -117,7 +116,8 @@ struct GptActivations {
   static GptActivations of(const TrainingPlan& plan);
 };
 
-/// Bytes by kind; the sum is what the run allocates, but for libraries' workspaces.
+/// Bytes by kind; the sum is what the run allocates, but for batches,
+/// losses and libraries' workspaces.
 struct TrainingMemory {
   std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
                 scratch = 0;

@@ -21,7 +21,8 @@ constexpr NamedShape named[] = {
     {"7B", 32, 32, 4096, 11008},  {"13B", 40, 40, 5120, 13824},
 };
 
-constexpr std::int64_t largest_number = 1 << 24;  // far above any model; products fit 64 bits
+// Far above any model, and low enough that all sizes in bytes fit 64 bits.
+constexpr std::int64_t largest_number = 1 << 20, most_layers = 4096;
 
 Error not_a_shape(std::string_view text, std::string_view why) {
   return {ErrorKind::usage,
@@ -118,6 +119,9 @@ Status validate(const GptShape& shape) {
   }
   if (shape.hidden % 8 != 0) {
     return wrong(fmt::format("hidden width {} is not a multiple of 8", shape.hidden));
+  }
+  if (shape.layers > most_layers) {
+    return wrong(fmt::format("{} layers, allowed are {}", shape.layers, most_layers));
   }
   if (shape.vocabulary < 2) return wrong("the vocabulary needs at least 2 tokens");
   return {};

@@ -41,14 +41,16 @@ std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64
 
 Status GptTraining::step(Stream& stream, OperationClock* clock) {
   clock_ = clock;
-  TRY(timed(stream, Phase::forward, "", Status()));
-  for (std::int64_t i = 0; i < settings_.accumulate; ++i) {
-    TRY(pass(stream, static_cast<std::uint64_t>(i)));
+  Status queued = timed(stream, Phase::forward, "", Status());
+  for (std::int64_t i = 0; queued.ok() && i < settings_.accumulate; ++i) {
+    queued = pass(stream, static_cast<std::uint64_t>(i));
   }
-  TRY(timed(stream, Phase::update, "optimizer",
-            update_->update(stream, arenas(), state_.as<StepState>())));
+  if (queued.ok()) {
+    queued = timed(stream, Phase::update, "optimizer",
+                   update_->update(stream, arenas(), state_.as<StepState>()));
+  }
   clock_ = nullptr;
-  return {};
+  return queued;
 }
 
 Status GptTraining::timed(Stream& stream, Phase phase, std::string_view name, Status queued) {
@@ -76,7 +78,8 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
   for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
-    TRY(forward_layer(stream, i, stream_in, branch_in));
+    TRY(forward_layer(stream, Phase::forward, i, stream_in, branch_in));
+    TRY(leave_branch(stream, i));
     stream_in = active(activations_.layers[i].middle);
     branch_in = active(activations_.branch);
   }
@@ -95,9 +98,9 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
                                              remembered_losses));
 }
 
-/// Block `layer`, whose input is stream_in + branch_in. The sum is kept as the result of the block
-/// before it.
-Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* stream_in,
+/// Block `layer` up to the GELU, all that backward needs of it. Its input is stream_in + branch_in;
+/// the sum is kept as the result of the block before it.
+Status GptTraining::forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
                                   void* branch_in) {
   const GptShape& shape = plan_.shape;
   const GptLayerParameters& p = parameters_.layers[layer];
@@ -106,7 +109,7 @@ Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* strea
   void* const branch = active(activations_.branch);
   void* const input = layer > 0 ? active(activations_.layers[layer - 1].result) : stream_in;
   const auto done = [&](std::string_view name, Status queued) {
-    return timed(stream, Phase::forward, name, std::move(queued));
+    return timed(stream, phase, name, std::move(queued));
   };
   TRY(done("norm",
            norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input, stream_in,
@@ -122,9 +125,17 @@ Status GptTraining::forward_layer(Stream& stream, std::size_t layer, void* strea
                           input, branch, weight(p.norm2_weight), weight(p.norm2_bias), {n, c})));
   TRY(done("fc", linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
                                   weight_or_null(p.fc_bias), {n, f, c})));
-  TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
-  return done("fc2", linear_->forward(stream, branch, active(a.hidden), weight(p.fc2),
-                                      weight_or_null(p.fc2_bias), {n, c, f}));
+  return done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
+}
+
+/// What block `layer` adds to the stream, into `branch`.
+Status GptTraining::leave_branch(Stream& stream, std::size_t layer) {
+  const GptLayerParameters& p = parameters_.layers[layer];
+  const GptLayerActivations& a = activations_.layers[layer];
+  const LinearShape shape = {plan_.tokens(), plan_.shape.width, plan_.shape.hidden};
+  return timed(stream, Phase::forward, "fc2",
+               linear_->forward(stream, active(activations_.branch), active(a.hidden),
+                                weight(p.fc2), weight_or_null(p.fc2_bias), shape));
 }
 
 Status GptTraining::backward(Stream& stream, BatchChoice choice) {
@@ -177,7 +188,8 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (plan_.recompute == Recompute::layer) TRY(forward_layer(stream, layer, input, nullptr));
+  if (plan_.recompute == Recompute::layer)
+    TRY(forward_layer(stream, Phase::backward, layer, input, nullptr));
   if (plan_.recompute == Recompute::gelu) {
     TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
   }

@@ -68,6 +68,8 @@ class GptTraining {
   Result<std::vector<float>> gradients(Stream& stream) { return read(stream, gradients_); }
   /// Replaces all weights and begins anew: step 0, moments 0.
   Status restart(Stream& stream, const std::vector<float>& weights);
+  /// What computes matrix products, known after the first step.
+  std::string product_libraries() const { return plans_.libraries(); }
   /// Bytes allocated on the device.
   std::uint64_t allocated_bytes() const;
 
@@ -83,7 +85,9 @@ class GptTraining {
   Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
 
   Status forward(Stream& stream, BatchChoice choice);
-  Status forward_layer(Stream& stream, std::size_t layer, void* stream_in, void* branch_in);
+  Status forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
+                       void* branch_in);
+  Status leave_branch(Stream& stream, std::size_t layer);
   Status backward(Stream& stream, BatchChoice choice);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "core/json_text.h"
 #include "core/read_file.h"
-#include "core/write_file.h"
+#include "core/shown_text.h"
 
 namespace assay {
 namespace {
@@ -30,11 +32,22 @@ const char* name_in_file(DataType type) {
   return "U8";
 }
 
-/// Reads one tensor's entry of the header; `data` is what follows the header.
-Result<StoredTensor> read_tensor(const std::string& name, const Json& entry,
-                                 std::string_view data) {
+/// Of a shape; nullopt if that is more than `most`.
+std::optional<std::size_t> bytes_of(const StoredTensor& tensor, std::size_t most) {
+  std::size_t bytes = size_of(tensor.type);
+  for (const std::int64_t extent : tensor.shape) {
+    if (extent == 0) return 0;
+    if (bytes > most / static_cast<std::size_t>(extent)) return std::nullopt;
+    bytes *= static_cast<std::size_t>(extent);
+  }
+  return bytes;
+}
+
+/// Reads one tensor's entry of the header. The data begin at `start` of a file of `size` bytes.
+Result<StoredTensor> read_tensor(const std::string& name, const Json& entry, std::size_t start,
+                                 std::size_t size) {
   const auto wrong = [&](const char* what) {
-    return Error{ErrorKind::usage, fmt::format("tensor \"{}\" {}", name, what)};
+    return Error{ErrorKind::usage, fmt::format("tensor \"{}\" {}", shown_line(name, 100), what)};
   };
   StoredTensor tensor;
   tensor.name = name;
@@ -48,13 +61,11 @@ Result<StoredTensor> read_tensor(const std::string& name, const Json& entry,
   if (type == std::end(types)) return wrong("has a dtype other than F32, BF16, F16 and I64");
   tensor.type = type->type;
   if (!entry["shape"].is_array()) return wrong("has a shape that is not a list");
-  std::uint64_t elements = 1;
   for (const Json& extent : entry["shape"]) {
-    if (!extent.is_number_unsigned()) return wrong("has a shape that is not of whole numbers");
-    const auto value = extent.get<std::uint64_t>();
-    if (value > data.size() || elements > data.size()) return wrong("is larger than the file");
-    tensor.shape.push_back(static_cast<std::int64_t>(value));
-    elements *= value;
+    if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > size) {
+      return wrong("has a shape that is not of whole numbers, or larger than the file");
+    }
+    tensor.shape.push_back(extent.get<std::int64_t>());
   }
   const Json& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
@@ -62,33 +73,30 @@ Result<StoredTensor> read_tensor(const std::string& name, const Json& entry,
     return wrong("has data_offsets that are not two whole numbers");
   }
   const auto begin = offsets[0].get<std::uint64_t>(), end = offsets[1].get<std::uint64_t>();
-  if (begin > end || end > data.size()) return wrong("lies outside of the file; is it cut off?");
-  if (end - begin != elements * size_of(tensor.type)) {
-    return wrong("has other bytes than its shape needs");
-  }
-  tensor.data = data.substr(begin, end - begin);
+  if (begin > end || end > size - start) return wrong("lies outside of the file; is it cut off?");
+  if (bytes_of(tensor, size) != end - begin) return wrong("has other bytes than its shape needs");
+  tensor.offset = start + begin;
+  tensor.bytes = end - begin;
   return tensor;
 }
 
-Result<TensorFile> parse_tensors(std::string_view bytes) {
+Status parse_header(TensorFile& file) {
+  const std::size_t size = file.bytes.size();
   std::uint64_t header_bytes = 0;
-  if (bytes.size() < length_bytes) {
-    return Error{ErrorKind::usage, "is shorter than its first number"};
-  }
-  std::memcpy(&header_bytes, bytes.data(), length_bytes);
-  if (header_bytes > most_header || header_bytes > bytes.size() - length_bytes) {
+  if (size < length_bytes) return Error{ErrorKind::usage, "is shorter than its first number"};
+  std::memcpy(&header_bytes, file.bytes.data(), length_bytes);
+  if (header_bytes > most_header || header_bytes > size - length_bytes) {
     return Error{ErrorKind::usage,
                  fmt::format("has a header of {} bytes, more than the file; is it a safetensors "
                              "file, and whole?",
                              header_bytes)};
   }
-  const Json header = TRY(parse_json(bytes.substr(length_bytes, header_bytes)));
+  const auto text = std::string_view(file.bytes).substr(length_bytes, header_bytes);
+  const Json header = TRY(parse_json(text));
   if (!header.is_object()) return Error{ErrorKind::usage, "has a header that is not an object"};
-  const std::string_view data = bytes.substr(length_bytes + header_bytes);
-  TensorFile file;
   for (const auto& [name, entry] : header.items()) {
     if (name != "__metadata__") {
-      file.tensors.push_back(TRY(read_tensor(name, entry, data)));
+      file.tensors.push_back(TRY(read_tensor(name, entry, length_bytes + header_bytes, size)));
       continue;
     }
     if (!entry.is_object()) return Error{ErrorKind::usage, "has metadata that are not an object"};
@@ -96,7 +104,7 @@ Result<TensorFile> parse_tensors(std::string_view bytes) {
       if (value.is_string()) file.metadata.emplace_back(key, value.get<std::string>());
     }
   }
-  return file;
+  return {};
 }
 
 }  // namespace
@@ -107,33 +115,37 @@ const StoredTensor* TensorFile::find(std::string_view name) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-Status write_tensors(const std::filesystem::path& path, const TensorFile& file) {
+TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
+                           std::vector<std::pair<std::string, std::string>> metadata) {
+  TensorFile file = {std::move(tensors), std::move(metadata), {}};
   Json header = Json::object();
   for (const auto& [key, value] : file.metadata) header["__metadata__"][key] = value;
-  std::uint64_t offset = 0;
-  for (const StoredTensor& tensor : file.tensors) {
+  std::size_t end = 0;
+  for (StoredTensor& tensor : file.tensors) {
+    tensor.offset = end;
+    tensor.bytes = bytes_of(tensor, SIZE_MAX).value_or(0);
+    end += tensor.bytes;
     header[tensor.name] = {{"dtype", name_in_file(tensor.type)},
                            {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
+                           {"data_offsets", {tensor.offset, end}}};
   }
   std::string text = header.dump();
   text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');
-  std::string bytes(length_bytes, '\0');
   const std::uint64_t header_bytes = text.size();
-  std::memcpy(bytes.data(), &header_bytes, length_bytes);
-  bytes.reserve(length_bytes + text.size() + offset);
-  bytes += text;
-  for (const StoredTensor& tensor : file.tensors) bytes += tensor.data;
-  return write_file(path, bytes);
+  const std::size_t start = length_bytes + text.size();
+  for (StoredTensor& tensor : file.tensors) tensor.offset += start;
+  file.bytes.resize(start + end);
+  std::memcpy(file.bytes.data(), &header_bytes, length_bytes);
+  std::memcpy(file.bytes.data() + length_bytes, text.data(), text.size());
+  return file;
 }
 
 Result<TensorFile> read_tensors(const std::filesystem::path& path) {
   constexpr std::size_t most = std::size_t{1} << 40;
-  const std::string bytes = TRY(read_operand(path, most));
-  auto file = parse_tensors(bytes);
-  if (!file.ok()) {
-    return Error{ErrorKind::usage, fmt::format("{}: {}", path.string(), file.error().message)};
+  TensorFile file;
+  file.bytes = TRY(read_operand(path, most));
+  if (const Status parsed = parse_header(file); !parsed.ok()) {
+    return Error{ErrorKind::usage, fmt::format("{}: {}", path.string(), parsed.error().message)};
   }
   return file;
 }

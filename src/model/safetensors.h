@@ -1,11 +1,12 @@
-// Tensors in a file of the safetensors format: 8 bytes with the length of a JSON header (little
-// endian), the header {"name": {"dtype", "shape", "data_offsets"}, ...}, then the data.
+// Files of the safetensors format: 8 bytes with the length of a JSON header (little endian), the
+// header {"name": {"dtype", "shape", "data_offsets"}, ...}, then the data.
 // https://github.com/huggingface/safetensors
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,20 +19,25 @@ struct StoredTensor {
   std::string name;
   DataType type = DataType::f32;  ///< f32, bf16, f16 or i64
   std::vector<std::int64_t> shape;
-  std::string data;  ///< as in memory
+  std::size_t offset = 0, bytes = 0;  ///< of its data in TensorFile::bytes
 };
 
+/// A file in memory; there is one copy of the data, because models are large.
 struct TensorFile {
   std::vector<StoredTensor> tensors;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< texts
+  std::string bytes;                                          ///< all of the file
 
   /// Null if there is none of that name.
   const StoredTensor* find(std::string_view name) const;
+  char* data(const StoredTensor& tensor) { return bytes.data() + tensor.offset; }
+  const char* data(const StoredTensor& tensor) const { return bytes.data() + tensor.offset; }
 };
 
-/// Replaces the file as a whole: a reader sees the old or the new one. Error: failed or exhausted,
-/// naming the file and the system's reason.
-Status write_tensors(const std::filesystem::path& path, const TensorFile& file);
+/// A file whose header is written and whose data are still 0. Of `tensors`, name, type and shape
+/// are read.
+TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
+                           std::vector<std::pair<std::string, std::string>> metadata);
 
 /// Does not trust the file. Error: usage, naming the file and what is wrong with it.
 Result<TensorFile> read_tensors(const std::filesystem::path& path);

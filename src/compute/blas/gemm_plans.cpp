@@ -89,7 +89,9 @@ Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {
     workspace_ = TRY(device_.allocate(options_.workspace_bytes, MemoryKind::device));
   }
   auto plan = make_plan(options_.library, problem);
-  if (!plan.ok() && options_.own_if_none && plan.error().kind != ErrorKind::exhausted) {
+  if (!plan.ok() && options_.own_if_none &&
+      (plan.error().kind == ErrorKind::unsupported ||
+       plan.error().kind == ErrorKind::unavailable)) {
     auto own = make_plan("own", problem);
     // What it cannot do says less than why no library did.
     if (own.ok() || own.error().kind != ErrorKind::unsupported) plan = std::move(own);
@@ -112,6 +114,14 @@ bool GemmPlans::supports(const GemmProblem& problem) {
   if (kind != ErrorKind::unsupported && kind != ErrorKind::unavailable) return true;
   unsupported_.insert(problem);
   return false;
+}
+
+std::string GemmPlans::libraries() const {
+  std::string text;
+  for (const auto& [name, library] : libraries_) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, library->facts().version);
+  }
+  return text;
 }
 
 Status GemmPlans::enqueue(Stream& stream, const GemmProblem& problem,
@@ -145,9 +155,13 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   for (const GemmAlgorithm& algorithm : algorithms) {
     if (remembered == algorithm.name) return algorithm;
   }
-  const std::size_t fastest = TRY(measure(library, problem, algorithms));
-  choices_.keep(facts, key, algorithms[fastest].name);
-  return std::move(algorithms[fastest]);
+  const auto fastest = measure(library, problem, algorithms);
+  if (!fastest.ok() && fastest.error().kind == ErrorKind::exhausted) {
+    return std::move(algorithms.front());  // no memory left for operands to try them on
+  }
+  const std::size_t chosen = TRY(fastest);
+  choices_.keep(facts, key, algorithms[chosen].name);
+  return std::move(algorithms[chosen]);
 }
 
 Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem,

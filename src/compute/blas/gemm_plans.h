@@ -37,6 +37,8 @@ class GemmPlans {
   Result<GemmPlan*> find(const GemmProblem& problem);
   /// Whether some library computes `problem`; for callers that can do without its epilogue.
   bool supports(const GemmProblem& problem);
+  /// The libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
+  std::string libraries() const;
   /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.
   Status enqueue(Stream& stream, const GemmProblem& problem, const GemmOperands& operands);
   /// For GemmPlan::enqueue(), after the first find(). It stays where it is, so captured graphs keep

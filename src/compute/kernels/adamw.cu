@@ -1,5 +1,5 @@
 // The end of a training step: norm of the gradients, clipping, and AdamW (Loshchilov & Hutter 2019)
-// or SGD with momentum over all parameters in one launch.
+// over all parameters in one launch.
 #include "fast_math.h"
 #include "random.h"
 #include "rows.h"
@@ -11,13 +11,10 @@ template <typename T>
 DEVICE void sum_squares(float* partial, const T* x, u64 elements) {
   SHARED float scratch[most_waves];
   float total = 0;
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i >= elements) continue;
+  for_each_pack_of_all(elements, [&](u64 i) {
     const Floats values = load_floats(x + i);
     total += (values * values).sum();
-  }
+  });
   total = block_reduce(total, Sum{}, scratch);
   if (thread_index() == 0) partial[block_index()] = total;
 }
@@ -46,10 +43,7 @@ template <typename T>
 DEVICE void adamw(T* weights, float* master, float* first, float* second, const T* gradients,
                   const StepState* state, UpdateSettings settings, u64 elements) {
   const AdamW update(*state, settings);
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i >= elements) continue;
+  for_each_pack_of_all(elements, [&](u64 i) {
     const Floats g = load_floats(gradients + i);
     Floats w = master != nullptr ? load_floats(master + i) : load_floats(weights + i);
     Floats m = load_floats(first + i), v = load_floats(second + i);
@@ -64,7 +58,7 @@ DEVICE void adamw(T* weights, float* master, float* first, float* second, const 
     store_floats(second + i, v);
     if (master != nullptr) store_floats(master + i, w);
     store_floats(weights + i, w);
-  }
+  });
 }
 
 }  // namespace
@@ -111,10 +105,7 @@ KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf
        const StepState* state, UpdateSettings settings, u64 elements, u64 seed) {
   const AdamW update(*state, settings);
   const u64 key = seed + state->step * 4;
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i >= elements) continue;
+  for_each_pack_of_all(elements, [&](u64 i) {
     const Floats g = load_floats(gradients + i);
     Floats w = load_floats(weights + i), m = load_floats(first + i), v = load_floats(second + i);
     UNROLL_LOOP
@@ -127,16 +118,13 @@ KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf
     store_pack(weights + i, round_stochastically(w, i, key));
     store_pack(first + i, round_stochastically(m, i, key + 1));
     store_pack(second + i, round_stochastically(v, i, key + 2));
-  }
+  });
 }
 
 /// master = weights; before the first step.
 KERNEL(widen_bf16, float* master, const Bf16* weights, u64 elements) {
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i < elements) store_floats(master + i, load_floats(weights + i));
-  }
+  for_each_pack_of_all(elements,
+                       [&](u64 i) { store_floats(master + i, load_floats(weights + i)); });
 }
 
 /// The step is complete.

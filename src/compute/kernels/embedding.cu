@@ -47,14 +47,11 @@ template <typename T>
 DEVICE void position_gradient(T* gradient, const T* dx, u64 batch, u64 sequence, u64 width,
                               int add) {
   const u64 elements = sequence * width;
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i >= elements) continue;
+  for_each_pack_of_all(elements, [&](u64 i) {
     Floats total = add != 0 ? load_floats(gradient + i) : floats_of(0);
     for (u64 b = 0; b < batch; ++b) total = total + load_floats(dx + b * elements + i);
     store_floats(gradient + i, total);
-  }
+  });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ DEVICE float fast_exp2(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
-#elif defined(ON_HIP)
+#elif defined(ON_HIP) && __has_builtin(__builtin_amdgcn_exp2f)
   return __builtin_amdgcn_exp2f(x);
 #else
   return __builtin_exp2f(x);
@@ -25,7 +25,7 @@ DEVICE float fast_log2(float x) {
   float result;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
-#elif defined(ON_HIP)
+#elif defined(ON_HIP) && __has_builtin(__builtin_amdgcn_logf)
   return __builtin_amdgcn_logf(x);
 #else
   return __builtin_log2f(x);

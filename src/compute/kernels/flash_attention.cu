@@ -39,7 +39,7 @@ struct Head {
 
   DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, int d)
       : sequence(tokens_per_sequence), heads(head_count), width(head_count * d) {
-    index = block_index_y();
+    index = block_index();
     const u64 head = index % heads;
     first_token = index / heads * sequence;
     ld = 3 * width;
@@ -83,7 +83,8 @@ DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, i
   wave_barrier();  // the wave may stage again
 }
 
-/// Loads a whole tile and waits for it; the caller's barrier shows it to the block.
+/// Begins to load a whole tile; the caller closes and awaits the copies, and its barrier shows the
+/// tile to the block.
 template <typename Tile, typename T>
 DEVICE void load_tile(Tile to, const T* from, u64 ld, u64 row, u64 rows) {
   TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns, true);
@@ -98,7 +99,7 @@ DEVICE Next after(Tile tile) {
 }
 
 /// y[tokens, heads, D] and log_sum[batch, heads, sequence], the log of the sum of exp(scale *
-/// score). Grid: tiles of queries x heads of sequences.
+/// score). Grid: heads of sequences x tiles of queries.
 template <typename T, int D>
 DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
                           float scale) {
@@ -114,7 +115,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   const Scratch scratch = after<Scratch>(values);
   // The blocks with the most keys begin first.
   const u64 tiles = (sequence + block_rows - 1) / block_rows;
-  const u64 first = (tiles - 1 - block_index()) * block_rows;
+  const u64 first = (tiles - 1 - block_index_y()) * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
 
@@ -219,7 +220,7 @@ DEVICE QueryRow query_row(const float* log_sum, const float* delta, u64 head, u6
   return {log_sum[head * sequence + row] * log2_e, delta[head * sequence + row]};
 }
 
-/// Gradients of keys and values in d_qkv. Grid: tiles of keys x heads of sequences.
+/// Gradients of keys and values in d_qkv. Grid: heads of sequences x tiles of keys.
 template <typename T, int D>
 DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                 const float* delta, u64 sequence, u64 heads, float scale) {
@@ -234,7 +235,7 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
   const Queries queries = after<Queries>(values), outputs = after<Queries>(queries);
   const Scratch scratch = after<Scratch>(outputs);
-  const u64 first = u64{block_index()} * block_rows;
+  const u64 first = u64{block_index_y()} * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const T* const d_out = head.part(dy, D);
   load_tile(keys, head.k, head.ld, first, sequence);
@@ -281,7 +282,7 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   });
 }
 
-/// Gradients of queries in d_qkv. Grid: tiles of queries x heads of sequences.
+/// Gradients of queries in d_qkv. Grid: heads of sequences x tiles of queries.
 template <typename T, int D>
 DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                    const float* delta, u64 sequence, u64 heads, float scale) {
@@ -297,7 +298,7 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
   const Keys keys = after<Keys>(outputs), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
   const u64 tiles = (sequence + block_rows - 1) / block_rows;
-  const u64 first = (tiles - 1 - block_index()) * block_rows;
+  const u64 first = (tiles - 1 - block_index_y()) * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
   load_tile(queries, head.q, head.ld, first, sequence);

@@ -16,16 +16,6 @@ DEVICE float gelu_slope(float x) {
   return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * gelu_linear * (1 + 3 * gelu_cubic * x * x);
 }
 
-/// body(first element) for every pack of an array.
-template <typename Body>
-DEVICE void for_each_pack_of_all(u64 elements, Body body) {
-  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
-  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
-    const u64 i = (tile + thread_index()) * row_pack;
-    if (i < elements) body(i);
-  }
-}
-
 template <typename T>
 DEVICE void gelu(T* y, const T* x, u64 elements) {
   for_each_pack_of_all(elements, [&](u64 i) {

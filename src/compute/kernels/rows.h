@@ -30,6 +30,16 @@ DEVICE void for_each_pack(u64 width, Body body) {
   }
 }
 
+/// body(first element) for every pack of an array.
+template <typename Body>
+DEVICE void for_each_pack_of_all(u64 elements, Body body) {
+  const Tiles tiles = my_tiles(elements / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i < elements) body(i);
+  }
+}
+
 // ---- Sums over rows ----
 
 constexpr int sum_columns = 64;  // of one block's tile

@@ -13,10 +13,11 @@
 //     for_each_in_rows(body) body(slot, sum): each element of this lane with its row's slot
 //     combine(other, body)   body(row, column, sum, sum of other): the new sum of each element
 //     for_each_row(body)     body(slot, row): the rows of which this lane has elements
-//     first_in_row()         whether this lane is the one of those that share its rows to store
-//     them stage(tile, row)       before the sums become a left operand: stores them as T in rows
-//     of a Left::take(sums, tile, row, depth)     tile of this wave's own, if registers do not
-//     suffice
+//     first_in_row()         whether this lane is the first of those that share its rows
+//     stage(tile, row)       before Left::take(): stores the sums as T in rows of the wave's own
+//                            tile, unless registers hold them as an operand wants
+//     Left::take(sums, tile, row, depth)
+//                            the operand at `depth` of another tile's sums, staged at `row`
 //
 // Which lane holds which element depends on the hardware.
 #pragma once

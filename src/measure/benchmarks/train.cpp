@@ -13,6 +13,7 @@
 #include "measure/sampling/roofline.h"
 #include "model/gpt_checkpoint.h"
 #include "model/gpt_gate.h"
+#include "model/gpt_weights.h"
 #include "statistics/summary.h"
 
 namespace assay::train_benchmark {
@@ -68,19 +69,19 @@ class TrainCase final : public Case {
   Status prepare(Stream& stream, std::uint64_t seed) {
     cell_.settings.seed = seed;
     stream_ = &stream;
+    const TokenBatches data = TRY(batches(seed));
     gate_ = TRY(check_training(device_, stream, cell_.settings));
     if (!gate_.passed) return gate_error();
     if (!device_.facts().emulated) {  // whose rate says nothing about a chip
       product_rate_ = TRY(measured_product_rate(device_, stream, cell_.settings));
     }
-    const TokenBatches data = TRY(batches(seed));
     const auto before = TRY(device_.memory_free_and_total());
     training_ = TRY(GptTraining::create(device_, stream, cell_.settings, data));
     if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
     begun_ = TRY(training_->state(stream)).step;
     // The first step chooses how to compute, which no graph may do.
     TRY(training_->step(stream));
-    TRY(stream.synchronize());
+    first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
     if (cell_.graph) {
       TRY(stream.begin_capture());
       const Status queued = training_->step(stream);
@@ -108,6 +109,7 @@ class TrainCase final : public Case {
   std::vector<std::pair<std::string, std::string>> notes() const override {
     return {
         {"attention", std::string(name_of(cell_.settings.plan.attention))},
+        {"products", training_->product_libraries()},
         {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
         {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
                              "allowed",
@@ -152,13 +154,14 @@ class TrainCase final : public Case {
     }
     last_loss_ = last;
     times_ = TRY(operation_times(stream));
-    verification.error = last - losses_.front();
-    verification.passed = verification.error < 0;
+    // One batch's luck decides whether a model that has learnt already gets better still.
+    verification.error = last - first_loss_;
+    verification.passed = verification.error < 0 || begun_ > 0;
     if (!verification.passed) {
       verification.detail = fmt::format(
           "the loss does not fall: {:.4f} at step {}, {:.4f} after {} "
           "steps",
-          losses_.front(), first_step_, last, state.step);
+          first_loss_, begun_, last, state.step);
     }
     return verification;
   }
@@ -182,7 +185,7 @@ class TrainCase final : public Case {
     add("step_time", seconds.median, "s");
     add("flop_rate_6n", rate_6n, "FLOP/s");
     if (product_rate_ > 0) add("share_of_measured_product", rate / product_rate_, "1");
-    add("first_loss", losses_.front(), "1");
+    add("first_loss", first_loss_, "1");
     add("last_loss", last_loss_, "1");
     add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
@@ -294,16 +297,20 @@ class TrainCase final : public Case {
                        TRY(first_infinite_tensor(stream)));
   }
 
+  /// Reads one tensor after the other: together they may not fit the host's memory.
   Result<std::string> first_infinite_tensor(Stream& stream) {
-    const std::vector<float> gradients = TRY(training_->gradients(stream));
-    const std::vector<float> weights = TRY(training_->weights(stream));
-    for (const auto& [name, values] :
-         {std::pair("weights", &weights), std::pair("gradients", &gradients)}) {
+    const UpdateArenas arenas = training_->arenas();
+    const DataType type = cell_.settings.plan.type;
+    for (const auto& [kind, arena] :
+         {std::pair<const char*, const void*>("weights", arenas.weights),
+          {"gradients", arenas.gradients}}) {
       for (const GptParameters::Named& named : training_->parameters().named()) {
-        const auto first = values->begin() + static_cast<std::ptrdiff_t>(named.tensor.offset);
-        if (!std::all_of(first, first + named.tensor.elements(),
-                         [](float x) { return std::isfinite(x); })) {
-          return fmt::format("{} of {}", name, named.name);
+        const auto* const address =
+            static_cast<const std::byte*>(arena) + named.tensor.offset * size_of(type);
+        const std::vector<float> values = TRY(
+            read_weights(stream, address, type, static_cast<std::size_t>(named.tensor.elements())));
+        if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
+          return fmt::format("{} of {}", kind, named.name);
         }
       }
     }
@@ -321,7 +328,7 @@ class TrainCase final : public Case {
   std::uint64_t begun_ = 0;       // steps before this run
   std::uint64_t first_step_ = 0;  // that the device still remembers
   std::vector<float> losses_;
-  double last_loss_ = 0;
+  double first_loss_ = 0, last_loss_ = 0;
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
 };
 
@@ -365,10 +372,10 @@ class TrainBenchmark final : public Benchmark {
         format_memory(memory.gradients), format_memory(memory.optimizer),
         format_memory(memory.activations), format_memory(memory.logits),
         format_memory(memory.scratch));
-    const std::uint64_t most = device.facts().memory_bytes;
-    if (most > 0) {
-      text += fmt::format("; the largest batch for {} is {}", format_memory(most),
-                          largest_batch(plan, most));
+    const auto now = device.memory_free_and_total();
+    if (now.ok()) {
+      text += fmt::format("; the largest batch for the {} that are free is {}",
+                          format_memory(now->first), largest_batch(plan, now->first));
     }
     return text;
   }

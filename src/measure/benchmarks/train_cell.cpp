@@ -134,7 +134,7 @@ std::vector<Axis> make_train_axes() {
   };
 }
 
-/// The batches that the training table of 2025 for MI350X used (seed 003), by model; else 8.
+/// The batches of the table in docs/training.md, by model; else 8.
 std::int64_t usual_batch(std::string_view model) {
   constexpr std::pair<std::string_view, std::int64_t> known[] = {
       {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4},
@@ -205,8 +205,9 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");
   parsed.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
-  // Text as bytes needs no more, whatever the model was made for.
-  if (parsed.data != "synthetic" && parsed.bytes_per_token == 1) {
+  // Text as bytes needs no more, unless the model names its vocabulary.
+  const bool bytes = parsed.data != "synthetic" && parsed.bytes_per_token == 1;
+  if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
     plan.shape.vocabulary = bytes_vocabulary;
   }
   return parsed;

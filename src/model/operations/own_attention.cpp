@@ -63,10 +63,10 @@ class OwnAttention final : public Attention {
   static constexpr std::int64_t element = 2;  // bytes
 
   float scale() const { return 1 / std::sqrt(static_cast<float>(head_width_)); }
-  /// Tiles of queries (or keys) and heads of sequences.
+  /// Heads of sequences, and tiles of queries or keys: a grid may be 65,535 high at most.
   LaunchShape grid(const AttentionShape& shape, unsigned shared_bytes) const {
     const std::int64_t tiles = (shape.sequence + geometry_.rows() - 1) / geometry_.rows();
-    return {{static_cast<unsigned>(tiles), static_cast<unsigned>(shape.batch * shape.heads)},
+    return {{static_cast<unsigned>(shape.batch * shape.heads), static_cast<unsigned>(tiles)},
             {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
             shared_bytes};
   }

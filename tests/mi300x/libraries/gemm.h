@@ -41,4 +41,10 @@ constexpr unsigned epilogue_relu = 2, epilogue_bias = 4, epilogue_bias_gradient 
                    epilogue_gelu = 32, epilogue_gelu_gradient = 64, epilogue_aux = 128,
                    epilogue_gradient_a = 256, epilogue_gradient_b = 512;
 
+/// Whether the matrices of a batch, `rows` high, lie within common columns of `ld`.
+inline bool side_by_side(std::int64_t rows, std::int64_t ld, std::int64_t stride,
+                         std::int64_t batch) {
+  return stride >= rows && (batch - 1) * stride + rows <= ld;
+}
+
 }  // namespace mi300x

@@ -174,7 +174,8 @@ bool fits(const Layout& layout, bool transpose, std::uint64_t rows, std::uint64_
   return (transpose ? layout.columns : layout.rows) == rows &&
          (transpose ? layout.rows : layout.columns) == columns && layout.ld >= own_rows &&
          number_of(layout.type) != Number::unknown && layout.batch == batch &&
-         (batch == 1 || layout.stride >= least_stride);
+         (batch == 1 || layout.stride >= least_stride ||
+          mi300x::side_by_side(own_rows, layout.ld, layout.stride, batch));
 }
 
 bool known_epilogue(std::uint32_t number) {

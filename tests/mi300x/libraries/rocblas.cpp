@@ -76,7 +76,8 @@ bool shape(Matrix& matrix, bool transpose, std::int64_t rows, std::int64_t colum
   matrix.rows = transpose ? columns : rows;
   matrix.columns = transpose ? rows : columns;
   return matrix.ld >= matrix.rows &&
-         (batch == 1 || matrix.stride >= matrix.ld * (matrix.columns - 1) + matrix.rows);
+         (batch == 1 || matrix.stride >= matrix.ld * (matrix.columns - 1) + matrix.rows ||
+          mi300x::side_by_side(matrix.rows, matrix.ld, matrix.stride, batch));
 }
 
 int multiply(void* object, Call call) {
