@@ -79,7 +79,7 @@ TEST(Train, EveryWayOfComputingPasses) {
       {{"accumulate=2", "attention=plain"}, 2}};
   for (const auto& [ways, cells] : runs) {
     std::vector<std::string> words = {"model=1L2H64C97V",   "batch=2",  "sequence=16",
-                                      "precision=f32,bf16", "--budget", cells > 2 ? "24s" : "8s"};
+                                      "precision=f32,bf16", "--budget", cells > 2 ? "12s" : "4s"};
     words.insert(words.begin(), ways.begin(), ways.end());
     const Outcome outcome = train(words);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
