@@ -98,10 +98,10 @@ std::vector<Axis> make_train_axes() {
       {.name = "rate",
        .description =
            "highest learning rate, after a warm-up of 10 steps; then a cosine to a tenth "
-           "of it at step 10,000",
+           "of it at step 10,000; auto: by the size of the model",
        .kind = Axis::Kind::text,
-       .defaults = {"6e-4"},
-       .choices = {},
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device)},
        .check = check_rate,
        .allowed = "above 0 up to 1"},
       {.name = "data",
@@ -145,6 +145,17 @@ std::int64_t usual_batch(std::string_view model) {
   return 8;
 }
 
+/// The learning rates of GPT-3's sizes (Brown et al. 2020, table 2.1).
+const char* usual_rate(double parameters) {
+  constexpr std::pair<double, const char*> known[] = {{200e6, "6e-4"}, {500e6, "3e-4"},
+                                                      {1e9, "2.5e-4"}, {2e9, "2e-4"},
+                                                      {4e9, "1.6e-4"}, {9e9, "1.2e-4"}};
+  for (const auto& [most, rate] : known) {
+    if (parameters <= most) return rate;
+  }
+  return "1e-4";
+}
+
 std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
   if (on_cpu) return 64;
   return model == "7B" || model == "13B" ? 1024 : 512;
@@ -173,6 +184,7 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
       shape.ok() && !own_attention_unsupported(facts, *parse_data_type(decided.text("precision")),
                                                shape->head_width());
   decide("attention", own ? "own" : "plain");
+  decide("rate", usual_rate(shape.ok() ? shape->parameters() : 0));
   return decided;
 }
 
