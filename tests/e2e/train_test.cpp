@@ -53,6 +53,7 @@ TEST(Train, LearnsATextFile) {
   EXPECT_GT(std::stod(record["notes"]["parameters"].get<std::string>()), 0.8e6);
   EXPECT_NEAR(metric(record, "first_loss"), std::log(256), 0.2);
   EXPECT_LT(metric(record, "last_loss"), metric(record, "first_loss"));
+  EXPECT_EQ(metric(record, "loss_at_step_10"), record["curves"][0]["y"][10].get<double>());
   EXPECT_GT(metric(record, "time_forward"), 0);
   const Json& curve = record["curves"][0];
   EXPECT_EQ(curve["name"], "loss");

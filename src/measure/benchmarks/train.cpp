@@ -195,6 +195,11 @@ class TrainCase final : public Case {
     }
     add("sample_rate", number(settings.plan.batch * settings.accumulate) / seconds.median,
         "samples/s");
+    // Unlike the last loss, those do not depend on how many steps a run made.
+    for (const std::uint64_t step : {10, 100, 1000}) {
+      if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
+      add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
+    }
     add_bytes("memory_parameters", memory.parameters);
     add_bytes("memory_gradients", memory.gradients);
     add_bytes("memory_optimizer", memory.optimizer);
