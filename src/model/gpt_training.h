@@ -27,7 +27,7 @@ struct TrainingSettings {
   TrainingPlan plan;
   DataType precision = DataType::bf16;  ///< f32, tf32 or bf16; f32 and tf32 share the type f32
   std::int64_t accumulate = 1;          ///< passes whose gradients make one update
-  UpdateSettings update = {0.9f, 0.999f, 1e-8f, 0.01f, 1.0f, 0};  ///< Adam's, and clipping at 1
+  UpdateSettings update = {0.9f, 0.999f, 1e-8f, 0.01f, 1.0f};  ///< Adam's, and clipping at 1
   std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
   std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
   bool measured_products = true;       ///< whether algorithms of matrix products are measured

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "compute/blas/matrix_fill.h"
 #include "compute/device/helpers.h"
 #include "model/gpt_layout.h"
 
@@ -16,45 +17,6 @@ std::uint16_t bf16_of(float x) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-/// Queues filling tensors with normal numbers or ones.
-class Initializer {
- public:
-  Initializer(Device& device, Stream& stream, void* arena, DataType type, std::uint64_t seed,
-              std::unique_ptr<Program> program, Kernel& fill)
-      : facts_(device.facts()),
-        stream_(stream),
-        arena_(static_cast<std::byte*>(arena)),
-        element_(size_of(type)),
-        seed_(seed),
-        program_(std::move(program)),
-        fill_(fill) {}
-
-  Status normal(const Tensor& tensor, std::int64_t rows, double deviation) {
-    constexpr int pattern_normal = 3;  // of kernels/matrix.cu
-    return fill(tensor, rows, pattern_normal, deviation);
-  }
-  Status ones(const Tensor& tensor) {
-    constexpr int pattern_ones = 1;
-    return fill(tensor, tensor.rows, pattern_ones, 1);
-  }
-
- private:
-  Status fill(const Tensor& tensor, std::int64_t rows, int pattern, double scale) {
-    void* const address = arena_ + tensor.offset * element_;
-    return launch(stream_, fill_, filling_shape(facts_), address, std::uint64_t(rows),
-                  std::uint64_t(tensor.columns), std::uint64_t(tensor.columns),
-                  seed_ + tensor.offset, pattern, static_cast<float>(scale));
-  }
-
-  const DeviceFacts& facts_;
-  Stream& stream_;
-  std::byte* arena_;
-  std::size_t element_;
-  std::uint64_t seed_;
-  std::unique_ptr<Program> program_;
-  Kernel& fill_;
-};
-
 }  // namespace
 
 Status write_initial_weights(Device& device, Stream& stream, void* arena, DataType type,
@@ -62,20 +24,28 @@ Status write_initial_weights(Device& device, Stream& stream, void* arena, DataTy
   constexpr double deviation = 0.02;
   const double into_stream = deviation / std::sqrt(2 * static_cast<double>(shape.layers));
   const GptParameters p = GptParameters::of(shape);
-  auto program = TRY(device.build({"matrix", {}}));
-  Kernel* kernel = TRY(program->kernel(type == DataType::bf16 ? "fill_bf16" : "fill_f32"));
-  Initializer write(device, stream, arena, type, seed, std::move(program), *kernel);
-  TRY(write.normal(p.embedding, shape.vocabulary, deviation));
-  TRY(write.normal(p.positions, p.positions.rows, deviation));
+  const auto program = TRY(device.build({"matrix", {}}));
+  const auto fill = [&](const Tensor& tensor, std::int64_t rows, Inputs inputs, double factor) {
+    void* const address = static_cast<std::byte*>(arena) + tensor.offset * size_of(type);
+    return fill_matrix(stream, device.facts(), *program, address, type,
+                       {rows, tensor.columns, tensor.columns}, inputs, seed + tensor.offset,
+                       factor);
+  };
+  const auto normal = [&](const Tensor& tensor, double factor) {
+    return fill(tensor, tensor.rows, Inputs::normal, factor);
+  };
+  const auto ones = [&](const Tensor& tensor) { return fill(tensor, 1, Inputs::ones, 1); };
+  TRY(fill(p.embedding, shape.vocabulary, Inputs::normal, deviation));
+  TRY(normal(p.positions, deviation));
   for (const GptLayerParameters& layer : p.layers) {
-    TRY(write.ones(layer.norm1_weight));
-    TRY(write.normal(layer.qkv, layer.qkv.rows, deviation));
-    TRY(write.normal(layer.proj, layer.proj.rows, into_stream));
-    TRY(write.ones(layer.norm2_weight));
-    TRY(write.normal(layer.fc, layer.fc.rows, deviation));
-    TRY(write.normal(layer.fc2, layer.fc2.rows, into_stream));
+    TRY(ones(layer.norm1_weight));
+    TRY(normal(layer.qkv, deviation));
+    TRY(normal(layer.proj, into_stream));
+    TRY(ones(layer.norm2_weight));
+    TRY(normal(layer.fc, deviation));
+    TRY(normal(layer.fc2, into_stream));
   }
-  TRY(write.ones(p.norm_weight));
+  TRY(ones(p.norm_weight));
   return stream.synchronize();
 }
 

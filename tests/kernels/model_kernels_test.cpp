@@ -291,7 +291,7 @@ TEST_P(ModelKernels, AttentionEitherWay) {
 /// lose each of them.
 TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
   constexpr std::size_t count = 8192;
-  UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 0.0f, 0};  // each step is -rate * sign(g)
+  UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 0.0f};  // each step is -rate * sign(g)
   AdamWUpdate update = AdamWUpdate::create(*device_, *stream_, DataType::bf16,
                                            OptimizerStates::stochastic, settings, {1e-3f}, count, 7)
                            .value();

@@ -18,8 +18,10 @@ struct MatrixExtent {
   std::int64_t rows = 0, columns = 0, ld = 0;
 };
 
-/// Queues filling the matrix with numbers generated from `seed`. `program` is built from matrix.cu.
+/// Queues filling the matrix with numbers generated from `seed`, times `factor`. `program` is built
+/// from matrix.cu.
 Status fill_matrix(Stream& stream, const DeviceFacts& facts, Program& program, void* matrix,
-                   DataType type, const MatrixExtent& extent, Inputs inputs, std::uint64_t seed);
+                   DataType type, const MatrixExtent& extent, Inputs inputs, std::uint64_t seed,
+                   double factor = 1);
 
 }  // namespace assay

@@ -10,9 +10,14 @@
 
 namespace assay {
 
+/// Whether kernels run on the host's cores, where a block has one thread.
+inline bool runs_on_host(const DeviceFacts& facts) {
+  return facts.max_threads_per_block == 1;
+}
+
 /// A shape that fills the device with a block-stride kernel whose speed does not matter much.
 inline LaunchShape filling_shape(const DeviceFacts& facts) {
-  const unsigned per_multiprocessor = facts.max_threads_per_block > 1 ? 8 : 1;
+  const unsigned per_multiprocessor = runs_on_host(facts) ? 1 : 8;
   return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
 }
 

@@ -19,7 +19,7 @@ DEVICE void sum_squares(float* partial, const T* x, u64 elements) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
-/// The new weight of Adam's moments, which change in place.
+/// AdamW of some weights and their moments, in place.
 struct AdamW {
   UpdateSettings s;
   float rate, correction1, correction2, factor;
@@ -29,12 +29,17 @@ struct AdamW {
         correction1(state.correction1),
         correction2(state.correction2),
         factor(state.gradient_factor) {}
-  DEVICE float operator()(float weight, float gradient, float& first, float& second) const {
-    const float g = gradient * factor;
-    first = s.beta1 * first + (1 - s.beta1) * g;
-    second = s.beta2 * second + (1 - s.beta2) * g * g;
-    return weight * (1 - rate * s.weight_decay) -
-           rate * first * correction1 / (fast_sqrt(second * correction2) + s.epsilon);
+  DEVICE void operator()(Floats& weights, Floats gradients, Floats& first, Floats& second) const {
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      const float g = gradients.v[e] * factor;
+      const float m = s.beta1 * first.v[e] + (1 - s.beta1) * g;
+      const float v = s.beta2 * second.v[e] + (1 - s.beta2) * g * g;
+      first.v[e] = m;
+      second.v[e] = v;
+      weights.v[e] = weights.v[e] * (1 - rate * s.weight_decay) -
+                     rate * m * correction1 / (fast_sqrt(v * correction2) + s.epsilon);
+    }
   }
 };
 
@@ -47,13 +52,7 @@ DEVICE void adamw(T* weights, float* master, float* first, float* second, const 
     const Floats g = load_floats(gradients + i);
     Floats w = master != nullptr ? load_floats(master + i) : load_floats(weights + i);
     Floats m = load_floats(first + i), v = load_floats(second + i);
-    UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) {
-      float a = m.v[e], b = v.v[e];
-      w.v[e] = update(w.v[e], g.v[e], a, b);
-      m.v[e] = a;
-      v.v[e] = b;
-    }
+    update(w, g, m, v);
     store_floats(first + i, m);
     store_floats(second + i, v);
     if (master != nullptr) store_floats(master + i, w);
@@ -100,7 +99,7 @@ KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second, co
 }
 
 /// The same with bf16 moments and no masters: what is stored is rounded up or down by chance, so
-/// that small changes are not lost (each tensor by random bits of its own).
+/// that small changes are not lost (weights and both moments by random bits of their own).
 KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf16* gradients,
        const StepState* state, UpdateSettings settings, u64 elements, u64 seed) {
   const AdamW update(*state, settings);
@@ -108,13 +107,7 @@ KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf
   for_each_pack_of_all(elements, [&](u64 i) {
     const Floats g = load_floats(gradients + i);
     Floats w = load_floats(weights + i), m = load_floats(first + i), v = load_floats(second + i);
-    UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) {
-      float a = m.v[e], b = v.v[e];
-      w.v[e] = update(w.v[e], g.v[e], a, b);
-      m.v[e] = a;
-      v.v[e] = b;
-    }
+    update(w, g, m, v);
     store_pack(weights + i, round_stochastically(w, i, key));
     store_pack(first + i, round_stochastically(m, i, key + 1));
     store_pack(second + i, round_stochastically(v, i, key + 2));

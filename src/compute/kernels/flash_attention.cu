@@ -265,8 +265,8 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
     dp.fill(0);
     add_product<Order::depth_last>(dp, values, my_row, outputs, D);
     add_weighted(d_values, p, scratch, my_row, outputs);
-    dp.combine(p, [&](int, int j, float d, float probability) {
-      return scale * probability * (d - rows[j].delta);
+    dp.for_each_with(p, [&](int, int j, float& d, float probability) {
+      d = scale * probability * (d - rows[j].delta);
     });
     add_weighted(d_keys, dp, scratch, my_row, queries);
   }
@@ -326,8 +326,8 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
     });
     dp.fill(0);
     add_product<Order::depth_last>(dp, outputs, my_row, values, D);
-    dp.combine(p, [&](int i, int, float d, float probability) {
-      return scale * probability * (d - rows[my_row + i].delta);
+    dp.for_each_with(p, [&](int i, int, float& d, float probability) {
+      d = scale * probability * (d - rows[my_row + i].delta);
     });
     add_weighted(d_queries, dp, scratch, my_row, keys);
   }

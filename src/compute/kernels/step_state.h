@@ -11,7 +11,6 @@ struct StepState {
   float correction2;                ///< 1 / (1 - beta2^t)
   float gradient_factor;            ///< clipping: gradients are multiplied by it
   float gradient_norm;              ///< before clipping
-  float unused;
 };
 
 /// Which of the batches on the device a forward and backward pass reads: they are taken in turn.
@@ -32,5 +31,4 @@ struct BatchChoice {
 struct UpdateSettings {
   float beta1, beta2, epsilon, weight_decay;
   float clip;  ///< largest norm of the gradients; 0: any
-  float unused;
 };

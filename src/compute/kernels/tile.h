@@ -11,7 +11,7 @@
 //     for_each(body)         body(row, column, sum) for the elements of this lane; sum may change
 //     reduce_rows(combine)   one value per row, in the slots of `Rows` that this lane's rows have
 //     for_each_in_rows(body) body(slot, sum): each element of this lane with its row's slot
-//     combine(other, body)   body(row, column, sum, sum of other): the new sum of each element
+//     for_each_with(other, body)   body(row, column, sum, sum of other); sum may change
 //     for_each_row(body)     body(slot, row): the rows of which this lane has elements
 //     first_in_row()         whether this lane is the first of those that share its rows
 //     stage(tile, row)       before Left::take(): stores the sums as T in rows of the wave's own

@@ -115,6 +115,10 @@ class WaveTile {
   }
   template <typename Body>
   DEVICE void for_each(Body body) {
+    for_each_with(*this, [&](int row, int column, float& sum, float) { body(row, column, sum); });
+  }
+  template <typename Body>
+  DEVICE void for_each_with(const WaveTile& other, Body body) {
     const int lane = static_cast<int>(lane_index());
     UNROLL_LOOP
     for (int i = 0; i < i_units; ++i) {
@@ -123,23 +127,9 @@ class WaveTile {
         UNROLL_LOOP
         for (int r = 0; r < registers; ++r) {
           float sum = sums_[i][j][r];
-          body(unit * i + r / 4 * 8 + lane / unit * 4 + r % 4, unit * j + lane % unit, sum);
+          body(unit * i + r / 4 * 8 + lane / unit * 4 + r % 4, unit * j + lane % unit, sum,
+               other.sums_[i][j][r]);
           sums_[i][j][r] = sum;
-        }
-      }
-    }
-  }
-  template <typename Body>
-  DEVICE void combine(const WaveTile& other, Body body) {
-    const int lane = static_cast<int>(lane_index());
-    UNROLL_LOOP
-    for (int i = 0; i < i_units; ++i) {
-      UNROLL_LOOP
-      for (int j = 0; j < j_units; ++j) {
-        UNROLL_LOOP
-        for (int r = 0; r < registers; ++r) {
-          sums_[i][j][r] = body(unit * i + r / 4 * 8 + lane / unit * 4 + r % 4,
-                                unit * j + lane % unit, sums_[i][j][r], other.sums_[i][j][r]);
         }
       }
     }

@@ -108,20 +108,9 @@ class WaveTile {
       }
     }
   }
-  /// Calls body(row, column, sum) for the elements of this lane; sum may be changed.
   template <typename Body>
   DEVICE void for_each(Body body) {
-    const int lane = static_cast<int>(lane_index());
-    UNROLL_LOOP
-    for (int i = 0; i < M / 16; ++i) {
-      UNROLL_LOOP
-      for (int j = 0; j < N / 8; ++j) {
-        UNROLL_LOOP
-        for (int r = 0; r < 4; ++r) {
-          body(16 * i + lane / 4 + r / 2 * 8, 8 * j + lane % 4 * 2 + r % 2, sums_[i][j][r]);
-        }
-      }
-    }
+    for_each_with(*this, [&](int row, int column, float& sum, float) { body(row, column, sum); });
   }
   /// The number of rows of which this lane holds elements; each has a slot in Rows.
   static constexpr int row_slots = M / 8;
@@ -146,7 +135,7 @@ class WaveTile {
     return result;
   }
   template <typename Body>
-  DEVICE void combine(const WaveTile& other, Body body) {
+  DEVICE void for_each_with(const WaveTile& other, Body body) {
     const int lane = static_cast<int>(lane_index());
     UNROLL_LOOP
     for (int i = 0; i < M / 16; ++i) {
@@ -154,8 +143,8 @@ class WaveTile {
       for (int j = 0; j < N / 8; ++j) {
         UNROLL_LOOP
         for (int r = 0; r < 4; ++r) {
-          sums_[i][j][r] = body(16 * i + lane / 4 + r / 2 * 8, 8 * j + lane % 4 * 2 + r % 2,
-                                sums_[i][j][r], other.sums_[i][j][r]);
+          body(16 * i + lane / 4 + r / 2 * 8, 8 * j + lane % 4 * 2 + r % 2, sums_[i][j][r],
+               other.sums_[i][j][r]);
         }
       }
     }

@@ -72,9 +72,7 @@ class WaveTile {
   }
   template <typename Body>
   DEVICE void for_each(Body body) {
-    for (int i = 0; i < M; ++i) {
-      for (int j = 0; j < N; ++j) body(i, j, sums_[i][j]);
-    }
+    for_each_with(*this, [&](int row, int column, float& sum, float) { body(row, column, sum); });
   }
   static constexpr int row_slots = M;
   struct Rows {
@@ -91,9 +89,9 @@ class WaveTile {
     return result;
   }
   template <typename Body>
-  DEVICE void combine(const WaveTile& other, Body body) {
+  DEVICE void for_each_with(const WaveTile& other, Body body) {
     for (int i = 0; i < M; ++i) {
-      for (int j = 0; j < N; ++j) sums_[i][j] = body(i, j, sums_[i][j], other.sums_[i][j]);
+      for (int j = 0; j < N; ++j) body(i, j, sums_[i][j], other.sums_[i][j]);
     }
   }
   template <typename Body>

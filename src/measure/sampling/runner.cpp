@@ -314,13 +314,13 @@ class Runner {
     record.telemetry = std::move(telemetry);
   }
 
-  /// What a token or sample costs, for work that counts them.
+  /// What a token costs, for work that counts them.
   static void add_energy(Record& record) {
-    if (!record.telemetry || record.work->items <= 0) return;
+    if (!record.telemetry || record.work->tokens <= 0) return;
     const auto per_flop = record.telemetry->summary.joules_per_flop;
     if (!per_flop) return;
-    record.metrics.push_back({.name = "energy_per_item",
-                              .value = *per_flop * record.work->flops / record.work->items,
+    record.metrics.push_back({.name = "energy_per_token",
+                              .value = *per_flop * record.work->flops / record.work->tokens,
                               .unit = "J",
                               .better = Better::lower,
                               .text = ""});

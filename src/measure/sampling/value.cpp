@@ -21,14 +21,14 @@ Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limi
     if (const auto floor = floor_seconds(facts, work, limit)) value.share = *floor / value.median;
     return value;
   }
-  const bool counts_items = quantity == Quantity::token_rate || quantity == Quantity::sample_rate;
-  const double of_all = counts_items                      ? work.items
+  const bool counts_tokens = quantity == Quantity::token_rate;
+  const double of_all = counts_tokens                     ? work.tokens
                         : quantity == Quantity::bandwidth ? work.bytes
                                                           : work.flops;
   const double amount = of_all / work.repetitions;
   value.median = amount / seconds.median;
   value.interval95 = {amount / seconds.interval95.high, amount / seconds.interval95.low};
-  if (counts_items) {  // no roof is in their unit
+  if (counts_tokens) {  // no roof is in their unit
     value.roof.reset();
     if (const auto floor = floor_seconds(facts, work, limit)) {
       value.share = *floor / seconds.median;

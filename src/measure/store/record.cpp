@@ -106,7 +106,7 @@ Json to_json(const Work& work) {
                {"flops", work.flops},
                {"repetitions", work.repetitions},
                {"math", name_of(work.math)}};
-  if (work.items > 0) json["items"] = work.items;
+  if (work.tokens > 0) json["tokens"] = work.tokens;
   return json;
 }
 
@@ -164,8 +164,6 @@ std::string_view unit_of(Quantity quantity) {
       return "FLOP/s";
     case Quantity::token_rate:
       return "tokens/s";
-    case Quantity::sample_rate:
-      return "samples/s";
     case Quantity::latency:
       break;
   }

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "compute/device/helpers.h"
+
 namespace assay {
 namespace {
 
 unsigned bounded(std::int64_t blocks) {
   constexpr std::int64_t most = 0x7FFFFFFF;
   return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
-}
-
-bool on_host(const DeviceFacts& facts) {
-  return facts.max_threads_per_block == 1;
 }
 
 }  // namespace
@@ -26,14 +24,15 @@ Result<Kernel*> Kernels::of_type(std::string_view name) {
 }
 
 LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width) {
-  if (on_host(facts)) return {{bounded(std::min<std::int64_t>(rows, facts.multiprocessors))}, {1}};
+  if (runs_on_host(facts))
+    return {{bounded(std::min<std::int64_t>(rows, facts.multiprocessors))}, {1}};
   const std::int64_t packs = (width + row_pack - 1) / row_pack, wave = facts.wave_size;
   const std::int64_t threads = std::min<std::int64_t>((packs + wave - 1) / wave * wave, 256);
   return {{bounded(rows)}, {static_cast<unsigned>(threads)}};
 }
 
 LaunchShape shape_of_elements(const DeviceFacts& facts, std::int64_t elements) {
-  if (on_host(facts)) return {{static_cast<unsigned>(facts.multiprocessors)}, {1}};
+  if (runs_on_host(facts)) return {{static_cast<unsigned>(facts.multiprocessors)}, {1}};
   const std::int64_t per_block = std::int64_t{block_threads} * row_pack;
   const std::int64_t most = std::int64_t{facts.multiprocessors} * 16;
   return {{bounded(std::min((elements + per_block - 1) / per_block, most))}, {block_threads}};

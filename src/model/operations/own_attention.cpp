@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "compute/device/helpers.h"
 #include "compute/device/matrix_types.h"
 #include "model/operations/attention.h"
 
@@ -105,8 +106,7 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 }
 
 Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width) {
-  const bool host = device.facts().max_threads_per_block == 1;
-  const FlashGeometry geometry = host ? cpu_geometry : gpu_geometry;
+  const FlashGeometry geometry = runs_on_host(device.facts()) ? cpu_geometry : gpu_geometry;
   auto program = TRY(device.build({"flash_attention",
                                    {{"FLASH_WAVES", std::to_string(geometry.waves)},
                                     {"FLASH_WAVE_ROWS", std::to_string(geometry.wave_rows)},
