@@ -32,7 +32,7 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
              v = static_cast<double>(plan.shape.padded_vocabulary());
   const auto element = static_cast<double>(size_of(plan.type));
   std::vector<OperationCost> costs;
-  const auto add = [&](Phase phase, const char* name, double flops, double elements) {
+  const auto add = [&](Phase phase, const std::string& name, double flops, double elements) {
     costs.push_back({phase, name, flops, elements * element});
   };
   const Product qkv = {n, 3 * c, c}, proj = {n, c, c}, fc = {n, f, c}, fc2 = {n, c, f},
@@ -47,20 +47,25 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add(Phase::forward, "fc2", l * fc2.flops(), l * fc2.elements());
   add(Phase::forward, "head", head.flops(), head.elements());
   add(Phase::forward, "loss", 0, 2 * n * v);
-  const auto add_backward = [&](const char* name, const Product& product, double times) {
-    add(Phase::backward, name, times * 2 * product.flops(), times * 2 * product.elements());
-  };
   // What is computed again belongs to the backward pass.
   const double layer = plan.recompute == Recompute::layer ? 1 : 0;
   const double gelu = plan.recompute == Recompute::none ? 0 : 1;
-  add_backward("head", head, 1);
+  const auto add_gradients = [&](const std::string& name, const Product& product, double times) {
+    for (const char* of : {"_weight", "_input"}) {
+      add(Phase::backward, name + of, times * product.flops(), times * product.elements());
+    }
+  };
+  for (const auto& [name, product] : {std::pair("qkv", qkv), {"proj", proj}, {"fc", fc}}) {
+    if (layer > 0) add(Phase::backward, name, l * product.flops(), l * product.elements());
+  }
+  add_gradients("head", head, 1);
   add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + layer * l * 8 * n * c);
-  add_backward("fc2", fc2, l);
+  add_gradients("fc2", fc2, l);
   add(Phase::backward, "gelu", 0, l * (3 + 2 * gelu) * n * f);
-  add_backward("fc", fc, l * (1 + layer / 2));
-  add_backward("proj", proj, l * (1 + layer / 2));
+  add_gradients("fc", fc, l);
+  add_gradients("proj", proj, l);
   add(Phase::backward, "attention", l * (5 + 2 * layer) * n * t * c, l * (8 + 4 * layer) * n * c);
-  add_backward("qkv", qkv, l * (1 + layer / 2));
+  add_gradients("qkv", qkv, l);
   add(Phase::backward, "embedding", 0, 3 * n * c);
   const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
   const double moments = 2 * static_cast<double>(size_of(plan.moment_type()));

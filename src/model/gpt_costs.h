@@ -15,7 +15,8 @@ std::string_view name_of(Phase phase);
 /// One kind of operation, all blocks of a step together.
 struct OperationCost {
   Phase phase = Phase::forward;
-  std::string name;  ///< "qkv", "attention", "norm", ...
+  std::string
+      name;  ///< "qkv", "attention", "norm"; gradients of products: "qkv_weight", "qkv_input"
   double flops = 0;
   double bytes = 0;  ///< read and written once, as if nothing stayed in a cache
 };

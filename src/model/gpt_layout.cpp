@@ -148,10 +148,18 @@ std::string_view name_of(AttentionWay way) {
   return way == AttentionWay::plain ? "plain" : "own";
 }
 
+std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
+  constexpr std::int64_t most_sums = 3 << 18, least_rows = 4;
+  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
+}
+
 std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   const GptShape& shape = plan.shape;
   const auto widest = static_cast<std::uint64_t>(std::max(3 * shape.width, shape.hidden));
-  const std::uint64_t sums = column_stripes * 2 * widest;
+  const std::uint64_t of_norm =
+      norm_stripes(plan.tokens(), shape.width) * 2 * static_cast<std::uint64_t>(shape.width);
+  const std::uint64_t sums = std::max(column_stripes * widest, of_norm);
   const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
   const auto rows = static_cast<std::uint64_t>(plan.tokens() * shape.heads);
   // Plain attention: scores of one sequence; flash attention: one sum per row.

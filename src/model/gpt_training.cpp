@@ -148,9 +148,9 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  TRY(linear_->input_gradient(stream, d_normed, active(activations_.logits),
-                              weight(parameters_.embedding), head));
-  TRY(done("head",
+  TRY(done("head_input", linear_->input_gradient(stream, d_normed, active(activations_.logits),
+                                                 weight(parameters_.embedding), head)));
+  TRY(done("head_weight",
            linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
                                     active(activations_.logits), active(activations_.normed),
                                     scratch_.data(), head, add)));
@@ -194,13 +194,17 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
     TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
   }
   // The MLP.
-  TRY(linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
-                               active(a.hidden), scratch, {n, c, f}, add));
-  TRY(done("fc2", linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
+  TRY(done("fc2_weight",
+           linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
+                                    active(a.hidden), scratch, {n, c, f}, add)));
+  TRY(done("fc2_input",
+           linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
   TRY(done("gelu", gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f)));
-  TRY(linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
-                               active(a.normed2), scratch, {n, f, c}, add));
-  TRY(done("fc", linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c})));
+  TRY(done("fc_weight",
+           linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
+                                    active(a.normed2), scratch, {n, f, c}, add)));
+  TRY(done("fc_input",
+           linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c})));
   TRY(done("norm", norm_->backward(stream,
                                    {.input = d_stream,
                                     .weight = gradient(p.norm2_weight),
@@ -210,15 +214,19 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
                                    d_branch, active(a.middle), statistic(a.statistics2),
                                    weight(p.norm2_weight), scratch, {n, c})));
   // Attention.
-  TRY(linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias), d_stream,
-                               active(a.attended), scratch, {n, c, c}, add));
-  TRY(done("proj", linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
+  TRY(done("proj_weight",
+           linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias),
+                                    d_stream, active(a.attended), scratch, {n, c, c}, add)));
+  TRY(done("proj_input",
+           linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), active(a.qkv),
                                 attention_memory(a), attention_shape())));
-  TRY(linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
-                               active(a.normed1), scratch, {n, 3 * c, c}, add));
-  TRY(done("qkv", linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
+  TRY(done("qkv_weight",
+           linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
+                                    active(a.normed1), scratch, {n, 3 * c, c}, add)));
+  TRY(done("qkv_input",
+           linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
   return done("norm", norm_->backward(stream,
                                       {.input = d_stream,
                                        .weight = gradient(p.norm1_weight),
@@ -243,6 +251,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
                                                          TrainingSettings settings,
                                                          const TokenBatches& batches) {
   TRY(validate(settings.plan.shape));
+  TRY(LayerNorm::validate(settings.plan.shape.width));
   if (settings.plan.shape.positions < settings.plan.sequence) {
     return Error{ErrorKind::usage,
                  fmt::format("a sequence of {} is longer than the model's {} positions",

@@ -42,24 +42,25 @@ DEVICE void for_each_pack_of_all(u64 elements, Body body) {
 
 // ---- Sums over rows ----
 
-constexpr int sum_columns = 64;  // of one block's tile
-#if defined(ON_CPU)
-constexpr int sum_across = 1, sum_lanes = 1;
-#else
-constexpr int sum_across = sum_columns / row_pack, sum_lanes = 32;  // 256 threads
-#endif
+// Columns of a block's tile: more of them where many rows are read, fewer where few columns are.
+constexpr int sum_columns = 64, stripe_columns = 32;
 
-/// Sums over rows begin ... end of SUMS quantities in a tile of sum_columns columns from
-/// `first_column` of `width`: term(row, column, totals) adds the pack at `column` to totals[SUMS].
-/// result(column, sum, total) gets each total once. Threads take rows in turn and are added in
-/// their order, so that the result does not depend on chance.
-template <int SUMS, typename Term, typename Result>
+/// Sums over rows begin ... end of SUMS quantities in a tile of COLUMNS columns from `first_column`
+/// of `width`, by a block of 256 threads: term(row, column, totals) adds the pack at `column` to
+/// totals[SUMS]. result(column, sum, total) gets each total once. Threads take rows in turn and are
+/// added in their order, so that the result does not depend on chance.
+template <int SUMS, int COLUMNS, typename Term, typename Result>
 DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term term,
                           Result result) {
-  SHARED float lanes[SUMS][sum_lanes][sum_columns] __attribute__((aligned(32)));
-  const int lane = static_cast<int>(thread_index()) / sum_across;
-  for (int c = static_cast<int>(thread_index()) % sum_across * row_pack; c < sum_columns;
-       c += sum_across * row_pack) {
+#if defined(ON_CPU)
+  constexpr int across = 1, sum_lanes = 1;
+#else
+  constexpr int across = COLUMNS / row_pack, sum_lanes = 256 / across;
+#endif
+  SHARED float lanes[SUMS][sum_lanes][COLUMNS] __attribute__((aligned(32)));
+  const int lane = static_cast<int>(thread_index()) / across;
+  for (int c = static_cast<int>(thread_index()) % across * row_pack; c < COLUMNS;
+       c += across * row_pack) {
     Floats totals[SUMS];
     UNROLL_LOOP
     for (int s = 0; s < SUMS; ++s) totals[s] = floats_of(0);
@@ -72,8 +73,8 @@ DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term 
     for (int s = 0; s < SUMS; ++s) store_pack(&lanes[s][lane][c], totals[s]);
   }
   barrier();
-  for (u32 i = thread_index(); i < SUMS * sum_columns; i += block_threads()) {
-    const int s = static_cast<int>(i) / sum_columns, c = static_cast<int>(i) % sum_columns;
+  for (u32 i = thread_index(); i < SUMS * COLUMNS; i += block_threads()) {
+    const int s = static_cast<int>(i) / COLUMNS, c = static_cast<int>(i) % COLUMNS;
     if (first_column + c >= width) continue;
     float total = 0;
     for (int l = 0; l < sum_lanes; ++l) total += lanes[s][l][c];

@@ -23,11 +23,12 @@ Result<Kernel*> Kernels::of_type(std::string_view name) {
   return program_->kernel(std::string(name) + suffix_);
 }
 
-LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width) {
+LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width,
+                          std::int64_t most_threads) {
   if (runs_on_host(facts))
     return {{bounded(std::min<std::int64_t>(rows, facts.multiprocessors))}, {1}};
   const std::int64_t packs = (width + row_pack - 1) / row_pack, wave = facts.wave_size;
-  const std::int64_t threads = std::min<std::int64_t>((packs + wave - 1) / wave * wave, 256);
+  const std::int64_t threads = std::min((packs + wave - 1) / wave * wave, most_threads);
   return {{bounded(rows)}, {static_cast<unsigned>(threads)}};
 }
 

@@ -36,8 +36,9 @@ inline constexpr unsigned row_pack = 8;      // elements, as in kernels/rows.h
 inline constexpr unsigned sum_columns = 64;  // likewise
 inline constexpr unsigned block_threads = 256;
 
-/// One block per row of `width` elements, as far as the device's grid goes; on a CPU one per core.
-LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width);
+/// One block of at most `most_threads` per row of `width` elements; on a CPU one per core.
+LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width,
+                          std::int64_t most_threads = block_threads);
 /// Enough blocks for all packs of an array.
 LaunchShape shape_of_elements(const DeviceFacts& facts, std::int64_t elements);
 /// Tiles of columns x stripes of rows, for kernels that sum over rows.

@@ -14,6 +14,8 @@ struct Rows {
 class LayerNorm {
  public:
   static Result<LayerNorm> create(Device& device, DataType type);
+  /// Error: unsupported if rows of `width` elements are too wide for a block.
+  static Status validate(std::int64_t width);
 
   /// sum = stream + branch; normed = its norm. Without a branch (null) the norm of stream, and sum
   /// is not used. statistics: f32 [rows, 2], for backward().
@@ -26,7 +28,7 @@ class LayerNorm {
     void* bias;
     bool add_input, add_parameters;
   };
-  /// `scratch`: f32 [column_stripes, 2, width].
+  /// `scratch`: f32 [norm_stripes(), 2, width].
   Status backward(Stream& on, const Gradients& gradients, const void* dy, const void* x,
                   const void* statistics, const void* weight, void* scratch, Rows rows);
 
@@ -37,13 +39,17 @@ class LayerNorm {
  private:
   LayerNorm(const DeviceFacts& facts, Kernels kernels)
       : facts_(&facts), kernels_(std::move(kernels)) {}
-  Status add_stripes(Stream& on, void* result, const void* partial, std::int64_t width,
-                     std::int64_t stride, bool add);
+  /// Blocks whose threads hold a row.
+  LaunchShape shape(std::uint64_t blocks, std::int64_t width) const;
+  /// Sums of partial[stripes, columns]: `width` columns to `first` and, unless it is null, as many
+  /// to `second`.
+  Status add_stripes(Stream& on, void* first, void* second, const void* partial, std::int64_t width,
+                     std::uint64_t stripes, bool add);
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel *add_norm_ = nullptr, *norm_backward_ = nullptr, *norm_gradient_stripes_ = nullptr,
-         *column_stripes_ = nullptr, *add_stripes_ = nullptr;
+  Kernel *add_norm_ = nullptr, *norm_backward_ = nullptr, *column_stripes_ = nullptr,
+         *add_stripes_ = nullptr;
 };
 
 }  // namespace assay
