@@ -3,7 +3,47 @@
 #include "rows.h"
 #include "step_state.h"
 
+#define CROSS_ENTROPY_THREADS 512  // of a block, at most
+
 namespace {
+
+constexpr float least = -1e30f;  // a logit whose probability is 0
+
+/// A few packs of a row, which a thread loads together: that hides the memory's latency.
+template <typename T>
+struct Packs {
+  Pack<T, row_pack> pack[UNROLL];
+  u64 first, apart;
+
+  /// The packs from element `begin` on, as many elements apart as the block reads at once.
+  DEVICE Packs(const T* x, u64 begin, u64 columns) : first(begin) {
+    apart = u64{block_threads()} * row_pack;
+    UNROLL_LOOP
+    for (u64 j = 0; j < UNROLL; ++j) {
+      if (at(j) < columns) pack[j] = load_pack<row_pack>(x + at(j));
+    }
+  }
+  DEVICE u64 at(u64 j) const { return first + j * apart; }
+  /// The logits of pack j; those beyond the vocabulary have the probability 0.
+  DEVICE Floats logits(u64 j, u64 vocabulary) const {
+    Floats result = floats_of(least);
+    if (at(j) < vocabulary) result = decode(pack[j]);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      if (at(j) + e >= vocabulary) result.v[e] = least;
+    }
+    return result;
+  }
+};
+
+/// body(packs) for all of a row, shared by the block's threads.
+template <typename T, typename Body>
+DEVICE void for_all_packs(const T* x, u64 columns, Body body) {
+  const u64 apart = u64{block_threads()} * row_pack;
+  for (u64 i = u64{thread_index()} * row_pack; i < columns; i += UNROLL * apart) {
+    body(Packs<T>(x, i, columns));
+  }
+}
 
 template <typename T>
 DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchChoice choice,
@@ -17,19 +57,21 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
     const float of_target = decode(x[target]);
     // Each thread scales its sum to its own largest logit so far.
     float largest = of_target, total = 0;
-    for_each_pack(columns, [&](u64 i) {
-      const Floats values = load_floats(x + i);
+    for_all_packs(x, columns, [&](const Packs<T>& packs) {
       float here = largest;
       UNROLL_LOOP
-      for (int e = 0; e < row_pack; ++e) {
-        const float value = values.v[e];
-        here = i + e < vocabulary && value > here ? value : here;
+      for (u64 j = 0; j < UNROLL; ++j) {
+        const Floats values = packs.logits(j, vocabulary);
+        UNROLL_LOOP
+        for (int e = 0; e < row_pack; ++e) here = values.v[e] > here ? values.v[e] : here;
       }
       total *= fast_exp(largest - here);
       largest = here;
       UNROLL_LOOP
-      for (int e = 0; e < row_pack; ++e) {
-        if (i + e < vocabulary) total += fast_exp(values.v[e] - largest);
+      for (u64 j = 0; j < UNROLL; ++j) {
+        const Floats values = packs.logits(j, vocabulary);
+        UNROLL_LOOP
+        for (int e = 0; e < row_pack; ++e) total += fast_exp(values.v[e] - largest);
       }
     });
     const float of_all = block_reduce(largest, Maximum{}, scratch[0]);
@@ -38,14 +80,18 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
       losses[row] = of_all + fast_log2(total) / log2_e - of_target;
     }
     const float inverse = factor / total;
-    for_each_pack(columns, [&](u64 i) {
-      Floats values = load_floats(x + i);
+    for_all_packs(x, columns, [&](const Packs<T>& packs) {
       UNROLL_LOOP
-      for (int e = 0; e < row_pack; ++e) {
-        const float p = fast_exp(values.v[e] - of_all) * inverse;
-        values.v[e] = i + e < vocabulary ? (i + e == target ? p - factor : p) : 0.0f;
+      for (u64 j = 0; j < UNROLL; ++j) {
+        if (packs.at(j) >= columns) continue;
+        Floats values = packs.logits(j, vocabulary);
+        UNROLL_LOOP
+        for (int e = 0; e < row_pack; ++e) {
+          const float p = fast_exp(values.v[e] - of_all) * inverse;
+          values.v[e] = packs.at(j) + e == target ? p - factor : p;
+        }
+        store_floats(x + packs.at(j), values);
       }
-      store_floats(x + i, values);
     });
     barrier();  // scratch is free for the next row
   }
@@ -56,10 +102,11 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 /// logits[rows, columns], of which `vocabulary` columns are real: losses[row] = -log of the
 /// probability of its target; then logits = factor * (probability - 1 at the target), 0 in the
 /// other columns.
-#define CROSS_ENTROPY_KERNEL(T, suffix)                                                            \
-  KERNEL(cross_entropy_##suffix, T* logits, float* losses, const i32* targets, BatchChoice choice, \
-         u64 rows, u64 vocabulary, u64 columns, float factor) {                                    \
-    cross_entropy(logits, losses, targets, choice, rows, vocabulary, columns, factor);             \
+#define CROSS_ENTROPY_KERNEL(T, suffix)                                                    \
+  KERNEL_OF(CROSS_ENTROPY_THREADS, 2, cross_entropy_##suffix, T* logits, float* losses,    \
+            const i32* targets, BatchChoice choice, u64 rows, u64 vocabulary, u64 columns, \
+            float factor) {                                                                \
+    cross_entropy(logits, losses, targets, choice, rows, vocabulary, columns, factor);     \
   }
 CROSS_ENTROPY_KERNEL(float, f32)
 CROSS_ENTROPY_KERNEL(Bf16, bf16)

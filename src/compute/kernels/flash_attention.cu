@@ -6,28 +6,26 @@
 #include "fast_math.h"
 #include "tile.h"
 
-// Waves of a block, rows of a wave, and how many keys (or, for the gradients of keys and values,
-// queries) a step takes.
-#if !defined(FLASH_WAVES)
+// Waves of a block; forward and backward, the rows of a wave and how many keys (or, for the
+// gradients of keys and values, queries) a step takes. On GPUs the host gives them
+// (own_attention.cpp).
 #if defined(ON_CPU)
 #define FLASH_WAVES 1
-#define FLASH_WAVE_ROWS 64
-#else
-#define FLASH_WAVES 4
-#define FLASH_WAVE_ROWS 16
-#endif
+#define FLASH_ROWS 64
 #define FLASH_STEP 64
-#define FLASH_BACK_STEP 32
+#define FLASH_BACK_ROWS 64
+#define FLASH_BACK_STEP 64
+#elif !defined(FLASH_WAVES)
+#define FLASH_WAVES 4
+#define FLASH_ROWS 16
+#define FLASH_STEP 64
+#define FLASH_BACK_ROWS 16
+#define FLASH_BACK_STEP 64
 #endif
 
 namespace {
 
-constexpr int waves = FLASH_WAVES, wave_rows = FLASH_WAVE_ROWS, block_rows = waves * wave_rows;
-constexpr int threads = waves * static_cast<int>(wave_width);
-
-/// Narrow rows are copied many at a time.
-template <int D>
-constexpr int back_step = D < 64 ? 64 : FLASH_BACK_STEP;
+constexpr int waves = FLASH_WAVES, threads = waves * static_cast<int>(wave_width);
 
 /// What a block works on: one head of one sequence.
 template <typename T>
@@ -54,16 +52,36 @@ struct Head {
   }
 };
 
-/// sums += left right, along all of `depth`; `left` from `row` on.
-template <Order RIGHT, typename Sums, typename Left, typename Right>
-DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& right, int depth) {
+/// A wave's own rows, D wide, as left operands: in registers if KEEP, else loaded at each use.
+template <typename Sums, typename Tile, int D, bool KEEP>
+struct OwnRows {
+  using Left = typename Sums::Left;
+  Tile tile;
+  int row;
+  Left part[KEEP ? D / tile_depth : 1];
+
+  DEVICE OwnRows(Tile from, int first) : tile(from), row(first) {}
+  /// Before the first use, when the tile is there.
+  DEVICE void keep() {
+    if constexpr (KEEP) {
+      UNROLL_LOOP
+      for (int k = 0; k < D; k += tile_depth) load(part[k / tile_depth], k);
+    }
+  }
+  DEVICE void load(Left& to, int depth) const {
+    to.template load<Order::depth_last>(tile, row, depth);
+  }
+};
+
+/// sums += rows right^T, along all D.
+template <typename Sums, typename Tile, int D, bool KEEP, typename Right>
+DEVICE void add_product(Sums& sums, OwnRows<Sums, Tile, D, KEEP>& rows, const Right& right) {
   UNROLL_LOOP
-  for (int k = 0; k < depth; k += tile_depth) {
-    typename Sums::Left x;
+  for (int k = 0; k < D; k += tile_depth) {
+    if constexpr (!KEEP) rows.load(rows.part[0], k);
     typename Sums::Right y;
-    x.template load<Order::depth_last>(left, row, k);
-    y.template load<RIGHT>(right, 0, k);
-    sums.multiply_add(x, y);
+    y.template load<Order::depth_last>(right, 0, k);
+    sums.multiply_add(rows.part[KEEP ? k / tile_depth : 0], y);
   }
 }
 
@@ -103,12 +121,13 @@ DEVICE Next after(Tile tile) {
 template <typename T, int D>
 DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
                           float scale) {
-  constexpr int step = FLASH_STEP;
+  constexpr int step = FLASH_STEP, wave_rows = FLASH_ROWS, block_rows = waves * wave_rows;
   using Queries = SharedTile<T, block_rows, D>;
   using Keys = SharedTile<T, step, D>;
   using Scratch = SharedTile<T, block_rows, step>;
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
+  constexpr bool keep = wave_rows * D <= 32 * 64;  // more would leave too few registers
   const Head<T> head(qkv, sequence, heads, D);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
   const Keys keys = after<Keys>(queries), values = after<Keys>(keys);
@@ -134,29 +153,32 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     total.slot[s] = 0;
   }
   const float to_log2 = scale * log2_e;
+  OwnRows<Scores, Queries, D, keep> my_queries(queries, my_row);
   for (u64 key = 0; key < end; key += step) {
     await_copies<0>();
     barrier();  // the keys are there, and nobody still reads the last values
+    if (key == 0) my_queries.keep();
     value_copy.begin(values);
     Scores scores;
     scores.fill(0);
-    add_product<Order::depth_last>(scores, queries, my_row, keys, D);
-    if (key + step > first) {  // some keys lie behind some queries
+    add_product(scores, my_queries, keys);
+    if (key + step > first + my_row) {  // some keys lie behind some queries
       const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
       scores.for_each([&](int i, int j, float& score) {
         if (j > i + distance) score = -1e30f;
       });
     }
     const auto tops = scores.reduce_rows(Maximum{});
-    typename Sums::Rows shrink;
+    typename Sums::Rows shrink, base;
     UNROLL_LOOP
     for (int s = 0; s < Sums::row_slots; ++s) {
       const float top = largest.slot[s] > tops.slot[s] ? largest.slot[s] : tops.slot[s];
       shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
       largest.slot[s] = top;
+      base.slot[s] = top * to_log2;
     }
     scores.for_each_in_rows(
-        [&](int slot, float& score) { score = fast_exp2((score - largest.slot[slot]) * to_log2); });
+        [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
     const auto here = scores.reduce_rows(Sum{});
     UNROLL_LOOP
     for (int s = 0; s < Sums::row_slots; ++s) {
@@ -224,7 +246,8 @@ DEVICE QueryRow query_row(const float* log_sum, const float* delta, u64 head, u6
 template <typename T, int D>
 DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                 const float* delta, u64 sequence, u64 heads, float scale) {
-  constexpr int step = back_step<D>;
+  constexpr int step = FLASH_BACK_STEP, wave_rows = FLASH_BACK_ROWS;
+  constexpr int block_rows = waves * wave_rows;
   using Keys = SharedTile<T, block_rows, D>;
   using Queries = SharedTile<T, step, D>;
   using Scratch = SharedTile<T, block_rows, step>;
@@ -240,11 +263,14 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   const T* const d_out = head.part(dy, D);
   load_tile(keys, head.k, head.ld, first, sequence);
   load_tile(values, head.v, head.ld, first, sequence);
+  constexpr bool keep = wave_rows * D <= 16 * 64;
+  OwnRows<Scores, Keys, D, keep> my_keys(keys, my_row), my_values(values, my_row);
   Sums d_keys, d_values;
   d_keys.fill(0);
   d_values.fill(0);
   const float to_log2 = scale * log2_e;
-  for (u64 query = first / step * step; query < sequence; query += step) {
+  const u64 first_query = first / step * step;
+  for (u64 query = first_query; query < sequence; query += step) {
     barrier();  // nobody still reads the last queries
     load_tile(queries, head.q, head.ld, query, sequence);
     load_tile(outputs, d_out, head.width, query, sequence);
@@ -254,16 +280,20 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
     close_copies();
     await_copies<0>();
     barrier();
+    if (query == first_query) {
+      my_keys.keep();
+      my_values.keep();
+    }
     Scores p, dp;
     p.fill(0);
-    add_product<Order::depth_last>(p, keys, my_row, queries, D);
+    add_product(p, my_keys, queries);
     const int distance = static_cast<int>(query) - static_cast<int>(first + my_row);
     p.for_each([&](int i, int j, float& score) {
       const bool seen = i <= j + distance;
       score = seen ? fast_exp2(score * to_log2 - rows[j].log_sum) : 0.0f;
     });
     dp.fill(0);
-    add_product<Order::depth_last>(dp, values, my_row, outputs, D);
+    add_product(dp, my_values, outputs);
     add_weighted(d_values, p, scratch, my_row, outputs);
     dp.for_each_with(p, [&](int, int j, float& d, float probability) {
       d = scale * probability * (d - rows[j].delta);
@@ -286,7 +316,8 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
 template <typename T, int D>
 DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                    const float* delta, u64 sequence, u64 heads, float scale) {
-  constexpr int step = back_step<D>;
+  constexpr int step = FLASH_BACK_STEP, wave_rows = FLASH_BACK_ROWS;
+  constexpr int block_rows = waves * wave_rows;
   using Queries = SharedTile<T, block_rows, D>;
   using Keys = SharedTile<T, step, D>;
   using Scratch = SharedTile<T, block_rows, step>;
@@ -306,6 +337,8 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
   for (int i = static_cast<int>(thread_index()); i < block_rows; i += threads) {
     rows[i] = query_row(log_sum, delta, head.index, sequence, first + i);
   }
+  constexpr bool keep = wave_rows * D <= 16 * 128;
+  OwnRows<Scores, Queries, D, keep> my_queries(queries, my_row), my_outputs(outputs, my_row);
   Sums d_queries;
   d_queries.fill(0);
   const float to_log2 = scale * log2_e;
@@ -316,16 +349,20 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
     close_copies();
     await_copies<0>();
     barrier();
+    if (key == 0) {
+      my_queries.keep();
+      my_outputs.keep();
+    }
     Scores p, dp;
     p.fill(0);
-    add_product<Order::depth_last>(p, queries, my_row, keys, D);
+    add_product(p, my_queries, keys);
     const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
     p.for_each([&](int i, int j, float& score) {
       const bool seen = j <= i + distance;
       score = seen ? fast_exp2(score * to_log2 - rows[my_row + i].log_sum) : 0.0f;
     });
     dp.fill(0);
-    add_product<Order::depth_last>(dp, outputs, my_row, values, D);
+    add_product(dp, my_outputs, values);
     dp.for_each_with(p, [&](int i, int, float& d, float probability) {
       d = scale * probability * (d - rows[my_row + i].delta);
     });

@@ -15,7 +15,7 @@ Status CrossEntropy::forward_backward(Stream& stream, void* logits, void* losses
   const std::int64_t rows = data.tokens_per_batch;
   const float factor = 1 / (static_cast<float>(rows) * static_cast<float>(choice.accumulate));
   // Large blocks: with few rows at work at once, the second reading finds them in the cache.
-  constexpr std::int64_t most_threads = 1024;
+  constexpr std::int64_t most_threads = 512;  // as in kernels/cross_entropy.cu
   return launch(stream, *cross_entropy_, shape_of_rows(*facts_, rows, columns, most_threads),
                 logits, losses, data.targets(), choice, std::uint64_t(rows),
                 std::uint64_t(vocabulary), std::uint64_t(columns), factor);

@@ -12,12 +12,22 @@ namespace {
 
 /// How blocks share the work; the names are those of flash_attention.cu's macros.
 struct FlashGeometry {
-  std::int64_t waves, wave_rows, step, back_step;
+  std::int64_t waves, rows, step, back_rows, back_step;
+  bool staged;  ///< whether scores pass through shared memory on their way to the next product
 
-  std::int64_t rows() const { return waves * wave_rows; }
+  std::int64_t block_rows() const { return waves * rows; }
+  std::int64_t back_block_rows() const { return waves * back_rows; }
 };
-constexpr FlashGeometry gpu_geometry = {4, 16, 64, 32};
-constexpr FlashGeometry cpu_geometry = {1, 64, 64, 32};  // the one compiled in
+
+/// Rows are few where a wave keeps wide sums of them in registers.
+FlashGeometry geometry_of(const DeviceFacts& facts, std::int64_t head_width) {
+  if (runs_on_host(facts)) return {1, 64, 64, 64, 64, true};  // what is compiled in
+  FlashGeometry g = {4, 16, 64, 16, head_width < 64 ? 64 : 32, facts.backend != "cuda"};
+  if (const char* t = std::getenv("FLASH_TRY")) {
+    std::sscanf(t, "%ld,%ld,%ld,%ld,%ld", &g.waves, &g.rows, &g.step, &g.back_rows, &g.back_step);
+  }
+  return g;
+}
 
 class OwnAttention final : public Attention {
  public:
@@ -43,8 +53,9 @@ class OwnAttention final : public Attention {
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
-    return launch(stream, *forward_, grid(shape, forward_bytes()), y, memory.log_sum, qkv,
-                  std::uint64_t(shape.sequence), std::uint64_t(shape.heads), scale());
+    return launch(stream, *forward_, grid(shape, geometry_.block_rows(), forward_bytes()), y,
+                  memory.log_sum, qkv, std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
+                  scale());
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
@@ -54,9 +65,10 @@ class OwnAttention final : public Attention {
     void* const delta = memory.scratch;
     TRY(launch(stream, *delta_, shape_of_elements(facts_, rows * row_pack), delta, dy, y,
                std::uint64_t(rows), sequence, heads));
-    TRY(launch(stream, *backward_keys_, grid(shape, backward_bytes()), d_qkv, dy, qkv,
-               memory.log_sum, delta, sequence, heads, scale()));
-    return launch(stream, *backward_queries_, grid(shape, backward_bytes()), d_qkv, dy, qkv,
+    TRY(launch(stream, *backward_keys_, grid(shape, geometry_.back_block_rows(), backward_bytes()),
+               d_qkv, dy, qkv, memory.log_sum, delta, sequence, heads, scale()));
+    return launch(stream, *backward_queries_,
+                  grid(shape, geometry_.back_block_rows(), backward_bytes()), d_qkv, dy, qkv,
                   memory.log_sum, delta, sequence, heads, scale());
   }
 
@@ -65,20 +77,20 @@ class OwnAttention final : public Attention {
 
   float scale() const { return 1 / std::sqrt(static_cast<float>(head_width_)); }
   /// Heads of sequences, and tiles of queries or keys: a grid may be 65,535 high at most.
-  LaunchShape grid(const AttentionShape& shape, unsigned shared_bytes) const {
-    const std::int64_t tiles = (shape.sequence + geometry_.rows() - 1) / geometry_.rows();
+  LaunchShape grid(const AttentionShape& shape, std::int64_t rows, unsigned shared_bytes) const {
+    const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
     return {{static_cast<unsigned>(shape.batch * shape.heads), static_cast<unsigned>(tiles)},
             {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
             shared_bytes};
   }
-  unsigned forward_bytes() const { return bytes_of(1, geometry_.step); }
+  unsigned forward_bytes() const { return bytes_of(geometry_.block_rows(), 1, geometry_.step); }
   unsigned backward_bytes() const {
-    return bytes_of(2, head_width_ < 64 ? 64 : geometry_.back_step);
+    return bytes_of(geometry_.back_block_rows(), 2, geometry_.back_step);
   }
   /// `kept` tiles of the block's own rows, two of a step, and one of scores.
-  unsigned bytes_of(std::int64_t kept, std::int64_t step) const {
-    return static_cast<unsigned>(element * (kept * geometry_.rows() * head_width_ +
-                                            2 * step * head_width_ + geometry_.rows() * step));
+  unsigned bytes_of(std::int64_t rows, std::int64_t kept, std::int64_t step) const {
+    return static_cast<unsigned>(element * (kept * rows * head_width_ + 2 * step * head_width_ +
+                                            (geometry_.staged ? rows * step : 0)));
   }
 
   const DeviceFacts& facts_;
@@ -106,11 +118,12 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 }
 
 Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width) {
-  const FlashGeometry geometry = runs_on_host(device.facts()) ? cpu_geometry : gpu_geometry;
+  const FlashGeometry geometry = geometry_of(device.facts(), head_width);
   auto program = TRY(device.build({"flash_attention",
                                    {{"FLASH_WAVES", std::to_string(geometry.waves)},
-                                    {"FLASH_WAVE_ROWS", std::to_string(geometry.wave_rows)},
+                                    {"FLASH_ROWS", std::to_string(geometry.rows)},
                                     {"FLASH_STEP", std::to_string(geometry.step)},
+                                    {"FLASH_BACK_ROWS", std::to_string(geometry.back_rows)},
                                     {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
                                     {"FLASH_WIDTH", std::to_string(head_width)}}}));
   auto made = std::make_unique<OwnAttention>(device, head_width, geometry, std::move(program));
