@@ -62,6 +62,7 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + layer * l * 8 * n * c);
   add_gradients("fc2", fc2, l);
   add(Phase::backward, "gelu", 0, l * (3 + 2 * gelu) * n * f);
+  if (plan.shape.bias) add(Phase::backward, "bias", 0, l * (n * f + 3 * n * c));
   add_gradients("fc", fc, l);
   add_gradients("proj", proj, l);
   add(Phase::backward, "attention", l * (5 + 2 * layer) * n * t * c, l * (8 + 4 * layer) * n * c);

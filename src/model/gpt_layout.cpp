@@ -158,7 +158,7 @@ std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   const GptShape& shape = plan.shape;
   const auto widest = static_cast<std::uint64_t>(std::max(3 * shape.width, shape.hidden));
   const std::uint64_t of_norm =
-      norm_stripes(plan.tokens(), shape.width) * 2 * static_cast<std::uint64_t>(shape.width);
+      norm_stripes(plan.tokens(), shape.width) * 3 * static_cast<std::uint64_t>(shape.width);
   const std::uint64_t sums = std::max(column_stripes * widest, of_norm);
   const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
   const auto rows = static_cast<std::uint64_t>(plan.tokens() * shape.heads);

@@ -144,25 +144,27 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
   const bool add = choice.pass > 0;
   void* const d_normed = active(activations_.branch_gradient);
   void* const d_stream = active(activations_.stream_gradient);
+  void* const d_logits = active(activations_.logits);
   const LinearShape head = {n, shape.padded_vocabulary(), c};
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  TRY(done("head_input", linear_->input_gradient(stream, d_normed, active(activations_.logits),
+  TRY(done("head_input", linear_->input_gradient(stream, d_normed, d_logits,
                                                  weight(parameters_.embedding), head)));
   TRY(done("head_weight",
-           linear_->weight_gradient(stream, gradient(parameters_.embedding), nullptr,
-                                    active(activations_.logits), active(activations_.normed),
-                                    scratch_.data(), head, add)));
-  TRY(done("norm", norm_->backward(stream,
-                                   {.input = d_stream,
-                                    .weight = gradient(parameters_.norm_weight),
-                                    .bias = gradient(parameters_.norm_bias),
-                                    .add_input = false,
-                                    .add_parameters = add},
-                                   d_normed, active(activations_.layers.back().result),
-                                   statistic(activations_.statistics),
-                                   weight(parameters_.norm_weight), scratch_.data(), {n, c})));
+           linear_->weight_gradient(stream, gradient(parameters_.embedding), d_logits,
+                                    active(activations_.normed), head, add)));
+  TRY(done("norm",
+           norm_->backward(stream,
+                           {.input = d_stream,
+                            .weight = gradient(parameters_.norm_weight),
+                            .bias = gradient(parameters_.norm_bias),
+                            .bias_before = gradient_or_null(parameters_.layers.back().fc2_bias),
+                            .add_input = false,
+                            .add_parameters = add},
+                           d_normed, active(activations_.layers.back().result),
+                           statistic(activations_.statistics), weight(parameters_.norm_weight),
+                           scratch_.data(), {n, c})));
   for (std::size_t i = activations_.layers.size(); i-- > 0;) {
     TRY(backward_layer(stream, i, add));
   }
@@ -171,8 +173,9 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
                                                 choice, plan_.sequence, c, add));
 }
 
-/// From the gradient of the block's result in stream_gradient to that of its input in the same
-/// place.
+/// From the gradient of the block's result in stream_gradient, which is also that of what the block
+/// added last, to that of its input in the same place. The norms' gradients come with those of the
+/// biases before them.
 Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) {
   const GptShape& shape = plan_.shape;
   const GptLayerParameters& p = parameters_.layers[layer];
@@ -188,53 +191,61 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
+  const auto bias = [&](const Tensor& tensor, const void* dy) {
+    if (!shape.bias) return Status();
+    return done("bias",
+                column_sums_->of(stream, gradient(tensor), dy, scratch, {n, tensor.columns}, add));
+  };
   if (plan_.recompute == Recompute::layer)
     TRY(forward_layer(stream, Phase::backward, layer, input, nullptr));
   if (plan_.recompute == Recompute::gelu) {
     TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
   }
   // The MLP.
-  TRY(done("fc2_weight",
-           linear_->weight_gradient(stream, gradient(p.fc2), gradient_or_null(p.fc2_bias), d_stream,
-                                    active(a.hidden), scratch, {n, c, f}, add)));
+  TRY(done("fc2_weight", linear_->weight_gradient(stream, gradient(p.fc2), d_stream,
+                                                  active(a.hidden), {n, c, f}, add)));
   TRY(done("fc2_input",
            linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
   TRY(done("gelu", gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f)));
-  TRY(done("fc_weight",
-           linear_->weight_gradient(stream, gradient(p.fc), gradient_or_null(p.fc_bias), d_hidden,
-                                    active(a.normed2), scratch, {n, f, c}, add)));
+  TRY(bias(p.fc_bias, d_hidden));
+  TRY(done("fc_weight", linear_->weight_gradient(stream, gradient(p.fc), d_hidden,
+                                                 active(a.normed2), {n, f, c}, add)));
   TRY(done("fc_input",
            linear_->input_gradient(stream, d_branch, d_hidden, weight(p.fc), {n, f, c})));
   TRY(done("norm", norm_->backward(stream,
                                    {.input = d_stream,
                                     .weight = gradient(p.norm2_weight),
                                     .bias = gradient(p.norm2_bias),
+                                    .bias_before = gradient_or_null(p.proj_bias),
                                     .add_input = true,
                                     .add_parameters = add},
                                    d_branch, active(a.middle), statistic(a.statistics2),
                                    weight(p.norm2_weight), scratch, {n, c})));
   // Attention.
-  TRY(done("proj_weight",
-           linear_->weight_gradient(stream, gradient(p.proj), gradient_or_null(p.proj_bias),
-                                    d_stream, active(a.attended), scratch, {n, c, c}, add)));
+  TRY(done("proj_weight", linear_->weight_gradient(stream, gradient(p.proj), d_stream,
+                                                   active(a.attended), {n, c, c}, add)));
   TRY(done("proj_input",
            linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), {n, c, c})));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), active(a.qkv),
                                 attention_memory(a), attention_shape())));
-  TRY(done("qkv_weight",
-           linear_->weight_gradient(stream, gradient(p.qkv), gradient_or_null(p.qkv_bias), d_qkv,
-                                    active(a.normed1), scratch, {n, 3 * c, c}, add)));
+  TRY(bias(p.qkv_bias, d_qkv));
+  TRY(done("qkv_weight", linear_->weight_gradient(stream, gradient(p.qkv), d_qkv, active(a.normed1),
+                                                  {n, 3 * c, c}, add)));
   TRY(done("qkv_input",
            linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
-  return done("norm", norm_->backward(stream,
-                                      {.input = d_stream,
-                                       .weight = gradient(p.norm1_weight),
-                                       .bias = gradient(p.norm1_bias),
-                                       .add_input = true,
-                                       .add_parameters = add},
-                                      d_branch, input, statistic(a.statistics1),
-                                      weight(p.norm1_weight), scratch, {n, c}));
+  return done(
+      "norm",
+      norm_->backward(
+          stream,
+          {.input = d_stream,
+           .weight = gradient(p.norm1_weight),
+           .bias = gradient(p.norm1_bias),
+           .bias_before =
+               layer > 0 ? gradient_or_null(parameters_.layers[layer - 1].fc2_bias) : nullptr,
+           .add_input = true,
+           .add_parameters = add},
+          d_branch, input, statistic(a.statistics1), weight(p.norm1_weight), scratch, {n, c}));
 }
 
 // ---- Before the first step ----
@@ -303,9 +314,9 @@ Status GptTraining::allocate() {
 Status GptTraining::load_operations() {
   const DataType type = plan_.type;
   embedding_ = std::make_unique<Embedding>(TRY(Embedding::create(device_, type)));
-  norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type)));
-  linear_ =
-      std::make_unique<Linear>(TRY(Linear::create(device_, plans_, *norm_, settings_.precision)));
+  column_sums_ = std::make_unique<ColumnSums>(TRY(ColumnSums::create(device_, type)));
+  norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type, *column_sums_)));
+  linear_ = std::make_unique<Linear>(TRY(Linear::create(device_, plans_, settings_.precision)));
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
   attention_ = plan_.attention == AttentionWay::own
                    ? TRY(own_attention(device_, plan_.shape.head_width()))

@@ -111,6 +111,7 @@ class GptTraining {
   OperationClock* clock_ = nullptr;  // during a step that is timed
   GemmPlans plans_;
   std::unique_ptr<Embedding> embedding_;
+  std::unique_ptr<ColumnSums> column_sums_;
   std::unique_ptr<LayerNorm> norm_;
   std::unique_ptr<Linear> linear_;
   std::unique_ptr<Gelu> gelu_;

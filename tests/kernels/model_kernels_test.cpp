@@ -11,6 +11,7 @@
 #include "model/gpt_weights.h"
 #include "model/operations/adamw.h"
 #include "model/operations/attention.h"
+#include "model/operations/column_sums.h"
 #include "model/operations/cross_entropy.h"
 #include "model/operations/gelu.h"
 #include "model/operations/layer_norm.h"
@@ -58,7 +59,8 @@ class ModelKernels : public KernelTest {
 
 TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
   for (const DataType type : types) {
-    LayerNorm norm = LayerNorm::create(*device_, type).value();
+    ColumnSums column_sums = ColumnSums::create(*device_, type).value();
+    LayerNorm norm = LayerNorm::create(*device_, type, column_sums).value();
     for (const Rows shape : {Rows{1, 8}, Rows{3, 72}, Rows{67, 520}}) {
       const auto n = static_cast<std::size_t>(shape.rows),
                  c = static_cast<std::size_t>(shape.width);
@@ -91,15 +93,17 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
       expect_near(read(normed, type), expected, type, "norm");
 
       // Gradients, added to what is there and not.
-      const Values dy = normal(type, n * c, 5), scratch = unknown(DataType::f32, 64 * 2 * c);
+      const Values dy = normal(type, n * c, 5), scratch = unknown(DataType::f32, 64 * 3 * c);
       for (const bool add : {false, true}) {
         const Values dx = add ? normal(type, n * c, 6) : unknown(type, n * c);
         const Values dw = add ? normal(type, c, 7) : unknown(type, c);
         const Values db = add ? normal(type, c, 8) : unknown(type, c);
-        ASSERT_TRUE(norm.backward(*stream_,
-                                  {dx.buffer.data(), dw.buffer.data(), db.buffer.data(), add, add},
-                                  dy.buffer.data(), sum.buffer.data(), statistics.buffer.data(),
-                                  weight.buffer.data(), scratch.buffer.data(), shape));
+        const Values before = add ? normal(type, c, 9) : unknown(type, c);
+        ASSERT_TRUE(norm.backward(
+            *stream_,
+            {dx.buffer.data(), dw.buffer.data(), db.buffer.data(), before.buffer.data(), add, add},
+            dy.buffer.data(), sum.buffer.data(), statistics.buffer.data(), weight.buffer.data(),
+            scratch.buffer.data(), shape));
         std::vector<double> to_x(n * c), to_w(c), to_b(c);
         for (std::size_t i = 0; add && i < n * c; ++i) to_x[i] = dx.host[i];
         for (std::size_t i = 0; add && i < c; ++i) to_w[i] = dw.host[i], to_b[i] = db.host[i];
@@ -120,13 +124,18 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
             to_x[row * c + i] += inverses[row] * (g - mean_g - unit(i) * mean_gx);
           }
         }
-        expect_near(read(dx, type), to_x, type, "dx");
+        const std::vector<float> found = read(dx, type);
+        expect_near(found, to_x, type, "dx");
+        std::vector<double> to_before(c);
+        for (std::size_t i = 0; add && i < c; ++i) to_before[i] = before.host[i];
+        for (std::size_t i = 0; i < n * c; ++i) to_before[i % c] += found[i];
+        expect_near(read(before, type), to_before, type, "bias before");
         expect_near(read(dw, type), to_w, type, "dw");
         expect_near(read(db, type), to_b, type, "db");
       }
       const Values columns = unknown(type, c);
-      ASSERT_TRUE(norm.column_sums(*stream_, columns.buffer.data(), dy.buffer.data(),
-                                   scratch.buffer.data(), shape, false));
+      ASSERT_TRUE(column_sums.of(*stream_, columns.buffer.data(), dy.buffer.data(),
+                                 scratch.buffer.data(), shape, false));
       std::vector<double> expected_columns(c);
       for (std::size_t i = 0; i < n * c; ++i) expected_columns[i % c] += dy.host[i];
       expect_near(read(columns, type), expected_columns, type, "column sums");

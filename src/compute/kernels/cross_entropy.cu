@@ -24,10 +24,14 @@ struct Packs {
     }
   }
   DEVICE u64 at(u64 j) const { return first + j * apart; }
-  /// The logits of pack j; those beyond the vocabulary have the probability 0.
+  DEVICE bool all_below(u64 limit) const { return at(UNROLL - 1) + row_pack <= limit; }
+  /// The logits of pack j. Unless all packs are WHOLE, those beyond the vocabulary have the
+  /// probability 0.
+  template <bool WHOLE>
   DEVICE Floats logits(u64 j, u64 vocabulary) const {
-    Floats result = floats_of(least);
-    if (at(j) < vocabulary) result = decode(pack[j]);
+    if constexpr (WHOLE) return decode(pack[j]);
+    if (at(j) >= vocabulary) return floats_of(least);
+    Floats result = decode(pack[j]);
     UNROLL_LOOP
     for (int e = 0; e < row_pack; ++e) {
       if (at(j) + e >= vocabulary) result.v[e] = least;
@@ -36,12 +40,45 @@ struct Packs {
   }
 };
 
-/// body(packs) for all of a row, shared by the block's threads.
-template <typename T, typename Body>
-DEVICE void for_all_packs(const T* x, u64 columns, Body body) {
-  const u64 apart = u64{block_threads()} * row_pack;
-  for (u64 i = u64{thread_index()} * row_pack; i < columns; i += UNROLL * apart) {
-    body(Packs<T>(x, i, columns));
+/// The largest logit that a thread has read, and the sum of exp(logit - largest) over them.
+struct Softmax {
+  float largest, total = 0;
+  DEVICE explicit Softmax(float logit) : largest(logit) {}
+
+  template <bool WHOLE, typename T>
+  DEVICE void add(const Packs<T>& packs, u64 vocabulary) {
+    float here = largest;
+    UNROLL_LOOP
+    for (u64 j = 0; j < UNROLL; ++j) {
+      const Floats values = packs.template logits<WHOLE>(j, vocabulary);
+      UNROLL_LOOP
+      for (int e = 0; e < row_pack; ++e) here = values.v[e] > here ? values.v[e] : here;
+    }
+    total *= fast_exp(largest - here);
+    largest = here;
+    const float base = here * log2_e;
+    UNROLL_LOOP
+    for (u64 j = 0; j < UNROLL; ++j) {
+      const Floats values = packs.template logits<WHOLE>(j, vocabulary);
+      UNROLL_LOOP
+      for (int e = 0; e < row_pack; ++e) total += fast_exp2(values.v[e] * log2_e - base);
+    }
+  }
+};
+
+/// Replaces logits by factor * probability; the probability is 2^(logit log2(e) - base).
+template <bool WHOLE, typename T>
+DEVICE void store_probabilities(T* x, const Packs<T>& packs, u64 vocabulary, u64 columns,
+                                float base, float factor) {
+  UNROLL_LOOP
+  for (u64 j = 0; j < UNROLL; ++j) {
+    if (!WHOLE && packs.at(j) >= columns) return;
+    Floats values = packs.template logits<WHOLE>(j, vocabulary);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      values.v[e] = fast_exp2(values.v[e] * log2_e - base) * factor;
+    }
+    store_floats(x + packs.at(j), values);
   }
 }
 
@@ -50,50 +87,39 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
                           u64 rows, u64 vocabulary, u64 columns, float factor) {
   SHARED float scratch[2][most_waves];
   targets += choice.index() * rows;
-  const Tiles mine = my_tiles(rows, 1);
-  for (u64 row = mine.begin; row < mine.end; row += mine.step) {
+  const u64 together = u64{block_threads()} * row_pack * UNROLL;
+  const u64 mine = u64{thread_index()} * row_pack;
+  const Tiles tiles = my_tiles(rows, 1);
+  for (u64 row = tiles.begin; row < tiles.end; row += tiles.step) {
     T* const x = logits + row * columns;
     const u64 target = static_cast<u64>(targets[row]);
     const float of_target = decode(x[target]);
-    // Each thread scales its sum to its own largest logit so far.
-    float largest = of_target, total = 0;
-    for_all_packs(x, columns, [&](const Packs<T>& packs) {
-      float here = largest;
-      UNROLL_LOOP
-      for (u64 j = 0; j < UNROLL; ++j) {
-        const Floats values = packs.logits(j, vocabulary);
-        UNROLL_LOOP
-        for (int e = 0; e < row_pack; ++e) here = values.v[e] > here ? values.v[e] : here;
+    Softmax softmax(of_target);
+    for (u64 i = mine; i < columns; i += together) {
+      const Packs<T> packs(x, i, columns);
+      if (packs.all_below(vocabulary)) {
+        softmax.template add<true>(packs, vocabulary);
+      } else {
+        softmax.template add<false>(packs, vocabulary);
       }
-      total *= fast_exp(largest - here);
-      largest = here;
-      UNROLL_LOOP
-      for (u64 j = 0; j < UNROLL; ++j) {
-        const Floats values = packs.logits(j, vocabulary);
-        UNROLL_LOOP
-        for (int e = 0; e < row_pack; ++e) total += fast_exp(values.v[e] - largest);
-      }
-    });
-    const float of_all = block_reduce(largest, Maximum{}, scratch[0]);
-    total = block_reduce(total * fast_exp(largest - of_all), Sum{}, scratch[1]);
-    if (thread_index() == 0) {
-      losses[row] = of_all + fast_log2(total) / log2_e - of_target;
     }
-    const float inverse = factor / total;
-    for_all_packs(x, columns, [&](const Packs<T>& packs) {
-      UNROLL_LOOP
-      for (u64 j = 0; j < UNROLL; ++j) {
-        if (packs.at(j) >= columns) continue;
-        Floats values = packs.logits(j, vocabulary);
-        UNROLL_LOOP
-        for (int e = 0; e < row_pack; ++e) {
-          const float p = fast_exp(values.v[e] - of_all) * inverse;
-          values.v[e] = packs.at(j) + e == target ? p - factor : p;
-        }
-        store_floats(x + packs.at(j), values);
+    const float largest = block_reduce(softmax.largest, Maximum{}, scratch[0]);
+    const float total =
+        block_reduce(softmax.total * fast_exp(softmax.largest - largest), Sum{}, scratch[1]);
+    const float base = largest * log2_e + fast_log2(total);
+    for (u64 i = mine; i < columns; i += together) {
+      const Packs<T> packs(x, i, columns);
+      if (packs.all_below(vocabulary)) {
+        store_probabilities<true>(x, packs, vocabulary, columns, base, factor);
+      } else {
+        store_probabilities<false>(x, packs, vocabulary, columns, base, factor);
       }
-    });
-    barrier();  // scratch is free for the next row
+    }
+    barrier();  // every probability is there, and scratch is free for the next row
+    if (thread_index() == 0) {
+      losses[row] = base / log2_e - of_target;
+      x[target] = encode<T>(fast_exp2(of_target * log2_e - base) * factor - factor);
+    }
   }
 }
 

@@ -17,7 +17,7 @@
 #define FLASH_BACK_STEP 64
 #elif !defined(FLASH_WAVES)
 #define FLASH_WAVES 4
-#define FLASH_ROWS 16
+#define FLASH_ROWS 32
 #define FLASH_STEP 64
 #define FLASH_BACK_ROWS 16
 #define FLASH_BACK_STEP 64

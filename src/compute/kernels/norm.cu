@@ -65,81 +65,55 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
   }
 }
 
-/// The rows of stripe `stripe` of `stripes`.
-struct Stripe {
-  u64 begin, end;
-};
-DEVICE Stripe rows_of(u64 rows, u64 stripe, u64 stripes) {
-  return {rows * stripe / stripes, rows * (stripe + 1) / stripes};
-}
-
 template <typename T>
 DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const float* statistics,
                           const T* weight, u64 rows, u64 width, int add) {
   using Sums = Pack<float, 2>;
+  using Raw = Pack<T, row_pack>;
   SHARED Sums scratch[2][most_waves];
   const float share = 1.0f / static_cast<float>(width);
-  Floats weights[NORM_PACKS], to_weight[NORM_PACKS], to_bias[NORM_PACKS];
-  for_my_packs(width, [&](u32 j, u64 i) {
-    weights[j] = load_floats(weight + i);
-    to_weight[j] = to_bias[j] = floats_of(0);
-  });
+  Floats to_weight[NORM_PACKS], to_bias[NORM_PACKS], of_dx[NORM_PACKS];
+  for_my_packs(width, [&](u32 j, u64) { to_weight[j] = to_bias[j] = of_dx[j] = floats_of(0); });
   const Stripe stripe = rows_of(rows, block_index(), grid_blocks());
   for (u64 row = stripe.begin; row < stripe.end; ++row) {
     const u64 at = row * width;
     const float mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    Floats g[NORM_PACKS], unit[NORM_PACKS];
-    Pack<T, row_pack> before[NORM_PACKS];
-    Sums sums = broadcast<float, 2>(0);  // of g, and of g times unit
+    Raw before[NORM_PACKS], outer[NORM_PACKS], inner[NORM_PACKS];
     for_my_packs(width, [&](u32 j, u64 i) {
+      outer[j] = load_pack<row_pack>(dy + at + i);
+      inner[j] = load_pack<row_pack>(x + at + i);
       if (add != 0) before[j] = load_pack<row_pack>(dx + at + i);
-      const Floats d = load_floats(dy + at + i);
-      unit[j] = (load_floats(x + at + i) + floats_of(-mean)) * floats_of(inverse);
-      to_weight[j] = to_weight[j] + d * unit[j];
+    });
+    const auto unit = [&](u32 j) {
+      return (decode(inner[j]) + floats_of(-mean)) * floats_of(inverse);
+    };
+    Sums sums = broadcast<float, 2>(0);  // of g = dy weight, and of g times the normed x
+    for_my_packs(width, [&](u32 j, u64 i) {
+      const Floats d = decode(outer[j]), normed = unit(j);
+      to_weight[j] = to_weight[j] + d * normed;
       to_bias[j] = to_bias[j] + d;
-      g[j] = d * weights[j];
-      sums.v[0] += g[j].sum();
-      sums.v[1] += (g[j] * unit[j]).sum();
+      const Floats g = d * load_floats(weight + i);
+      sums.v[0] += g.sum();
+      sums.v[1] += (g * normed).sum();
     });
     // A wave that is already at the next row does not write where others still read.
     sums = block_reduce(sums, Sum{}, scratch[row % 2]);
-    const float mean_g = sums.v[0] * share, mean_gx = sums.v[1] * share;
+    const Floats mean_g = floats_of(-sums.v[0] * share), mean_gx = floats_of(-sums.v[1] * share);
     for_my_packs(width, [&](u32 j, u64 i) {
-      const Floats change =
-          (g[j] + floats_of(-mean_g) + unit[j] * floats_of(-mean_gx)) * floats_of(inverse);
-      store_floats(dx + at + i, add != 0 ? decode(before[j]) + change : change);
+      const Floats g = decode(outer[j]) * load_floats(weight + i);
+      Floats change = (g + mean_g + unit(j) * mean_gx) * floats_of(inverse);
+      if (add != 0) change = decode(before[j]) + change;
+      const Raw stored = encode<T, row_pack>(change);
+      store_pack(dx + at + i, stored);
+      of_dx[j] = of_dx[j] + decode(stored);
     });
   }
-  float* const mine = partial + u64{block_index()} * 2 * width;
+  float* const mine = partial + u64{block_index()} * 3 * width;
   for_my_packs(width, [&](u32 j, u64 i) {
     store_pack(mine + i, to_weight[j]);
     store_pack(mine + width + i, to_bias[j]);
+    store_pack(mine + 2 * width + i, of_dx[j]);
   });
-}
-
-template <typename T>
-DEVICE void column_stripes(float* partial, const T* x, u64 rows, u64 width, u64 stripes) {
-  const Stripe stripe = rows_of(rows, block_index_y(), stripes);
-  sum_over_rows<1, sum_columns>(
-      stripe.begin, stripe.end, u64{block_index()} * sum_columns, width,
-      [&](u64 row, u64 column, Floats* totals) {
-        totals[0] = totals[0] + load_floats(x + row * width + column);
-      },
-      [&](u64 column, int, float total) { partial[block_index_y() * width + column] = total; });
-}
-
-template <typename T>
-DEVICE void add_stripes(T* first, T* second, const float* partial, u64 width, u64 columns,
-                        u64 stripes, int add) {
-  sum_over_rows<1, stripe_columns>(
-      0, stripes, u64{block_index()} * stripe_columns, columns,
-      [&](u64 stripe, u64 column, Floats* totals) {
-        totals[0] = totals[0] + load_pack<row_pack>(partial + stripe * columns + column);
-      },
-      [&](u64 column, int, float total) {
-        T* const to = column < width ? first + column : second + (column - width);
-        *to = encode<T>(add != 0 ? decode(*to) + total : total);
-      });
 }
 
 }  // namespace
@@ -153,23 +127,12 @@ DEVICE void add_stripes(T* first, T* second, const float* partial, u64 width, u6
             u64 width) {                                                                           \
     add_norm(normed, statistics, sum, stream, branch, weight, bias, rows, width);                  \
   }                                                                                                \
-  /* dx = the gradient of the norm's input x, `add`ed to what is there. partial[blocks, 2, width]: \
-     sums over the rows of a block, which lie together, of dy times the normed x, and of dy:       \
-     gradients of weight and bias. */                                                              \
+  /* dx = the gradient of the norm's input x, `add`ed to what is there. partial[blocks, 3, width]: \
+     sums over the rows of a block, which lie together, of dy times the normed x and of dy, the    \
+     gradients of weight and bias, and of dx. */                                                   \
   KERNEL_OF(NORM_THREADS, 1, norm_backward_##suffix, T* dx, float* partial, const T* dy,           \
             const T* x, const float* statistics, const T* weight, u64 rows, u64 width, int add) {  \
     norm_backward(dx, partial, dy, x, statistics, weight, rows, width, add);                       \
-  }                                                                                                \
-  /* partial[stripes, width]: sums over the rows of a stripe. Grid: tiles of sum_columns columns   \
-     x stripes. */                                                                                 \
-  KERNEL(column_stripes_##suffix, float* partial, const T* x, u64 rows, u64 width, u64 stripes) {  \
-    column_stripes(partial, x, rows, width, stripes);                                              \
-  }                                                                                                \
-  /* first[width], and second from there on, = the sums of partial[stripes, columns] over the      \
-     stripes, `add`ed to what is there. Grid: tiles of stripe_columns columns. */                  \
-  KERNEL(add_stripes_##suffix, T* first, T* second, const float* partial, u64 width, u64 columns,  \
-         u64 stripes, int add) {                                                                   \
-    add_stripes(first, second, partial, width, columns, stripes, add);                             \
   }
 NORM_KERNELS(float, f32)
 NORM_KERNELS(Bf16, bf16)

@@ -42,6 +42,14 @@ DEVICE void for_each_pack_of_all(u64 elements, Body body) {
 
 // ---- Sums over rows ----
 
+/// The rows of stripe `stripe` of `stripes`.
+struct Stripe {
+  u64 begin, end;
+};
+DEVICE Stripe rows_of(u64 rows, u64 stripe, u64 stripes) {
+  return {rows * stripe / stripes, rows * (stripe + 1) / stripes};
+}
+
 // Columns of a block's tile: more of them where many rows are read, fewer where few columns are.
 constexpr int sum_columns = 64, stripe_columns = 32;
 

@@ -11,16 +11,13 @@ namespace {
 
 // As in kernels/norm.cu.
 constexpr std::int64_t most_threads = 512, packs_of_thread = 2;
-constexpr unsigned stripe_columns = 32;
 
 }  // namespace
 
-Result<LayerNorm> LayerNorm::create(Device& device, DataType type) {
-  LayerNorm made(device.facts(), TRY(Kernels::build(device, "norm", type)));
+Result<LayerNorm> LayerNorm::create(Device& device, DataType type, ColumnSums& sums) {
+  LayerNorm made(device.facts(), sums, TRY(Kernels::build(device, "norm", type)));
   made.add_norm_ = TRY(made.kernels_.of_type("add_norm"));
   made.norm_backward_ = TRY(made.kernels_.of_type("norm_backward"));
-  made.column_stripes_ = TRY(made.kernels_.of_type("column_stripes"));
-  made.add_stripes_ = TRY(made.kernels_.of_type("add_stripes"));
   return made;
 }
 
@@ -53,23 +50,8 @@ Status LayerNorm::backward(Stream& on, const Gradients& gradients, const void* d
   TRY(launch(on, *norm_backward_, shape(stripes, rows.width), gradients.input, scratch, dy, x,
              statistics, weight, std::uint64_t(rows.rows), std::uint64_t(rows.width),
              gradients.add_input ? 1 : 0));
-  return add_stripes(on, gradients.weight, gradients.bias, scratch, rows.width, stripes,
-                     gradients.add_parameters);
-}
-
-Status LayerNorm::column_sums(Stream& on, void* result, const void* x, void* scratch, Rows rows,
-                              bool add) {
-  TRY(launch(on, *column_stripes_, shape_of_sums(rows.width, column_stripes), scratch, x,
-             std::uint64_t(rows.rows), std::uint64_t(rows.width), column_stripes));
-  return add_stripes(on, result, nullptr, scratch, rows.width, column_stripes, add);
-}
-
-Status LayerNorm::add_stripes(Stream& on, void* first, void* second, const void* partial,
-                              std::int64_t width, std::uint64_t stripes, bool add) {
-  const auto columns = std::uint64_t(second != nullptr ? 2 * width : width);
-  const auto blocks = static_cast<unsigned>((columns + stripe_columns - 1) / stripe_columns);
-  return launch(on, *add_stripes_, {{blocks}, {block_threads}}, first, second, partial,
-                std::uint64_t(width), columns, stripes, add ? 1 : 0);
+  return sums_->of_stripes(on, {gradients.weight, gradients.bias, gradients.bias_before}, scratch,
+                           3, rows.width, stripes, gradients.add_parameters);
 }
 
 }  // namespace assay

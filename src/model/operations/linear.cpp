@@ -2,10 +2,8 @@
 
 namespace assay {
 
-Result<Linear> Linear::create(Device& device, GemmPlans& plans, LayerNorm& norm,
-                              DataType precision) {
-  Linear made(device.facts(), plans, norm, precision,
-              TRY(Kernels::build(device, "gelu", precision)));
+Result<Linear> Linear::create(Device& device, GemmPlans& plans, DataType precision) {
+  Linear made(device.facts(), plans, precision, TRY(Kernels::build(device, "gelu", precision)));
   made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
   return made;
 }
@@ -38,13 +36,11 @@ Status Linear::input_gradient(Stream& stream, void* dx, const void* dy, const vo
                          {.a = dy, .b = weight, .c = dx, .d = dx});
 }
 
-Status Linear::weight_gradient(Stream& stream, void* dw, void* db, const void* dy, const void* x,
-                               void* scratch, LinearShape shape, bool add) {
+Status Linear::weight_gradient(Stream& stream, void* dw, const void* dy, const void* x,
+                               LinearShape shape, bool add) {
   GemmProblem product = problem(shape.outputs, shape.inputs, shape.rows, true, false);
   product.beta = add ? 1 : 0;
-  TRY(plans_->enqueue(stream, product, {.a = dy, .b = x, .c = dw, .d = dw}));
-  if (db == nullptr) return {};
-  return norm_->column_sums(stream, db, dy, scratch, {shape.rows, shape.outputs}, add);
+  return plans_->enqueue(stream, product, {.a = dy, .b = x, .c = dw, .d = dw});
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
-#include "model/operations/layer_norm.h"
 
 namespace assay {
 
@@ -15,9 +14,8 @@ struct LinearShape {
 
 class Linear {
  public:
-  /// Products are computed in `precision`: f32, tf32 or bf16. `plans` and `norm` must outlive it.
-  static Result<Linear> create(Device& device, GemmPlans& plans, LayerNorm& norm,
-                               DataType precision);
+  /// Products are computed in `precision`: f32, tf32 or bf16. `plans` must outlive it.
+  static Result<Linear> create(Device& device, GemmPlans& plans, DataType precision);
 
   /// `bias` may be null.
   Status forward(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
@@ -25,25 +23,18 @@ class Linear {
   /// dx = dy W
   Status input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,
                         LinearShape shape);
-  /// dW = dy^T x and, unless null, db = the column sums of dy; added to what is there if `add`.
-  /// `scratch`: f32 [column_stripes, outputs].
-  Status weight_gradient(Stream& stream, void* dw, void* db, const void* dy, const void* x,
-                         void* scratch, LinearShape shape, bool add);
+  /// dW = dy^T x, added to what is there if `add`.
+  Status weight_gradient(Stream& stream, void* dw, const void* dy, const void* x, LinearShape shape,
+                         bool add);
 
  private:
-  Linear(const DeviceFacts& facts, GemmPlans& plans, LayerNorm& norm, DataType precision,
-         Kernels kernels)
-      : facts_(&facts),
-        plans_(&plans),
-        norm_(&norm),
-        precision_(precision),
-        kernels_(std::move(kernels)) {}
+  Linear(const DeviceFacts& facts, GemmPlans& plans, DataType precision, Kernels kernels)
+      : facts_(&facts), plans_(&plans), precision_(precision), kernels_(std::move(kernels)) {}
   GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
                       bool transpose_b) const;
 
   const DeviceFacts* facts_;
   GemmPlans* plans_;
-  LayerNorm* norm_;
   DataType precision_;
   Kernels kernels_;
   Kernel* add_bias_ = nullptr;

@@ -19,14 +19,12 @@ struct FlashGeometry {
   std::int64_t back_block_rows() const { return waves * back_rows; }
 };
 
-/// Rows are few where a wave keeps wide sums of them in registers.
 FlashGeometry geometry_of(const DeviceFacts& facts, std::int64_t head_width) {
   if (runs_on_host(facts)) return {1, 64, 64, 64, 64, true};  // what is compiled in
-  FlashGeometry g = {4, 16, 64, 16, head_width < 64 ? 64 : 32, facts.backend != "cuda"};
-  if (const char* t = std::getenv("FLASH_TRY")) {
-    std::sscanf(t, "%ld,%ld,%ld,%ld,%ld", &g.waves, &g.rows, &g.step, &g.back_rows, &g.back_step);
-  }
-  return g;
+  // On an H200 the fastest of six, forward and backward, for heads 64 and 128 wide.
+  if (facts.backend == "cuda") return {4, 32, 64, 16, 64, false};
+  // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
+  return {4, 16, 64, 16, head_width < 64 ? 64 : 32, true};
 }
 
 class OwnAttention final : public Attention {
