@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 /// Small, and awkward: nothing but heads and rows is a multiple of anything.
-TrainingSettings small_version_of(const TrainingSettings& settings, bool emulated) {
+TrainingSettings small_version_of(const TrainingSettings& settings, const DeviceFacts& facts) {
   TrainingSettings small = settings;
   TrainingPlan& plan = small.plan;
   const std::int64_t head_width = std::min<std::int64_t>(plan.shape.head_width(), 128);
@@ -18,10 +18,15 @@ TrainingSettings small_version_of(const TrainingSettings& settings, bool emulate
   plan.shape.width = 2 * head_width;
   plan.shape.hidden = 2 * head_width + 8;
   plan.shape.vocabulary = 101;
-  // Own attention needs several tiles of keys, the last one not full.
-  const bool tiles = plan.attention == AttentionWay::own;
-  plan.shape.positions = plan.sequence = !tiles ? 19 : emulated ? 70 : 150;
+  // Attention by tiles needs several tiles of keys, the last one not full.
+  const bool tiles = plan.attention != AttentionWay::plain;
+  plan.shape.positions = plan.sequence = !tiles ? 19 : facts.emulated ? 70 : 150;
   plan.batch = 2;
+  // A library that only takes whole tiles gets whole ones.
+  if (is_by_library(plan.attention) &&
+      fused_attention_unsupported(fused_attention_of(plan), facts)) {
+    plan.shape.positions = plan.sequence = 256;
+  }
   small.accumulate = 2;  // both of one batch: the gradients of one pass, half of them added
   small.measured_products = false;
   return small;
@@ -42,7 +47,7 @@ double distance(const std::vector<float>& a, const std::vector<double>& b, const
 
 Result<GateResult> check_training(Device& device, Stream& stream,
                                   const TrainingSettings& settings) {
-  TrainingSettings small = small_version_of(settings, device.facts().emulated);
+  TrainingSettings small = small_version_of(settings, device.facts());
   const TrainingPlan plan = small.plan;
   const DataType precision = small.precision;
   const TokenStream text =

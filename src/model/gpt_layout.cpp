@@ -145,7 +145,26 @@ GptActivations GptActivations::of(const TrainingPlan& plan) {
 }
 
 std::string_view name_of(AttentionWay way) {
-  return way == AttentionWay::plain ? "plain" : "own";
+  switch (way) {
+    case AttentionWay::plain:
+      return "plain";
+    case AttentionWay::own:
+      return "own";
+    case AttentionWay::library:
+      return "library";
+    case AttentionWay::library_unordered:
+      return "library-unordered";
+  }
+  return "?";
+}
+
+FusedAttentionProblem fused_attention_of(const TrainingPlan& plan) {
+  return {.precision = plan.type,
+          .batch = plan.batch,
+          .sequence = plan.sequence,
+          .heads = plan.shape.heads,
+          .head_width = plan.shape.head_width(),
+          .same_bits = plan.attention != AttentionWay::library_unordered};
 }
 
 std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
@@ -179,6 +198,9 @@ TrainingMemory memory_of(const TrainingPlan& plan) {
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;
   memory.scratch = scratch_bytes(plan);
+  if (is_by_library(plan.attention)) {
+    memory.scratch += fused_attention_bytes(fused_attention_of(plan));
+  }
   return memory;
 }
 

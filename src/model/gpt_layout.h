@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compute/attention/fused_attention.h"
 #include "core/data_type.h"
 #include "core/result.h"
 #include "model/gpt_shape.h"
@@ -61,9 +62,13 @@ enum class OptimizerStates {
 enum class Recompute { none, gelu, layer };
 
 /// plain: by matrix products, with all probabilities in memory; own: by assay's own kernels, which
-/// keep one number per row instead.
-enum class AttentionWay { plain, own };
+/// keep one number per row instead, as libraries do: library in a way that always gives the same
+/// bits, if it has one, library_unordered in one whose sums depend on which block ends first.
+enum class AttentionWay { plain, own, library, library_unordered };
 std::string_view name_of(AttentionWay way);
+inline bool is_by_library(AttentionWay way) {
+  return way == AttentionWay::library || way == AttentionWay::library_unordered;
+}
 
 /// How a training run is laid out.
 struct TrainingPlan {
@@ -116,8 +121,11 @@ struct GptActivations {
   static GptActivations of(const TrainingPlan& plan);
 };
 
+/// Attention as a library is asked for it.
+FusedAttentionProblem fused_attention_of(const TrainingPlan& plan);
+
 /// Bytes by kind; the sum is what the run allocates, but for batches,
-/// losses and libraries' workspaces.
+/// losses and workspaces of matrix products.
 struct TrainingMemory {
   std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
                 scratch = 0;
@@ -139,7 +147,8 @@ inline constexpr std::uint64_t column_stripes = 64;
 /// and for norms so many that a GPU is busy, of four rows or more.
 std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width);
 
-/// Bytes of scratch for reductions, attention's scores and update statistics.
+/// Bytes of scratch for reductions, attention's scores and update statistics. A library for
+/// attention brings its own.
 std::uint64_t scratch_bytes(const TrainingPlan& plan);
 
 }  // namespace assay

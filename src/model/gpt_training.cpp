@@ -318,9 +318,13 @@ Status GptTraining::load_operations() {
   norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type, *column_sums_)));
   linear_ = std::make_unique<Linear>(TRY(Linear::create(device_, plans_, settings_.precision)));
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
-  attention_ = plan_.attention == AttentionWay::own
-                   ? TRY(own_attention(device_, plan_.shape.head_width()))
-                   : TRY(plain_attention(device_, plans_, settings_.precision));
+  if (is_by_library(plan_.attention)) {
+    attention_ = TRY(library_attention(device_, fused_attention_of(plan_)));
+  } else if (plan_.attention == AttentionWay::own) {
+    attention_ = TRY(own_attention(device_, plan_.shape.head_width()));
+  } else {
+    attention_ = TRY(plain_attention(device_, plans_, settings_.precision));
+  }
   cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
   return {};
 }
@@ -379,12 +383,17 @@ Result<std::vector<float>> GptTraining::read(Stream& stream, const Buffer& arena
 }
 
 std::uint64_t GptTraining::allocated_bytes() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = attention_->allocated_bytes();
   for (const Buffer* buffer : {&weights_, &gradients_, &master_, &first_, &second_, &active_,
                                &floats_, &losses_, &history_, &scratch_, &state_, &batches_.data}) {
     bytes += buffer->bytes();
   }
   return bytes;
+}
+
+std::string GptTraining::attention_way() const {
+  const std::string detail = attention_->detail();
+  return fmt::format("{}{}{}", name_of(plan_.attention), detail.empty() ? "" : " ", detail);
 }
 
 AttentionMemory GptTraining::attention_memory(const GptLayerActivations& a) const {

@@ -70,6 +70,8 @@ class GptTraining {
   Status restart(Stream& stream, const std::vector<float>& weights);
   /// What computes matrix products, known after the first step.
   std::string product_libraries() const { return plans_.libraries(); }
+  /// "own", "library (cuDNN 9.19.0)": how attention is computed, and by what.
+  std::string attention_way() const;
   /// Bytes allocated on the device.
   std::uint64_t allocated_bytes() const;
 

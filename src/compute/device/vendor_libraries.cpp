@@ -60,6 +60,23 @@ Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* overr
   return SharedLibrary::open(candidates);
 }
 
+Result<SharedLibrary> open_cudnn_library() {
+  LibraryCandidates candidates;
+  candidates.role = "cuDNN 9";
+  candidates.names = {"libcudnn.so.9"};
+  candidates.folders = {"",
+                        "/usr/local/cuda/lib64",
+                        "/usr/local/cuda*/lib64",
+                        "/usr/local/cuda*/targets/*/lib",
+                        "/usr/lib/x86_64-linux-gnu",
+                        "/usr/lib/aarch64-linux-gnu"};
+  append(candidates.folders, python_library_folders({"nvidia/cudnn/lib", "nvidia/cu13/lib"}));
+  candidates.advice =
+      "install cudnn9-cuda-13 from NVIDIA's apt repository, or: pip install nvidia-cudnn-cu13";
+  apply_override(candidates, "ASSAY_CUDNN_LIBRARY");
+  return SharedLibrary::open(candidates);
+}
+
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable) {
   LibraryCandidates candidates;
   candidates.role = fmt::format("{} of ROCm", stem);

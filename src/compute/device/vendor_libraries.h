@@ -1,4 +1,4 @@
-// Where to look for the vendors' libraries of kernels: BLAS and RCCL.
+// Where to look for the vendors' libraries of kernels: BLAS, RCCL and cuDNN.
 // (The runtimes and compilers are found by their backends.)
 #pragma once
 
@@ -17,6 +17,9 @@ Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* overr
 /// libhipblaslt, librocblas or librccl. Looks first beside the HIP runtime already loaded in this
 /// process, because a second copy of that runtime would not see the device. Error: unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
+
+/// libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.
+Result<SharedLibrary> open_cudnn_library();
 
 /// libdnnl of oneDNN 2 or 3. Error: unavailable.
 Result<SharedLibrary> open_onednn_library();

@@ -109,7 +109,7 @@ class TrainCase final : public Case {
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     return {
-        {"attention", std::string(name_of(cell_.settings.plan.attention))},
+        {"attention", training_->attention_way()},
         {"products", training_->product_libraries()},
         {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
         {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
@@ -358,10 +358,8 @@ class TrainBenchmark final : public Benchmark {
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;
-    if (parsed->settings.plan.attention == AttentionWay::own) {
-      const auto reason = own_attention_unsupported(device.facts(), parsed->settings.precision,
-                                                    parsed->settings.plan.shape.head_width());
-      if (reason) return "attention=own " + *reason;
+    if (const auto reason = attention_unsupported(parsed->settings, device.facts())) {
+      return fmt::format("attention={} {}", name_of(parsed->settings.plan.attention), *reason);
     }
     const std::uint64_t needed = memory_of(parsed->settings.plan).total();
     const std::uint64_t most = device.facts().memory_bytes;

@@ -79,10 +79,12 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"none"},
        .choices = {"none", "gelu", "layer"}},
       {.name = "attention",
-       .description = "own: assay's kernels on matrix units, bf16; plain: matrix products with all "
-                      "probabilities in memory; auto: own where it can",
+       .description = "library: the vendor's (cuDNN), bf16, always the same bits if it can; "
+                      "library-unordered: the same, but sums in any order; own: assay's kernels on "
+                      "matrix units, bf16; plain: matrix products with all probabilities in "
+                      "memory; auto: the first of library, own and plain that can",
        .defaults = {std::string(by_device)},
-       .choices = {std::string(by_device), "own", "plain"}},
+       .choices = {std::string(by_device), "library", "library-unordered", "own", "plain"}},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -161,11 +163,34 @@ std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
   return model == "7B" || model == "13B" ? 1024 : 512;
 }
 
+/// The first way that the device can compute, and has the memory for.
+Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
+  for (const AttentionWay way : {AttentionWay::library, AttentionWay::own}) {
+    const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
+    const auto parsed = parse_train_cell(candidate);
+    if (!parsed.ok() || attention_unsupported(parsed->settings, facts)) continue;
+    const bool fits =
+        facts.memory_bytes == 0 || memory_of(parsed->settings.plan).total() <= facts.memory_bytes;
+    if (fits || way != AttentionWay::library) return candidate;
+  }
+  return with_value(cell, "attention", "plain");
+}
+
 }  // namespace
 
 const std::vector<Axis>& train_axes() {
   static const std::vector<Axis> axes = make_train_axes();
   return axes;
+}
+
+std::optional<std::string> attention_unsupported(const TrainingSettings& settings,
+                                                 const DeviceFacts& facts) {
+  const TrainingPlan& plan = settings.plan;
+  if (plan.attention == AttentionWay::own) {
+    return own_attention_unsupported(facts, settings.precision, plan.shape.head_width());
+  }
+  if (!is_by_library(plan.attention)) return std::nullopt;
+  return fused_attention_unsupported(fused_attention_of(plan), facts);
 }
 
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
@@ -180,11 +205,8 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("sequence", std::to_string(usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
   const auto shape = parse_gpt_shape(model);
-  const bool own =
-      shape.ok() && !own_attention_unsupported(facts, *parse_data_type(decided.text("precision")),
-                                               shape->head_width());
-  decide("attention", own ? "own" : "plain");
   decide("rate", usual_rate(shape.ok() ? shape->parameters() : 0));
+  if (decided.text("attention") == by_device) decided = with_best_attention(decided, facts);
   return decided;
 }
 
@@ -207,7 +229,10 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
                    : cell.text("recompute") == "layer" ? Recompute::layer
                                                        : Recompute::none;
-  plan.attention = cell.text("attention") == "own" ? AttentionWay::own : AttentionWay::plain;
+  for (const AttentionWay way :
+       {AttentionWay::own, AttentionWay::library, AttentionWay::library_unordered}) {
+    if (cell.text("attention") == name_of(way)) plan.attention = way;
+  }
   parsed.graph = cell.text("graph") == "on";
   parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
   constexpr std::int64_t warm_up_steps = 10, steps = 10000;

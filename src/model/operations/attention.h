@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "compute/attention/fused_attention.h"
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
@@ -23,7 +24,7 @@ struct AttentionShape {
 struct AttentionMemory {
   void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
   void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]
-  void* scratch = nullptr;        ///< f32, as scratch_bytes() of gpt_layout.h says
+  void* scratch = nullptr;  ///< f32, as scratch_bytes() of gpt_layout.h says; not of a library
 };
 
 class Attention {
@@ -36,6 +37,11 @@ class Attention {
   virtual Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y,
                           const void* qkv, const AttentionMemory& memory,
                           const AttentionShape& shape) = 0;
+  /// What computes it, beyond the name of the way: "(cuDNN 9.19.0), not deterministic"; may be
+  /// empty.
+  virtual std::string detail() const { return ""; }
+  /// Bytes that it holds on the device itself.
+  virtual std::uint64_t allocated_bytes() const { return 0; }
 };
 
 /// By matrix products and a softmax in memory: works wherever those do, and is slow and large.
@@ -48,5 +54,9 @@ Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t he
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);
+
+/// By the vendor's library (compute/attention), for one shape; it brings its own scratch.
+Result<std::unique_ptr<Attention>> library_attention(Device& device,
+                                                     const FusedAttentionProblem& problem);
 
 }  // namespace assay

@@ -1,0 +1,209 @@
+// Attention by cuDNN: flash attention for sm_80 and newer.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compute/attention/cudnn_plan.h"
+#include "compute/attention/fused_attention.h"
+#include "compute/device/matrix_types.h"
+
+namespace assay::cudnn_attention {
+namespace {
+
+using namespace cudnn;
+
+/// A handle of the library, on the device that is current when it is made.
+class Handle {
+ public:
+  static Result<Handle> create(const Library& library) {
+    void* address = nullptr;
+    TRY(library.check("cudnnCreate", library.functions.create(&address)));
+    return Handle(library, address);
+  }
+  Handle(Handle&& other) noexcept
+      : library_(other.library_), address_(std::exchange(other.address_, nullptr)) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (address_ != nullptr) library_->functions.destroy(address_);
+  }
+  void* get() const { return address_; }
+
+ private:
+  Handle(const Library& library, void* address) : library_(&library), address_(address) {}
+
+  const Library* library_;
+  void* address_;
+};
+
+/// Whether one product over all scores sums in a fixed order there. On sm_100 only some
+/// configurations do, which the heuristics do not tell apart from the others.
+bool sums_in_order(const DeviceFacts& facts) {
+  const int generation = compute_capability(facts) / 10;
+  return generation == 8 || generation == 9 || generation == 12;
+}
+
+std::optional<std::string> unsupported_version(const Library& library, std::int64_t sequence) {
+  if (library.version < 90000) return fmt::format("{} is too old: 9.0 is needed", library.name());
+  if (library.version == 91000 || library.version == 91001) {
+    return fmt::format("{} has bugs in attention: 9.10.2 has not", library.name());
+  }
+  // Up to 9.15.0 keys that do not fill the last tile need a mask of their own, which we do not
+  // make.
+  if (library.version <= 91500 && sequence % 128 != 0) {
+    return fmt::format("{} needs sequences of multiples of 128, not {}: newer than 9.15.0 does not",
+                       library.name(), sequence);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
+                                       const DeviceFacts& facts) {
+  if (problem.precision != DataType::bf16) {
+    return fmt::format("cuDNN's attention computes in bf16 here, not in {}",
+                       name_of(problem.precision));
+  }
+  if (problem.head_width % 8 != 0 || problem.head_width > 128) {
+    return fmt::format("cuDNN's attention has heads of multiples of 8 up to 128, not {} wide",
+                       problem.head_width);
+  }
+  if (problem.sequence < 2) return "cuDNN's attention needs sequences of two tokens or more";
+  if (compute_capability(facts) < 80) {
+    return fmt::format("cuDNN's attention needs sm_80 or newer, not {}", facts.arch);
+  }
+  const auto library = load();
+  if (!library.ok()) return library.error().message;
+  return unsupported_version(*library, problem.sequence);
+}
+
+class CudnnAttention final : public FusedAttention {
+ public:
+  CudnnAttention(Device& device, const FusedAttentionProblem& problem,
+                 std::unique_ptr<const Library> library, Handle handle)
+      : device_(device),
+        problem_(problem),
+        library_(std::move(library)),
+        handle_(std::move(handle)),
+        scale_(1 / std::sqrt(static_cast<float>(problem.head_width))),
+        // As NVIDIA's frontend does: kernels before 9.10 want a number.
+        masked_(library_->version < 91000 ? std::numeric_limits<float>::lowest()
+                                          : -std::numeric_limits<float>::infinity()) {}
+
+  Status prepare() {
+    const AttentionSizes sizes = {problem_.batch, problem_.sequence, problem_.heads,
+                                  problem_.head_width};
+    OperationGraph graph = TRY(OperationGraph::forward(*library_, handle_.get(), sizes));
+    forward_.emplace(
+        TRY(Plan::choose(*library_, handle_.get(), std::move(graph), "attention forward")));
+    if (problem_.same_bits && sums_in_order(device_.facts())) {
+      // Refused, it is done in the other way, whose error tells more if it is refused too.
+      if (auto plan = backward_plan(sizes, Summing::in_order); plan.ok()) {
+        backward_.emplace(std::move(*plan));
+        deterministic_ = !backward_->noted_nondeterministic();
+      }
+    }
+    if (!deterministic_) backward_.emplace(TRY(backward_plan(sizes, Summing::accumulated)));
+    return allocate();
+  }
+
+  Status forward(Stream& stream, void* y, const void* qkv, void* log_sum_address) override {
+    TRY(use(stream));
+    const Operand operands[] = {
+        {queries, part(qkv, 0)},    {keys, part(qkv, 1)}, {values, part(qkv, 2)}, {result, y},
+        {log_sum, log_sum_address}, {scale, &scale_},     {masked, &masked_}};
+    return forward_->execute(*library_, handle_.get(), operands, workspace_.data());
+  }
+
+  Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
+                  const void* log_sum_address) override {
+    TRY(use(stream));
+    // Newer kernels begin with zeros themselves.
+    if (accumulator_.data() != nullptr && library_->version < 90600) {
+      TRY(stream.fill(accumulator_.data(), 0, accumulator_.bytes()));
+    }
+    const Operand operands[] = {{queries, part(qkv, 0)},
+                                {keys, part(qkv, 1)},
+                                {values, part(qkv, 2)},
+                                {result, y},
+                                {log_sum, log_sum_address},
+                                {d_result, dy},
+                                {d_queries, part(d_qkv, 0)},
+                                {d_keys, part(d_qkv, 1)},
+                                {d_values, part(d_qkv, 2)},
+                                {row_sums, row_sums_.data()},
+                                {scale, &scale_},
+                                {masked, &masked_},
+                                {one, &one_},
+                                {accumulator, accumulator_.data()}};
+    const std::size_t count = std::size(operands) - (accumulator_.data() == nullptr ? 1 : 0);
+    return backward_->execute(*library_, handle_.get(), std::span(operands, count),
+                              workspace_.data());
+  }
+
+  std::string library() const override { return library_->name(); }
+  bool deterministic() const override { return deterministic_; }
+  std::uint64_t allocated_bytes() const override {
+    return row_sums_.bytes() + accumulator_.bytes() + workspace_.bytes();
+  }
+
+ private:
+  Result<Plan> backward_plan(const AttentionSizes& sizes, Summing summing) {
+    OperationGraph graph = TRY(OperationGraph::backward(*library_, handle_.get(), sizes, summing));
+    return Plan::choose(*library_, handle_.get(), std::move(graph), "attention backward");
+  }
+
+  /// Forward and backward never run at the same time, so they share a workspace.
+  Status allocate() {
+    const auto rows =
+        static_cast<std::uint64_t>(problem_.batch * problem_.heads * problem_.sequence);
+    row_sums_ = TRY(device_.allocate(rows * sizeof(float), MemoryKind::device));
+    if (!deterministic_) {
+      const auto width = static_cast<std::uint64_t>(problem_.head_width);
+      accumulator_ = TRY(device_.allocate(rows * width * sizeof(float), MemoryKind::device));
+    }
+    const std::uint64_t bytes = std::max(forward_->workspace_bytes(), backward_->workspace_bytes());
+    if (bytes > 0) workspace_ = TRY(device_.allocate(bytes, MemoryKind::device));
+    return {};
+  }
+
+  Status use(Stream& stream) {
+    TRY(device_.make_current());
+    void* const native = stream.native_handle();
+    if (stream_ && *stream_ == native) return {};
+    TRY(library_->check("cudnnSetStream", library_->functions.set_stream(handle_.get(), native)));
+    stream_ = native;
+    return {};
+  }
+
+  /// Where queries, keys or values begin in the first token's row.
+  const void* part(const void* packed, std::int64_t index) const {
+    constexpr std::int64_t element = 2;  // bytes
+    return static_cast<const std::byte*>(packed) +
+           index * problem_.heads * problem_.head_width * element;
+  }
+
+  Device& device_;
+  FusedAttentionProblem problem_;
+  std::unique_ptr<const Library> library_;  // at one address, which the rest refers to
+  Handle handle_;
+  const float scale_, masked_, one_ = 1;  // read when a plan is executed
+  std::optional<Plan> forward_, backward_;
+  bool deterministic_ = false;
+  Buffer row_sums_, accumulator_, workspace_;
+  std::optional<void*> stream_;  // the handle's
+};
+
+Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentionProblem& problem) {
+  TRY(device.make_current());
+  auto library = std::make_unique<const Library>(TRY(load()));
+  Handle handle = TRY(Handle::create(*library));
+  auto made =
+      std::make_unique<CudnnAttention>(device, problem, std::move(library), std::move(handle));
+  TRY(made->prepare());
+  return std::unique_ptr<FusedAttention>(std::move(made));
+}
+
+const FusedAttentionRegistry::Add registered{{"cuda", &unsupported, &open}};
+
+}  // namespace
+}  // namespace assay::cudnn_attention

@@ -1,0 +1,259 @@
+#include "compute/attention/cudnn_graph.h"
+
+#include <array>
+
+namespace assay::cudnn {
+
+/// A tensor to be made; dimensions are [batch, heads, rows, columns].
+struct TensorSpec {
+  int type = data::f32;
+  std::array<std::int64_t, 4> dimensions = {1, 1, 1, 1};
+  std::array<std::int64_t, 4> strides = {1, 1, 1, 1};
+  std::int64_t id = 0;    ///< 0: virtual, which never lies in memory
+  bool by_value = false;  ///< in host memory
+
+  TensorSpec as(int other_type) const {
+    TensorSpec spec = *this;
+    spec.type = other_type;
+    return spec;
+  }
+  TensorSpec with_id(std::int64_t other_id) const {
+    TensorSpec spec = *this;
+    spec.id = other_id;
+    return spec;
+  }
+};
+
+namespace {
+
+/// Rows and columns exchanged, of the same memory.
+TensorSpec transposed(TensorSpec spec) {
+  std::swap(spec.dimensions[2], spec.dimensions[3]);
+  std::swap(spec.strides[2], spec.strides[3]);
+  return spec;
+}
+
+/// Where everything lies.
+struct Shapes {
+  explicit Shapes(const AttentionSizes& s)
+      : b(s.batch), t(s.sequence), h(s.heads), d(s.head_width) {}
+
+  std::int64_t b, t, h, d;
+
+  /// One of queries, keys and values, or of their gradients.
+  TensorSpec packed(Id id) const {
+    return {data::bf16, {b, h, t, d}, {t * 3 * h * d, d, 3 * h * d, 1}, id};
+  }
+  TensorSpec result_like(Id id) const {
+    return {data::bf16, {b, h, t, d}, {t * h * d, d, h * d, 1}, id};
+  }
+  TensorSpec rows() const { return {data::f32, {b, h, t, 1}, {h * t, t, 1, 1}}; }
+  TensorSpec scores() const { return {data::f32, {b, h, t, t}, {h * t * t, t * t, t, 1}}; }
+  TensorSpec contiguous() const { return {data::f32, {b, h, t, d}, {h * t * d, t * d, d, 1}}; }
+  static TensorSpec scalar(Id id) { return {data::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, id, true}; }
+};
+
+}  // namespace
+
+/// Makes one operation after the other. Tensors are named by their descriptors, which it owns.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const Library& library) : library_(library) {}
+
+  Result<void*> tensor(const TensorSpec& spec) {
+    constexpr std::int64_t alignment = 16;  // bytes: what flash attention's copies need
+    const std::int64_t id = spec.id != 0 ? spec.id : next_virtual_++;
+    const bool is_virtual = spec.id == 0;
+    Descriptor made = TRY(Descriptor::create(library_, descriptor::tensor, "a tensor"));
+    TRY(made.set(attribute::tensor_type, type::data_type, spec.type));
+    TRY(made.set(attribute::tensor_dimensions, type::int64, 4, spec.dimensions.data()));
+    TRY(made.set(attribute::tensor_strides, type::int64, 4, spec.strides.data()));
+    TRY(made.set(attribute::tensor_id, type::int64, id));
+    TRY(made.set(attribute::tensor_alignment, type::int64, alignment));
+    TRY(made.set(attribute::tensor_virtual, type::boolean, is_virtual));
+    TRY(made.set(attribute::tensor_by_value, type::boolean, spec.by_value));
+    return keep(std::move(made));
+  }
+
+  Status pointwise_into(int mode, void* x, void* b, void* y, int precision = data::f32,
+                        std::int64_t axis = -1, void* predicate = nullptr) {
+    Descriptor how = TRY(Descriptor::create(library_, descriptor::pointwise, "a pointwise mode"));
+    TRY(how.set(attribute::pointwise_mode, type::pointwise_mode, mode));
+    TRY(how.set(attribute::pointwise_precision, type::data_type, precision));
+    if (axis >= 0) TRY(how.set(attribute::pointwise_axis, type::int64, axis));
+    void* const kept = TRY(keep(std::move(how)));
+    Descriptor made =
+        TRY(Descriptor::create(library_, descriptor::pointwise_operation, "a pointwise operation"));
+    TRY(made.set_descriptor(attribute::pointwise_descriptor, kept));
+    TRY(made.set_descriptor(attribute::pointwise_x, x));
+    if (b != nullptr) TRY(made.set_descriptor(attribute::pointwise_b, b));
+    TRY(made.set_descriptor(attribute::pointwise_y, y));
+    if (predicate != nullptr) TRY(made.set_descriptor(attribute::pointwise_t, predicate));
+    return keep_operation(std::move(made));
+  }
+  Result<void*> pointwise(int mode, void* x, void* b, const TensorSpec& y) {
+    void* const made = TRY(tensor(y));
+    TRY(pointwise_into(mode, x, b, made));
+    return made;
+  }
+
+  Status matmul_into(void* a, void* b, void* c) {
+    Descriptor how = TRY(Descriptor::create(library_, descriptor::matmul, "a product's precision"));
+    TRY(how.set(attribute::matmul_precision, type::data_type, data::f32));
+    void* const kept = TRY(keep(std::move(how)));
+    Descriptor made =
+        TRY(Descriptor::create(library_, descriptor::matmul_operation, "a matrix product"));
+    TRY(made.set_descriptor(attribute::matmul_a, a));
+    TRY(made.set_descriptor(attribute::matmul_b, b));
+    TRY(made.set_descriptor(attribute::matmul_c, c));
+    TRY(made.set_descriptor(attribute::matmul_descriptor, kept));
+    return keep_operation(std::move(made));
+  }
+  Result<void*> matmul(void* a, void* b, const TensorSpec& c) {
+    void* const made = TRY(tensor(c));
+    TRY(matmul_into(a, b, made));
+    return made;
+  }
+
+  Result<void*> reduce(int mode, void* x, const TensorSpec& y) {
+    void* const into = TRY(tensor(y));
+    Descriptor how = TRY(Descriptor::create(library_, descriptor::reduction, "a reduction's mode"));
+    TRY(how.set(attribute::reduction_mode, type::reduction_mode, mode));
+    TRY(how.set(attribute::reduction_precision, type::data_type, data::f32));
+    void* const kept = TRY(keep(std::move(how)));
+    Descriptor made =
+        TRY(Descriptor::create(library_, descriptor::reduction_operation, "a reduction"));
+    TRY(made.set_descriptor(attribute::reduction_x, x));
+    TRY(made.set_descriptor(attribute::reduction_y, into));
+    TRY(made.set_descriptor(attribute::reduction_descriptor, kept));
+    TRY(keep_operation(std::move(made)));
+    return into;
+  }
+
+  Result<void*> reshape(void* x, const TensorSpec& y) {
+    void* const into = TRY(tensor(y));
+    Descriptor made = TRY(Descriptor::create(library_, descriptor::reshape_operation, "a reshape"));
+    TRY(made.set_descriptor(attribute::reshape_x, x));
+    TRY(made.set_descriptor(attribute::reshape_y, into));
+    TRY(keep_operation(std::move(made)));
+    return into;
+  }
+
+  /// Scores of keys after the query become `masked`.
+  Result<void*> causal(void* scores, const TensorSpec& like) {
+    void* const row = TRY(tensor(like.as(data::i32)));
+    TRY(pointwise_into(mode::index, scores, nullptr, row, data::i32, 2));
+    void* const column = TRY(tensor(like.as(data::i32)));
+    TRY(pointwise_into(mode::index, scores, nullptr, column, data::i32, 3));
+    void* const seen = TRY(tensor(like.as(data::boolean)));
+    TRY(pointwise_into(mode::greater_or_equal, row, column, seen, data::boolean));
+    void* const instead = TRY(tensor(Shapes::scalar(masked)));
+    void* const left = TRY(tensor(like));
+    TRY(pointwise_into(mode::select, scores, instead, left, data::f32, -1, seen));
+    return left;
+  }
+
+  Result<OperationGraph> finish(void* handle) {
+    Descriptor made = TRY(Descriptor::create(library_, descriptor::graph, "attention's graph"));
+    TRY(made.set(attribute::graph_handle, type::handle, handle));
+    TRY(made.set(attribute::graph_operations, type::descriptor,
+                 static_cast<std::int64_t>(operations_.size()), operations_.data()));
+    TRY(keep(std::move(made)));
+    return OperationGraph(std::move(parts_), operations_.size());
+  }
+
+ private:
+  Result<void*> keep(Descriptor made) {
+    TRY(made.finalize());
+    parts_.push_back(std::move(made));
+    return parts_.back().get();
+  }
+  Status keep_operation(Descriptor made) {
+    operations_.push_back(TRY(keep(std::move(made))));
+    return {};
+  }
+
+  const Library& library_;
+  std::vector<Descriptor> parts_;
+  std::vector<void*> operations_;
+  std::int64_t next_virtual_ = first_virtual;
+};
+
+// y = softmax(causal(scale Q K^T)) V, with the logarithm of the sums of exponentials per row.
+Result<OperationGraph> OperationGraph::forward(const Library& library, void* handle,
+                                               const AttentionSizes& sizes) {
+  const Shapes shapes(sizes);
+  const TensorSpec scores = shapes.scores(), rows = shapes.rows();
+  GraphBuilder g(library);
+  void* const q = TRY(g.tensor(shapes.packed(queries)));
+  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));
+  void* const v = TRY(g.tensor(shapes.packed(values)));
+  void* const y = TRY(g.tensor(shapes.result_like(result)));
+  void* const sums = TRY(g.tensor(rows.with_id(log_sum)));
+  void* const factor = TRY(g.tensor(Shapes::scalar(scale)));
+
+  void* const products = TRY(g.matmul(q, k_t, scores));
+  void* const scaled = TRY(g.pointwise(mode::mul, products, factor, scores));
+  void* const seen = TRY(g.causal(scaled, scores));
+  void* const largest = TRY(g.reduce(reduce::max, seen, rows));
+  void* const below = TRY(g.pointwise(mode::sub, seen, largest, scores));
+  void* const powers = TRY(g.pointwise(mode::exp, below, nullptr, scores));
+  void* const sum = TRY(g.reduce(reduce::add, powers, rows));
+  void* const logarithm = TRY(g.pointwise(mode::log, sum, nullptr, rows));
+  TRY(g.pointwise_into(mode::add, largest, logarithm, sums));
+  void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(data::bf16)));
+  TRY(g.matmul_into(p, v, y));
+  return g.finish(handle);
+}
+
+// With P as above and D the sum of dY * Y over each row:
+//   dV = P^T dY, dS = scale P * (dY V^T - D), dK = dS^T Q, dQ = dS K
+Result<OperationGraph> OperationGraph::backward(const Library& library, void* handle,
+                                                const AttentionSizes& sizes, Summing summing) {
+  const Shapes shapes(sizes);
+  const TensorSpec scores = shapes.scores(), rows = shapes.rows();
+  const TensorSpec scores_t = transposed(scores.as(data::bf16));
+  GraphBuilder g(library);
+  void* const q = TRY(g.tensor(shapes.packed(queries)));
+  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));
+  void* const v_t = TRY(g.tensor(transposed(shapes.packed(values))));
+  void* const y = TRY(g.tensor(shapes.result_like(result)));
+  void* const dy = TRY(g.tensor(shapes.result_like(d_result)));
+  void* const sums = TRY(g.tensor(rows.with_id(log_sum)));
+  void* const dq = TRY(g.tensor(shapes.packed(d_queries)));
+  void* const dk = TRY(g.tensor(shapes.packed(d_keys)));
+  void* const dv = TRY(g.tensor(shapes.packed(d_values)));
+  void* const factor = TRY(g.tensor(Shapes::scalar(scale)));
+  void* const unit = TRY(g.tensor(Shapes::scalar(one)));
+
+  void* const weighted = TRY(g.pointwise(mode::mul, dy, y, shapes.contiguous()));
+  void* const weight = TRY(g.reduce(reduce::add, weighted, rows));
+  // Where dropout's factor would stand.
+  void* const d = TRY(g.pointwise(mode::mul, weight, unit, rows.with_id(row_sums)));
+
+  void* const products = TRY(g.matmul(q, k_t, scores));
+  void* const scaled = TRY(g.pointwise(mode::mul, products, factor, scores));
+  void* const logarithms = TRY(g.pointwise(mode::sub, scaled, sums, scores));
+  void* const seen = TRY(g.causal(logarithms, scores));
+  void* const p = TRY(g.pointwise(mode::exp, seen, nullptr, scores));
+  void* const p_t = TRY(g.reshape(p, scores_t));
+  TRY(g.matmul_into(p_t, dy, dv));
+
+  void* const dp = TRY(g.matmul(dy, v_t, scores));
+  void* const centred = TRY(g.pointwise(mode::sub, dp, d, scores));
+  void* const gradient = TRY(g.pointwise(mode::mul, centred, p, scores));
+  void* const ds = TRY(g.pointwise(mode::mul, gradient, factor, scores));
+  void* const ds_t = TRY(g.reshape(ds, scores_t));
+  TRY(g.matmul_into(ds_t, q, dk));
+
+  void* const k = TRY(g.reshape(k_t, shapes.packed(keys).with_id(0)));
+  if (summing == Summing::in_order) {
+    TRY(g.matmul_into(ds, k, dq));
+  } else {
+    void* const sum = TRY(g.matmul(ds, k, shapes.contiguous().with_id(accumulator)));
+    TRY(g.pointwise_into(mode::identity, sum, nullptr, dq));
+  }
+  return g.finish(handle);
+}
+
+}  // namespace assay::cudnn

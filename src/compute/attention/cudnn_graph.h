@@ -1,0 +1,65 @@
+// Causal attention as graphs of cuDNN's operations, forward and backward. cuDNN knows flash
+// attention by the pattern of these operations, so their kinds, order and types are part of the
+// interface; they are those with which NVIDIA's own frontend builds attention for as many heads of
+// keys as of queries.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compute/attention/cudnn_library.h"
+
+namespace assay::cudnn {
+
+/// Names of tensors in a graph, by which operands are given to it.
+enum Id : std::int64_t {
+  queries = 1,
+  keys,
+  values,
+  result,
+  log_sum,
+  d_queries,
+  d_keys,
+  d_values,
+  d_result,
+  row_sums,     ///< f32: of the result times its gradient
+  accumulator,  ///< f32: d_queries before they are rounded
+  scale,        ///< the rest are single values in host memory
+  masked,
+  one,
+  first_virtual = 100,
+};
+
+struct AttentionSizes {
+  std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
+};
+
+/// How d_queries come about.
+enum class Summing {
+  accumulated,  ///< blocks add to `accumulator` as they finish: in any order
+  in_order,     ///< one product, with the gradients of all scores in the plan's workspace
+};
+
+/// A finalized graph with the descriptors that it consists of.
+class OperationGraph {
+ public:
+  /// The library must outlive the graph.
+  static Result<OperationGraph> forward(const Library& library, void* handle,
+                                        const AttentionSizes& sizes);
+  static Result<OperationGraph> backward(const Library& library, void* handle,
+                                         const AttentionSizes& sizes, Summing summing);
+
+  const Descriptor& descriptor() const { return parts_.back(); }
+  /// How many operations it has.
+  std::size_t operations() const { return operations_; }
+
+ private:
+  friend class GraphBuilder;
+  OperationGraph(std::vector<Descriptor> parts, std::size_t operations)
+      : parts_(std::move(parts)), operations_(operations) {}
+
+  std::vector<Descriptor> parts_;  // the graph itself is the last
+  std::size_t operations_;
+};
+
+}  // namespace assay::cudnn

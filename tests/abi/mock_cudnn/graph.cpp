@@ -1,0 +1,244 @@
+// Computes a graph of cuDNN's operations on the host, one operation after the other.
+#include <bit>
+#include <cmath>
+
+#include "compute/attention/cudnn_api.h"
+#include "descriptor.h"
+
+namespace mock_cudnn {
+namespace {
+
+using namespace assay::cudnn;
+using Index = std::array<std::int64_t, 4>;
+
+float from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+std::uint16_t to_bf16(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// All elements of a tensor, row-major; where it lies in memory is only of interest when it is read
+/// or written.
+struct Tensor {
+  Index size = {};
+  std::vector<double> values;
+
+  double& at(const Index& i) {
+    return values[static_cast<std::size_t>(((i[0] * size[1] + i[1]) * size[2] + i[2]) * size[3] +
+                                           i[3])];
+  }
+  /// Where the tensor is 1 wide, its element stands for all.
+  double broadcast(Index i) {
+    for (std::size_t d = 0; d < 4; ++d) i[d] = size[d] == 1 ? 0 : i[d];
+    return at(i);
+  }
+};
+
+template <typename Function>
+void for_each(const Index& size, const Function& function) {
+  Index i;
+  for (i[0] = 0; i[0] < size[0]; ++i[0]) {
+    for (i[1] = 0; i[1] < size[1]; ++i[1]) {
+      for (i[2] = 0; i[2] < size[2]; ++i[2]) {
+        for (i[3] = 0; i[3] < size[3]; ++i[3]) function(i);
+      }
+    }
+  }
+}
+
+class Run {
+ public:
+  Run(const Descriptor& pack, bool adds) : adds_(adds) {
+    const auto ids = pack.all<std::int64_t>(attribute::pack_ids);
+    const auto addresses = pack.all<std::byte*>(attribute::pack_pointers);
+    for (std::size_t i = 0; i < ids.size(); ++i) addresses_[ids[i]] = addresses[i];
+  }
+
+  bool ok() const { return ok_; }
+
+  void operation(const Descriptor& o) {
+    if (o.type == descriptor::matmul_operation) return matmul(o);
+    if (o.type == descriptor::reduction_operation) return reduce(o);
+    if (o.type == descriptor::reshape_operation) return reshape(o);
+    pointwise(o);
+  }
+
+ private:
+  void pointwise(const Descriptor& o) {
+    const Descriptor& how = *o.part(attribute::pointwise_descriptor);
+    const int m = how.get<int>(attribute::pointwise_mode);
+    Tensor x = read(o.part(attribute::pointwise_x));
+    Tensor b = o.has(attribute::pointwise_b) ? read(o.part(attribute::pointwise_b)) : x;
+    Tensor t = o.has(attribute::pointwise_t) ? read(o.part(attribute::pointwise_t)) : x;
+    const auto axis = static_cast<std::size_t>(how.get<std::int64_t>(attribute::pointwise_axis));
+    write(o.part(attribute::pointwise_y), [&](const Index& i) {
+      const double left = x.broadcast(i), right = b.broadcast(i);
+      switch (m) {
+        case mode::add:
+          return left + right;
+        case mode::sub:
+          return left - right;
+        case mode::mul:
+          return left * right;
+        case mode::div:
+          return left / right;
+        case mode::exp:
+          return std::exp(left);
+        case mode::log:
+          return std::log(left);
+        case mode::index:
+          return static_cast<double>(i[axis]);
+        case mode::greater_or_equal:
+          return left >= right ? 1.0 : 0.0;
+        case mode::select:
+          return t.broadcast(i) != 0 ? left : right;
+        default:
+          return left;
+      }
+    });
+  }
+
+  void matmul(const Descriptor& o) {
+    Tensor a = read(o.part(attribute::matmul_a)), b = read(o.part(attribute::matmul_b));
+    const Descriptor* const c = o.part(attribute::matmul_c);
+    Tensor before;
+    const bool adds = adds_ && !c->get<bool>(attribute::tensor_virtual) &&
+                      c->get<int>(attribute::tensor_type) == data::f32;
+    if (adds) before = read(c);
+    ok_ = ok_ && a.size[3] == b.size[2];
+    write(c, [&](const Index& i) {
+      double sum = adds ? before.at(i) : 0;
+      for (std::int64_t k = 0; k < a.size[3]; ++k) {
+        sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1], k, i[3]});
+      }
+      return sum;
+    });
+  }
+
+  /// Over the last dimension, which is all that attention needs.
+  void reduce(const Descriptor& o) {
+    const int m = o.part(attribute::reduction_descriptor)->get<int>(attribute::reduction_mode);
+    Tensor x = read(o.part(attribute::reduction_x));
+    write(o.part(attribute::reduction_y), [&](const Index& i) {
+      double all = m == reduce::max ? -INFINITY : 0;
+      for (std::int64_t k = 0; k < x.size[3]; ++k) {
+        const double value = x.at({i[0], i[1], i[2], k});
+        all = m == reduce::max ? std::max(all, value) : all + value;
+      }
+      return all;
+    });
+  }
+
+  /// All that attention reshapes it transposes.
+  void reshape(const Descriptor& o) {
+    Tensor x = read(o.part(attribute::reshape_x));
+    write(o.part(attribute::reshape_y), [&](const Index& i) {
+      return x.at({i[0], i[1], i[3], i[2]});
+    });
+  }
+
+  static Index numbers(const Descriptor& tensor, int name) { return tensor.get<Index>(name); }
+  std::byte* place(const Descriptor& tensor, const Index& i) {
+    const Index strides = numbers(tensor, attribute::tensor_strides);
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < 4; ++d) offset += i[d] * strides[d];
+    const int bytes = tensor.get<int>(attribute::tensor_type) == data::bf16 ? 2 : 4;
+    return address_of(tensor) + offset * bytes;
+  }
+  std::byte* address_of(const Descriptor& tensor) {
+    const auto found = addresses_.find(tensor.get<std::int64_t>(attribute::tensor_id));
+    return found == addresses_.end() ? nullptr : found->second;
+  }
+
+  Tensor read(const Descriptor* tensor) {
+    if (tensor->get<bool>(attribute::tensor_virtual)) {
+      return kept_[tensor->get<std::int64_t>(attribute::tensor_id)];
+    }
+    Tensor read = empty(*tensor);
+    if (address_of(*tensor) == nullptr) {
+      ok_ = false;
+      return read;
+    }
+    const bool narrow = tensor->get<int>(attribute::tensor_type) == data::bf16;
+    for_each(read.size, [&](const Index& i) {
+      std::uint16_t half = 0;
+      float full = 0;
+      if (narrow)
+        std::memcpy(&half, place(*tensor, i), sizeof half);
+      else
+        std::memcpy(&full, place(*tensor, i), sizeof full);
+      read.at(i) = narrow ? from_bf16(half) : full;
+    });
+    return read;
+  }
+
+  template <typename Function>
+  void write(const Descriptor* tensor, const Function& value_at) {
+    Tensor made = empty(*tensor);
+    const bool narrow = tensor->get<int>(attribute::tensor_type) == data::bf16;
+    for_each(made.size, [&](const Index& i) {
+      const double value = value_at(i);
+      made.at(i) = narrow ? from_bf16(to_bf16(value)) : value;
+    });
+    if (tensor->get<bool>(attribute::tensor_virtual)) {
+      kept_[tensor->get<std::int64_t>(attribute::tensor_id)] = std::move(made);
+      return;
+    }
+    if (address_of(*tensor) == nullptr) {
+      ok_ = false;
+      return;
+    }
+    for_each(made.size, [&](const Index& i) {
+      const std::uint16_t half = to_bf16(made.at(i));
+      const auto full = static_cast<float>(made.at(i));
+      if (narrow)
+        std::memcpy(place(*tensor, i), &half, sizeof half);
+      else
+        std::memcpy(place(*tensor, i), &full, sizeof full);
+    });
+  }
+
+  static Tensor empty(const Descriptor& tensor) {
+    Tensor made;
+    made.size = numbers(tensor, attribute::tensor_dimensions);
+    made.values.resize(
+        static_cast<std::size_t>(made.size[0] * made.size[1] * made.size[2] * made.size[3]));
+    return made;
+  }
+
+  bool adds_, ok_ = true;
+  std::map<std::int64_t, std::byte*> addresses_;
+  std::map<std::int64_t, Tensor> kept_;
+};
+
+}  // namespace
+
+std::string name_of(const Descriptor& o) {
+  if (o.type == descriptor::matmul_operation) return "matmul";
+  if (o.type == descriptor::reshape_operation) return "reshape";
+  if (o.type == descriptor::reduction_operation) {
+    const int m = o.part(attribute::reduction_descriptor)->get<int>(attribute::reduction_mode);
+    return m == reduce::max ? "max" : "sum";
+  }
+  static const std::map<int, std::string> names = {
+      {mode::add, "add"},          {mode::sub, "sub"},       {mode::mul, "mul"},
+      {mode::div, "div"},          {mode::exp, "exp"},       {mode::log, "log"},
+      {mode::index, "index"},      {mode::select, "select"}, {mode::greater_or_equal, "ge"},
+      {mode::identity, "identity"}};
+  const int m = o.part(attribute::pointwise_descriptor)->get<int>(attribute::pointwise_mode);
+  const auto found = names.find(m);
+  return found != names.end() ? found->second : "?";
+}
+
+bool run(const Descriptor& graph, const Descriptor& pack, bool adds) {
+  Run run(pack, adds);
+  for (const Descriptor* o : graph.all<const Descriptor*>(attribute::graph_operations)) {
+    run.operation(*o);
+  }
+  return run.ok();
+}
+
+}  // namespace mock_cudnn
