@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
+#include "measure/benchmarks/train_cell.h"
 #include "mock_cudnn/mock_cudnn.h"
 
 namespace assay {
@@ -329,6 +330,25 @@ TEST_F(CudnnMock, FailuresOfWorkAreReported) {
     EXPECT_THAT(done.error().message, HasSubstr("(5000): as the test asked"));
   }
   EXPECT_TRUE((*attention)->forward(*stream, y.data(), right.qkv.data(), log_sum.data()));
+}
+
+/// On a GPU the first way that it can, and has the memory for.
+TEST_F(CudnnMock, AutoTakesTheLibraryIfItCan) {
+  DeviceFacts facts = device.facts();
+  facts.emulated = false;
+  facts.memory_bytes = std::uint64_t{80} << 30;
+  const auto decided = [&](const std::vector<AxisSetting>& settings) {
+    const auto cells = expand_cells("train", train_axes(), settings);
+    EXPECT_TRUE(cells) << cells.error().message;
+    return std::string(decide_train_cell(cells->front(), facts).text("attention"));
+  };
+  EXPECT_EQ(decided({}), "library");
+  EXPECT_EQ(decided({{"attention", "library-unordered"}}), "library-unordered");
+  EXPECT_EQ(decided({{"precision", "f32"}}), "plain");
+  EXPECT_EQ(decided({{"batch", "8"}, {"sequence", "32768"}, {"recompute", "layer"}}),
+            "own");  // 206 GB of scores
+  setenv(variable, "/nonexistent", 1);
+  EXPECT_EQ(decided({}), "own");
 }
 
 TEST_F(CudnnMock, WhatItCannotComputeIsSaid) {

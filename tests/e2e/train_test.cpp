@@ -153,6 +153,7 @@ TEST(Train, WhatCannotBeTrainedIsSaidByName) {
        "not below the model's vocabulary"},
       {tiny_and({"from=" + folder.write("no", "not a checkpoint").string()}), "safetensors"},
       {tiny_and({"attention=own", "precision=f32"}), "bf16, not in f32"},
+      {tiny_and({"attention=library"}), "no library for attention is known for cpu devices"},
       {{"model=13B", "precision=bf16", "batch=512", "sequence=8192"}, "the device has"},
   };
   for (const auto& one : cases) {
