@@ -167,6 +167,12 @@ FusedAttentionProblem fused_attention_of(const TrainingPlan& plan) {
           .same_bits = plan.attention != AttentionWay::library_unordered};
 }
 
+std::uint64_t column_stripes(std::int64_t rows, std::int64_t width) {
+  constexpr std::int64_t most_sums = 1 << 16, least_rows = 32;
+  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
+}
+
 std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
   constexpr std::int64_t most_sums = 3 << 18, least_rows = 4;
   const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
@@ -175,12 +181,15 @@ std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
 
 std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   const GptShape& shape = plan.shape;
-  const auto widest = static_cast<std::uint64_t>(std::max(3 * shape.width, shape.hidden));
-  const std::uint64_t of_norm =
-      norm_stripes(plan.tokens(), shape.width) * 3 * static_cast<std::uint64_t>(shape.width);
-  const std::uint64_t sums = std::max(column_stripes * widest, of_norm);
+  const auto sums_of = [&](std::uint64_t stripes, std::int64_t width) {
+    return stripes * static_cast<std::uint64_t>(width);
+  };
+  const std::int64_t n = plan.tokens(), c = shape.width, f = shape.hidden;
+  const std::uint64_t sums =
+      std::max({sums_of(3 * norm_stripes(n, c), c), sums_of(column_stripes(n, 3 * c), 3 * c),
+                sums_of(column_stripes(n, f), f)});
   const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
-  const auto rows = static_cast<std::uint64_t>(plan.tokens() * shape.heads);
+  const auto rows = static_cast<std::uint64_t>(n * shape.heads);
   // Plain attention: scores of one sequence; flash attention: one sum per row.
   const std::uint64_t attention = plan.attention == AttentionWay::plain ? 2 * scores : rows;
   return sizeof(float) * std::max(sums, attention);

@@ -103,14 +103,17 @@ KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second, co
 KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf16* gradients,
        const StepState* state, UpdateSettings settings, u64 elements, u64 seed) {
   const AdamW update(*state, settings);
-  const u64 key = seed + state->step * 4;
+  const u64 key = seed + state->step;
   for_each_pack_of_all(elements, [&](u64 i) {
     const Floats g = load_floats(gradients + i);
     Floats w = load_floats(weights + i), m = load_floats(first + i), v = load_floats(second + i);
     update(w, g, m, v);
-    store_pack(weights + i, round_stochastically(w, i, key));
-    store_pack(first + i, round_stochastically(m, i, key + 1));
-    store_pack(second + i, round_stochastically(v, i, key + 2));
+    RandomPack<row_pack> random(i, key);
+    store_pack(weights + i, round_stochastically(w, random));
+    random.advance();
+    store_pack(first + i, round_stochastically(m, random));
+    random.advance();
+    store_pack(second + i, round_stochastically(v, random));
   });
 }
 

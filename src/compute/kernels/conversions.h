@@ -108,6 +108,11 @@ constexpr bool same = false;
 template <typename A>
 constexpr bool same<A, A> = true;
 
+template <int N>
+DEVICE Pack<float, N> decode(Pack<float, N> x) {
+  return x;
+}
+
 #if defined(ON_CPU)
 /// N codes in one vector register.
 template <typename Bits, int E, int M, int BIAS, Specials SPECIALS, int N>
@@ -206,6 +211,16 @@ DEVICE Pack<T, N> encode(Pack<float, N> x) {
     return codes.pack;
   }
 }
+
+/// decode() and encode() for arithmetic: a NaN stays a NaN, but maybe another one.
+template <typename T, int N>
+DEVICE Pack<float, N> to_floats(Pack<T, N> x) {
+  return decode(x);
+}
+template <typename T, int N>
+DEVICE Pack<T, N> from_floats(Pack<float, N> x) {
+  return encode<T, N>(x);
+}
 #else
 /// N codes in words, so that they are loaded and stored as such.
 template <typename Bits, int E, int M, int BIAS, Specials SPECIALS, int N>
@@ -233,60 +248,78 @@ DEVICE bool any_nan(Pack<float, N> x) {
   return any;
 }
 
+/// decode() and encode() for arithmetic: a NaN stays a NaN, but maybe another one.
+template <typename T, int N>
+DEVICE Pack<float, N> to_floats(Pack<T, N> x) {
+  if constexpr (same<T, float>) {
+    return x;
+  } else {
+    Pack<float, N> result;
+    UNROLL_LOOP
+    for (int i = 0; i < N; i += 2) {
+      if constexpr (DecodeTwo<T>::native) {
+        constexpr int per_word = Pack<T, N>::per_word;
+        const u32 codes = x.v[i / per_word] >> i % per_word * (32 / per_word);
+        const Two two = DecodeTwo<T>::numbers(codes);
+        result.v[i] = two.low;
+        result.v[i + 1] = two.high;
+      } else {
+        result.v[i] = x.get(i).decode();
+        result.v[i + 1] = x.get(i + 1).decode();
+      }
+    }
+    return result;
+  }
+}
+template <typename T, int N>
+DEVICE Pack<T, N> from_floats(Pack<float, N> x) {
+  if constexpr (same<T, float>) {
+    return x;
+  } else {
+    Pack<T, N> result = {};
+    UNROLL_LOOP
+    for (int i = 0; i < N; i += 2) {
+      if constexpr (EncodeTwo<T>::native) {
+        constexpr int per_word = Pack<T, N>::per_word;
+        const u32 codes = EncodeTwo<T>::codes(x.v[i], x.v[i + 1]);
+        result.v[i / per_word] |= codes << i % per_word * (32 / per_word);
+      } else {
+        result.set(i, T::encode(x.v[i]));
+        result.set(i + 1, T::encode(x.v[i + 1]));
+      }
+    }
+    return result;
+  }
+}
+
 // NaNs are rare: what replaces them is skipped if the pack has none.
 template <typename T, int N>
 DEVICE Pack<float, N> decode(Pack<T, N> x) {
-  Pack<float, N> result;
+  Pack<float, N> result = to_floats(x);
   if constexpr (DecodeTwo<T>::native) {
-    UNROLL_LOOP
-    for (int i = 0; i < N; i += 2) {
-      constexpr int per_word = Pack<T, N>::per_word;
-      const Two two = DecodeTwo<T>::numbers(x.v[i / per_word] >> i % per_word * (32 / per_word));
-      result.v[i] = two.low;
-      result.v[i + 1] = two.high;
-    }
     if (any_nan(result)) {
       UNROLL_LOOP
       for (int i = 0; i < N; ++i) {
         if (!(result.v[i] == result.v[i])) result.v[i] = x.get(i).decode_nan();
       }
     }
-  } else {
-    UNROLL_LOOP
-    for (int i = 0; i < N; ++i) result.v[i] = x.get(i).decode();
   }
   return result;
 }
 template <typename T, int N>
 DEVICE Pack<T, N> encode(Pack<float, N> x) {
-  Pack<T, N> result = {};
-  if constexpr (same<T, float>) {
-    return x;
-  } else if constexpr (EncodeTwo<T>::native) {
-    UNROLL_LOOP
-    for (int i = 0; i < N; i += 2) {
-      constexpr int per_word = Pack<T, N>::per_word;
-      result.v[i / per_word] |= EncodeTwo<T>::codes(x.v[i], x.v[i + 1])
-                                << i % per_word * (32 / per_word);
-    }
+  Pack<T, N> result = from_floats<T, N>(x);
+  if constexpr (EncodeTwo<T>::native) {
     if (any_nan(x)) {
       UNROLL_LOOP
       for (int i = 0; i < N; ++i) {
         if (!(x.v[i] == x.v[i])) result.set(i, T::encode_nan(x.v[i]));
       }
     }
-  } else {
-    UNROLL_LOOP
-    for (int i = 0; i < N; ++i) result.set(i, T::encode(x.v[i]));
   }
   return result;
 }
 #endif
-
-template <int N>
-DEVICE Pack<float, N> decode(Pack<float, N> x) {
-  return x;
-}
 
 /// The N elements at `from`, in one access if they are no more than PACK_BYTES; `from` must be
 /// aligned to all of them.

@@ -13,25 +13,25 @@ constexpr float least = -1e30f;  // a logit whose probability is 0
 template <typename T>
 struct Packs {
   Pack<T, row_pack> pack[UNROLL];
-  u64 first, apart;
+  u32 first, apart;
 
   /// The packs from element `begin` on, as many elements apart as the block reads at once.
-  DEVICE Packs(const T* x, u64 begin, u64 columns) : first(begin) {
-    apart = u64{block_threads()} * row_pack;
+  DEVICE Packs(const T* x, u32 begin, u32 columns) : first(begin) {
+    apart = block_threads() * row_pack;
     UNROLL_LOOP
-    for (u64 j = 0; j < UNROLL; ++j) {
+    for (u32 j = 0; j < UNROLL; ++j) {
       if (at(j) < columns) pack[j] = load_pack<row_pack>(x + at(j));
     }
   }
-  DEVICE u64 at(u64 j) const { return first + j * apart; }
-  DEVICE bool all_below(u64 limit) const { return at(UNROLL - 1) + row_pack <= limit; }
+  DEVICE u32 at(u32 j) const { return first + j * apart; }
+  DEVICE bool all_below(u32 limit) const { return at(UNROLL - 1) + row_pack <= limit; }
   /// The logits of pack j. Unless all packs are WHOLE, those beyond the vocabulary have the
   /// probability 0.
   template <bool WHOLE>
-  DEVICE Floats logits(u64 j, u64 vocabulary) const {
-    if constexpr (WHOLE) return decode(pack[j]);
+  DEVICE Floats logits(u32 j, u32 vocabulary) const {
+    if constexpr (WHOLE) return to_floats(pack[j]);
     if (at(j) >= vocabulary) return floats_of(least);
-    Floats result = decode(pack[j]);
+    Floats result = to_floats(pack[j]);
     UNROLL_LOOP
     for (int e = 0; e < row_pack; ++e) {
       if (at(j) + e >= vocabulary) result.v[e] = least;
@@ -46,19 +46,19 @@ struct Softmax {
   DEVICE explicit Softmax(float logit) : largest(logit) {}
 
   template <bool WHOLE, typename T>
-  DEVICE void add(const Packs<T>& packs, u64 vocabulary) {
+  DEVICE void add(const Packs<T>& packs, u32 vocabulary) {
     float here = largest;
     UNROLL_LOOP
-    for (u64 j = 0; j < UNROLL; ++j) {
+    for (u32 j = 0; j < UNROLL; ++j) {
       const Floats values = packs.template logits<WHOLE>(j, vocabulary);
       UNROLL_LOOP
-      for (int e = 0; e < row_pack; ++e) here = values.v[e] > here ? values.v[e] : here;
+      for (int e = 0; e < row_pack; ++e) here = larger(values.v[e], here);
     }
     total *= fast_exp(largest - here);
     largest = here;
     const float base = here * log2_e;
     UNROLL_LOOP
-    for (u64 j = 0; j < UNROLL; ++j) {
+    for (u32 j = 0; j < UNROLL; ++j) {
       const Floats values = packs.template logits<WHOLE>(j, vocabulary);
       UNROLL_LOOP
       for (int e = 0; e < row_pack; ++e) total += fast_exp2(values.v[e] * log2_e - base);
@@ -68,10 +68,10 @@ struct Softmax {
 
 /// Replaces logits by factor * probability; the probability is 2^(logit log2(e) - base).
 template <bool WHOLE, typename T>
-DEVICE void store_probabilities(T* x, const Packs<T>& packs, u64 vocabulary, u64 columns,
+DEVICE void store_probabilities(T* x, const Packs<T>& packs, u32 vocabulary, u64 columns,
                                 float base, float factor) {
   UNROLL_LOOP
-  for (u64 j = 0; j < UNROLL; ++j) {
+  for (u32 j = 0; j < UNROLL; ++j) {
     if (!WHOLE && packs.at(j) >= columns) return;
     Floats values = packs.template logits<WHOLE>(j, vocabulary);
     UNROLL_LOOP
@@ -84,18 +84,18 @@ DEVICE void store_probabilities(T* x, const Packs<T>& packs, u64 vocabulary, u64
 
 template <typename T>
 DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchChoice choice,
-                          u64 rows, u64 vocabulary, u64 columns, float factor) {
+                          u64 rows, u32 vocabulary, u32 columns, float factor) {
   SHARED float scratch[2][most_waves];
   targets += choice.index() * rows;
-  const u64 together = u64{block_threads()} * row_pack * UNROLL;
-  const u64 mine = u64{thread_index()} * row_pack;
+  const u32 together = block_threads() * row_pack * UNROLL;
+  const u32 mine = thread_index() * row_pack;
   const Tiles tiles = my_tiles(rows, 1);
   for (u64 row = tiles.begin; row < tiles.end; row += tiles.step) {
     T* const x = logits + row * columns;
-    const u64 target = static_cast<u64>(targets[row]);
+    const i32 target = targets[row];
     const float of_target = decode(x[target]);
     Softmax softmax(of_target);
-    for (u64 i = mine; i < columns; i += together) {
+    for (u32 i = mine; i < columns; i += together) {
       const Packs<T> packs(x, i, columns);
       if (packs.all_below(vocabulary)) {
         softmax.template add<true>(packs, vocabulary);
@@ -107,7 +107,7 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
     const float total =
         block_reduce(softmax.total * fast_exp(softmax.largest - largest), Sum{}, scratch[1]);
     const float base = largest * log2_e + fast_log2(total);
-    for (u64 i = mine; i < columns; i += together) {
+    for (u32 i = mine; i < columns; i += together) {
       const Packs<T> packs(x, i, columns);
       if (packs.all_below(vocabulary)) {
         store_probabilities<true>(x, packs, vocabulary, columns, base, factor);
@@ -127,12 +127,13 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 
 /// logits[rows, columns], of which `vocabulary` columns are real: losses[row] = -log of the
 /// probability of its target; then logits = factor * (probability - 1 at the target), 0 in the
-/// other columns.
+/// other columns. A row has fewer than 2^31 of them.
 #define CROSS_ENTROPY_KERNEL(T, suffix)                                                    \
   KERNEL_OF(CROSS_ENTROPY_THREADS, 2, cross_entropy_##suffix, T* logits, float* losses,    \
             const i32* targets, BatchChoice choice, u64 rows, u64 vocabulary, u64 columns, \
             float factor) {                                                                \
-    cross_entropy(logits, losses, targets, choice, rows, vocabulary, columns, factor);     \
+    cross_entropy(logits, losses, targets, choice, rows, static_cast<u32>(vocabulary),     \
+                  static_cast<u32>(columns), factor);                                      \
   }
 CROSS_ENTROPY_KERNEL(float, f32)
 CROSS_ENTROPY_KERNEL(Bf16, bf16)

@@ -5,6 +5,9 @@
 
 namespace {
 
+/// Of a block's tile: wide, because most tokens of a batch are in few of its rows.
+constexpr int embedding_columns = 256;
+
 template <typename T>
 DEVICE void embed(T* x, const T* embedding, const T* positions, const i32* tokens,
                   BatchChoice choice, u64 count, u64 sequence, u64 width) {
@@ -33,8 +36,8 @@ DEVICE void embedding_gradient(T* gradient, const T* dx, const i32* tokens, cons
   const u64 end = static_cast<u64>(starts[block_index() + 1]);
   if (begin == end) return;
   T* const row_of_token = gradient + static_cast<u64>(tokens[order[begin]]) * width;
-  sum_over_rows<1, sum_columns>(
-      begin, end, u64{block_index_y()} * sum_columns, width,
+  sum_over_rows<1, embedding_columns>(
+      begin, end, u64{block_index_y()} * embedding_columns, width,
       [&](u64 place, u64 column, Floats* totals) {
         totals[0] = totals[0] + load_floats(dx + static_cast<u64>(order[place]) * width + column);
       },

@@ -71,6 +71,17 @@ DEVICE float fast_reciprocal(float x) {
 #endif
 }
 
+/// The larger of two numbers; of a number and a NaN, the one or the other.
+DEVICE float larger(float a, float b) {
+#if defined(ON_CUDA)
+  return fmaxf(a, b);
+#elif defined(ON_HIP)
+  return __builtin_fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 constexpr float log2_e = 1.44269504f;
 
 /// e^x; the errors of fast_exp2() and of rounding x log2(e).

@@ -172,7 +172,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     typename Sums::Rows shrink, base;
     UNROLL_LOOP
     for (int s = 0; s < Sums::row_slots; ++s) {
-      const float top = largest.slot[s] > tops.slot[s] ? largest.slot[s] : tops.slot[s];
+      const float top = larger(largest.slot[s], tops.slot[s]);
       shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
       largest.slot[s] = top;
       base.slot[s] = top * to_log2;
@@ -224,8 +224,8 @@ DEVICE void flash_delta(float* delta, const T* dy, const T* y, u64 rows, u64 seq
     const u64 at = ((batch * sequence + row % sequence) * heads + head) * D;
     float total = 0;
     for (int i = 0; i < D; i += chunk_elements) {
-      total += (decode(load_pack<chunk_elements>(dy + at + i)) *
-                decode(load_pack<chunk_elements>(y + at + i)))
+      total += (to_floats(load_pack<chunk_elements>(dy + at + i)) *
+                to_floats(load_pack<chunk_elements>(y + at + i)))
                    .sum();
     }
     delta[row] = total;
@@ -288,10 +288,13 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
     p.fill(0);
     add_product(p, my_keys, queries);
     const int distance = static_cast<int>(query) - static_cast<int>(first + my_row);
-    p.for_each([&](int i, int j, float& score) {
-      const bool seen = i <= j + distance;
-      score = seen ? fast_exp2(score * to_log2 - rows[j].log_sum) : 0.0f;
-    });
+    p.for_each(
+        [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - rows[j].log_sum); });
+    if (query < first + my_row + wave_rows) {  // some queries do not see some keys
+      p.for_each([&](int i, int j, float& probability) {
+        if (i > j + distance) probability = 0;
+      });
+    }
     dp.fill(0);
     add_product(dp, my_values, outputs);
     add_weighted(d_values, p, scratch, my_row, outputs);
@@ -357,10 +360,14 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
     p.fill(0);
     add_product(p, my_queries, keys);
     const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
-    p.for_each([&](int i, int j, float& score) {
-      const bool seen = j <= i + distance;
-      score = seen ? fast_exp2(score * to_log2 - rows[my_row + i].log_sum) : 0.0f;
+    p.for_each([&](int i, int, float& score) {
+      score = fast_exp2(score * to_log2 - rows[my_row + i].log_sum);
     });
+    if (key + step > first + my_row) {  // some keys lie behind some queries
+      p.for_each([&](int i, int j, float& probability) {
+        if (j > i + distance) probability = 0;
+      });
+    }
     dp.fill(0);
     add_product(dp, my_outputs, values);
     dp.for_each_with(p, [&](int i, int, float& d, float probability) {

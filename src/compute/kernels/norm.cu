@@ -40,9 +40,10 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
     for_my_packs(width, [&](u32 j, u64 i) {
       x[j] = load_floats(stream + at + i);
       if (branch != nullptr) {
-        const Pack<T, row_pack> stored = encode<T, row_pack>(x[j] + load_floats(branch + at + i));
+        const Pack<T, row_pack> stored =
+            from_floats<T, row_pack>(x[j] + load_floats(branch + at + i));
         store_pack(sum + at + i, stored);
-        x[j] = decode(stored);  // as it was rounded
+        x[j] = to_floats(stored);  // as it was rounded
       }
       total += x[j].sum();
     });
@@ -85,11 +86,11 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
       if (add != 0) before[j] = load_pack<row_pack>(dx + at + i);
     });
     const auto unit = [&](u32 j) {
-      return (decode(inner[j]) + floats_of(-mean)) * floats_of(inverse);
+      return (to_floats(inner[j]) + floats_of(-mean)) * floats_of(inverse);
     };
     Sums sums = broadcast<float, 2>(0);  // of g = dy weight, and of g times the normed x
     for_my_packs(width, [&](u32 j, u64 i) {
-      const Floats d = decode(outer[j]), normed = unit(j);
+      const Floats d = to_floats(outer[j]), normed = unit(j);
       to_weight[j] = to_weight[j] + d * normed;
       to_bias[j] = to_bias[j] + d;
       const Floats g = d * load_floats(weight + i);
@@ -100,12 +101,12 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
     sums = block_reduce(sums, Sum{}, scratch[row % 2]);
     const Floats mean_g = floats_of(-sums.v[0] * share), mean_gx = floats_of(-sums.v[1] * share);
     for_my_packs(width, [&](u32 j, u64 i) {
-      const Floats g = decode(outer[j]) * load_floats(weight + i);
+      const Floats g = to_floats(outer[j]) * load_floats(weight + i);
       Floats change = (g + mean_g + unit(j) * mean_gx) * floats_of(inverse);
-      if (add != 0) change = decode(before[j]) + change;
-      const Raw stored = encode<T, row_pack>(change);
+      if (add != 0) change = to_floats(before[j]) + change;
+      const Raw stored = from_floats<T, row_pack>(change);
       store_pack(dx + at + i, stored);
-      of_dx[j] = of_dx[j] + decode(stored);
+      of_dx[j] = of_dx[j] + to_floats(stored);
     });
   }
   float* const mine = partial + u64{block_index()} * 3 * width;

@@ -37,6 +37,7 @@
 #define DEVICE inline __attribute__((always_inline))
 #define SHARED  // a block has one thread: its own stack is shared memory
 #define UNROLL_LOOP _Pragma("GCC unroll 8")
+#define UNROLL_SOME _Pragma("GCC unroll 4")
 #if defined(__AVX512F__)
 #define PACK_BYTES 64
 #elif defined(__AVX__)
@@ -74,6 +75,7 @@
 #define DEVICE __device__ inline __attribute__((always_inline))
 #define SHARED __shared__
 #define UNROLL_LOOP _Pragma("unroll")
+#define UNROLL_SOME _Pragma("unroll 4")
 #ifndef PACK_BYTES
 #define PACK_BYTES 16  // one vector load of a thread
 #endif

@@ -20,27 +20,53 @@ DEVICE u32 random_bits(u64 i, u64 key) {
   return x ^ (x >> 15);
 }
 
+/// Other random bits from random bits, each 32 of them from other 32: one round of the mixer.
+DEVICE u32 more_random_bits(u32 x) {
+  x *= 0x21F0AAADu;
+  return x ^ (x >> 15);
+}
+
 /// `x` as bf16, rounded up or down with probabilities that make the mean exact; uses the low 16
-/// bits of `random`. Infinities and NaNs are rounded as usual, and a finite number never becomes
+/// bits of `random`. Infinities and NaNs stay what they are, and a finite number never becomes
 /// infinite.
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
-  if (magnitude >= 0x7F7F0000u) return encode<Bf16>(x);
-  return {static_cast<u16>((bits + (random & 0xFFFF)) >> 16)};
+  const u32 quiet = magnitude > 0x7F800000u ? 0x400000u : 0;  // truncated, it would be infinite
+  const u32 change = magnitude >= 0x7F7F0000u ? quiet : random & 0xFFFF;
+  return {static_cast<u16>((bits + change) >> 16)};
 }
 
-/// Elements `first` ... `first` + N of a tensor, each rounded by random bits that depend only on
-/// its index and `key`: two elements share the bits of one number. `first` and N must be even.
+/// Random bits for N elements of a tensor, which depend only on their index and a key: two elements
+/// share the bits of one number.
 template <int N>
-DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, u64 first, u64 key) {
+struct RandomPack {
+  u32 bits[N / 2];
+
+  /// For elements `first` ... `first` + N; both are even.
+  DEVICE RandomPack(u64 first, u64 key) {
+    UNROLL_LOOP
+    for (int i = 0; i < N; i += 2) bits[i / 2] = random_bits((first + i) / 2, key);
+  }
+  /// Turns to other bits, for another tensor.
+  DEVICE void advance() {
+    UNROLL_LOOP
+    for (int i = 0; i < N / 2; ++i) bits[i] = more_random_bits(bits[i]);
+  }
+};
+
+template <int N>
+DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, const RandomPack<N>& random) {
   Pack<Bf16, N> result = {};
   UNROLL_LOOP
   for (int i = 0; i < N; i += 2) {
-    const u32 random = random_bits((first + i) / 2, key);
-    result.set(i, round_stochastically(x.v[i], random));
-    result.set(i + 1, round_stochastically(x.v[i + 1], random >> 16));
+    result.set(i, round_stochastically(x.v[i], random.bits[i / 2]));
+    result.set(i + 1, round_stochastically(x.v[i + 1], random.bits[i / 2] >> 16));
   }
   return result;
+}
+template <int N>
+DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, u64 first, u64 key) {
+  return round_stochastically(x, RandomPack<N>(first, key));
 }
 
 }  // namespace

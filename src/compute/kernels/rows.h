@@ -12,11 +12,11 @@ using Floats = Pack<float, row_pack>;
 
 template <typename T>
 DEVICE Floats load_floats(const T* from) {
-  return decode(load_pack<row_pack>(from));
+  return to_floats(load_pack<row_pack>(from));
 }
 template <typename T>
 DEVICE void store_floats(T* to, Floats x) {
-  store_pack(to, encode<T, row_pack>(x));
+  store_pack(to, from_floats<T, row_pack>(x));
 }
 DEVICE Floats floats_of(float value) {
   return broadcast<float, row_pack>(value);
@@ -51,7 +51,7 @@ DEVICE Stripe rows_of(u64 rows, u64 stripe, u64 stripes) {
 }
 
 // Columns of a block's tile: more of them where many rows are read, fewer where few columns are.
-constexpr int sum_columns = 64, stripe_columns = 32;
+constexpr int sum_columns = 64, stripe_columns = 16;
 
 /// Sums over rows begin ... end of SUMS quantities in a tile of COLUMNS columns from `first_column`
 /// of `width`, by a block of 256 threads: term(row, column, totals) adds the pack at `column` to
@@ -73,6 +73,7 @@ DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term 
     UNROLL_LOOP
     for (int s = 0; s < SUMS; ++s) totals[s] = floats_of(0);
     if (first_column + c < width) {
+      UNROLL_SOME
       for (u64 row = begin + lane; row < end; row += sum_lanes) {
         term(row, first_column + c, totals);
       }

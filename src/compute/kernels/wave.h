@@ -3,7 +3,7 @@
 // one-dimensional and, where lanes cooperate, consist of whole waves.
 #pragma once
 
-#include "prelude.h"
+#include "fast_math.h"
 
 namespace {
 
@@ -103,6 +103,7 @@ struct Maximum {
   DEVICE T operator()(T a, T b) const {
     return a > b ? a : b;
   }
+  DEVICE float operator()(float a, float b) const { return larger(a, b); }
 };
 struct Minimum {
   template <typename T>

@@ -10,14 +10,15 @@ Result<ColumnSums> ColumnSums::create(Device& device, DataType type) {
 }
 
 Status ColumnSums::of(Stream& on, void* result, const void* x, void* scratch, Rows rows, bool add) {
-  TRY(launch(on, *column_stripes_, shape_of_sums(rows.width, column_stripes), scratch, x,
-             std::uint64_t(rows.rows), std::uint64_t(rows.width), column_stripes));
-  return of_stripes(on, {result, nullptr, nullptr}, scratch, 1, rows.width, column_stripes, add);
+  const std::uint64_t stripes = column_stripes(rows.rows, rows.width);
+  TRY(launch(on, *column_stripes_, shape_of_sums(rows.width, std::int64_t(stripes)), scratch, x,
+             std::uint64_t(rows.rows), std::uint64_t(rows.width), stripes));
+  return of_stripes(on, {result, nullptr, nullptr}, scratch, 1, rows.width, stripes, add);
 }
 
 Status ColumnSums::of_stripes(Stream& on, std::array<void*, 3> results, const void* partial,
                               int sums, std::int64_t width, std::uint64_t stripes, bool add) {
-  constexpr std::int64_t stripe_columns = 32;  // as in kernels/rows.h
+  constexpr std::int64_t stripe_columns = 16;  // as in kernels/rows.h
   const std::int64_t blocks = (sums * width + stripe_columns - 1) / stripe_columns;
   return launch(on, *add_stripes_, {{static_cast<unsigned>(blocks)}, {block_threads}}, results[0],
                 results[1], results[2], partial, std::uint64_t(width), std::uint64_t(sums), stripes,

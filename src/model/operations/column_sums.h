@@ -18,7 +18,7 @@ class ColumnSums {
   static Result<ColumnSums> create(Device& device, DataType type);
 
   /// result[width] = the sum of x over its rows, added to what is there if `add`. `scratch`: f32
-  /// [column_stripes, width].
+  /// [column_stripes(), width].
   Status of(Stream& on, void* result, const void* x, void* scratch, Rows rows, bool add);
 
   /// Each of the results [width], unless it is null, = the sum over the stripes of its part of

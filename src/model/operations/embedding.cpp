@@ -22,7 +22,10 @@ Status Embedding::backward(Stream& stream, void* d_embedding, void* d_positions,
                            const DeviceBatches& data, BatchChoice choice, std::int64_t sequence,
                            std::int64_t width, bool add) {
   const std::int64_t count = data.tokens_per_batch;
-  LaunchShape shape = shape_of_sums(count * sum_columns, (width + sum_columns - 1) / sum_columns);
+  constexpr std::int64_t tile = 256;  // embedding_columns of kernels/embedding.cu
+  const LaunchShape shape = {
+      {static_cast<unsigned>(count), static_cast<unsigned>((width + tile - 1) / tile)},
+      {block_threads}};
   TRY(launch(stream, *embedding_gradient_, shape, d_embedding, dx, data.tokens(), data.order(),
              data.starts(), choice, std::uint64_t(count), std::uint64_t(width)));
   return launch(stream, *position_gradient_, shape_of_elements(*facts_, sequence * width),
