@@ -54,6 +54,7 @@ TEST(Limits, ACellsShareBoundsWarmUpAndSamples) {
   const SamplingLimits tight = limits_within({}, 1);
   EXPECT_DOUBLE_EQ(tight.time_box_seconds, 0.5);
   EXPECT_DOUBLE_EQ(tight.warmup_seconds, 0.2);
+  EXPECT_DOUBLE_EQ(tight.budget_seconds, 1);
   EXPECT_GT(limits_within({}, -5).time_box_seconds, 0);
 }
 

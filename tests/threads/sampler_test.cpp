@@ -23,6 +23,7 @@ class LaunchingCase final : public Case {
   Quantity quantity() const override { return Quantity::latency; }
   Limit limit() const override { return bound; }
   CacheState cache_state() const override { return cache; }
+  std::optional<std::size_t> fixed_samples() const override { return fixed; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
     for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
@@ -32,6 +33,7 @@ class LaunchingCase final : public Case {
 
   CacheState cache = CacheState::hot;
   Limit bound = Limit::none;
+  std::optional<std::size_t> fixed;
   std::size_t enqueued = 0;
 
  private:
@@ -88,6 +90,22 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_NEAR(alone, 0.01, 0.002);
   EXPECT_FALSE(set.gated);
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+TEST(Sampler, AFixedNumberOfSamplesIsLaunchedThatOftenAfterThreeLaunches) {
+  // Throttled and without noise: otherwise 15 samples of several launches, or 30 of one.
+  for (const char* script : {"noise=0,launch=0.001", "noise=0,launch=0.001,throttle=1"}) {
+    auto device = open_fake_device(script);
+    LaunchingCase work(*device, 1);
+    work.bound = Limit::compute;
+    work.fixed = 50;
+    const SampleSet set = take_on(*device, work);
+    EXPECT_EQ(set.samples.size(), 50u);
+    EXPECT_EQ(set.stop, StopReason::sample_limit);
+    EXPECT_EQ(set.warmup_launches, 3u);
+    EXPECT_EQ(set.launches, 1);
+    EXPECT_EQ(work.enqueued, 53u);
+  }
 }
 
 /// A launch takes 5 us alone and 1 us behind others; the last one of a short warm-up is delayed by

@@ -73,6 +73,18 @@ TEST(StoppingRule, TimeBoxAndSampleLimit) {
   EXPECT_EQ(counted.after(random.uniform(), 0), StopReason::sample_limit);
 }
 
+TEST(StoppingRule, AFixedNumberOfSamplesEndsNeitherEarlyNorLate) {
+  SamplingLimits limits;
+  limits.budget_seconds = 100;
+  const SamplingLimits fixed = exactly(40, limits);
+  StoppingRule alike(fixed);  // 30 of them are precise
+  for (int i = 0; i < 39; ++i) EXPECT_EQ(alike.after(1.0, 99), std::nullopt) << i;
+  EXPECT_EQ(alike.after(1.0, 101), StopReason::sample_limit);
+  StoppingRule slow(fixed);
+  EXPECT_EQ(slow.after(1.0, 99), std::nullopt);
+  EXPECT_EQ(slow.after(1.0, 101), StopReason::interrupted);
+}
+
 SamplingLimits unsettled() {
   SamplingLimits limits;
   limits.settling_seconds = 0;
@@ -103,6 +115,15 @@ TEST(WarmupRule, AtLeastThreeLaunchesEvenWhenTimeIsUp) {
   EXPECT_EQ(rule.after(1.0, 5), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 6), std::nullopt);
   EXPECT_EQ(rule.after(1.0, 7), StopReason::time_box);
+}
+
+TEST(WarmupRule, AFixedNumberOfSamplesFollowsThreeLaunches) {
+  for (const double apart : {0.0, 1.0}) {  // seconds
+    WarmupRule rule(exactly(40, {}));
+    EXPECT_EQ(rule.after(1.0, 0), std::nullopt);
+    EXPECT_EQ(rule.after(1.0, apart), std::nullopt);
+    EXPECT_EQ(rule.after(1.0, 2 * apart), StopReason::time_box);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   const Registry<const Benchmark*>::Add registered{&benchmark};
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -97,6 +98,9 @@ class Case {
   /// Facts for the record that are not in the cell: chosen geometry, algorithm, "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
+  /// How many samples of one launch each to take, however precise they are and however long they
+  /// last, after the shortest warm-up; the same on all ranks. Empty: until they are precise.
+  virtual std::optional<std::size_t> fixed_samples() const { return std::nullopt; }
   /// Queues untimed work that must come right before the first timed work of every sample, e.g. the
   /// barrier of ranks that start together.
   virtual Status lead_in(Stream&) { return {}; }

@@ -106,6 +106,7 @@ class TrainCase final : public Case {
   Quantity quantity() const override { return Quantity::token_rate; }
   Limit limit() const override { return Limit::compute; }
   bool fits_behind_gate() const override { return cell_.graph; }
+  std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     return {

@@ -106,6 +106,12 @@ std::vector<Axis> make_train_axes() {
        .choices = {std::string(by_device)},
        .check = check_rate,
        .allowed = "above 0 up to 1"},
+      {.name = "steps",
+       .description = "timed steps, after 4 others; auto: until their time is precise",
+       .kind = Axis::Kind::integer,
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device)},
+       .most = 1'000'000},
       {.name = "data",
        .description = "tokens with a rule to learn, made from the seed, or those of a file",
        .kind = Axis::Kind::text,
@@ -238,6 +244,7 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   constexpr std::int64_t warm_up_steps = 10, steps = 10000;
   parsed.settings.rates = warmup_and_cosine(
       std::strtof(std::string(cell.text("rate")).c_str(), nullptr), warm_up_steps, steps);
+  if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
   parsed.data = cell.text("data");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");

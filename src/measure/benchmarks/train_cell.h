@@ -1,6 +1,7 @@
 // The cells of the train benchmark: its axes, and what one cell asks for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,10 @@ namespace assay {
 struct TrainCell {
   TrainingSettings settings;
   bool graph = true;
-  std::string data;         ///< "synthetic" or a file
-  int bytes_per_token = 1;  ///< of the file
-  std::string from, save;   ///< checkpoints to begin with and to write at the end; empty: none
+  std::string data;                  ///< "synthetic" or a file
+  int bytes_per_token = 1;           ///< of the file
+  std::optional<std::size_t> steps;  ///< to time; empty: until they are precise
+  std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
 };
 
 const std::vector<Axis>& train_axes();

@@ -257,7 +257,7 @@ class Runner {
     record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
     for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
-      return Error{ErrorKind::interrupted, "stopped before enough samples were taken"};
+      return stopped_early(*work, *record.samples);
     }
     record.verification =
         TRY(free_of_hanging(agree_on_verification(team_, work->verify(sampler_.stream()))));
@@ -274,6 +274,13 @@ class Runner {
     add_energy(record);
     record.status = RecordStatus::passed;
     return {};
+  }
+
+  static Error stopped_early(const Case& work, const SampleSet& samples) {
+    const auto fixed = work.fixed_samples();
+    return {ErrorKind::interrupted,
+            fixed ? fmt::format("stopped after {} of {} samples", samples.samples.size(), *fixed)
+                  : "stopped before enough samples were taken"};
   }
 
   /// Work that waits for a lost rank must end before its buffers can be freed.
@@ -349,6 +356,7 @@ SamplingLimits limits_within(SamplingLimits limits, double seconds) {
   limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
   limits.sustained_time_box_seconds =
       std::clamp(seconds / 2, least, limits.sustained_time_box_seconds);
+  limits.budget_seconds = std::max(seconds, least);
   return limits;
 }
 

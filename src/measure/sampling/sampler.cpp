@@ -42,8 +42,10 @@ class DeviceSampler final : public Sampler {
 
   Stream& stream() override { return *stream_; }
 
-  Result<SampleSet> take(Case& work, const SamplingLimits& limits,
+  Result<SampleSet> take(Case& work, const SamplingLimits& usual,
                          const std::function<bool()>& stop_requested) override {
+    const std::optional<std::size_t> fixed = work.fixed_samples();
+    const SamplingLimits limits = fixed ? exactly(*fixed, usual) : usual;
     SampleSet set;
     set.time_source = work.time_source();
     set.cache_state = work.cache_state();
@@ -55,7 +57,8 @@ class DeviceSampler final : public Sampler {
     if (set.warmup_stop == StopReason::interrupted) {
       set.stop = StopReason::interrupted;
     } else {
-      const SamplingLimits pace = TRY(prepare_pace(work, limits, stop_requested, set));
+      const SamplingLimits pace =
+          fixed ? limits : TRY(prepare_pace(work, limits, stop_requested, set));
       TRY(repeat(work, pace, stop_requested, set));
       if (team_.size() > 1 && work.waits_for_all()) TRY(watch_arrivals(work, set));
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "compute/device/device.h"
@@ -26,12 +27,18 @@ struct SamplingLimits {
   double least_seconds = 0;         ///< minimum sampling time before it may stop on precision
   double least_sample_seconds = 0;  ///< work is launched repeatedly to make a sample last this long
   double sustained_time_box_seconds = 10;  ///< replaces time_box_seconds for compute-bound work
+  /// After which samples whose number is fixed are interrupted: what a budget leaves them.
+  double budget_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// `limits` adapted to compute-bound work, which may hit the power cap; `throttled`: it has. The
 /// clock then alternates between steps 1-2% apart about every half second: a shorter sample sees
 /// only one step, and the median jumps between steps from run to run (figures in docs/method.md).
 SamplingLimits sustained(SamplingLimits limits, bool throttled);
+
+/// `limits` of a case with that number of samples: neither precision nor a time box ends them, and
+/// the warm-up is the shortest, so that the work is launched equally often everywhere.
+SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
 
 /// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built
 /// once per device and run, used for every case.

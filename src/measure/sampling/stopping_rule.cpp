@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "statistics/summary.h"
 
@@ -25,6 +26,14 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled) {
   return limits;
 }
 
+SamplingLimits exactly(std::size_t samples, SamplingLimits limits) {
+  limits.most_samples = samples;
+  limits.least_samples = samples + 1;  // no look at the precision comes before the last sample
+  limits.time_box_seconds = std::numeric_limits<double>::infinity();
+  limits.warmup_seconds = 0;
+  return limits;
+}
+
 std::optional<StopReason> StoppingRule::after(double sample_seconds, double elapsed_seconds) {
   seconds_.push_back(sample_seconds);
   if (seconds_.size() >= next_look_ && elapsed_seconds >= limits_.least_seconds) {
@@ -35,6 +44,7 @@ std::optional<StopReason> StoppingRule::after(double sample_seconds, double elap
   }
   if (seconds_.size() >= limits_.most_samples) return StopReason::sample_limit;
   if (elapsed_seconds >= limits_.time_box_seconds) return StopReason::time_box;
+  if (elapsed_seconds >= limits_.budget_seconds) return StopReason::interrupted;
   return std::nullopt;
 }
 
