@@ -85,11 +85,11 @@ DEVICE void add_product(Sums& sums, OwnRows<Sums, Tile, D, KEEP>& rows, const Ri
   }
 }
 
-/// sums += factors right, where `factors` are sums of another product, staged in `scratch`.
+/// sums += factors right, where `factors` are sums of another product, put in `scratch` if need be.
 template <typename Sums, typename Factors, typename Scratch, typename Right>
 DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, int row,
                          const Right& right) {
-  factors.stage(scratch, row);
+  if constexpr (!Factors::sums_are_operands) factors.put(scratch, row);
   UNROLL_LOOP
   for (int k = 0; k < Factors::columns; k += tile_depth) {
     typename Sums::Left x;
@@ -98,7 +98,22 @@ DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, i
     y.template load<Order::depth_first>(right, 0, k);
     sums.multiply_add(x, y);
   }
-  wave_barrier();  // the wave may stage again
+  wave_barrier();  // the wave may put others
+}
+
+/// Writes a wave's sums to `rows` rows of a matrix that begins at `to`, by way of the wave's rows
+/// of a tile, which it no longer needs: whole chunks, where lanes hold single elements.
+template <typename T, typename Sums, typename Tile>
+DEVICE void write_rows(T* to, u64 ld, u64 rows, Sums& sums, const Tile& tile, int row) {
+  wave_barrier();
+  sums.put(tile, row);
+  constexpr int chunks = Tile::row_chunks;
+  for (int i = static_cast<int>(lane_index()); i < Sums::rows * chunks; i += wave_width) {
+    const int r = i / chunks, c = i % chunks;
+    if (static_cast<u64>(r) >= rows) return;
+    *reinterpret_cast<Chunk*>(to + static_cast<u64>(r) * ld + c * chunk_elements) =
+        *reinterpret_cast<const Chunk*>(tile.chunk(row, r, c));
+  }
 }
 
 /// Begins to load a whole tile; the caller closes and awaits the copies, and its barrier shows the
@@ -108,6 +123,11 @@ DEVICE void load_tile(Tile to, const T* from, u64 ld, u64 row, u64 rows) {
   TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns, true);
   copy.begin(to);
   copy.end(to);
+}
+
+/// How many of `rows` lie at `row` and beyond.
+DEVICE u64 left_of(u64 rows, u64 row) {
+  return row < rows ? rows - row : 0;
 }
 
 /// The tile after `tile` in shared memory.
@@ -197,12 +217,13 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     if (more) key_copy.end(keys);
     close_copies();
   }
-  T* const out = head.part(y, D);
-  sums.for_each_in_rows([&](int slot, float& sum) { sum /= total.slot[slot]; });
-  sums.for_each([&](int i, int j, float sum) {
-    const u64 row = first + my_row + i;
-    if (row < sequence) out[row * head.width + j] = encode<T>(sum);
-  });
+  typename Sums::Rows inverse;
+  UNROLL_LOOP
+  for (int s = 0; s < Sums::row_slots; ++s) inverse.slot[s] = 1 / total.slot[s];
+  sums.for_each_in_rows([&](int slot, float& sum) { sum *= inverse.slot[slot]; });
+  const u64 mine = first + my_row;
+  write_rows(head.part(y, D) + mine * head.width, head.width, left_of(sequence, mine), sums,
+             queries, my_row);
   if (Sums::first_in_row()) {
     Sums::for_each_row([&](int slot, int i) {
       const u64 row = first + my_row + i;
@@ -303,16 +324,10 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
     });
     add_weighted(d_keys, dp, scratch, my_row, queries);
   }
-  T* const to_keys = d_qkv + (head.k - qkv);
-  T* const to_values = d_qkv + (head.v - qkv);
-  d_keys.for_each([&](int i, int j, float sum) {
-    const u64 row = first + my_row + i;
-    if (row < sequence) to_keys[row * head.ld + j] = encode<T>(sum);
-  });
-  d_values.for_each([&](int i, int j, float sum) {
-    const u64 row = first + my_row + i;
-    if (row < sequence) to_values[row * head.ld + j] = encode<T>(sum);
-  });
+  const u64 mine = first + my_row, left = left_of(sequence, mine);
+  T* const out = d_qkv + mine * head.ld;
+  write_rows(out + (head.k - qkv), head.ld, left, d_keys, keys, my_row);
+  write_rows(out + (head.v - qkv), head.ld, left, d_values, values, my_row);
 }
 
 /// Gradients of queries in d_qkv. Grid: heads of sequences x tiles of queries.
@@ -375,11 +390,9 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
     });
     add_weighted(d_queries, dp, scratch, my_row, keys);
   }
-  T* const to = d_qkv + (head.q - qkv);
-  d_queries.for_each([&](int i, int j, float sum) {
-    const u64 row = first + my_row + i;
-    if (row < sequence) to[row * head.ld + j] = encode<T>(sum);
-  });
+  const u64 mine = first + my_row;
+  write_rows(d_qkv + (head.q - qkv) + mine * head.ld, head.ld, left_of(sequence, mine), d_queries,
+             queries, my_row);
 }
 
 }  // namespace

@@ -14,10 +14,10 @@
 //     for_each_with(other, body)   body(row, column, sum, sum of other); sum may change
 //     for_each_row(body)     body(slot, row): the rows of which this lane has elements
 //     first_in_row()         whether this lane is the first of those that share its rows
-//     stage(tile, row)       before Left::take(): stores the sums as T in rows of the wave's own
-//                            tile, unless registers hold them as an operand wants
+//     put(tile, row)         stores the sums as T in the tile from `row` on, for this wave
+//     sums_are_operands      whether registers hold sums as an operand wants; else put() them before
 //     Left::take(sums, tile, row, depth)
-//                            the operand at `depth` of another tile's sums, staged at `row`
+//                            the operand at `depth` of another tile's sums, put at `row`
 //
 // Which lane holds which element depends on the hardware.
 #pragma once

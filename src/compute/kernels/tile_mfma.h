@@ -134,8 +134,9 @@ class WaveTile {
       }
     }
   }
+  static constexpr bool sums_are_operands = false;
   template <typename Tile>
-  DEVICE void stage(const Tile& tile, int row) {
+  DEVICE void put(const Tile& tile, int row) {
     for_each([&](int i, int j, float sum) { tile.at(row + i, j) = encode<T>(sum); });
     wave_barrier();
   }

@@ -65,8 +65,23 @@ class WaveTile {
       }
     }
   };
+  static constexpr bool sums_are_operands = true;  // they lie as those do
   template <typename Tile>
-  DEVICE void stage(const Tile&, int) const {}  // sums lie as operands do
+  DEVICE void put(const Tile& tile, int row) const {
+    const int lane = static_cast<int>(lane_index());
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int half = 0; half < 2; ++half) {
+          T* const chunk = tile.chunk(row + 16 * i + 8 * half, lane / 4, j);
+          *reinterpret_cast<u32*>(chunk + lane % 4 * 2) = pair(i, j, half);
+        }
+      }
+    }
+    wave_barrier();
+  }
   DEVICE u32 pair(int i, int j, int half) const {
     return EncodeTwo<T>::codes(sums_[i][j][2 * half], sums_[i][j][2 * half + 1]);
   }

@@ -32,8 +32,9 @@ class WaveTile {
       load<Order::depth_last>(staged, row, depth);
     }
   };
+  static constexpr bool sums_are_operands = false;
   template <typename Tile>
-  DEVICE void stage(const Tile& tile, int row) const {
+  DEVICE void put(const Tile& tile, int row) const {
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < N; ++j) tile.at(row + i, j) = encode<T>(sums_[i][j]);
     }
