@@ -42,14 +42,12 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add(Phase::forward, "qkv", l * qkv.flops(), l * qkv.elements());
   add(Phase::forward, "attention", l * 2 * n * t * c, l * 4 * n * c);
   add(Phase::forward, "proj", l * proj.flops(), l * proj.elements());
-  add(Phase::forward, "fc", l * fc.flops(), l * fc.elements());
-  add(Phase::forward, "gelu", 0, l * 2 * n * f);
+  add(Phase::forward, "fc", l * fc.flops(), l * (fc.elements() + n * f));  // also before the GELU
   add(Phase::forward, "fc2", l * fc2.flops(), l * fc2.elements());
   add(Phase::forward, "head", head.flops(), head.elements());
   add(Phase::forward, "loss", 0, 2 * n * v);
   // What is computed again belongs to the backward pass.
   const double layer = plan.recompute == Recompute::layer ? 1 : 0;
-  const double gelu = plan.recompute == Recompute::none ? 0 : 1;
   const auto add_gradients = [&](const std::string& name, const Product& product, double times) {
     for (const char* of : {"_weight", "_input"}) {
       add(Phase::backward, name + of, times * product.flops(), times * product.elements());
@@ -61,7 +59,8 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add_gradients("head", head, 1);
   add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + layer * l * 8 * n * c);
   add_gradients("fc2", fc2, l);
-  add(Phase::backward, "gelu", 0, l * (3 + 2 * gelu) * n * f);
+  costs.back().bytes += l * n * f * element;  // the GELU's inputs
+  if (plan.recompute == Recompute::gelu) add(Phase::backward, "gelu", 0, l * 2 * n * f);
   if (plan.shape.bias) add(Phase::backward, "bias", 0, l * (n * f + 3 * n * c));
   add_gradients("fc", fc, l);
   add_gradients("proj", proj, l);

@@ -141,8 +141,8 @@ std::int64_t largest_batch(TrainingPlan plan, std::uint64_t bytes);
 /// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
 std::string what_would_fit(const TrainingPlan& plan, std::uint64_t bytes);
 
-/// Sums over rows (gradients of biases and norms) are made in stripes, which are then added in order,
-/// so that they are the same on every device. So many for biases that a GPU is busy once,
+/// Sums over rows (gradients of biases and norms) are made in stripes, which are then added in
+/// order, so that they are the same on every device. So many for biases that a GPU is busy once,
 std::uint64_t column_stripes(std::int64_t rows, std::int64_t width);
 /// and for norms, where one block has a stripe's whole rows.
 std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width);

@@ -123,9 +123,9 @@ Status GptTraining::forward_layer(Stream& stream, Phase phase, std::size_t layer
   TRY(done("norm",
            norm_->forward(stream, active(a.normed2), statistic(a.statistics2), active(a.middle),
                           input, branch, weight(p.norm2_weight), weight(p.norm2_bias), {n, c})));
-  TRY(done("fc", linear_->forward(stream, active(a.before_gelu), active(a.normed2), weight(p.fc),
-                                  weight_or_null(p.fc_bias), {n, f, c})));
-  return done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f));
+  return done("fc", linear_->forward_gelu(stream, active(a.hidden), active(a.before_gelu),
+                                          active(a.normed2), weight(p.fc),
+                                          weight_or_null(p.fc_bias), {n, f, c}));
 }
 
 /// What block `layer` adds to the stream, into `branch`.
@@ -204,9 +204,8 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   // The MLP.
   TRY(done("fc2_weight", linear_->weight_gradient(stream, gradient(p.fc2), d_stream,
                                                   active(a.hidden), {n, c, f}, add)));
-  TRY(done("fc2_input",
-           linear_->input_gradient(stream, d_hidden, d_stream, weight(p.fc2), {n, c, f})));
-  TRY(done("gelu", gelu_->backward(stream, d_hidden, active(a.before_gelu), n * f)));
+  TRY(done("fc2_input", linear_->input_gradient_gelu(stream, d_hidden, d_stream, weight(p.fc2),
+                                                     active(a.before_gelu), {n, c, f})));
   TRY(bias(p.fc_bias, d_hidden));
   TRY(done("fc_weight", linear_->weight_gradient(stream, gradient(p.fc), d_hidden,
                                                  active(a.normed2), {n, f, c}, add)));
@@ -316,8 +315,9 @@ Status GptTraining::load_operations() {
   embedding_ = std::make_unique<Embedding>(TRY(Embedding::create(device_, type)));
   column_sums_ = std::make_unique<ColumnSums>(TRY(ColumnSums::create(device_, type)));
   norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type, *column_sums_)));
-  linear_ = std::make_unique<Linear>(TRY(Linear::create(device_, plans_, settings_.precision)));
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
+  linear_ = std::make_unique<Linear>(
+      TRY(Linear::create(device_, plans_, *gelu_, settings_.precision, settings_.fuse_gelu)));
   if (is_by_library(plan_.attention)) {
     attention_ = TRY(library_attention(device_, fused_attention_of(plan_)));
   } else if (plan_.attention == AttentionWay::own) {
@@ -327,6 +327,11 @@ Status GptTraining::load_operations() {
   }
   cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
   return {};
+}
+
+bool GptTraining::can_fuse_gelu() {
+  const std::int64_t n = plan_.tokens(), c = plan_.shape.width, f = plan_.shape.hidden;
+  return linear_->can_fuse({n, f, c}, plan_.shape.bias, {n, c, f});
 }
 
 Status GptTraining::initialize(Stream& stream) {

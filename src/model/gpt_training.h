@@ -31,6 +31,9 @@ struct TrainingSettings {
   std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
   std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
   bool measured_products = true;       ///< whether algorithms of matrix products are measured
+  /// Whether products' epilogues compute the GELU, where a library has such; empty: where they are
+  /// faster.
+  std::optional<bool> fuse_gelu;
 };
 
 /// Rising from 0 to `peak` over `warmup` steps, then falling along a cosine to a tenth of it at
@@ -49,6 +52,8 @@ class GptTraining {
   /// Queues one step. The first one chooses and compiles what it needs, and so must not be
   /// captured. `clock`, unless null, marks the end of each operation.
   Status step(Stream& stream, OperationClock* clock = nullptr);
+  /// Whether there are epilogues for TrainingSettings::fuse_gelu to choose.
+  bool can_fuse_gelu();
   /// The passes of a step without its update, which leave gradients.
   Status pass(Stream& stream, std::uint64_t number);
 

@@ -116,6 +116,26 @@ bool GemmPlans::supports(const GemmProblem& problem) {
   return false;
 }
 
+Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender& fused,
+                                     const Contender& separate) {
+  const auto known = better_fused_.find(problem);
+  if (known != better_fused_.end()) return known->second;
+  bool better = supports(problem);
+  if (better && options_.measure && !device_.facts().emulated) {
+    const DeviceFacts& facts = device_.facts();
+    const ChoiceKey key = {"epilogue", libraries(), text_of(problem)};
+    const auto remembered = choices_.find(facts, key);
+    if (remembered == "fused" || remembered == "separate") {
+      better = remembered == "fused";
+    } else {
+      better = TRY(find_fastest(device_, stream_, {fused, separate}, quick_contest)).fastest == 0;
+      choices_.keep(facts, key, better ? "fused" : "separate");
+    }
+  }
+  better_fused_.emplace(problem, better);
+  return better;
+}
+
 std::string GemmPlans::libraries() const {
   std::string text;
   for (const auto& [name, library] : libraries_) {

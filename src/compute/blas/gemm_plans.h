@@ -11,6 +11,7 @@
 
 #include "compute/blas/blas.h"
 #include "compute/choice/choice_cache.h"
+#include "compute/choice/fastest.h"
 #include "compute/device/device.h"
 
 namespace assay {
@@ -37,6 +38,12 @@ class GemmPlans {
   Result<GemmPlan*> find(const GemmProblem& problem);
   /// Whether some library computes `problem`; for callers that can do without its epilogue.
   bool supports(const GemmProblem& problem);
+  /// Whether `fused`, a product with an epilogue, is faster than `separate`, which does the same in
+  /// several steps; `problem` is the product. Measured once on this device and remembered; without
+  /// measuring, it is whenever a library computes it. Both must leave the same result any number of
+  /// times. Error: as find_fastest().
+  Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
+                            const Contender& separate);
   /// The libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
   std::string libraries() const;
   /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.
@@ -59,6 +66,7 @@ class GemmPlans {
   std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // by name
   std::map<GemmProblem, std::unique_ptr<GemmPlan>> plans_;
   std::set<GemmProblem> unsupported_;
+  std::map<GemmProblem, bool> better_fused_;
   Buffer workspace_;
 };
 

@@ -2,8 +2,10 @@
 
 namespace assay {
 
-Result<Linear> Linear::create(Device& device, GemmPlans& plans, DataType precision) {
-  Linear made(device.facts(), plans, precision, TRY(Kernels::build(device, "gelu", precision)));
+Result<Linear> Linear::create(Device& device, GemmPlans& plans, Gelu& gelu, DataType precision,
+                              std::optional<bool> fuse) {
+  Linear made(device.facts(), plans, gelu, precision, fuse,
+              TRY(Kernels::build(device, "gelu", precision)));
   made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
   return made;
 }
@@ -34,6 +36,63 @@ Status Linear::input_gradient(Stream& stream, void* dx, const void* dy, const vo
                               LinearShape shape) {
   return plans_->enqueue(stream, problem(shape.rows, shape.inputs, shape.outputs, false, false),
                          {.a = dy, .b = weight, .c = dx, .d = dx});
+}
+
+GemmProblem Linear::forward_with_gelu(LinearShape shape, bool with_bias) const {
+  GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
+  product.epilogue = with_bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
+  return product;
+}
+
+GemmProblem Linear::input_gradient_with_gelu(LinearShape shape) const {
+  GemmProblem product = problem(shape.rows, shape.inputs, shape.outputs, false, false);
+  product.epilogue = Epilogue::dgelu;
+  return product;
+}
+
+bool Linear::can_fuse(LinearShape forward, bool with_bias, LinearShape backward) {
+  return plans_->supports(forward_with_gelu(forward, with_bias)) &&
+         plans_->supports(input_gradient_with_gelu(backward));
+}
+
+Status Linear::enqueue(Stream& stream, const GemmProblem& problem, const Contender& fused,
+                       const Contender& separate) {
+  const bool better = fuse_ ? *fuse_ && plans_->supports(problem)
+                            : TRY(plans_->better_fused(problem, fused, separate));
+  return better ? fused(stream) : separate(stream);
+}
+
+Status Linear::forward_gelu(Stream& stream, void* y, void* before, const void* x,
+                            const void* weight, const void* bias, LinearShape shape) {
+  const GemmProblem product = forward_with_gelu(shape, bias != nullptr);
+  const GemmOperands operands = {.a = x,
+                                 .b = weight,
+                                 .c = y,
+                                 .d = y,
+                                 .bias = const_cast<void*>(bias),  // only read by this epilogue
+                                 .aux = before};
+  return enqueue(
+      stream, product, [&](Stream& on) { return plans_->enqueue(on, product, operands); },
+      [&](Stream& on) -> Status {
+        TRY(forward(on, before, x, weight, bias, shape));
+        return gelu_->forward(on, y, before, shape.rows * shape.outputs);
+      });
+}
+
+Status Linear::input_gradient_gelu(Stream& stream, void* dx, const void* dy, const void* weight,
+                                   const void* before, LinearShape shape) {
+  const GemmProblem product = input_gradient_with_gelu(shape);
+  const GemmOperands operands = {.a = dy,
+                                 .b = weight,
+                                 .c = dx,
+                                 .d = dx,
+                                 .aux = const_cast<void*>(before)};  // only read by this epilogue
+  return enqueue(
+      stream, product, [&](Stream& on) { return plans_->enqueue(on, product, operands); },
+      [&](Stream& on) -> Status {
+        TRY(input_gradient(on, dx, dy, weight, shape));
+        return gelu_->backward(on, dx, before, shape.rows * shape.inputs);
+      });
 }
 
 Status Linear::weight_gradient(Stream& stream, void* dw, const void* dy, const void* x,
