@@ -81,24 +81,39 @@ def torch_rate(model, device, compiled, steps):
             return F.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
     torch.manual_seed(1)
-    gpt = Gpt().to(device=device, dtype=kind)
+    gpt = Gpt()
+    for parameter in gpt.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.02)
+    gpt = gpt.to(device=device, dtype=kind)
     fused = {"fused": True} if device == "cuda" else {}
     optimizer = torch.optim.AdamW(gpt.parameters(), lr=6e-4, weight_decay=0.01, **fused)
     loss_of = torch.compile(gpt) if compiled else gpt
     tokens = torch.randint(vocabulary, (batch, sequence + 1), device=device)
-    times = []
+
+    def now():
+        """A point in time, of the device without waiting for it: a wait in every step would cost it time."""
+        if device != "cuda":
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    times = [now()]
     for _ in range(2 * steps):
-        begin = time.perf_counter()
         loss = loss_of(tokens[:, :-1], tokens[:, 1:].contiguous())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(gpt.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        if device == "cuda":
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - begin)
+        times.append(now())
+    if device == "cuda":
+        torch.cuda.synchronize()
+        seconds = [a.elapsed_time(b) / 1e3 for a, b in zip(times, times[1:])]
+    else:
+        seconds = [b - a for a, b in zip(times, times[1:])]
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-    return {"rate": batch * sequence / statistics.median(times[steps:]), "memory": memory,
+    return {"rate": batch * sequence / statistics.median(seconds[steps:]), "memory": memory,
             "loss": loss.item(), "torch": torch.__version__}
 
 

@@ -154,5 +154,34 @@ TEST_F(GemmPlansTest, WhatNoLibraryCanDoIsAnErrorWithItsReason) {
   EXPECT_EQ(name_of(kept.find(problem_)), "quick");
 }
 
+TEST_F(GemmPlansTest, AnEpilogueIsUsedWhereItIsFaster) {
+  int calls = 0;
+  const auto way = [&](bool slow) -> Contender {
+    return [&calls, slow](Stream& stream) {
+      ++calls;
+      return stream.call([slow] {
+        if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      });
+    };
+  };
+  const Contender slow = way(true), quick = way(false);
+  GemmPlans measuring = plans();
+  EXPECT_TRUE(measuring.better_fused(problem_, quick, slow).value());
+  GemmProblem other = problem_;
+  other.m = 32;
+  EXPECT_FALSE(measuring.better_fused(other, slow, quick).value());
+  // Remembered, by these plans and by later ones, and not asked where no library has it.
+  calls = 0;
+  EXPECT_TRUE(measuring.better_fused(problem_, slow, quick).value());
+  EXPECT_TRUE(plans().better_fused(problem_, slow, quick).value());
+  EXPECT_FALSE(plans().better_fused(other, quick, slow).value());
+  other.m = 2000;
+  EXPECT_FALSE(plans().better_fused(other, quick, slow).value());
+  EXPECT_TRUE(plans(false)
+                  .better_fused(make_gemm(8, 8, 8, DataType::f32, DataType::f32), slow, quick)
+                  .value());
+  EXPECT_EQ(calls, 0);
+}
+
 }  // namespace
 }  // namespace assay

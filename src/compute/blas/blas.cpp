@@ -21,6 +21,7 @@ std::vector<std::string> blas_names() {
   std::vector<std::string> names;
   for (const BlasProvider& provider : BlasRegistry::entries()) names.emplace_back(provider.name);
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // one provider per backend
   return names;
 }
 
