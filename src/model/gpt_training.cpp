@@ -318,13 +318,7 @@ Status GptTraining::load_operations() {
   gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
   linear_ = std::make_unique<Linear>(
       TRY(Linear::create(device_, plans_, *gelu_, settings_.precision, settings_.fuse_gelu)));
-  if (is_by_library(plan_.attention)) {
-    attention_ = TRY(library_attention(device_, fused_attention_of(plan_)));
-  } else if (plan_.attention == AttentionWay::own) {
-    attention_ = TRY(own_attention(device_, plan_.shape.head_width()));
-  } else {
-    attention_ = TRY(plain_attention(device_, plans_, settings_.precision));
-  }
+  attention_ = TRY(open_attention(device_, plans_, plan_, settings_.precision));
   cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
   return {};
 }

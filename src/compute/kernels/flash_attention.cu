@@ -27,17 +27,21 @@ namespace {
 
 constexpr int waves = FLASH_WAVES, threads = waves * static_cast<int>(wave_width);
 
-/// What a block works on: one head of one sequence.
+/// What a block works on: a tile of one head of one sequence. The tiles of a head follow each
+/// other, so that those that run at the same time find its keys and values in the cache.
 template <typename T>
 struct Head {
   const T *q, *k, *v;
   u64 sequence, ld;  ///< ld: elements between tokens, of qkv
+  u64 tiles, tile;   ///< of `rows` queries or keys
   u64 first_token, index;
   u64 heads, width;
 
-  DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, int d)
+  DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, int d, int rows)
       : sequence(tokens_per_sequence), heads(head_count), width(head_count * d) {
-    index = block_index();
+    tiles = (sequence + rows - 1) / rows;
+    tile = block_index() % tiles;
+    index = block_index() / tiles;
     const u64 head = index % heads;
     first_token = index / heads * sequence;
     ld = 3 * width;
@@ -137,7 +141,7 @@ DEVICE Next after(Tile tile) {
 }
 
 /// y[tokens, heads, D] and log_sum[batch, heads, sequence], the log of the sum of exp(scale *
-/// score). Grid: heads of sequences x tiles of queries.
+/// score). Grid: the tiles of queries of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
                           float scale) {
@@ -148,21 +152,18 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
   constexpr bool keep = wave_rows * D <= 32 * 64;  // more would leave too few registers
-  const Head<T> head(qkv, sequence, heads, D);
+  const Head<T> head(qkv, sequence, heads, D, block_rows);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
   const Keys keys = after<Keys>(queries), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
-  // The blocks with the most keys begin first.
-  const u64 tiles = (sequence + block_rows - 1) / block_rows;
-  const u64 first = (tiles - 1 - block_index_y()) * block_rows;
+  const u64 first = (head.tiles - 1 - head.tile) * block_rows;  // those with the most keys at first
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
 
   load_tile(queries, head.q, head.ld, first, sequence);
-  TileCopy<T, step, D, threads> key_copy(head.k, head.ld, 0, 0, sequence, D, true);
-  TileCopy<T, step, D, threads> value_copy(head.v, head.ld, 0, 0, sequence, D, true);
-  key_copy.begin(keys);
-  key_copy.end(keys);
+  TileCopy<T, step, D, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
+  copy.begin(keys);
+  copy.end(keys);
   close_copies();
   Sums sums;
   sums.fill(0);
@@ -178,7 +179,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     await_copies<0>();
     barrier();  // the keys are there, and nobody still reads the last values
     if (key == 0) my_queries.keep();
-    value_copy.begin(values);
+    copy.begin(values, head.width);  // which lie beside the keys
     Scores scores;
     scores.fill(0);
     add_product(scores, my_queries, keys);
@@ -205,16 +206,15 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
       total.slot[s] = total.slot[s] * shrink.slot[s] + here.slot[s];
     }
     sums.for_each_in_rows([&](int slot, float& sum) { sum *= shrink.slot[slot]; });
-    value_copy.end(values);
+    copy.end(values);
     close_copies();
     await_copies<0>();
     barrier();  // the values are there, and nobody still reads the keys
     const bool more = key + step < end;
-    key_copy.move_down(step);
-    value_copy.move_down(step);
-    if (more) key_copy.begin(keys);
+    copy.move_down(step);
+    if (more) copy.begin(keys);
     add_weighted(sums, scores, scratch, my_row, values);
-    if (more) key_copy.end(keys);
+    if (more) copy.end(keys);
     close_copies();
   }
   typename Sums::Rows inverse;
@@ -263,7 +263,7 @@ DEVICE QueryRow query_row(const float* log_sum, const float* delta, u64 head, u6
   return {log_sum[head * sequence + row] * log2_e, delta[head * sequence + row]};
 }
 
-/// Gradients of keys and values in d_qkv. Grid: heads of sequences x tiles of keys.
+/// Gradients of keys and values in d_qkv. Grid: their tiles of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                 const float* delta, u64 sequence, u64 heads, float scale) {
@@ -275,11 +275,11 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   using Scores = WaveTile<T, wave_rows, step>;  // transposed: keys x queries
   using Sums = WaveTile<T, wave_rows, D>;
   SHARED QueryRow rows[step];
-  const Head<T> head(qkv, sequence, heads, D);
+  const Head<T> head(qkv, sequence, heads, D, block_rows);
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
   const Queries queries = after<Queries>(values), outputs = after<Queries>(queries);
   const Scratch scratch = after<Scratch>(outputs);
-  const u64 first = u64{block_index_y()} * block_rows;
+  const u64 first = head.tile * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const T* const d_out = head.part(dy, D);
   load_tile(keys, head.k, head.ld, first, sequence);
@@ -330,7 +330,7 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   write_rows(out + (head.v - qkv), head.ld, left, d_values, values, my_row);
 }
 
-/// Gradients of queries in d_qkv. Grid: heads of sequences x tiles of queries.
+/// Gradients of queries in d_qkv. Grid: their tiles of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const float* log_sum,
                                    const float* delta, u64 sequence, u64 heads, float scale) {
@@ -342,12 +342,11 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
   SHARED QueryRow rows[block_rows];
-  const Head<T> head(qkv, sequence, heads, D);
+  const Head<T> head(qkv, sequence, heads, D, block_rows);
   const Queries queries = {static_cast<T*>(dynamic_shared())}, outputs = after<Queries>(queries);
   const Keys keys = after<Keys>(outputs), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
-  const u64 tiles = (sequence + block_rows - 1) / block_rows;
-  const u64 first = (tiles - 1 - block_index_y()) * block_rows;
+  const u64 first = (head.tiles - 1 - head.tile) * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
   load_tile(queries, head.q, head.ld, first, sequence);

@@ -73,19 +73,20 @@ class TileCopy {
     columns_left_ -= columns;
   }
 
-  DEVICE void begin(Tile to) {
+  /// The tile `shift` elements behind this one, for another matrix in the same rows.
+  DEVICE void begin(Tile to, u64 shift = 0) {
 #if defined(ON_CPU)
     for (int r = 0; r < ROWS; ++r) {
       for (int c = 0; c < Tile::row_chunks; ++c) {
         const int left = r < rows_left_ ? columns_left_ - c * chunk_elements : 0;
         const int wanted = left < chunk_elements ? left : chunk_elements;
         *reinterpret_cast<Chunk*>(to.chunk(0, r, c)) =
-            load(source_ + static_cast<u64>(r) * ld_ + c * chunk_elements, wanted);
+            load(source_ + shift + static_cast<u64>(r) * ld_ + c * chunk_elements, wanted);
       }
     }
 #else
     const int wanted = columns_left_ < chunk_elements ? columns_left_ : chunk_elements;
-    const T* source = source_;
+    const T* source = source_ + shift;
 #if defined(ON_CUDA)
     if (aligned_ && rows_left_ > ROWS - stride && wanted == chunk_elements) {
       UNROLL_LOOP

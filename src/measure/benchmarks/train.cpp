@@ -359,7 +359,8 @@ class TrainBenchmark final : public Benchmark {
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;
-    if (const auto reason = attention_unsupported(parsed->settings, device.facts())) {
+    if (const auto reason = attention_unsupported(parsed->settings.plan, parsed->settings.precision,
+                                                  device.facts())) {
       return fmt::format("attention={} {}", name_of(parsed->settings.plan.attention), *reason);
     }
     const std::uint64_t needed = memory_of(parsed->settings.plan).total();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/units.h"
+#include "measure/benchmarks/attention_ways.h"
 
 namespace assay {
 namespace {
@@ -84,7 +85,7 @@ std::vector<Axis> make_train_axes() {
                       "matrix units, bf16; plain: matrix products with all probabilities in "
                       "memory; auto: the first of library, own and plain that can",
        .defaults = {std::string(by_device)},
-       .choices = {std::string(by_device), "library", "library-unordered", "own", "plain"}},
+       .choices = attention_ways()},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -174,7 +175,9 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
   for (const AttentionWay way : {AttentionWay::library, AttentionWay::own}) {
     const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
     const auto parsed = parse_train_cell(candidate);
-    if (!parsed.ok() || attention_unsupported(parsed->settings, facts)) continue;
+    if (!parsed.ok() ||
+        attention_unsupported(parsed->settings.plan, parsed->settings.precision, facts))
+      continue;
     const bool fits =
         facts.memory_bytes == 0 || memory_of(parsed->settings.plan).total() <= facts.memory_bytes;
     if (fits || way != AttentionWay::library) return candidate;
@@ -187,16 +190,6 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
 const std::vector<Axis>& train_axes() {
   static const std::vector<Axis> axes = make_train_axes();
   return axes;
-}
-
-std::optional<std::string> attention_unsupported(const TrainingSettings& settings,
-                                                 const DeviceFacts& facts) {
-  const TrainingPlan& plan = settings.plan;
-  if (plan.attention == AttentionWay::own) {
-    return own_attention_unsupported(facts, settings.precision, plan.shape.head_width());
-  }
-  if (!is_by_library(plan.attention)) return std::nullopt;
-  return fused_attention_unsupported(fused_attention_of(plan), facts);
 }
 
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
@@ -235,10 +228,7 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
                    : cell.text("recompute") == "layer" ? Recompute::layer
                                                        : Recompute::none;
-  for (const AttentionWay way :
-       {AttentionWay::own, AttentionWay::library, AttentionWay::library_unordered}) {
-    if (cell.text("attention") == name_of(way)) plan.attention = way;
-  }
+  plan.attention = parse_attention_way(cell.text("attention"));
   parsed.graph = cell.text("graph") == "on";
   parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
   constexpr std::int64_t warm_up_steps = 10, steps = 10000;

@@ -31,8 +31,4 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
 /// A decided cell. Error: usage, if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
 
-/// Why the device, or what is installed beside it, cannot compute attention in the way asked for.
-std::optional<std::string> attention_unsupported(const TrainingSettings& settings,
-                                                 const DeviceFacts& facts);
-
 }  // namespace assay

@@ -59,4 +59,12 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 Result<std::unique_ptr<Attention>> library_attention(Device& device,
                                                      const FusedAttentionProblem& problem);
 
+/// Why the device, or what is installed beside it, cannot compute the plan's attention in the way
+/// that it names; empty: it can.
+std::optional<std::string> attention_unsupported(const TrainingPlan& plan, DataType precision,
+                                                 const DeviceFacts& facts);
+/// The way that the plan names. `plans` must outlive it.
+Result<std::unique_ptr<Attention>> open_attention(Device& device, GemmPlans& plans,
+                                                  const TrainingPlan& plan, DataType precision);
+
 }  // namespace assay

@@ -74,10 +74,10 @@ class OwnAttention final : public Attention {
   static constexpr std::int64_t element = 2;  // bytes
 
   float scale() const { return 1 / std::sqrt(static_cast<float>(head_width_)); }
-  /// Heads of sequences, and tiles of queries or keys: a grid may be 65,535 high at most.
+  /// All tiles of `rows` queries or keys of all heads.
   LaunchShape grid(const AttentionShape& shape, std::int64_t rows, unsigned shared_bytes) const {
     const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
-    return {{static_cast<unsigned>(shape.batch * shape.heads), static_cast<unsigned>(tiles)},
+    return {{static_cast<unsigned>(shape.batch * shape.heads * tiles)},
             {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
             shared_bytes};
   }

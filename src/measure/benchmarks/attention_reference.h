@@ -1,0 +1,42 @@
+// Causal attention of one head from its definition, in double precision: single rows of its result
+// and of its gradients, to hold a device's against.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace assay {
+
+/// One head of one sequence, each [tokens, width].
+struct AttentionHead {
+  std::size_t tokens = 0, width = 0;
+  std::vector<float> queries, keys, values, result_gradient;
+};
+
+class AttentionReference {
+ public:
+  explicit AttentionReference(AttentionHead head) : head_(std::move(head)) {}
+
+  /// Row `query` of the result: sum over keys j <= query of p_j v_j, where p is the softmax of
+  /// q . k_j / sqrt(width).
+  std::vector<double> result(std::size_t query) const;
+  /// The gradient of a query: sum of p_j (dy . v_j - delta) k_j / sqrt(width), where delta is the
+  /// mean of dy . v_j weighted with p.
+  std::vector<double> query_gradient(std::size_t query) const;
+  struct KeyValue {
+    std::vector<double> key, value;
+  };
+  /// The gradients of a key and its value. Costs as much as a result for each query from it on.
+  KeyValue key_value_gradients(std::size_t key) const;
+
+ private:
+  /// The probabilities of a query's keys, and the gradients of its scores.
+  struct Row {
+    std::vector<double> probabilities, score_gradients;
+  };
+  Row row(std::size_t query) const;
+
+  AttentionHead head_;
+};
+
+}  // namespace assay
