@@ -32,8 +32,8 @@ DEVICE u32 more_random_bits(u32 x) {
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
   const u32 quiet = magnitude > 0x7F800000u ? 0x400000u : 0;  // truncated, it would be infinite
-  const u32 change = magnitude >= 0x7F7F0000u ? quiet : random & 0xFFFF;
-  return {static_cast<u16>((bits + change) >> 16)};
+  const u32 change = magnitude >= 0x7F7F0000u ? 0 : random & 0xFFFF;
+  return {static_cast<u16>(((bits | quiet) + change) >> 16)};
 }
 
 /// Random bits for N elements of a tensor, which depend only on their index and a key: two elements

@@ -164,7 +164,9 @@ TEST(RoundStochastically, FiniteStaysFinite) {
   for (const u32 random : {0u, 0x8000u, 0xFFFFu}) {
     EXPECT_TRUE(std::isfinite(round_stochastically(3.38e38f, random).decode()));
     EXPECT_EQ(round_stochastically(INFINITY, random).decode(), INFINITY);
-    EXPECT_TRUE(std::isnan(round_stochastically(NAN, random).decode()));
+    for (const u32 nan : {0x7FC00000u, 0xFFC00000u, 0x7FFFFFFFu, 0x7F800001u}) {
+      EXPECT_TRUE(std::isnan(round_stochastically(float_of(nan), random).decode())) << nan;
+    }
     EXPECT_EQ(round_stochastically(-2.5f, random).decode(), -2.5f);
   }
 }
