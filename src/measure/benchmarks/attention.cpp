@@ -257,13 +257,7 @@ std::vector<Axis> make_axes() {
        .description = "auto: bf16 on a GPU, f32 on a CPU",
        .defaults = {automatic},
        .choices = {automatic, "f32", "tf32", "bf16"}},
-      {.name = "attention",
-       .description = "library: the vendor's (cuDNN), bf16, always the same bits if it can; "
-                      "library-unordered: the same, but sums in any order; own: assay's kernels on "
-                      "matrix units, bf16; plain: matrix products with all probabilities in "
-                      "memory; auto: the first of library, own and plain that can",
-       .defaults = {automatic},
-       .choices = attention_ways()},
+      attention_axis(),
   };
 }
 

@@ -5,21 +5,29 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/benchmarks/axis.h"
 #include "model/gpt_layout.h"
 
 namespace assay {
 
-/// "auto" and every way.
-inline std::vector<std::string> attention_ways() {
-  std::vector<std::string> names = {"auto"};
+inline Axis attention_axis() {
+  std::vector<std::string> ways = {"auto"};
   for (const AttentionWay way : {AttentionWay::library, AttentionWay::library_unordered,
                                  AttentionWay::own, AttentionWay::plain}) {
-    names.emplace_back(name_of(way));
+    ways.emplace_back(name_of(way));
   }
-  return names;
+  return {.name = "attention",
+          .description =
+              "library: the vendor's (cuDNN), bf16, always the same bits if it can; "
+              "library-unordered: the same, but sums in any order; own: assay's "
+              "kernels on matrix units, bf16; plain: matrix products with all "
+              "probabilities in memory; auto: the first of library, own and plain that "
+              "can",
+          .defaults = {"auto"},
+          .choices = ways};
 }
 
-/// `name`: one of them but "auto".
+/// `name`: a value of that axis but "auto".
 inline AttentionWay parse_attention_way(std::string_view name) {
   for (const AttentionWay way :
        {AttentionWay::own, AttentionWay::library, AttentionWay::library_unordered}) {

@@ -79,13 +79,7 @@ std::vector<Axis> make_train_axes() {
        .description = "what backward computes again instead of keeping it",
        .defaults = {"none"},
        .choices = {"none", "gelu", "layer"}},
-      {.name = "attention",
-       .description = "library: the vendor's (cuDNN), bf16, always the same bits if it can; "
-                      "library-unordered: the same, but sums in any order; own: assay's kernels on "
-                      "matrix units, bf16; plain: matrix products with all probabilities in "
-                      "memory; auto: the first of library, own and plain that can",
-       .defaults = {std::string(by_device)},
-       .choices = attention_ways()},
+      attention_axis(),
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
