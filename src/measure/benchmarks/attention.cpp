@@ -68,8 +68,8 @@ AttentionCell parse(const Cell& cell) {
 
 class AttentionCase final : public Case {
  public:
-  AttentionCase(AttentionCell cell, PrepareContext context)
-      : cell_(std::move(cell)),
+  AttentionCase(const AttentionCell& cell, PrepareContext context)
+      : cell_(cell),
         device_(context.device),
         seed_(context.seed),
         plans_(context.device, context.stream, {.own_if_none = true},
