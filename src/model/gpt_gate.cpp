@@ -43,28 +43,27 @@ double distance(const std::vector<float>& a, const std::vector<double>& b, const
   return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
 }
 
-}  // namespace
-
-namespace {
-
 /// Compares gradients and loss of one way of computing; `result` keeps the worst of all.
 Status compare(GptTraining& training, Stream& stream, const GptOracle<double>& oracle, double loss,
                GateResult& result) {
   for (std::uint64_t pass = 0; pass < 2; ++pass) TRY(training.pass(stream, pass));
   const std::vector<float> gradients = TRY(training.gradients(stream));
   const double error = std::abs(TRY(training.losses(stream, 0, 1)).front() - loss);
-  if (!(error <= result.loss_error)) result.loss_error = error;
+  if (is_worse(error, result.loss_error)) result.loss_error = error;
   for (const GptParameters::Named& named : oracle.layout().named()) {
     const double distant = distance(gradients, oracle.gradients(), named.tensor);
-    if (distant <= result.gradient_error) continue;  // what is not a number is the worst
+    if (!is_worse(distant, result.gradient_error)) continue;
     result.gradient_error = distant;
     result.worst = named.name;
-    if (!(distant >= 0)) break;
   }
   return {};
 }
 
 }  // namespace
+
+bool is_worse(double error, double than) {
+  return !std::isnan(than) && !(error <= than);
+}
 
 Result<GateResult> check_training(Device& device, Stream& stream,
                                   const TrainingSettings& settings) {

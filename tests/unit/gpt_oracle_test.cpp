@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpt_example.h"
+#include "model/gpt_gate.h"
 
 namespace assay {
 namespace {
@@ -122,6 +123,15 @@ TEST(GptLayout, LessIsKeptWhenMoreIsComputedAgain) {
   EXPECT_LE(memory_of(plan).total(), std::uint64_t{1} << 30);
   plan.batch = batch + 1;
   EXPECT_GT(memory_of(plan).total(), std::uint64_t{1} << 30);
+}
+
+TEST(GptGate, WhatIsNotANumberStaysTheWorst) {
+  const double nan = std::nan("");
+  EXPECT_TRUE(is_worse(2, 1));
+  EXPECT_FALSE(is_worse(1, 1));
+  EXPECT_TRUE(is_worse(nan, 1));
+  EXPECT_FALSE(is_worse(1e-3, nan));
+  EXPECT_FALSE(is_worse(nan, nan));
 }
 
 }  // namespace

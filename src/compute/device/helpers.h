@@ -15,6 +15,11 @@ inline bool runs_on_host(const DeviceFacts& facts) {
   return facts.max_threads_per_block == 1;
 }
 
+/// Whether work of a real GPU's size ends soon there: not on a CPU, nor on an emulated GPU.
+inline bool suits_large_work(const DeviceFacts& facts) {
+  return facts.backend == "cuda" || (facts.backend == "hip" && !facts.emulated);
+}
+
 /// A shape that fills the device with a block-stride kernel whose speed does not matter much.
 inline LaunchShape filling_shape(const DeviceFacts& facts) {
   const unsigned per_multiprocessor = runs_on_host(facts) ? 1 : 8;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "compute/blas/matrix_fill.h"
+#include "compute/device/helpers.h"
 #include "core/random.h"
 #include "core/units.h"
 #include "measure/benchmarks/attention_reference.h"
@@ -272,7 +273,7 @@ class AttentionBenchmark final : public Benchmark {
 
   std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
     const DeviceFacts& facts = device.facts();
-    const bool on_cpu = facts.backend != "cuda" && (facts.backend != "hip" || facts.emulated);
+    const bool on_cpu = !suits_large_work(facts);
     Cell decided = cell;
     const auto decide = [&](std::string_view axis, const std::string& value) {
       if (decided.text(axis) == by_device) decided = with_value(decided, axis, value);

@@ -45,20 +45,18 @@ AttentionReference::Row AttentionReference::row(std::size_t query) const {
 }
 
 std::vector<double> AttentionReference::result(std::size_t query) const {
-  const Row here = row(query);
-  std::vector<double> sum(head_.width);
-  for (std::size_t j = 0; j <= query; ++j) {
-    add(sum, here.probabilities[j], &head_.values[j * head_.width]);
-  }
-  return sum;
+  return weighted(row(query).probabilities, head_.values);
 }
 
 std::vector<double> AttentionReference::query_gradient(std::size_t query) const {
-  const Row here = row(query);
+  return weighted(row(query).score_gradients, head_.keys);
+}
+
+/// The sum of the first rows, each times its factor.
+std::vector<double> AttentionReference::weighted(const std::vector<double>& factors,
+                                                 const std::vector<float>& rows) const {
   std::vector<double> sum(head_.width);
-  for (std::size_t j = 0; j <= query; ++j) {
-    add(sum, here.score_gradients[j], &head_.keys[j * head_.width]);
-  }
+  for (std::size_t j = 0; j < factors.size(); ++j) add(sum, factors[j], &rows[j * head_.width]);
   return sum;
 }
 

@@ -35,6 +35,8 @@ class AttentionReference {
     std::vector<double> probabilities, score_gradients;
   };
   Row row(std::size_t query) const;
+  std::vector<double> weighted(const std::vector<double>& factors,
+                               const std::vector<float>& rows) const;
 
   AttentionHead head_;
 };

@@ -163,10 +163,12 @@ class TrainCase final : public Case {
     verification.error = last - before;
     verification.passed = verification.error < 0;
     if (!verification.passed) {
-      verification.detail = fmt::format(
-          "the loss does not fall: {:.4f} at step {}, {:.4f} after {} "
-          "steps",
-          before, begun_, last, state.step);
+      verification.detail =
+          begun_ == 0
+              ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
+                            before, last, state.step)
+              : fmt::format("the loss after {} steps is {:.4f}; knowing nothing gives {:.4f}",
+                            state.step, last, before);
     }
     return verification;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/attention_ways.h"
 
@@ -187,7 +188,7 @@ const std::vector<Axis>& train_axes() {
 }
 
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
-  const bool on_cpu = facts.backend != "cuda" && (facts.backend != "hip" || facts.emulated);
+  const bool on_cpu = !suits_large_work(facts);
   Cell decided = cell;
   const auto decide = [&](std::string_view axis, const std::string& value) {
     if (decided.text(axis) == by_device) decided = with_value(decided, axis, value);
