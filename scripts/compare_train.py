@@ -1,9 +1,9 @@
-"""Training speed of assay beside PyTorch's, alternating on one device: tokens/s of eager and, where it
-exists, torch.compile, for the same model, batch, sequence, element type and optimizer states.
+"""Training speed of assay beside PyTorch's, alternating on one device: tokens/s (samples/s of mlp) of eager
+and, where it exists, torch.compile, for the same model, batch, sequence, element type and optimizer states.
 
     scripts/compare_train.py [--assay build/assay] [--device cuda] [--rounds 3] [--out DIR] [MODEL ...]
 
-MODEL is a size (30M ... 13B) or numbers as `assay run train` takes them (4L4H128C256V). Each round
+MODEL is mlp, a size (30M ... 13B) or numbers as `assay run train` takes them (4L4H128C256V). Each round
 measures assay, eager and compile once, each in a process of its own; the table gives medians of the
 rounds and their ratio. On a GPU the weights are bf16 with bf16 moments (states=stochastic), as PyTorch's
 AdamW has on bf16 parameters; on a CPU everything is f32. Needs torch alone.
@@ -37,14 +37,31 @@ def shape_of(model):
     return n["L"], n["H"], n["C"], n.get("F", 4 * n["C"]), 8, 64, n.get("V", 50257)
 
 
-def torch_rate(model, device, compiled, steps):
-    """Tokens/s of PyTorch: the median of `steps` steps after as many untimed."""
+MLP_WIDTHS, MLP_BATCH = (4096, 8192, 8192, 4096), 256
+
+
+def torch_mlp(device, kind):
+    """A model, a function of it that gives a loss, and the samples of a step."""
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+
+    layers = []
+    for inputs, outputs in zip(MLP_WIDTHS, MLP_WIDTHS[1:]):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    mlp = nn.Sequential(*layers[:-1]).to(device=device, dtype=kind)
+    x = torch.randn(MLP_BATCH, MLP_WIDTHS[0], device=device, dtype=kind)
+    y = torch.randn(MLP_BATCH, MLP_WIDTHS[-1], device=device, dtype=kind)
+    return mlp, lambda called: F.mse_loss(called(x), y), MLP_BATCH
+
+
+def torch_gpt(model, device, kind):
+    """A model, a function of it that gives a loss, and the tokens of a step."""
     import torch
     import torch.nn as nn
     import torch.nn.functional as F
 
     layers, heads, width, hidden, batch, sequence, vocabulary = shape_of(model)
-    kind = torch.bfloat16 if device == "cuda" else torch.float32
 
     def attend(q, k, v):
         if hasattr(F, "scaled_dot_product_attention"):
@@ -80,16 +97,25 @@ def torch_rate(model, device, compiled, steps):
             logits = F.linear(self.norm(x), self.embedding.weight)
             return F.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
-    torch.manual_seed(1)
     gpt = Gpt()
     for parameter in gpt.parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=0.02)
     gpt = gpt.to(device=device, dtype=kind)
-    fused = {"fused": True} if device == "cuda" else {}
-    optimizer = torch.optim.AdamW(gpt.parameters(), lr=6e-4, weight_decay=0.01, **fused)
-    loss_of = torch.compile(gpt) if compiled else gpt
     tokens = torch.randint(vocabulary, (batch, sequence + 1), device=device)
+    return gpt, lambda called: called(tokens[:, :-1], tokens[:, 1:].contiguous()), batch * sequence
+
+
+def torch_rate(model, device, compiled, steps):
+    """Tokens/s or samples/s of PyTorch: the median of `steps` steps after as many untimed."""
+    import torch
+
+    torch.manual_seed(1)
+    kind = torch.bfloat16 if device == "cuda" else torch.float32
+    network, loss_of, amount = torch_mlp(device, kind) if model == "mlp" else torch_gpt(model, device, kind)
+    fused = {"fused": True} if device == "cuda" else {}
+    optimizer = torch.optim.AdamW(network.parameters(), lr=6e-4, weight_decay=0.01, **fused)
+    called = torch.compile(network) if compiled else network
 
     def now():
         """A point in time, of the device without waiting for it: a wait in every step would cost it time."""
@@ -101,9 +127,9 @@ def torch_rate(model, device, compiled, steps):
 
     times = [now()]
     for _ in range(2 * steps):
-        loss = loss_of(tokens[:, :-1], tokens[:, 1:].contiguous())
+        loss = loss_of(called)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(gpt.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         times.append(now())
@@ -113,7 +139,7 @@ def torch_rate(model, device, compiled, steps):
     else:
         seconds = [b - a for a, b in zip(times, times[1:])]
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-    return {"rate": batch * sequence / statistics.median(seconds[steps:]), "memory": memory,
+    return {"rate": amount / statistics.median(seconds[steps:]), "memory": memory,
             "loss": loss.item(), "torch": torch.__version__}
 
 
@@ -130,10 +156,11 @@ def run_torch(arguments, model, compiled):
 
 def run_assay(arguments, model):
     """The record of one cell."""
-    batch, sequence = shape_of(model)[4:6]
     on_gpu = arguments.device == "cuda"
-    words = [arguments.assay, "run", "train", "model=" + model, "batch=%d" % batch,
-             "sequence=%d" % sequence, "precision=" + ("bf16" if on_gpu else "f32"),
+    shape = []
+    if model != "mlp":
+        shape = ["batch=%d" % shape_of(model)[4], "sequence=%d" % shape_of(model)[5]]
+    words = [arguments.assay, "run", "train", "model=" + model, *shape, "precision=" + ("bf16" if on_gpu else "f32"),
              "states=" + ("stochastic" if on_gpu else "master"), "--device", arguments.device, "--json"]
     done = subprocess.run(words, capture_output=True, text=True)
     record = json.loads(done.stdout.splitlines()[0]) if done.stdout else {}
@@ -152,7 +179,7 @@ def compare(arguments, model):
         if record:
             records.append(record)
             rates["assay"].append(record["value"]["median"])
-        for way in ("eager", "compile"):
+        for way in arguments.ways:
             run = run_torch(arguments, model, way == "compile")
             if run:
                 runs.append(dict(run, way=way))
@@ -172,10 +199,12 @@ def compare(arguments, model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=list(SIZES), metavar="MODEL")
+    parser.add_argument("models", nargs="*", default=["mlp", *SIZES], metavar="MODEL")
     parser.add_argument("--assay", default="build/assay")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", default=["eager", "compile"], choices=["eager", "compile"],
+                        help="of PyTorch; default: both")
     parser.add_argument("--steps", type=int, default=12, help="of PyTorch, timed; as many go before")
     parser.add_argument("--out", help="folder for train.json, everything behind the table")
     parser.add_argument("--torch", choices=["eager", "compile"], help=argparse.SUPPRESS)
@@ -184,12 +213,14 @@ def main():
         print(json.dumps(torch_rate(arguments.models[0], arguments.device, arguments.torch == "compile",
                                     arguments.steps)))
         return
-    print("%-16s %10s %10s %10s %8s %8s" % ("tokens/s", "assay", "eager", "compile", "/eager", "/compile"))
-    results = [compare(arguments, model) for model in arguments.models]
-    if arguments.out:
-        os.makedirs(arguments.out, exist_ok=True)
-        with open(os.path.join(arguments.out, "train.json"), "w") as file:
-            json.dump(results, file)
+    print("%-16s %10s %10s %10s %8s %8s" % ("per second", "assay", "eager", "compile", "/eager", "/compile"))
+    results = []
+    for model in arguments.models:
+        results.append(compare(arguments, model))
+        if arguments.out:  # after each model: a run that is cut off keeps what it has
+            os.makedirs(arguments.out, exist_ok=True)
+            with open(os.path.join(arguments.out, "train.json"), "w") as file:
+                json.dump(results, file)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ inline GptShape small_gpt() {
   return shape;
 }
 
-inline TrainingSettings small_training(DataType precision = DataType::f32) {
-  TrainingSettings settings;
+inline GptSettings small_training(DataType precision = DataType::f32) {
+  GptSettings settings;
   settings.plan.shape = small_gpt();
   settings.plan.batch = 3;
   settings.plan.sequence = 17;
@@ -41,7 +41,7 @@ inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t se
   const GptParameters layout = GptParameters::of(shape);
   std::vector<float> weights(layout.elements, 0.0f);
   Random random(seed);
-  for (const GptParameters::Named& named : layout.named()) {
+  for (const NamedTensor& named : layout.named()) {
     const bool is_norm = named.name.find("norm") != std::string::npos &&
                          named.name.find("weight") != std::string::npos;
     const std::int64_t rows = named.name == "embedding" ? shape.vocabulary : named.tensor.rows;
@@ -53,8 +53,7 @@ inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t se
   return weights;
 }
 
-inline TokenBatches random_batches(const TrainingPlan& plan, std::int64_t batches,
-                                   std::uint64_t seed) {
+inline TokenBatches random_batches(const GptPlan& plan, std::int64_t batches, std::uint64_t seed) {
   const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
   return cut_batches(synthetic_tokens(vocabulary, 4096, seed), batches, plan.batch, plan.sequence,
                      seed)
@@ -62,9 +61,9 @@ inline TokenBatches random_batches(const TrainingPlan& plan, std::int64_t batche
 }
 
 /// The run that tests/data/gpt_golden.json holds PyTorch's losses of.
-inline TrainingSettings golden_training(DataType precision) {
-  TrainingSettings settings = small_training(precision);
-  TrainingPlan& plan = settings.plan;
+inline GptSettings golden_training(DataType precision) {
+  GptSettings settings = small_training(precision);
+  GptPlan& plan = settings.plan;
   plan.shape.hidden = 256;
   plan.shape.positions = plan.sequence = 32;
   plan.batch = 4;
@@ -72,12 +71,12 @@ inline TrainingSettings golden_training(DataType precision) {
   settings.seed = 11;
   return settings;
 }
-inline TokenBatches golden_batches(const TrainingPlan& plan) {
+inline TokenBatches golden_batches(const GptPlan& plan) {
   return random_batches(plan, 100, 13);
 }
 
 template <typename Real>
-GptOracle<Real> oracle_of(const TrainingPlan& plan, const std::vector<float>& weights) {
+GptOracle<Real> oracle_of(const GptPlan& plan, const std::vector<float>& weights) {
   return GptOracle<Real>(plan.shape, plan.batch, plan.sequence,
                          std::vector<Real>(weights.begin(), weights.end()));
 }

@@ -30,6 +30,8 @@ Shown unit_for(const Value& value) {
     }
     case Quantity::token_rate:
       return {1, "tokens/s"};
+    case Quantity::sample_rate:
+      return {1, "samples/s"};
     case Quantity::latency:
       break;
   }

@@ -1,31 +1,8 @@
 #include "model/gpt_costs.h"
 
 namespace assay {
-namespace {
 
-/// x[rows, inputs] W^T, and in the backward pass both gradients.
-struct Product {
-  double rows, outputs, inputs;
-
-  double flops() const { return 2 * rows * outputs * inputs; }
-  double elements() const { return rows * inputs + outputs * inputs + rows * outputs; }
-};
-
-}  // namespace
-
-std::string_view name_of(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return "forward";
-    case Phase::backward:
-      return "backward";
-    case Phase::update:
-      break;
-  }
-  return "update";
-}
-
-std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
+std::vector<OperationCost> costs_of(const GptPlan& plan) {
   const auto n = static_cast<double>(plan.tokens()), c = static_cast<double>(plan.shape.width),
              f = static_cast<double>(plan.shape.hidden), t = static_cast<double>(plan.sequence),
              l = static_cast<double>(plan.shape.layers),
@@ -35,8 +12,8 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   const auto add = [&](Phase phase, const std::string& name, double flops, double elements) {
     costs.push_back({phase, name, flops, elements * element});
   };
-  const Product qkv = {n, 3 * c, c}, proj = {n, c, c}, fc = {n, f, c}, fc2 = {n, c, f},
-                head = {n, v, c};
+  const ProductCost qkv = {n, 3 * c, c}, proj = {n, c, c}, fc = {n, f, c}, fc2 = {n, c, f},
+                    head = {n, v, c};
   add(Phase::forward, "embedding", 0, 3 * n * c);
   add(Phase::forward, "norm", 0, (2 * l + 1) * 4 * n * c);
   add(Phase::forward, "qkv", l * qkv.flops(), l * qkv.elements());
@@ -48,7 +25,8 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add(Phase::forward, "loss", 0, 2 * n * v);
   // What is computed again belongs to the backward pass.
   const double layer = plan.recompute == Recompute::layer ? 1 : 0;
-  const auto add_gradients = [&](const std::string& name, const Product& product, double times) {
+  const auto add_gradients = [&](const std::string& name, const ProductCost& product,
+                                 double times) {
     for (const char* of : {"_weight", "_input"}) {
       add(Phase::backward, name + of, times * product.flops(), times * product.elements());
     }
@@ -68,10 +46,7 @@ std::vector<OperationCost> costs_of(const TrainingPlan& plan) {
   add_gradients("qkv", qkv, l);
   add(Phase::backward, "embedding", 0, 3 * n * c);
   const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
-  const double moments = 2 * static_cast<double>(size_of(plan.moment_type()));
-  const double states = moments + (plan.has_master() ? sizeof(float) : 0);
-  costs.push_back({Phase::update, "optimizer", 0,
-                   parameters * (3 * element + 2 * states - (plan.has_master() ? element : 0))});
+  costs.push_back({Phase::update, "optimizer", 0, parameters * update_bytes(plan)});
   return costs;
 }
 

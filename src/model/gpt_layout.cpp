@@ -5,29 +5,15 @@
 
 #include <algorithm>
 
+#include "model/operations/column_sums.h"
+#include "model/operations/layer_norm.h"
+
 namespace assay {
 namespace {
 
-constexpr std::size_t alignment = 128;  // elements: 256 bytes of the narrowest type
-
-/// Hands out places in an arena, one after another.
-class Places {
- public:
-  Tensor next(std::int64_t rows, std::int64_t columns) {
-    const Tensor tensor = {rows, columns, used_};
-    const auto elements = static_cast<std::size_t>(tensor.elements());
-    used_ += (elements + alignment - 1) / alignment * alignment;
-    return tensor;
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::size_t used_ = 0;
-};
-
 /// The activations of one block, each from the place that `place` and `floats` give.
-GptLayerActivations layer_activations(const TrainingPlan& plan, Places& place, Places& floats,
-                                      const Tensor* shared_hidden) {
+GptLayerActivations layer_activations(const GptPlan& plan, TensorPlaces& place,
+                                      TensorPlaces& floats, const Tensor* shared_hidden) {
   const GptShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
   const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
@@ -52,7 +38,7 @@ GptLayerActivations layer_activations(const TrainingPlan& plan, Places& place, P
 }  // namespace
 
 GptParameters GptParameters::of(const GptShape& shape) {
-  Places place;
+  TensorPlaces place;
   GptParameters p;
   const std::int64_t c = shape.width, f = shape.hidden, with_bias = shape.bias ? 1 : 0;
   p.embedding = place.next(shape.padded_vocabulary(), c);
@@ -79,8 +65,8 @@ GptParameters GptParameters::of(const GptShape& shape) {
   return p;
 }
 
-std::vector<GptParameters::Named> GptParameters::named() const {
-  std::vector<Named> all;
+std::vector<NamedTensor> GptParameters::named() const {
+  std::vector<NamedTensor> all;
   const auto add = [&](std::string name, const Tensor& tensor) {
     if (tensor.elements() > 0) all.push_back({std::move(name), tensor});
   };
@@ -109,10 +95,10 @@ std::vector<GptParameters::Named> GptParameters::named() const {
   return all;
 }
 
-GptActivations GptActivations::of(const TrainingPlan& plan) {
+GptActivations GptActivations::of(const GptPlan& plan) {
   const GptShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
-  Places place, floats;
+  TensorPlaces place, floats;
   GptActivations a;
   a.embedded = place.next(n, c);
   // What is computed again needs one place for all blocks.
@@ -158,7 +144,7 @@ std::string_view name_of(AttentionWay way) {
   return "?";
 }
 
-FusedAttentionProblem fused_attention_of(const TrainingPlan& plan) {
+FusedAttentionProblem fused_attention_of(const GptPlan& plan) {
   return {.precision = plan.type,
           .batch = plan.batch,
           .sequence = plan.sequence,
@@ -167,19 +153,7 @@ FusedAttentionProblem fused_attention_of(const TrainingPlan& plan) {
           .same_bits = plan.attention != AttentionWay::library_unordered};
 }
 
-std::uint64_t column_stripes(std::int64_t rows, std::int64_t width) {
-  constexpr std::int64_t most_sums = 1 << 16, least_rows = 32;
-  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
-  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
-}
-
-std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
-  constexpr std::int64_t most_sums = 3 << 18, least_rows = 4;
-  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
-  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
-}
-
-std::uint64_t scratch_bytes(const TrainingPlan& plan) {
+std::uint64_t scratch_bytes(const GptPlan& plan) {
   const GptShape& shape = plan.shape;
   const auto sums_of = [&](std::uint64_t stripes, std::int64_t width) {
     return stripes * static_cast<std::uint64_t>(width);
@@ -195,14 +169,11 @@ std::uint64_t scratch_bytes(const TrainingPlan& plan) {
   return sizeof(float) * std::max(sums, attention);
 }
 
-TrainingMemory memory_of(const TrainingPlan& plan) {
+TrainingMemory memory_of(const GptPlan& plan) {
   const GptParameters parameters = GptParameters::of(plan.shape);
   const GptActivations activations = GptActivations::of(plan);
-  const std::uint64_t element = size_of(plan.type), moment = size_of(plan.moment_type());
-  TrainingMemory memory;
-  memory.parameters = parameters.elements * element;
-  memory.gradients = parameters.elements * element;
-  memory.optimizer = parameters.elements * (2 * moment + (plan.has_master() ? sizeof(float) : 0));
+  const std::uint64_t element = size_of(plan.type);
+  TrainingMemory memory = memory_of_parameters(plan, parameters.elements);
   memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;
@@ -213,31 +184,23 @@ TrainingMemory memory_of(const TrainingPlan& plan) {
   return memory;
 }
 
-std::int64_t largest_batch(TrainingPlan plan, std::uint64_t bytes) {
-  const auto fits = [&](std::int64_t batch) {
-    plan.batch = batch;
-    return memory_of(plan).total() <= bytes;
-  };
-  std::int64_t enough = 0, beyond = 1;
-  while (beyond < (std::int64_t{1} << 20) && fits(beyond)) {
-    enough = beyond;
-    beyond *= 2;
-  }
-  while (beyond - enough > 1) {
-    const std::int64_t middle = (enough + beyond) / 2;
-    (fits(middle) ? enough : beyond) = middle;
-  }
-  return enough;
+std::int64_t largest_batch(GptPlan plan, std::uint64_t bytes) {
+  return largest_batch(
+      [&](std::int64_t batch) {
+        plan.batch = batch;
+        return memory_of(plan);
+      },
+      bytes);
 }
 
-std::string what_would_fit(const TrainingPlan& plan, std::uint64_t bytes) {
+std::string what_would_fit(const GptPlan& plan, std::uint64_t bytes) {
   std::vector<std::string> fitting;
   const std::int64_t batch = largest_batch(plan, bytes);
   if (batch > 0) fitting.push_back(fmt::format("batch={}", batch));
-  const auto try_plan = [&](TrainingPlan other, const char* text) {
+  const auto try_plan = [&](GptPlan other, const char* text) {
     if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
   };
-  TrainingPlan other = plan;
+  GptPlan other = plan;
   other.recompute = Recompute::layer;
   if (plan.recompute != Recompute::layer) try_plan(other, "recompute=layer");
   other = plan;

@@ -8,19 +8,12 @@
 #include <vector>
 
 #include "compute/attention/fused_attention.h"
-#include "core/data_type.h"
 #include "core/result.h"
 #include "model/gpt_shape.h"
+#include "model/parameter_plan.h"
+#include "model/tensor_layout.h"
 
 namespace assay {
-
-/// A row-major tensor in an arena of elements of one type.
-struct Tensor {
-  std::int64_t rows = 0, columns = 0;
-  std::size_t offset = 0;  ///< from the arena's start, elements
-
-  std::int64_t elements() const { return rows * columns; }
-};
 
 /// The parameters of one block. Matrices are [outputs, inputs]; absent biases have no elements.
 struct GptLayerParameters {
@@ -34,7 +27,7 @@ struct GptLayerParameters {
 
 /// All parameters in the order in which a forward pass meets them. Gradients, master weights and
 /// moments lie in arenas of the same layout, so an optimizer is one pass over them, and a range of
-/// layers is a slice. Each tensor starts at a multiple of 128 elements.
+/// layers is a slice.
 struct GptParameters {
   Tensor embedding;  ///< [padded vocabulary, C]; also the head
   Tensor positions;  ///< [T, C]
@@ -44,18 +37,8 @@ struct GptParameters {
 
   static GptParameters of(const GptShape& shape);
 
-  struct Named {
-    std::string name;
-    Tensor tensor;
-  };
   /// Every tensor that has elements, in order: "embedding", "layers.0.norm1_weight", ...
-  std::vector<Named> named() const;
-};
-
-/// What is kept besides parameters and gradients to update them.
-enum class OptimizerStates {
-  master,      ///< f32 moments; beside bf16 parameters also f32 master weights
-  stochastic,  ///< bf16 moments and no master weights: updates are rounded stochastically
+  std::vector<NamedTensor> named() const;
 };
 
 /// What of the forward pass is computed again in the backward pass instead of being kept.
@@ -71,19 +54,13 @@ inline bool is_by_library(AttentionWay way) {
 }
 
 /// How a training run is laid out.
-struct TrainingPlan {
+struct GptPlan : ParameterPlan {
   GptShape shape;
   std::int64_t batch = 0, sequence = 0;
-  DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
-  OptimizerStates states = OptimizerStates::master;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
 
   std::int64_t tokens() const { return batch * sequence; }
-  bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
-  DataType moment_type() const {
-    return states == OptimizerStates::master || type == DataType::f32 ? DataType::f32 : type;
-  }
 };
 
 /// Activations that a block keeps from forward to backward, in elements of the plan's type except
@@ -118,37 +95,22 @@ struct GptActivations {
   std::size_t elements = 0;  ///< of the arena of the plan's type
   std::size_t floats = 0;    ///< of the arena of f32
 
-  static GptActivations of(const TrainingPlan& plan);
+  static GptActivations of(const GptPlan& plan);
 };
 
 /// Attention as a library is asked for it.
-FusedAttentionProblem fused_attention_of(const TrainingPlan& plan);
+FusedAttentionProblem fused_attention_of(const GptPlan& plan);
 
-/// Bytes by kind; the sum is what the run allocates, but for batches,
-/// losses and workspaces of matrix products.
-struct TrainingMemory {
-  std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
-                scratch = 0;
-  std::uint64_t total() const {
-    return parameters + gradients + optimizer + activations + logits + scratch;
-  }
-};
-TrainingMemory memory_of(const TrainingPlan& plan);
+TrainingMemory memory_of(const GptPlan& plan);
 
 /// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sequence fits.
-std::int64_t largest_batch(TrainingPlan plan, std::uint64_t bytes);
+std::int64_t largest_batch(GptPlan plan, std::uint64_t bytes);
 
 /// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
-std::string what_would_fit(const TrainingPlan& plan, std::uint64_t bytes);
-
-/// Sums over rows (gradients of biases and norms) are made in stripes, which are then added in
-/// order, so that they are the same on every device. So many for biases that a GPU is busy once,
-std::uint64_t column_stripes(std::int64_t rows, std::int64_t width);
-/// and for norms, where one block has a stripe's whole rows.
-std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width);
+std::string what_would_fit(const GptPlan& plan, std::uint64_t bytes);
 
 /// Bytes of scratch for reductions, attention's scores and update statistics. A library for
 /// attention brings its own.
-std::uint64_t scratch_bytes(const TrainingPlan& plan);
+std::uint64_t scratch_bytes(const GptPlan& plan);
 
 }  // namespace assay

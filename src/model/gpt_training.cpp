@@ -2,78 +2,35 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numbers>
 
-#include "compute/device/helpers.h"
-#include "core/units.h"
-#include "model/gpt_weights.h"
+#include "model/weights.h"
 
 namespace assay {
-namespace {
 
-GemmPlans::Options product_options(const TrainingSettings& settings) {
-  GemmPlans::Options options;
-  options.measure = settings.measured_products;
-  options.own_if_none = true;
-  return options;
-}
-
-}  // namespace
-
-std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps) {
-  constexpr float least = 0.1f;
-  std::vector<float> rates;
-  for (std::int64_t i = 0; i < steps; ++i) {
-    if (i < warmup) {
-      rates.push_back(peak * static_cast<float>(i + 1) / static_cast<float>(warmup + 1));
-      continue;
-    }
-    const double done = static_cast<double>(i - warmup) / static_cast<double>(steps - warmup);
-    const double share = least + (1 - least) * (1 + std::cos(std::numbers::pi * done)) / 2;
-    rates.push_back(static_cast<float>(peak * share));
-  }
-  return rates;
-}
-
-// ---- One step, from top to bottom ----
-
-Status GptTraining::step(Stream& stream, OperationClock* clock) {
-  clock_ = clock;
-  Status queued = timed(stream, Phase::forward, "", Status());
-  for (std::int64_t i = 0; queued.ok() && i < settings_.accumulate; ++i) {
-    queued = pass(stream, static_cast<std::uint64_t>(i));
-  }
-  if (queued.ok()) {
-    queued = timed(stream, Phase::update, "optimizer",
-                   update_->update(stream, arenas(), state_.as<StepState>()));
-  }
-  clock_ = nullptr;
-  return queued;
-}
-
-Status GptTraining::timed(Stream& stream, Phase phase, std::string_view name, Status queued) {
-  TRY(std::move(queued));
-  return clock_ != nullptr ? clock_->mark(stream, phase, name) : Status();
-}
+// ---- One pass, from top to bottom ----
 
 Status GptTraining::pass(Stream& stream, std::uint64_t number) {
-  const BatchChoice choice = {state_.as<StepState>(), std::uint64_t(batches_.batches),
-                              std::uint64_t(settings_.accumulate), number};
-  TRY(forward(stream, choice));
+  const BatchChoice choice = choose_batch(number, batches_.batches);
+  TRY(forward(stream, batches_, choice));
+  TRY(timed(stream, Phase::forward, "loss", record_losses(stream, losses_of_tokens(), choice)));
   return backward(stream, choice);
 }
 
-Status GptTraining::forward(Stream& stream, BatchChoice choice) {
+Result<Training::Losses> GptTraining::held_back_pass(Stream& stream, BatchChoice choice) {
+  TRY(forward(stream, held_back_, choice));
+  return losses_of_tokens();
+}
+
+Status GptTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoice choice) {
   const GptShape& shape = plan_.shape;
   const std::int64_t n = plan_.tokens(), c = shape.width;
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
   };
-  TRY(done("embedding", embedding_->forward(
-                            stream, active(activations_.embedded), weight(parameters_.embedding),
-                            weight(parameters_.positions), batches_, choice, plan_.sequence, c)));
+  TRY(done("embedding",
+           embedding_->forward(stream, active(activations_.embedded), weight(parameters_.embedding),
+                               weight(parameters_.positions), data, choice, plan_.sequence, c)));
   // A block leaves what it adds to the stream in `branch`; the next norm adds it.
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
@@ -91,11 +48,9 @@ Status GptTraining::forward(Stream& stream, BatchChoice choice) {
   TRY(done("head", linear_->forward(stream, active(activations_.logits),
                                     active(activations_.normed), weight(parameters_.embedding),
                                     nullptr, {n, shape.padded_vocabulary(), c})));
-  TRY(cross_entropy_->forward_backward(stream, active(activations_.logits), losses_.data(),
-                                       batches_, choice, shape.vocabulary,
-                                       shape.padded_vocabulary()));
-  return done("loss", cross_entropy_->record(stream, history_.data(), losses_.data(), choice, n,
-                                             remembered_losses));
+  return done("loss", cross_entropy_->forward_backward(
+                          stream, active(activations_.logits), losses_.data(), data, choice,
+                          shape.vocabulary, shape.padded_vocabulary()));
 }
 
 /// Block `layer` up to the GELU, all that backward needs of it. Its input is stream_in + branch_in;
@@ -199,7 +154,8 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
   if (plan_.recompute == Recompute::layer)
     TRY(forward_layer(stream, Phase::backward, layer, input, nullptr));
   if (plan_.recompute == Recompute::gelu) {
-    TRY(done("gelu", gelu_->forward(stream, active(a.hidden), active(a.before_gelu), n * f)));
+    TRY(done("gelu",
+             activation_functions_->gelu(stream, active(a.hidden), active(a.before_gelu), n * f)));
   }
   // The MLP.
   TRY(done("fc2_weight", linear_->weight_gradient(stream, gradient(p.fc2), d_stream,
@@ -249,17 +205,17 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
 
 // ---- Before the first step ----
 
-GptTraining::GptTraining(Device& device, Stream& stream, TrainingSettings settings)
-    : device_(device),
-      settings_(std::move(settings)),
+GptTraining::GptTraining(Device& device, Stream& stream, GptSettings settings)
+    : Training(device, stream, settings, settings.plan),
+      plan_(settings.plan),
+      fuse_gelu_(settings.fuse_gelu),
       parameters_(GptParameters::of(plan_.shape)),
-      activations_(GptActivations::of(plan_)),
-      element_(size_of(plan_.type)),
-      plans_(device, stream, product_options(settings_), ChoiceCache::of_user(device.facts())) {}
+      activations_(GptActivations::of(plan_)) {}
 
 Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream& stream,
-                                                         TrainingSettings settings,
-                                                         const TokenBatches& batches) {
+                                                         GptSettings settings,
+                                                         const TokenBatches& batches,
+                                                         const TokenBatches& held_back) {
   TRY(validate(settings.plan.shape));
   TRY(LayerNorm::validate(settings.plan.shape.width));
   if (settings.plan.shape.positions < settings.plan.sequence) {
@@ -267,59 +223,43 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
                  fmt::format("a sequence of {} is longer than the model's {} positions",
                              settings.plan.sequence, settings.plan.shape.positions)};
   }
-  if (batches.tokens_per_batch != settings.plan.tokens()) {
-    return Error{ErrorKind::usage, fmt::format("batches of {} tokens do not fit {} sequences of {}",
-                                               batches.tokens_per_batch, settings.plan.batch,
-                                               settings.plan.sequence)};
+  for (const TokenBatches* given : {&batches, &held_back}) {
+    if (given->batches == 0 || given->tokens_per_batch == settings.plan.tokens()) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("batches of {} tokens do not fit {} sequences of {}",
+                             given->tokens_per_batch, settings.plan.batch, settings.plan.sequence)};
   }
   auto made = std::unique_ptr<GptTraining>(new GptTraining(device, stream, std::move(settings)));
-  TRY(made->allocate());
+  TRY(made->allocate_arenas(stream));
   made->batches_ = TRY(DeviceBatches::upload(device, stream, batches));
+  if (held_back.batches > 0) {
+    made->held_back_ = TRY(DeviceBatches::upload(device, stream, held_back));
+  }
   TRY(made->load_operations());
-  made->update_ = std::make_unique<AdamWUpdate>(TRY(AdamWUpdate::create(
-      device, stream, made->plan_.type, made->plan_.states, made->settings_.update,
-      made->settings_.rates, made->parameters_.elements, made->settings_.seed)));
-  TRY(made->initialize(stream));
+  TRY(made->write_initial_weights(stream));
+  TRY(made->begin(stream));
   return made;
 }
 
-Status GptTraining::allocate() {
-  const TrainingMemory needed = memory_of(plan_);
-  const auto [free, total] = TRY(device_.memory_free_and_total());
-  if (needed.total() > free) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("training needs {} and {} are free, {} too few; {}",
-                             format_memory(needed.total()), format_memory(free),
-                             format_memory(needed.total() - free), what_would_fit(plan_, free))};
-  }
-  const auto arena = [&](Buffer& buffer, std::uint64_t bytes) -> Status {
-    if (bytes > 0) buffer = TRY(device_.allocate(bytes, MemoryKind::device));
-    return {};
-  };
-  const std::size_t elements = parameters_.elements, moment = size_of(plan_.moment_type());
-  TRY(arena(weights_, elements * element_));
-  TRY(arena(gradients_, elements * element_));
-  TRY(arena(master_, plan_.has_master() ? elements * sizeof(float) : 0));
-  TRY(arena(first_, elements * moment));
-  TRY(arena(second_, elements * moment));
-  TRY(arena(active_, activations_.elements * element_));
-  TRY(arena(floats_, activations_.floats * sizeof(float)));
-  TRY(arena(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));
-  TRY(arena(history_, remembered_losses * sizeof(float)));
-  TRY(arena(scratch_, scratch_bytes(plan_)));
-  return arena(state_, sizeof(StepState));
+Status GptTraining::allocate_arenas(Stream& stream) {
+  TRY(check_memory(memory_of(plan_),
+                   [&](std::uint64_t bytes) { return what_would_fit(plan_, bytes); }));
+  TRY(allocate_parameters(stream, parameters_.named(), parameters_.elements));
+  TRY(allocate(active_, activations_.elements * element_));
+  TRY(allocate(floats_, activations_.floats * sizeof(float)));
+  TRY(allocate(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));
+  return allocate(scratch_, scratch_bytes(plan_));
 }
 
 Status GptTraining::load_operations() {
-  const DataType type = plan_.type;
-  embedding_ = std::make_unique<Embedding>(TRY(Embedding::create(device_, type)));
-  column_sums_ = std::make_unique<ColumnSums>(TRY(ColumnSums::create(device_, type)));
-  norm_ = std::make_unique<LayerNorm>(TRY(LayerNorm::create(device_, type, *column_sums_)));
-  gelu_ = std::make_unique<Gelu>(TRY(Gelu::create(device_, type)));
-  linear_ = std::make_unique<Linear>(
-      TRY(Linear::create(device_, plans_, *gelu_, settings_.precision, settings_.fuse_gelu)));
-  attention_ = TRY(open_attention(device_, plans_, plan_, settings_.precision));
-  cross_entropy_ = std::make_unique<CrossEntropy>(TRY(CrossEntropy::create(device_, type)));
+  const DataType type = plan_.type, precision = training_.precision;
+  embedding_ = TRY(Embedding::create(device_, type));
+  column_sums_ = TRY(ColumnSums::create(device_, type));
+  norm_ = TRY(LayerNorm::create(device_, type, *column_sums_));
+  activation_functions_ = TRY(Activations::create(device_, type));
+  linear_.emplace(plans_, *activation_functions_, precision, fuse_gelu_);
+  attention_ = TRY(open_attention(device_, plans_, plan_, precision));
+  cross_entropy_ = TRY(CrossEntropy::create(device_, type));
   return {};
 }
 
@@ -328,71 +268,46 @@ bool GptTraining::can_fuse_gelu() {
   return linear_->can_fuse({n, f, c}, plan_.shape.bias, {n, c, f});
 }
 
-Status GptTraining::initialize(Stream& stream) {
-  TRY(stream.fill(weights_.data(), 0, weights_.bytes()));
-  // Never written between the tensors, where the norm of the gradients reads too.
-  TRY(stream.fill(gradients_.data(), 0, gradients_.bytes()));
-  TRY(write_initial_weights(device_, stream, weights_.data(), plan_.type, plan_.shape,
-                            settings_.seed));
-  return begin(stream);
-}
-
-Status GptTraining::begin(Stream& stream) {
-  TRY(update_->begin(stream, arenas(), size_of(plan_.moment_type())));
-  StepState state = {};
-  state.beta1_power = state.beta2_power = 1;
-  return set_state(stream, state);
-}
-
-Status GptTraining::set_state(Stream& stream, const StepState& state) {
-  TRY(stream.copy(state_.data(), &state, sizeof state));
-  return stream.synchronize();
-}
-
-Status GptTraining::restart(Stream& stream, const std::vector<float>& weights) {
-  if (weights.size() != parameters_.elements) {
-    return Error{ErrorKind::usage, fmt::format("{} weights given, the model has {}", weights.size(),
-                                               parameters_.elements)};
+/// As GPT-2 has them: normal with deviation 0.02, projections back into the stream divided by
+/// sqrt(2 L); norms are 1, biases and the vocabulary's padding 0.
+Status GptTraining::write_initial_weights(Stream& stream) {
+  constexpr double deviation = 0.02;
+  const GptShape& shape = plan_.shape;
+  const double into_stream = deviation / std::sqrt(2 * static_cast<double>(shape.layers));
+  const GptParameters& p = parameters_;
+  InitialWeights initial =
+      TRY(InitialWeights::create(device_, stream, arenas().weights, plan_.type, training_.seed));
+  TRY(initial.normal(p.embedding, shape.vocabulary, deviation));
+  TRY(initial.normal(p.positions, deviation));
+  for (const GptLayerParameters& layer : p.layers) {
+    TRY(initial.ones(layer.norm1_weight));
+    TRY(initial.normal(layer.qkv, deviation));
+    TRY(initial.normal(layer.proj, into_stream));
+    TRY(initial.ones(layer.norm2_weight));
+    TRY(initial.normal(layer.fc, deviation));
+    TRY(initial.normal(layer.fc2, into_stream));
   }
-  TRY(write_weights(stream, weights_.data(), plan_.type, weights));
-  return begin(stream);
+  TRY(initial.ones(p.norm_weight));
+  return stream.synchronize();
 }
 
 // ---- Reading ----
 
-Result<std::vector<float>> GptTraining::losses(Stream& stream, std::uint64_t first,
-                                               std::uint64_t count) {
-  const auto length = static_cast<std::uint64_t>(remembered_losses);
-  std::vector<float> wanted;
-  for (std::uint64_t step = first; step < first + count;) {
-    const std::uint64_t at = step % length, here = std::min(length - at, first + count - step);
-    const auto part = TRY(read_back<float>(stream, history_.as<float>() + at, here));
-    wanted.insert(wanted.end(), part.begin(), part.end());
-    step += here;
-  }
-  return wanted;
-}
-
-Result<StepState> GptTraining::state(Stream& stream) {
-  return TRY(read_back<StepState>(stream, state_.data(), 1)).front();
-}
-
-Result<std::vector<float>> GptTraining::read(Stream& stream, const Buffer& arena) {
-  return read_weights(stream, arena.data(), plan_.type, parameters_.elements);
-}
-
 std::uint64_t GptTraining::allocated_bytes() const {
-  std::uint64_t bytes = attention_->allocated_bytes();
-  for (const Buffer* buffer : {&weights_, &gradients_, &master_, &first_, &second_, &active_,
-                               &floats_, &losses_, &history_, &scratch_, &state_, &batches_.data}) {
+  std::uint64_t bytes = Training::allocated_bytes() + attention_->allocated_bytes();
+  for (const Buffer* buffer :
+       {&active_, &floats_, &losses_, &scratch_, &batches_.data, &held_back_.data}) {
     bytes += buffer->bytes();
   }
   return bytes;
 }
 
-std::string GptTraining::attention_way() const {
+std::vector<std::pair<std::string, std::string>> GptTraining::notes() const {
   const std::string detail = attention_->detail();
-  return fmt::format("{}{}{}", name_of(plan_.attention), detail.empty() ? "" : " ", detail);
+  auto all = Training::notes();
+  all.insert(all.begin(), {"attention", fmt::format("{}{}{}", name_of(plan_.attention),
+                                                    detail.empty() ? "" : " ", detail)});
+  return all;
 }
 
 AttentionMemory GptTraining::attention_memory(const GptLayerActivations& a) const {
@@ -400,10 +315,6 @@ AttentionMemory GptTraining::attention_memory(const GptLayerActivations& a) cons
   return {.probabilities = plain ? active(a.probabilities) : nullptr,
           .log_sum = plain ? nullptr : statistic(a.log_sum),
           .scratch = scratch_.data()};
-}
-
-UpdateArenas GptTraining::arenas() const {
-  return {weights_.data(), master_.data(), first_.data(), second_.data(), gradients_.data()};
 }
 
 }  // namespace assay

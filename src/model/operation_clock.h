@@ -7,7 +7,7 @@
 
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "model/gpt_costs.h"
+#include "model/operation_cost.h"
 
 namespace assay {
 

@@ -86,6 +86,18 @@ Result<TokenStream> read_tokens(const std::string& path, int bytes_per_token,
   return text;
 }
 
+SplitTokens hold_back(TokenStream text, std::int64_t least) {
+  const auto wanted = static_cast<std::size_t>(least);
+  const std::size_t held = std::max(text.tokens.size() / 10, wanted);
+  TokenStream rest{{}, text.vocabulary, text.source};
+  if (text.tokens.size() >= held + wanted) {
+    const auto begin = text.tokens.end() - static_cast<std::ptrdiff_t>(held);
+    rest.tokens.assign(begin, text.tokens.end());
+    text.tokens.erase(begin, text.tokens.end());
+  }
+  return {std::move(text), std::move(rest)};
+}
+
 Result<TokenBatches> cut_batches(const TokenStream& text, std::int64_t batches, std::int64_t batch,
                                  std::int64_t sequence, std::uint64_t seed) {
   const auto length = static_cast<std::size_t>(sequence);

@@ -29,6 +29,13 @@ TokenStream synthetic_tokens(std::int32_t vocabulary, std::size_t count, std::ui
 Result<TokenStream> read_tokens(const std::string& path, int bytes_per_token,
                                 std::int32_t vocabulary);
 
+/// A text's beginning to train on, and its last tenth, on which no step trains.
+struct SplitTokens {
+  TokenStream training, held_back;
+};
+/// At least `least` tokens are held back; none if fewer than as many would be left.
+SplitTokens hold_back(TokenStream text, std::int64_t least);
+
 /// Batches on the host, one after the other, each of batch x sequence tokens.
 struct TokenBatches {
   std::int64_t batches = 0, tokens_per_batch = 0;

@@ -8,14 +8,16 @@
 #include "core/random.h"
 #include "gpt_example.h"
 #include "kernel_test.h"
-#include "model/gpt_weights.h"
-#include "model/operations/adamw.h"
+#include "model/operations/activations.h"
 #include "model/operations/attention.h"
 #include "model/operations/column_sums.h"
 #include "model/operations/cross_entropy.h"
-#include "model/operations/gelu.h"
 #include "model/operations/layer_norm.h"
+#include "model/operations/loss_history.h"
+#include "model/operations/squared_error.h"
+#include "model/operations/weight_update.h"
 #include "model/token_batches.h"
+#include "model/weights.h"
 
 namespace assay {
 namespace {
@@ -145,13 +147,13 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
 
 TEST_P(ModelKernels, GeluAndItsSlope) {
   for (const DataType type : types) {
-    Gelu gelu = Gelu::create(*device_, type).value();
+    Activations activations = Activations::create(*device_, type).value();
     Values x = normal(type, 1008, 1);
     for (std::size_t i = 0; i < 16; ++i) x.host[i] = (i % 2 == 0 ? -1.0f : 1.0f) * float(i * i);
     x = values(type, x.host);  // far out it is 0 or x, and its slope 0 or 1
     const Values y = unknown(type, 1008), d = normal(type, 1008, 2);
-    ASSERT_TRUE(gelu.forward(*stream_, y.buffer.data(), x.buffer.data(), 1008));
-    ASSERT_TRUE(gelu.backward(*stream_, d.buffer.data(), x.buffer.data(), 1008));
+    ASSERT_TRUE(activations.gelu(*stream_, y.buffer.data(), x.buffer.data(), 1008));
+    ASSERT_TRUE(activations.gelu_backward(*stream_, d.buffer.data(), x.buffer.data(), 1008));
     std::vector<double> expected(1008), expected_d(1008);
     for (std::size_t i = 0; i < 1008; ++i) {
       const double v = x.host[i], k = std::sqrt(2 / 3.14159265358979323846);
@@ -162,6 +164,60 @@ TEST_P(ModelKernels, GeluAndItsSlope) {
     }
     expect_near(read(y, type), expected, type, "gelu");
     expect_near(read(d, type), expected_d, type, "slope");
+  }
+}
+
+/// ReLU keeps what is above 0, and a NaN; its gradient passes where the result is above 0.
+TEST_P(ModelKernels, ReluAndItsSlope) {
+  for (const DataType type : types) {
+    Activations activations = Activations::create(*device_, type).value();
+    Values y = normal(type, 1008, 1);
+    y.host[3] = 0;
+    y.host[5] = std::numeric_limits<float>::quiet_NaN();
+    y = values(type, y.host);
+    const Values d = normal(type, 1008, 2);
+    ASSERT_TRUE(activations.relu(*stream_, y.buffer.data(), 1008));
+    const std::vector<float> results = read(y, type);
+    ASSERT_TRUE(activations.relu_backward(*stream_, d.buffer.data(), y.buffer.data(), 1008));
+    const std::vector<float> slopes = read(d, type);
+    for (std::size_t i = 0; i < 1008; ++i) {
+      if (i == 5) {
+        EXPECT_TRUE(std::isnan(results[i]));
+        continue;
+      }
+      EXPECT_EQ(results[i], std::max(y.host[i], 0.0f)) << i;
+      EXPECT_EQ(slopes[i], y.host[i] > 0 ? d.host[i] : 0.0f) << i;
+    }
+  }
+}
+
+/// The second batch's rows, mean squared errors against its targets, and their gradients.
+TEST_P(ModelKernels, SquaredErrorInPlace) {
+  for (const DataType type : types) {
+    SquaredError error = SquaredError::create(*device_, type).value();
+    constexpr std::int64_t rows = 5, inputs = 24, outputs = 40;
+    const RegressionBatches host = synthetic_regression(2, rows, inputs, outputs, 3);
+    const DeviceRegressionBatches data =
+        DeviceRegressionBatches::upload(*device_, *stream_, type, host).value();
+    StepState state = {};
+    state.step = 2;
+    const Buffer on_device = upload(std::vector<StepState>{state});
+    const BatchChoice choice = {on_device.as<StepState>(), 2, 2, 1};  // pass 5 of all
+    const Values x = unknown(type, rows * inputs), y = normal(type, rows * outputs, 4);
+    const Values losses = unknown(DataType::f32, rows);
+    ASSERT_TRUE(error.choose_inputs(*stream_, x.buffer.data(), data, choice, {rows, inputs}));
+    ASSERT_TRUE(error.forward_backward(*stream_, y.buffer.data(), losses.buffer.data(), data,
+                                       choice, {rows, outputs}));
+    const std::vector<float> chosen(host.x.begin() + rows * inputs, host.x.end());
+    EXPECT_EQ(read(x, type), chosen);
+    std::vector<double> expected(rows * outputs), expected_losses(rows);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double difference = double(y.host[i]) - host.targets[rows * outputs + i];
+      expected[i] = 2 * difference / (2 * rows * outputs);  // of two passes
+      expected_losses[i / outputs] += difference * difference / outputs;
+    }
+    expect_near(read(y, type), expected, type, "gradient");
+    expect_near(read(losses, DataType::f32), expected_losses, DataType::f32, "losses");
   }
 }
 
@@ -185,11 +241,11 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
     std::vector<float> wanted = normal(type, rows * columns, 3).host;
     for (std::size_t i = 0; i < columns; ++i) wanted[4 * columns + i] *= 30;  // nearly certain
     const Values logits = values(type, wanted);
-    const Values losses = unknown(DataType::f32, rows), history = unknown(DataType::f32, 2);
+    const Values losses = unknown(DataType::f32, rows);
+    LossHistory history = LossHistory::create(*device_).value();
     ASSERT_TRUE(loss.forward_backward(*stream_, logits.buffer.data(), losses.buffer.data(), data,
                                       choice, vocabulary, columns));
-    ASSERT_TRUE(
-        loss.record(*stream_, history.buffer.data(), losses.buffer.data(), choice, rows, 2));
+    ASSERT_TRUE(history.record(*stream_, losses.buffer.data(), choice, rows));
     std::vector<double> expected(rows * columns), expected_losses(rows);
     double mean = 0;
     for (std::size_t row = 0; row < rows; ++row) {
@@ -207,7 +263,7 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
     }
     expect_near(read(logits, type), expected, type, "gradient");
     expect_near(read(losses, DataType::f32), expected_losses, DataType::f32, "loss");
-    EXPECT_NEAR(read(history, DataType::f32)[1], mean, 1e-4 * mean);
+    EXPECT_NEAR(history.read(*stream_, 3, 1).value()[0], mean, 1e-4 * mean);
   }
 }
 
@@ -301,9 +357,9 @@ TEST_P(ModelKernels, AttentionEitherWay) {
 TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
   constexpr std::size_t count = 8192;
   UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 0.0f};  // each step is -rate * sign(g)
-  AdamWUpdate update = AdamWUpdate::create(*device_, *stream_, DataType::bf16,
-                                           OptimizerStates::stochastic, settings, {1e-3f}, count, 7)
-                           .value();
+  const ParameterPlan plan = {DataType::bf16, Optimizer::adamw, OptimizerStates::stochastic};
+  WeightUpdate update =
+      WeightUpdate::create(*device_, *stream_, plan, settings, {1e-3f}, count, 7).value();
   const Values weights = values(DataType::bf16, std::vector<float>(count, 1.0f));
   const Values gradients = values(DataType::bf16, std::vector<float>(count, 0.5f));
   const Values first = unknown(DataType::bf16, count), second = unknown(DataType::bf16, count);
@@ -312,7 +368,7 @@ TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
   const Buffer on_device = upload(std::vector<StepState>{state});
   const UpdateArenas arenas = {weights.buffer.data(), nullptr, first.buffer.data(),
                                second.buffer.data(), gradients.buffer.data()};
-  ASSERT_TRUE(update.begin(*stream_, arenas, 2));
+  ASSERT_TRUE(update.begin(*stream_, arenas));
   for (int step = 0; step < 4; ++step) {
     ASSERT_TRUE(update.update(*stream_, arenas, on_device.as<StepState>()));
   }

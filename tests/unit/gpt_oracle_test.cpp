@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpt_example.h"
-#include "model/gpt_gate.h"
+#include "model/gradient_gate.h"
 
 namespace assay {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(GptOracle, GradientsAreThoseOfFiniteDifferences) {
-  TrainingPlan plan;
+  GptPlan plan;
   plan.shape = parse_gpt_shape("2L2H16C24F13V").value();
   plan.shape.positions = plan.sequence = 5;
   plan.batch = 2;
@@ -24,7 +24,7 @@ TEST(GptOracle, GradientsAreThoseOfFiniteDifferences) {
   oracle.backward();
   const std::vector<double> gradients = oracle.gradients();
   Random random(7);
-  for (const GptParameters::Named& named : oracle.layout().named()) {
+  for (const NamedTensor& named : oracle.layout().named()) {
     double worst = 0;
     for (int i = 0; i < 200; ++i) {
       const std::size_t at =
@@ -46,7 +46,7 @@ TEST(GptOracle, GradientsAreThoseOfFiniteDifferences) {
 }
 
 TEST(GptOracle, UntrainedItGivesEveryTokenTheSameChance) {
-  TrainingPlan plan = small_training().plan;
+  GptPlan plan = small_training().plan;
   const TokenBatches data = random_batches(plan, 1, 5);
   std::vector<float> weights(GptParameters::of(plan.shape).elements, 0.0f);
   GptOracle<double> oracle = oracle_of<double>(plan, weights);
@@ -95,7 +95,7 @@ TEST(GptLayout, TensorsLieOneAfterTheOther) {
     const GptParameters layout = GptParameters::of(shape);
     std::size_t end = 0;
     double elements = 0;
-    for (const GptParameters::Named& named : layout.named()) {
+    for (const NamedTensor& named : layout.named()) {
       EXPECT_GE(named.tensor.offset, end) << named.name;
       EXPECT_EQ(named.tensor.offset % 128, 0u) << named.name;
       end = named.tensor.offset + static_cast<std::size_t>(named.tensor.elements());
@@ -109,7 +109,7 @@ TEST(GptLayout, TensorsLieOneAfterTheOther) {
 }
 
 TEST(GptLayout, LessIsKeptWhenMoreIsComputedAgain) {
-  TrainingPlan plan = small_training().plan;
+  GptPlan plan = small_training().plan;
   plan.shape.layers = 8;
   const auto activations = [&](Recompute recompute) {
     plan.recompute = recompute;
@@ -125,7 +125,7 @@ TEST(GptLayout, LessIsKeptWhenMoreIsComputedAgain) {
   EXPECT_GT(memory_of(plan).total(), std::uint64_t{1} << 30);
 }
 
-TEST(GptGate, WhatIsNotANumberStaysTheWorst) {
+TEST(GradientGate, WhatIsNotANumberStaysTheWorst) {
   const double nan = std::nan("");
   EXPECT_TRUE(is_worse(2, 1));
   EXPECT_FALSE(is_worse(1, 1));

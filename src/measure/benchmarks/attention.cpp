@@ -14,7 +14,7 @@
 #include "measure/benchmarks/attention_reference.h"
 #include "measure/benchmarks/attention_ways.h"
 #include "measure/benchmarks/benchmark.h"
-#include "model/gpt_weights.h"
+#include "model/weights.h"
 
 namespace assay::attention_benchmark {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view by_device = "auto";
 
 struct AttentionCell {
-  TrainingPlan plan;  ///< of a model of one block, of which only attention is computed
+  GptPlan plan;  ///< of a model of one block, of which only attention is computed
   DataType precision = DataType::bf16;
   bool backward = false;
 
@@ -48,7 +48,7 @@ struct AttentionCell {
 
 AttentionCell parse(const Cell& cell) {
   AttentionCell parsed;
-  TrainingPlan& plan = parsed.plan;
+  GptPlan& plan = parsed.plan;
   const auto number = [&](const char* axis) {
     return static_cast<std::int64_t>(cell.integer(axis));
   };

@@ -48,6 +48,7 @@ struct Work {
   DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
   double links = 1;               ///< number of links it can use at once, for the link limits
   double tokens = 0;              ///< that pass through a model
+  double samples = 0;             ///< likewise, of a model without tokens
 };
 
 /// The hardware limit that a case is compared with.
@@ -55,10 +56,11 @@ enum class Limit { none, memory, compute, host_link, peer_link };
 
 /// The number a cell reports, derived from a sample's seconds.
 enum class Quantity {
-  bandwidth,   ///< bytes/s, higher is better
-  flop_rate,   ///< FLOP/s, higher is better
-  latency,     ///< seconds per repetition, lower is better
-  token_rate,  ///< tokens/s, higher is better
+  bandwidth,    ///< bytes/s, higher is better
+  flop_rate,    ///< FLOP/s, higher is better
+  latency,      ///< seconds per repetition, lower is better
+  token_rate,   ///< tokens/s, higher is better
+  sample_rate,  ///< samples/s, higher is better
 };
 
 /// What verification found. `error` is the measured deviation in the method's own unit.

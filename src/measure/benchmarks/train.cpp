@@ -1,7 +1,8 @@
-// train: steps of training a GPT, tokens/s.
+// train: steps of training a GPT or a multi-layer perceptron.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "compute/blas/matrix_fill.h"
@@ -11,44 +12,33 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train_model.h"
 #include "measure/sampling/roofline.h"
-#include "model/gpt_checkpoint.h"
-#include "model/gpt_gate.h"
-#include "model/gpt_weights.h"
+#include "model/checkpoint.h"
+#include "model/weights.h"
 #include "statistics/summary.h"
 
 namespace assay::train_benchmark {
 namespace {
 
-constexpr std::int64_t batches_on_device = 64;  // taken in turn
-
-double number(std::int64_t x) {
-  return static_cast<double>(x);
-}
-
-/// Tokens of all passes of one step.
-double tokens_of(const TrainingSettings& settings) {
-  return number(settings.plan.tokens() * settings.accumulate);
-}
-
 /// The rate of one large matrix product in the training's precision: what this device can do today.
-Result<double> measured_product_rate(Device& device, Stream& stream,
-                                     const TrainingSettings& settings) {
+Result<double> measured_product_rate(Device& device, Stream& stream, DataType precision) {
   const bool host = runs_on_host(device.facts());
   const std::int64_t n = host ? 512 : 8192;
-  GemmProblem problem = make_gemm(n, n, n, settings.precision, settings.precision, false, true);
+  const DataType type = precision == DataType::tf32 ? DataType::f32 : precision;
+  GemmProblem problem = make_gemm(n, n, n, precision, precision, false, true);
   GemmPlans::Options options;
   options.own_if_none = true;
   GemmPlans plans(device, stream, options, ChoiceCache::of_user(device.facts()));
   std::vector<Buffer> matrices;
   for (int i = 0; i < 3; ++i) {
-    matrices.push_back(TRY(device.allocate(
-        static_cast<std::size_t>(n * n) * size_of(settings.plan.type), MemoryKind::device)));
+    matrices.push_back(
+        TRY(device.allocate(static_cast<std::size_t>(n * n) * size_of(type), MemoryKind::device)));
   }
   auto program = TRY(device.build({"matrix", {}}));
   for (int i = 0; i < 2; ++i) {
     TRY(fill_matrix(stream, device.facts(), *program, matrices[static_cast<std::size_t>(i)].data(),
-                    settings.plan.type, {n, n, n}, Inputs::normal, static_cast<std::uint64_t>(i)));
+                    type, {n, n, n}, Inputs::normal, static_cast<std::uint64_t>(i)));
   }
   GemmPlan* plan = TRY(plans.find(problem));
   const GemmOperands operands = {.a = matrices[0].data(),
@@ -63,26 +53,41 @@ Result<double> measured_product_rate(Device& device, Stream& stream,
   return problem.flops() / result.seconds;
 }
 
+/// Seconds on the host between laps.
+class StartClock {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
 class TrainCase final : public Case {
  public:
   TrainCase(TrainCell cell, Device& device) : cell_(std::move(cell)), device_(device) {}
 
   Status prepare(Stream& stream, std::uint64_t seed) {
-    cell_.settings.seed = seed;
+    cell_.model->settings().seed = seed;
     stream_ = &stream;
-    const TokenBatches data = TRY(batches(seed));
-    gate_ = TRY(check_training(device_, stream, cell_.settings));
+    StartClock clock;
+    gate_ = TRY(cell_.model->check(device_, stream));
     if (!gate_.passed) return gate_error();
+    start_.gate = clock.lap();
     if (!device_.facts().emulated) {  // whose rate says nothing about a chip
-      product_rate_ = TRY(measured_product_rate(device_, stream, cell_.settings));
+      product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
     }
+    start_.product = clock.lap();
     const auto before = TRY(device_.memory_free_and_total());
-    training_ = TRY(GptTraining::create(device_, stream, cell_.settings, data));
+    training_ = TRY(cell_.model->create(device_, stream));
     if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
     begun_ = TRY(training_->state(stream)).step;
     // The first step chooses how to compute, which no graph may do.
     TRY(training_->step(stream));
     first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
+    start_.first_step = clock.lap();
     if (cell_.graph) {
       TRY(stream.begin_capture());
       const Status queued = training_->step(stream);
@@ -95,27 +100,20 @@ class TrainCase final : public Case {
     return {};
   }
 
-  Work work() const override {
-    const GptShape& shape = cell_.settings.plan.shape;
-    const double tokens = tokens_of(cell_.settings);
-    return {.flops = tokens * (shape.flops_per_token() +
-                               shape.attention_flops_per_token(cell_.settings.plan.sequence)),
-            .math = cell_.settings.precision,
-            .tokens = tokens};
-  }
-  Quantity quantity() const override { return Quantity::token_rate; }
+  Work work() const override { return cell_.model->work(); }
+  Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
   bool fits_behind_gate() const override { return cell_.graph; }
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {
-        {"attention", training_->attention_way()},
-        {"products", training_->product_libraries()},
-        {"parameters", fmt::format("{:.0f}", cell_.settings.plan.shape.parameters())},
-        {"gate", fmt::format("gradients within {:.2g} of the double-precision reference, {:.2g} "
-                             "allowed",
-                             gate_.gradient_error, gate_.tolerance)}};
+    auto all = training_->notes();
+    all.emplace_back("parameters", fmt::format("{:.0f}", cell_.model->parameters()));
+    all.emplace_back("gate",
+                     fmt::format("gradients within {:.2g} of the double-precision reference, "
+                                 "{:.2g} allowed",
+                                 gate_.gradient_error, gate_.tolerance));
+    return all;
   }
 
   Status enqueue(Stream& stream) override {
@@ -139,7 +137,7 @@ class TrainCase final : public Case {
   Result<Verification> verify(Stream& stream) override {
     const StepState state = TRY(training_->state(stream));
     const std::uint64_t known = std::min<std::uint64_t>(
-        state.step - begun_, static_cast<std::uint64_t>(GptTraining::remembered_losses));
+        state.step - begun_, static_cast<std::uint64_t>(LossHistory::length));
     first_step_ = state.step - known;
     losses_ = TRY(training_->losses(stream, first_step_, known));
     Verification verification{false, "losses finite and falling; gradients by the gate before", 0,
@@ -155,11 +153,11 @@ class TrainCase final : public Case {
       last += losses_[i] / static_cast<double>(tail);
     }
     last_loss_ = last;
+    held_back_loss_ = TRY(training_->held_back_loss(stream));
     times_ = TRY(operation_times(stream));
     // One batch's luck decides whether a model that has learnt already gets better still; it must
-    // know more than nothing, which is a loss of log(vocabulary).
-    const double before =
-        begun_ == 0 ? first_loss_ : std::log(number(cell_.settings.plan.shape.vocabulary));
+    // know more than nothing.
+    const double before = begun_ == 0 ? first_loss_ : cell_.model->blind_loss();
     verification.error = last - before;
     verification.passed = verification.error < 0;
     if (!verification.passed) {
@@ -174,10 +172,6 @@ class TrainCase final : public Case {
   }
 
   std::vector<Metric> metrics(const Summary& seconds) const override {
-    const TrainingSettings& settings = cell_.settings;
-    const GptShape& shape = settings.plan.shape;
-    const double tokens = tokens_of(settings);
-    const double rate_6n = tokens * shape.flops_per_token() / seconds.median;
     const double rate = work().flops / seconds.median;
     std::vector<Metric> all;
     const auto add = [&](std::string name, double value, const char* unit,
@@ -185,23 +179,23 @@ class TrainCase final : public Case {
       all.push_back(
           {.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
     };
-    const TrainingMemory memory = memory_of(settings.plan);
+    const TrainingMemory memory = cell_.model->memory();
     const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
       add(name, static_cast<double>(bytes), "bytes");
     };
     add("step_time", seconds.median, "s");
-    add("flop_rate_6n", rate_6n, "FLOP/s");
+    add("flop_rate_6n", cell_.model->flops_by_parameters() / seconds.median, "FLOP/s");
     if (product_rate_ > 0) add("share_of_measured_product", rate / product_rate_, "1");
     add("first_loss", first_loss_, "1");
     add("last_loss", last_loss_, "1");
+    if (held_back_loss_) add("validation_loss", *held_back_loss_, "1");
     add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
-    if (const auto peak = peak_compute_rate(device_.facts(), settings.precision);
+    if (const auto peak = peak_compute_rate(device_.facts(), settings().precision);
         peak && !device_.facts().emulated) {
       add("share_of_peak", rate / peak->rate, "1");
     }
-    add("sample_rate", number(settings.plan.batch * settings.accumulate) / seconds.median,
-        "samples/s");
+    add("sample_rate", cell_.model->samples() / seconds.median, "samples/s");
     // Unlike the last loss, those do not depend on how many steps a run made.
     for (const std::uint64_t step : {10, 100, 1000}) {
       if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
@@ -211,7 +205,7 @@ class TrainCase final : public Case {
     add_bytes("memory_gradients", memory.gradients);
     add_bytes("memory_optimizer", memory.optimizer);
     add_bytes("memory_activations", memory.activations);
-    add_bytes("memory_logits", memory.logits);
+    if (memory.logits > 0) add_bytes("memory_logits", memory.logits);
     // A host hands out memory when it is touched, and other programs use it too.
     if (!runs_on_host(device_.facts())) add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
@@ -220,6 +214,9 @@ class TrainCase final : public Case {
         total += time.phase == phase ? time.seconds : 0;
       add(fmt::format("time_{}", name_of(phase)), total, "s");
     }
+    add("start_gate", start_.gate, "s");
+    add("start_measured_product", start_.product, "s");
+    add("start_first_step", start_.first_step, "s");
     add_operations(all);
     return all;
   }
@@ -238,24 +235,13 @@ class TrainCase final : public Case {
   }
 
  private:
+  const TrainingSettings& settings() const { return std::as_const(*cell_.model).settings(); }
+
   Error gate_error() const {
     return {ErrorKind::verification,
             fmt::format("training is wrong on this device: the gradient of {} is {:.2g} from the "
                         "reference ({:.2g} allowed), the loss {:.2g}",
                         gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
-  }
-
-  Result<TokenBatches> batches(std::uint64_t seed) const {
-    const TrainingPlan& plan = cell_.settings.plan;
-    const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
-    TokenStream text;
-    if (cell_.data == "synthetic") {
-      const auto needed = static_cast<std::size_t>(plan.tokens() * 4 + 1);
-      text = synthetic_tokens(vocabulary, std::max<std::size_t>(needed, 1 << 18), seed);
-    } else {
-      text = TRY(read_tokens(cell_.data, cell_.bytes_per_token, vocabulary));
-    }
-    return cut_batches(text, batches_on_device, plan.batch, plan.sequence, seed);
   }
 
   /// The time of each operation in one step more, and its share of what the device could do.
@@ -284,7 +270,7 @@ class TrainCase final : public Case {
     std::vector<OperationClock::Time> times = times_;
     std::stable_sort(times.begin(), times.end(),
                      [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-    const std::vector<OperationCost> costs = costs_of(cell_.settings.plan);
+    const std::vector<OperationCost> costs = cell_.model->costs();
     for (const OperationClock::Time& time : times) {
       const std::string name = fmt::format("{}_{}", name_of(time.phase), time.name);
       all.push_back({.name = "time_" + name, .value = time.seconds, .unit = "s", .text = ""});
@@ -292,10 +278,11 @@ class TrainCase final : public Case {
         return one.phase == time.phase && one.name == time.name;
       });
       if (cost == costs.end() || time.seconds <= 0) continue;
-      const double passes = time.phase == Phase::update ? 1 : number(cell_.settings.accumulate);
+      const double passes =
+          time.phase == Phase::update ? 1 : static_cast<double>(settings().accumulate);
       const Work work = {.bytes = cost->bytes * passes,
                          .flops = cost->flops * passes,
-                         .math = cell_.settings.precision};
+                         .math = settings().precision};
       const auto floor = floor_seconds(device_.facts(), work, Limit::compute);
       if (!floor) continue;
       all.push_back({.name = "share_of_roof_" + name,
@@ -313,11 +300,11 @@ class TrainCase final : public Case {
   /// Reads one tensor after the other: together they may not fit the host's memory.
   Result<std::string> first_infinite_tensor(Stream& stream) {
     const UpdateArenas arenas = training_->arenas();
-    const DataType type = cell_.settings.plan.type;
+    const DataType type = training_->plan_of_parameters().type;
     for (const auto& [kind, arena] :
          {std::pair<const char*, const void*>("weights", arenas.weights),
           {"gradients", arenas.gradients}}) {
-      for (const GptParameters::Named& named : training_->parameters().named()) {
+      for (const NamedTensor& named : training_->tensors()) {
         const auto* const address =
             static_cast<const std::byte*>(arena) + named.tensor.offset * size_of(type);
         const std::vector<float> values = TRY(
@@ -333,22 +320,28 @@ class TrainCase final : public Case {
   TrainCell cell_;
   Device& device_;
   GateResult gate_;
+  /// Seconds until the first step is done: of the gate, of measuring what a large product reaches,
+  /// and of making the model and choosing how to compute its operations.
+  struct {
+    double gate = 0, product = 0, first_step = 0;
+  } start_;
   double product_rate_ = 0;
   Stream* stream_ = nullptr;  // on which the case was prepared
-  std::unique_ptr<GptTraining> training_;
+  std::unique_ptr<Training> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
   std::uint64_t begun_ = 0;       // steps before this run
   std::uint64_t first_step_ = 0;  // that the device still remembers
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;
+  std::optional<double> held_back_loss_;
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
 };
 
 class TrainBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "train"; }
-  std::string_view summary() const override { return "training a GPT, tokens/s"; }
+  std::string_view summary() const override { return "training a model, tokens/s or samples/s"; }
   const std::vector<Axis>& axes() const override { return train_axes(); }
 
   bool redundant(const Cell& cell) const override {
@@ -361,33 +354,31 @@ class TrainBenchmark final : public Benchmark {
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;
-    if (const auto reason = attention_unsupported(parsed->settings.plan, parsed->settings.precision,
-                                                  device.facts())) {
-      return fmt::format("attention={} {}", name_of(parsed->settings.plan.attention), *reason);
-    }
-    const std::uint64_t needed = memory_of(parsed->settings.plan).total();
+    const TrainModel& model = *parsed->model;
+    if (const auto reason = model.unsupported(device.facts())) return reason;
+    const std::uint64_t needed = model.memory().total();
     const std::uint64_t most = device.facts().memory_bytes;
     if (most == 0 || needed <= most) return std::nullopt;
     return fmt::format("training needs {}, the device has {}; {}", format_memory(needed),
-                       format_memory(most), what_would_fit(parsed->settings.plan, most));
+                       format_memory(most), model.what_would_fit(most));
   }
   bool depends_on_device() const override { return true; }
   std::string requirements(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;
-    const TrainingPlan& plan = parsed->settings.plan;
-    const TrainingMemory memory = memory_of(plan);
+    const TrainModel& model = *parsed->model;
+    const TrainingMemory memory = model.memory();
     std::string text = fmt::format(
         "{} for {:.4g} parameters: parameters {}, gradients {}, optimizer {}, activations {}, "
         "logits {}, scratch {}",
-        format_memory(memory.total()), plan.shape.parameters(), format_memory(memory.parameters),
+        format_memory(memory.total()), model.parameters(), format_memory(memory.parameters),
         format_memory(memory.gradients), format_memory(memory.optimizer),
         format_memory(memory.activations), format_memory(memory.logits),
         format_memory(memory.scratch));
     const auto now = device.memory_free_and_total();
     if (now.ok()) {
       text += fmt::format("; the largest batch for the {} that are free is {}",
-                          format_memory(now->first), largest_batch(plan, now->first));
+                          format_memory(now->first), model.largest_batch(now->first));
     }
     return text;
   }

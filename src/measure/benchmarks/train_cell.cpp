@@ -17,6 +17,10 @@ constexpr const char* small_model = "4L4H128C256V";  // a million parameters, fo
 constexpr std::int64_t bytes_vocabulary = 256;
 
 Status check_model(std::string_view text) {
+  if (is_mlp(text)) {
+    const auto shape = parse_mlp_shape(text);
+    return shape.ok() ? Status() : Status(shape.error());
+  }
   const auto shape = parse_gpt_shape(text);
   return shape.ok() ? Status() : Status(shape.error());
 }
@@ -38,18 +42,20 @@ Status check_path(std::string_view) {
 std::vector<Axis> make_train_axes() {
   std::vector<std::string> models = gpt_names();
   models.insert(models.begin(), std::string(by_device));
+  models.emplace_back("mlp");
   return {
       {.name = "model",
-       .description = "size of the GPT; auto: 124M on a GPU, a million parameters on a CPU",
+       .description = "size of the GPT, or mlp, a perceptron of three layers, "
+                      "4096-8192-8192-4096; auto: 124M on a GPU, a million parameters on a CPU",
        .kind = Axis::Kind::text,
        .defaults = {std::string(by_device)},
        .choices = models,
        .check = check_model,
        .allowed =
            "or numbers with letters: 6L6H384C is 6 layers, 6 heads, width 384 (also F hidden "
-           "width, V vocabulary)"},
+           "width, V vocabulary); or the widths of a perceptron: 784-512-16"},
       {.name = "batch",
-       .description = "sequences of one pass",
+       .description = "sequences or, of a perceptron, samples of one pass",
        .kind = Axis::Kind::integer,
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device)},
@@ -70,6 +76,10 @@ std::vector<Axis> make_train_axes() {
                       "moments and weights, rounded stochastically",
        .defaults = {"master"},
        .choices = {"master", "stochastic"}},
+      {.name = "optimizer",
+       .description = "adamw, or sgd, gradient descent without moments",
+       .defaults = {"adamw"},
+       .choices = {"adamw", "sgd"}},
       {.name = "accumulate",
        .description = "passes whose gradients make one update",
        .kind = Axis::Kind::integer,
@@ -86,7 +96,7 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"on"},
        .choices = {"on", "off"}},
       {.name = "bias",
-       .description = "whether a block's four matrices have biases",
+       .description = "whether the matrices of blocks and layers have biases",
        .defaults = {"on"},
        .choices = {"on", "off"}},
       {.name = "clip",
@@ -96,7 +106,7 @@ std::vector<Axis> make_train_axes() {
       {.name = "rate",
        .description =
            "highest learning rate, after a warm-up of 10 steps; then a cosine to a tenth "
-           "of it at step 10,000; auto: by the size of the model",
+           "of it at step 10,000; auto: by the size of the model, 0.1 for sgd",
        .kind = Axis::Kind::text,
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device)},
@@ -141,16 +151,20 @@ std::vector<Axis> make_train_axes() {
 /// The batches of the table in docs/training.md, by model; else 8.
 std::int64_t usual_batch(std::string_view model) {
   constexpr std::pair<std::string_view, std::int64_t> known[] = {
-      {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4},
-      {"1.5B", 4}, {"3B", 2},    {"7B", 8},   {"13B", 4}};
+      {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4}, {"1.5B", 4},
+      {"3B", 2},   {"7B", 8},    {"13B", 4},  {"mlp", 256}};
   for (const auto& [name, batch] : known) {
     if (model == name) return batch;
   }
-  return 8;
+  return is_mlp(model) ? 256 : 8;
 }
 
-/// The learning rates of GPT-3's sizes (Brown et al. 2020, table 2.1).
-const char* usual_rate(double parameters) {
+/// Of GPTs the learning rates of GPT-3's sizes (Brown et al. 2020, table 2.1).
+const char* usual_rate(const Cell& cell) {
+  if (cell.text("optimizer") == "sgd") return "0.1";
+  if (is_mlp(cell.text("model"))) return "3e-4";
+  const auto shape = parse_gpt_shape(cell.text("model"));
+  const double parameters = shape.ok() ? shape->parameters() : 0;
   constexpr std::pair<double, const char*> known[] = {{200e6, "6e-4"}, {500e6, "3e-4"},
                                                       {1e9, "2.5e-4"}, {2e9, "2e-4"},
                                                       {4e9, "1.6e-4"}, {9e9, "1.2e-4"}};
@@ -170,14 +184,81 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
   for (const AttentionWay way : {AttentionWay::library, AttentionWay::own}) {
     const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
     const auto parsed = parse_train_cell(candidate);
-    if (!parsed.ok() ||
-        attention_unsupported(parsed->settings.plan, parsed->settings.precision, facts))
-      continue;
+    if (!parsed.ok() || parsed->model->unsupported(facts)) continue;
     const bool fits =
-        facts.memory_bytes == 0 || memory_of(parsed->settings.plan).total() <= facts.memory_bytes;
+        facts.memory_bytes == 0 || parsed->model->memory().total() <= facts.memory_bytes;
     if (fits || way != AttentionWay::library) return candidate;
   }
   return with_value(cell, "attention", "plain");
+}
+
+Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision) {
+  ParameterPlan plan;
+  plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  const bool stochastic = cell.text("states") == "stochastic";
+  if (stochastic && plan.type != DataType::bf16) {
+    return Error{ErrorKind::usage, fmt::format("states=stochastic is for precision=bf16, not {}",
+                                               cell.text("precision"))};
+  }
+  plan.states = stochastic ? OptimizerStates::stochastic : OptimizerStates::master;
+  plan.optimizer = cell.text("optimizer") == "sgd" ? Optimizer::sgd : Optimizer::adamw;
+  return plan;
+}
+
+TrainingSettings parse_settings(const Cell& cell) {
+  TrainingSettings settings;
+  settings.precision = *parse_data_type(cell.text("precision"));
+  settings.accumulate = static_cast<std::int64_t>(cell.integer("accumulate"));
+  settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
+  constexpr std::int64_t warm_up_steps = 10, steps = 10000;
+  settings.rates = warmup_and_cosine(std::strtof(std::string(cell.text("rate")).c_str(), nullptr),
+                                     warm_up_steps, steps);
+  return settings;
+}
+
+Result<std::unique_ptr<TrainModel>> parse_mlp(const Cell& cell) {
+  for (const auto& [axis, usual] : {std::pair("sequence", "1"),
+                                    {"recompute", "none"},
+                                    {"attention", "auto"},
+                                    {"data", "synthetic"},
+                                    {"tokens", "bytes"}}) {
+    if (cell.text(axis) == usual) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{}={} is for GPTs; model={} is a perceptron and has no such thing",
+                             axis, cell.text(axis), cell.text("model"))};
+  }
+  MlpSettings settings;
+  static_cast<TrainingSettings&>(settings) = parse_settings(cell);
+  MlpPlan& plan = settings.plan;
+  static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
+  plan.shape = TRY(parse_mlp_shape(cell.text("model")));
+  plan.shape.bias = cell.text("bias") == "on";
+  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  return train_mlp(std::move(settings));
+}
+
+Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
+  GptSettings settings;
+  static_cast<TrainingSettings&>(settings) = parse_settings(cell);
+  GptPlan& plan = settings.plan;
+  static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
+  plan.shape = TRY(parse_gpt_shape(cell.text("model")));
+  plan.shape.bias = cell.text("bias") == "on";
+  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  plan.sequence = plan.shape.positions = static_cast<std::int64_t>(cell.integer("sequence"));
+  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
+                   : cell.text("recompute") == "layer" ? Recompute::layer
+                                                       : Recompute::none;
+  plan.attention = parse_attention_way(cell.text("attention"));
+  TokenSource source;
+  source.data = cell.text("data");
+  source.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
+  // Text as bytes needs no more, unless the model names its vocabulary.
+  const bool bytes = source.data != "synthetic" && source.bytes_per_token == 1;
+  if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
+    plan.shape.vocabulary = bytes_vocabulary;
+  }
+  return train_gpt(std::move(settings), std::move(source));
 }
 
 }  // namespace
@@ -196,49 +277,22 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("model", on_cpu ? small_model : "124M");
   const std::string model(decided.text("model"));
   decide("batch", std::to_string(usual_batch(model)));
-  decide("sequence", std::to_string(usual_sequence(model, on_cpu)));
+  decide("sequence", std::to_string(is_mlp(model) ? 1 : usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
-  const auto shape = parse_gpt_shape(model);
-  decide("rate", usual_rate(shape.ok() ? shape->parameters() : 0));
-  if (decided.text("attention") == by_device) decided = with_best_attention(decided, facts);
+  decide("rate", usual_rate(decided));
+  if (decided.text("attention") == by_device && !is_mlp(model)) {
+    decided = with_best_attention(decided, facts);
+  }
   return decided;
 }
 
 Result<TrainCell> parse_train_cell(const Cell& cell) {
   TrainCell parsed;
-  TrainingPlan& plan = parsed.settings.plan;
-  plan.shape = TRY(parse_gpt_shape(cell.text("model")));
-  plan.shape.bias = cell.text("bias") == "on";
-  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
-  plan.sequence = plan.shape.positions = static_cast<std::int64_t>(cell.integer("sequence"));
-  parsed.settings.precision = *parse_data_type(cell.text("precision"));
-  plan.type = parsed.settings.precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
-  const bool stochastic = cell.text("states") == "stochastic";
-  if (stochastic && plan.type != DataType::bf16) {
-    return Error{ErrorKind::usage, fmt::format("states=stochastic is for precision=bf16, not {}",
-                                               cell.text("precision"))};
-  }
-  plan.states = stochastic ? OptimizerStates::stochastic : OptimizerStates::master;
-  parsed.settings.accumulate = static_cast<std::int64_t>(cell.integer("accumulate"));
-  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
-                   : cell.text("recompute") == "layer" ? Recompute::layer
-                                                       : Recompute::none;
-  plan.attention = parse_attention_way(cell.text("attention"));
+  parsed.model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
   parsed.graph = cell.text("graph") == "on";
-  parsed.settings.update.clip = cell.text("clip") == "on" ? 1.0f : 0.0f;
-  constexpr std::int64_t warm_up_steps = 10, steps = 10000;
-  parsed.settings.rates = warmup_and_cosine(
-      std::strtof(std::string(cell.text("rate")).c_str(), nullptr), warm_up_steps, steps);
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
-  parsed.data = cell.text("data");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");
-  parsed.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
-  // Text as bytes needs no more, unless the model names its vocabulary.
-  const bool bytes = parsed.data != "synthetic" && parsed.bytes_per_token == 1;
-  if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
-    plan.shape.vocabulary = bytes_vocabulary;
-  }
   return parsed;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,15 +11,13 @@
 #include "core/cell.h"
 #include "machine/system/device_facts.h"
 #include "measure/benchmarks/axis.h"
-#include "model/gpt_training.h"
+#include "measure/benchmarks/train_model.h"
 
 namespace assay {
 
 struct TrainCell {
-  TrainingSettings settings;
+  std::unique_ptr<TrainModel> model;
   bool graph = true;
-  std::string data;                  ///< "synthetic" or a file
-  int bytes_per_token = 1;           ///< of the file
   std::optional<std::size_t> steps;  ///< to time; empty: until they are precise
   std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
 };

@@ -46,6 +46,8 @@ std::string_view name_of(Quantity quantity) {
       return "latency";
     case Quantity::token_rate:
       return "token_rate";
+    case Quantity::sample_rate:
+      return "sample_rate";
   }
   return "";
 }

@@ -5,6 +5,25 @@
 #include "measure/sampling/roofline.h"
 
 namespace assay {
+namespace {
+
+/// What a rate counts of the work.
+double amount_of(const Work& work, Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bandwidth:
+      return work.bytes;
+    case Quantity::token_rate:
+      return work.tokens;
+    case Quantity::sample_rate:
+      return work.samples;
+    case Quantity::flop_rate:
+    case Quantity::latency:
+      break;
+  }
+  return work.flops;
+}
+
+}  // namespace
 
 Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limit limit,
                const DeviceFacts& facts) {
@@ -21,14 +40,11 @@ Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limi
     if (const auto floor = floor_seconds(facts, work, limit)) value.share = *floor / value.median;
     return value;
   }
-  const bool counts_tokens = quantity == Quantity::token_rate;
-  const double of_all = counts_tokens                     ? work.tokens
-                        : quantity == Quantity::bandwidth ? work.bytes
-                                                          : work.flops;
-  const double amount = of_all / work.repetitions;
+  const double amount = amount_of(work, quantity) / work.repetitions;
   value.median = amount / seconds.median;
   value.interval95 = {amount / seconds.interval95.high, amount / seconds.interval95.low};
-  if (counts_tokens) {  // no roof is in their unit
+  if (quantity == Quantity::token_rate || quantity == Quantity::sample_rate) {
+    // No roof is in their unit.
     value.roof.reset();
     if (const auto floor = floor_seconds(facts, work, limit)) {
       value.share = *floor / seconds.median;

@@ -107,6 +107,7 @@ Json to_json(const Work& work) {
                {"repetitions", work.repetitions},
                {"math", name_of(work.math)}};
   if (work.tokens > 0) json["tokens"] = work.tokens;
+  if (work.samples > 0) json["samples"] = work.samples;
   return json;
 }
 
@@ -164,6 +165,8 @@ std::string_view unit_of(Quantity quantity) {
       return "FLOP/s";
     case Quantity::token_rate:
       return "tokens/s";
+    case Quantity::sample_rate:
+      return "samples/s";
     case Quantity::latency:
       break;
   }

@@ -55,7 +55,7 @@ Result<DeviceFacts> read_device(const JsonReader& json) {
 
 Result<Value> read_value(const JsonReader& json) {
   Value value;
-  value.quantity = TRY(json.one_of("quantity", Quantity::bandwidth, Quantity::token_rate));
+  value.quantity = TRY(json.one_of("quantity", Quantity::bandwidth, Quantity::sample_rate));
   value.median = TRY(json.number("median"));
   value.interval95 = TRY(read_interval(json, "interval95"));
   if (json.has("roof")) {
@@ -131,6 +131,7 @@ Result<Work> read_work(const JsonReader& json) {
   work.flops = TRY(json.number("flops"));
   work.repetitions = TRY(json.number("repetitions"));
   TRY(json.optional("tokens", work.tokens));
+  TRY(json.optional("samples", work.samples));
   const std::string name = TRY(json.text("math"));
   const auto math = parse_data_type(name);
   if (!math) return json.wrong("math", "is not a data type");

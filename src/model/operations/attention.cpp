@@ -2,7 +2,7 @@
 
 namespace assay {
 
-std::optional<std::string> attention_unsupported(const TrainingPlan& plan, DataType precision,
+std::optional<std::string> attention_unsupported(const GptPlan& plan, DataType precision,
                                                  const DeviceFacts& facts) {
   if (plan.attention == AttentionWay::own) {
     return own_attention_unsupported(facts, precision, plan.shape.head_width());
@@ -12,7 +12,7 @@ std::optional<std::string> attention_unsupported(const TrainingPlan& plan, DataT
 }
 
 Result<std::unique_ptr<Attention>> open_attention(Device& device, GemmPlans& plans,
-                                                  const TrainingPlan& plan, DataType precision) {
+                                                  const GptPlan& plan, DataType precision) {
   if (is_by_library(plan.attention)) return library_attention(device, fused_attention_of(plan));
   if (plan.attention == AttentionWay::own) return own_attention(device, plan.shape.head_width());
   return plain_attention(device, plans, precision);

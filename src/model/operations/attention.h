@@ -10,6 +10,7 @@
 #include "compute/attention/fused_attention.h"
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
+#include "model/gpt_layout.h"
 #include "model/operations/kernels.h"
 
 namespace assay {
@@ -61,10 +62,10 @@ Result<std::unique_ptr<Attention>> library_attention(Device& device,
 
 /// Why the device, or what is installed beside it, cannot compute the plan's attention in the way
 /// that it names; empty: it can.
-std::optional<std::string> attention_unsupported(const TrainingPlan& plan, DataType precision,
+std::optional<std::string> attention_unsupported(const GptPlan& plan, DataType precision,
                                                  const DeviceFacts& facts);
 /// The way that the plan names. `plans` must outlive it.
 Result<std::unique_ptr<Attention>> open_attention(Device& device, GemmPlans& plans,
-                                                  const TrainingPlan& plan, DataType precision);
+                                                  const GptPlan& plan, DataType precision);
 
 }  // namespace assay

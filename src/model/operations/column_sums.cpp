@@ -1,6 +1,14 @@
 #include "model/operations/column_sums.h"
 
+#include <algorithm>
+
 namespace assay {
+
+std::uint64_t column_stripes(std::int64_t rows, std::int64_t width) {
+  constexpr std::int64_t most_sums = 1 << 16, least_rows = 32;
+  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
+}
 
 Result<ColumnSums> ColumnSums::create(Device& device, DataType type) {
   ColumnSums made(TRY(Kernels::build(device, "column_sums", type)));

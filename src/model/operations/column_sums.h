@@ -13,6 +13,10 @@ struct Rows {
   std::int64_t rows = 0, width = 0;
 };
 
+/// Sums over rows are made in stripes, which are then added in order, so that they are the same on
+/// every device: so many that a GPU is busy once.
+std::uint64_t column_stripes(std::int64_t rows, std::int64_t width);
+
 class ColumnSums {
  public:
   static Result<ColumnSums> create(Device& device, DataType type);

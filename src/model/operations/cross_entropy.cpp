@@ -5,7 +5,6 @@ namespace assay {
 Result<CrossEntropy> CrossEntropy::create(Device& device, DataType type) {
   CrossEntropy made(device.facts(), TRY(Kernels::build(device, "cross_entropy", type)));
   made.cross_entropy_ = TRY(made.kernels_.of_type("cross_entropy"));
-  made.record_loss_ = TRY(made.kernels_.plain("record_loss"));
   return made;
 }
 
@@ -19,12 +18,6 @@ Status CrossEntropy::forward_backward(Stream& stream, void* logits, void* losses
   return launch(stream, *cross_entropy_, shape_of_rows(*facts_, rows, columns, most_threads),
                 logits, losses, data.targets(), choice, std::uint64_t(rows),
                 std::uint64_t(vocabulary), std::uint64_t(columns), factor);
-}
-
-Status CrossEntropy::record(Stream& stream, void* history, const void* losses, BatchChoice choice,
-                            std::int64_t tokens, std::int64_t length) {
-  return launch(stream, *record_loss_, {{1}, {block_threads}}, history, losses, choice,
-                std::uint64_t(tokens), std::uint64_t(length));
 }
 
 }  // namespace assay

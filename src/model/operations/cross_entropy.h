@@ -15,9 +15,6 @@ class CrossEntropy {
   /// the mean loss over all passes of a step. losses: f32 [tokens].
   Status forward_backward(Stream& stream, void* logits, void* losses, const DeviceBatches& data,
                           BatchChoice choice, std::int64_t vocabulary, std::int64_t columns);
-  /// history[step % length] = the mean loss of the step, pass after pass.
-  Status record(Stream& stream, void* history, const void* losses, BatchChoice choice,
-                std::int64_t tokens, std::int64_t length);
 
  private:
   CrossEntropy(const DeviceFacts& facts, Kernels kernels)
@@ -25,7 +22,7 @@ class CrossEntropy {
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel *cross_entropy_ = nullptr, *record_loss_ = nullptr;
+  Kernel* cross_entropy_ = nullptr;
 };
 
 }  // namespace assay

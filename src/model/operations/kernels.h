@@ -9,7 +9,7 @@
 #include "compute/device/device.h"
 #include "core/data_type.h"
 #include "core/result.h"
-#include "model/gpt_layout.h"
+#include "model/tensor_layout.h"
 
 namespace assay {
 

@@ -14,6 +14,12 @@ constexpr std::int64_t most_threads = 512, packs_of_thread = 2;
 
 }  // namespace
 
+std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width) {
+  constexpr std::int64_t most_sums = 3 << 18, least_rows = 4;
+  const std::int64_t most = std::max<std::int64_t>(1, most_sums / width);
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(rows / least_rows, 1, most));
+}
+
 Result<LayerNorm> LayerNorm::create(Device& device, DataType type, ColumnSums& sums) {
   LayerNorm made(device.facts(), sums, TRY(Kernels::build(device, "norm", type)));
   made.add_norm_ = TRY(made.kernels_.of_type("add_norm"));

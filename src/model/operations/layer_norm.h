@@ -7,6 +7,9 @@
 
 namespace assay {
 
+/// Stripes of sums over rows where one block has a stripe's whole rows.
+std::uint64_t norm_stripes(std::int64_t rows, std::int64_t width);
+
 class LayerNorm {
  public:
   /// `sums` must outlive it.

@@ -2,34 +2,43 @@
 
 namespace assay {
 
-Result<Linear> Linear::create(Device& device, GemmPlans& plans, Gelu& gelu, DataType precision,
-                              std::optional<bool> fuse) {
-  Linear made(device.facts(), plans, gelu, precision, fuse,
-              TRY(Kernels::build(device, "gelu", precision)));
-  made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
-  return made;
-}
-
 GemmProblem Linear::problem(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
                             bool transpose_b) const {
   return make_gemm(m, n, k, precision_, precision_, transpose_a, transpose_b);
 }
 
+Result<bool> Linear::forward_with(Epilogue epilogue, Stream& stream, void* y, const void* x,
+                                  const void* weight, const void* bias, LinearShape shape) {
+  GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
+  product.epilogue = epilogue;
+  product.bias = product.d;
+  if (!plans_->supports(product)) return false;
+  TRY(plans_->enqueue(stream, product,
+                      {.a = x,
+                       .b = weight,
+                       .c = y,
+                       .d = y,
+                       .bias = const_cast<void*>(bias)}));  // only read by these epilogues
+  return true;
+}
+
 Status Linear::forward(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
                        LinearShape shape) {
-  GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
-  GemmOperands operands = {.a = x, .b = weight, .c = y, .d = y};
-  if (bias == nullptr) return plans_->enqueue(stream, product, operands);
-  GemmProblem with_bias = product;
-  with_bias.epilogue = Epilogue::bias;
-  with_bias.bias = product.d;
-  if (plans_->supports(with_bias)) {
-    operands.bias = const_cast<void*>(bias);  // only read by this epilogue
-    return plans_->enqueue(stream, with_bias, operands);
+  if (bias != nullptr && TRY(forward_with(Epilogue::bias, stream, y, x, weight, bias, shape))) {
+    return {};
   }
-  TRY(plans_->enqueue(stream, product, operands));
-  return launch(stream, *add_bias_, shape_of_elements(*facts_, shape.rows * shape.outputs), y, bias,
-                std::uint64_t(shape.rows), std::uint64_t(shape.outputs));
+  TRY(plans_->enqueue(stream, problem(shape.rows, shape.outputs, shape.inputs, false, true),
+                      {.a = x, .b = weight, .c = y, .d = y}));
+  if (bias == nullptr) return {};
+  return activations_->add_bias(stream, y, bias, shape.rows, shape.outputs);
+}
+
+Status Linear::forward_relu(Stream& stream, void* y, const void* x, const void* weight,
+                            const void* bias, LinearShape shape) {
+  const Epilogue epilogue = bias != nullptr ? Epilogue::relu_bias : Epilogue::relu;
+  if (TRY(forward_with(epilogue, stream, y, x, weight, bias, shape))) return {};
+  TRY(forward(stream, y, x, weight, bias, shape));
+  return activations_->relu(stream, y, shape.rows * shape.outputs);
 }
 
 Status Linear::input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,
@@ -75,7 +84,7 @@ Status Linear::forward_gelu(Stream& stream, void* y, void* before, const void* x
       stream, product, [&](Stream& on) { return plans_->enqueue(on, product, operands); },
       [&](Stream& on) -> Status {
         TRY(forward(on, before, x, weight, bias, shape));
-        return gelu_->forward(on, y, before, shape.rows * shape.outputs);
+        return activations_->gelu(on, y, before, shape.rows * shape.outputs);
       });
 }
 
@@ -91,8 +100,14 @@ Status Linear::input_gradient_gelu(Stream& stream, void* dx, const void* dy, con
       stream, product, [&](Stream& on) { return plans_->enqueue(on, product, operands); },
       [&](Stream& on) -> Status {
         TRY(input_gradient(on, dx, dy, weight, shape));
-        return gelu_->backward(on, dx, before, shape.rows * shape.inputs);
+        return activations_->gelu_backward(on, dx, before, shape.rows * shape.inputs);
       });
+}
+
+Status Linear::input_gradient_relu(Stream& stream, void* dx, const void* dy, const void* weight,
+                                   const void* y, LinearShape shape) {
+  TRY(input_gradient(stream, dx, dy, weight, shape));
+  return activations_->relu_backward(stream, dx, y, shape.rows * shape.inputs);
 }
 
 Status Linear::weight_gradient(Stream& stream, void* dw, const void* dy, const void* x,

@@ -1,4 +1,4 @@
-#include "model/gpt_checkpoint.h"
+#include "model/checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -14,19 +14,21 @@
 namespace assay {
 namespace {
 
-/// An arena of GptParameters' layout with the prefix of its tensors' names.
+/// An arena with the prefix of its tensors' names.
 struct Part {
   const char* prefix;
   void* address;
   DataType type;
 };
 
-std::vector<Part> parts_of(const GptTraining& training) {
+std::vector<Part> parts_of(const Training& training) {
   const UpdateArenas arenas = training.arenas();
-  const TrainingPlan& plan = training.settings().plan;
-  std::vector<Part> parts = {{"weights", arenas.weights, plan.type},
-                             {"first", arenas.first, plan.moment_type()},
-                             {"second", arenas.second, plan.moment_type()}};
+  const ParameterPlan& plan = training.plan_of_parameters();
+  std::vector<Part> parts = {{"weights", arenas.weights, plan.type}};
+  if (arenas.first != nullptr) {
+    parts.push_back({"first", arenas.first, plan.moment_type()});
+    parts.push_back({"second", arenas.second, plan.moment_type()});
+  }
   if (arenas.master != nullptr) parts.push_back({"master", arenas.master, DataType::f32});
   return parts;
 }
@@ -69,13 +71,13 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
 
 }  // namespace
 
-Status save_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path) {
+Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
   const StepState state = TRY(training.state(stream));
-  const std::vector<GptParameters::Named> named = training.parameters().named();
+  const std::vector<NamedTensor>& named = training.tensors();
   std::vector<StoredTensor> tensors;
   std::vector<const std::byte*> sources;
   for (const Part& part : parts_of(training)) {
-    for (const GptParameters::Named& one : named) {
+    for (const NamedTensor& one : named) {
       tensors.push_back({fmt::format("{}.{}", part.prefix, one.name),
                          part.type,
                          {one.tensor.rows, one.tensor.columns}});
@@ -95,7 +97,7 @@ Status save_checkpoint(GptTraining& training, Stream& stream, const std::filesys
   return write_file(path, file.bytes);
 }
 
-Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path) {
+Status load_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
   const TensorFile file = TRY(read_tensors(path));
   const auto of_file = [&](const Error& error) {
     return Error{error.kind, fmt::format("{}: {}", path.string(), error.message)};
@@ -114,9 +116,9 @@ Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesys
     return of_file({ErrorKind::usage, "has a step or a power of beta that no training has"});
   }
   std::vector<std::pair<std::byte*, const StoredTensor*>> copies;
-  const std::vector<GptParameters::Named> named = training.parameters().named();
+  const std::vector<NamedTensor>& named = training.tensors();
   for (const Part& part : parts_of(training)) {
-    for (const GptParameters::Named& one : named) {
+    for (const NamedTensor& one : named) {
       const auto stored =
           matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor, part.type);
       if (!stored.ok()) return of_file(stored.error());

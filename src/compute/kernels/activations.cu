@@ -1,5 +1,5 @@
-// GELU in its tanh form, its gradient, and biases: what matrix libraries without such an epilogue
-// leave to do.
+// GELU in its tanh form and ReLU, their gradients, and biases: what matrix libraries without such
+// an epilogue leave to do.
 #include "fast_math.h"
 #include "rows.h"
 
@@ -38,6 +38,27 @@ DEVICE void gelu_backward(T* d, const T* x, u64 elements) {
 }
 
 template <typename T>
+DEVICE void relu(T* x, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) {
+    Floats values = load_floats(x + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) values.v[e] = values.v[e] < 0 ? 0.0f : values.v[e];
+    store_floats(x + i, values);
+  });
+}
+
+template <typename T>
+DEVICE void relu_backward(T* d, const T* y, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) {
+    const Floats results = load_floats(y + i);
+    Floats values = load_floats(d + i);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) values.v[e] = results.v[e] > 0 ? values.v[e] : 0.0f;
+    store_floats(d + i, values);
+  });
+}
+
+template <typename T>
 DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
   for_each_pack_of_all(rows * width, [&](u64 i) {
     store_floats(x + i, load_floats(x + i) + load_floats(bias + i % width));
@@ -46,16 +67,23 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
 
 }  // namespace
 
-/// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). add_bias: x[rows, width] += bias[width].
-#define GELU_KERNELS(T, suffix)                                         \
+/// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0), NaNs kept.
+/// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width].
+#define ACTIVATION_KERNELS(T, suffix)                                   \
   KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
     gelu(y, x, elements);                                               \
   }                                                                     \
   KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {      \
     gelu_backward(d, x, elements);                                      \
   }                                                                     \
+  KERNEL(relu_##suffix, T* x, u64 elements) {                           \
+    relu(x, elements);                                                  \
+  }                                                                     \
+  KERNEL(relu_backward_##suffix, T* d, const T* y, u64 elements) {      \
+    relu_backward(d, y, elements);                                      \
+  }                                                                     \
   KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) { \
     add_bias(x, bias, rows, width);                                     \
   }
-GELU_KERNELS(float, f32)
-GELU_KERNELS(Bf16, bf16)
+ACTIVATION_KERNELS(float, f32)
+ACTIVATION_KERNELS(Bf16, bf16)

@@ -1,5 +1,5 @@
 // The end of a training step: norm of the gradients, clipping, and AdamW (Loshchilov & Hutter 2019)
-// over all parameters in one launch.
+// or plain gradient descent over all parameters in one launch.
 #include "fast_math.h"
 #include "random.h"
 #include "rows.h"
@@ -42,6 +42,34 @@ struct AdamW {
     }
   }
 };
+
+/// Gradient descent with decaying weights.
+struct Descent {
+  float keep, rate;
+  DEVICE Descent(const StepState& state, const UpdateSettings& settings)
+      : keep(1 - state.learning_rate * settings.weight_decay),
+        rate(state.learning_rate * state.gradient_factor) {}
+  DEVICE Floats operator()(Floats weights, Floats gradients) const {
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      weights.v[e] = weights.v[e] * keep - rate * gradients.v[e];
+    }
+    return weights;
+  }
+};
+
+/// The weights are f32, or bf16 with f32 masters.
+template <typename T>
+DEVICE void sgd(T* weights, float* master, const T* gradients, const StepState* state,
+                UpdateSettings settings, u64 elements) {
+  const Descent update(*state, settings);
+  for_each_pack_of_all(elements, [&](u64 i) {
+    const Floats before = master != nullptr ? load_floats(master + i) : load_floats(weights + i);
+    const Floats after = update(before, load_floats(gradients + i));
+    if (master != nullptr) store_floats(master + i, after);
+    store_floats(weights + i, after);
+  });
+}
 
 /// Beside f32 moments, the weights are f32, or bf16 with f32 masters.
 template <typename T>
@@ -114,6 +142,24 @@ KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf
     store_pack(first + i, round_stochastically(m, random));
     random.advance();
     store_pack(second + i, round_stochastically(v, random));
+  });
+}
+
+KERNEL(sgd_f32, float* weights, float* master, const float* gradients, const StepState* state,
+       UpdateSettings settings, u64 elements) {
+  sgd(weights, master, gradients, state, settings, elements);
+}
+KERNEL(sgd_bf16, Bf16* weights, float* master, const Bf16* gradients, const StepState* state,
+       UpdateSettings settings, u64 elements) {
+  sgd(weights, master, gradients, state, settings, elements);
+}
+KERNEL(sgd_stochastic_bf16, Bf16* weights, const Bf16* gradients, const StepState* state,
+       UpdateSettings settings, u64 elements, u64 seed) {
+  const Descent update(*state, settings);
+  const u64 key = seed + state->step;
+  for_each_pack_of_all(elements, [&](u64 i) {
+    const Floats after = update(load_floats(weights + i), load_floats(gradients + i));
+    store_pack(weights + i, round_stochastically(after, i, key));
   });
 }
 

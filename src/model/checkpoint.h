@@ -5,16 +5,16 @@
 
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "model/gpt_training.h"
+#include "model/training.h"
 
 namespace assay {
 
 /// Weights, master weights, moments and the step, as safetensors: "weights.layers.0.qkv",
 /// "first.layers.0.qkv", ... Error: failed or exhausted, naming the file and the reason.
-Status save_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path);
+Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
 /// Error: usage, naming the file and the first tensor that is missing or of another shape or type;
 /// `training` is then unchanged.
-Status load_checkpoint(GptTraining& training, Stream& stream, const std::filesystem::path& path);
+Status load_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
 }  // namespace assay

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "measure/benchmarks/train_model.h"
+#include "model/gpt_costs.h"
+#include "model/gpt_gate.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t token_batches = 64;  // taken in turn
+constexpr std::int64_t token_batches_held_back = 4;
+
+double number(std::int64_t x) {
+  return static_cast<double>(x);
+}
+
+class TrainGpt final : public TrainModel {
+ public:
+  TrainGpt(GptSettings settings, TokenSource source)
+      : settings_(std::move(settings)), source_(std::move(source)) {}
+
+  TrainingSettings& settings() override { return settings_; }
+  double parameters() const override { return plan().shape.parameters(); }
+  Work work() const override {
+    const GptShape& shape = plan().shape;
+    return {.flops =
+                flops_by_parameters() + tokens() * shape.attention_flops_per_token(plan().sequence),
+            .math = settings_.precision,
+            .tokens = tokens()};
+  }
+  double flops_by_parameters() const override { return tokens() * plan().shape.flops_per_token(); }
+  Quantity quantity() const override { return Quantity::token_rate; }
+  double samples() const override { return number(plan().batch * settings_.accumulate); }
+  std::vector<OperationCost> costs() const override { return costs_of(plan()); }
+  TrainingMemory memory() const override { return memory_of(plan()); }
+  std::int64_t largest_batch(std::uint64_t bytes) const override {
+    return assay::largest_batch(plan(), bytes);
+  }
+  std::string what_would_fit(std::uint64_t bytes) const override {
+    return assay::what_would_fit(plan(), bytes);
+  }
+  std::optional<std::string> unsupported(const DeviceFacts& facts) const override {
+    const auto reason = attention_unsupported(plan(), settings_.precision, facts);
+    if (!reason) return std::nullopt;
+    return fmt::format("attention={} {}", name_of(plan().attention), *reason);
+  }
+  /// All tokens alike.
+  double blind_loss() const override { return std::log(number(plan().shape.vocabulary)); }
+
+  Result<GateResult> check(Device& device, Stream& stream) const override {
+    return check_training(device, stream, settings_);
+  }
+  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const override {
+    const SplitTokens text = TRY(tokens_of_source());
+    const auto cut = [&](const TokenStream& from, std::int64_t batches) {
+      return cut_batches(from, batches, plan().batch, plan().sequence, settings_.seed);
+    };
+    const TokenBatches batches = TRY(cut(text.training, token_batches));
+    TokenBatches held_back;
+    if (!text.held_back.tokens.empty()) {
+      held_back = TRY(cut(text.held_back, token_batches_held_back));
+    }
+    auto made = TRY(GptTraining::create(device, stream, settings_, batches, held_back));
+    return std::unique_ptr<Training>(std::move(made));
+  }
+
+ private:
+  const GptPlan& plan() const { return settings_.plan; }
+  /// Of all passes of a step.
+  double tokens() const { return number(plan().tokens() * settings_.accumulate); }
+
+  Result<SplitTokens> tokens_of_source() const {
+    const auto vocabulary = static_cast<std::int32_t>(plan().shape.vocabulary);
+    const std::int64_t least = plan().sequence + 1;
+    if (source_.data != "synthetic") {
+      return hold_back(TRY(read_tokens(source_.data, source_.bytes_per_token, vocabulary)), least);
+    }
+    const auto needed = static_cast<std::size_t>(plan().tokens() * 4 + 1);
+    return hold_back(
+        synthetic_tokens(vocabulary, std::max<std::size_t>(needed, 1 << 18), settings_.seed),
+        least);
+  }
+
+  GptSettings settings_;
+  TokenSource source_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source) {
+  return std::make_unique<TrainGpt>(std::move(settings), std::move(source));
+}
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+#include "measure/benchmarks/train_model.h"
+#include "model/mlp_gate.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t regression_batches = 8;  // taken in turn
+constexpr std::int64_t regression_batches_held_back = 1;
+
+class TrainMlp final : public TrainModel {
+ public:
+  explicit TrainMlp(MlpSettings settings) : settings_(std::move(settings)) {}
+
+  TrainingSettings& settings() override { return settings_; }
+  double parameters() const override { return plan().shape.parameters(); }
+  Work work() const override {
+    return {.flops = samples() * plan().shape.flops_per_sample(),
+            .math = settings_.precision,
+            .samples = samples()};
+  }
+  double flops_by_parameters() const override { return samples() * 6 * parameters(); }
+  Quantity quantity() const override { return Quantity::sample_rate; }
+  double samples() const override {
+    return static_cast<double>(plan().batch * settings_.accumulate);
+  }
+  std::vector<OperationCost> costs() const override { return costs_of(plan()); }
+  TrainingMemory memory() const override { return memory_of(plan()); }
+  std::int64_t largest_batch(std::uint64_t bytes) const override {
+    return assay::largest_batch(plan(), bytes);
+  }
+  std::string what_would_fit(std::uint64_t bytes) const override {
+    return assay::what_would_fit(plan(), bytes);
+  }
+  std::optional<std::string> unsupported(const DeviceFacts&) const override { return std::nullopt; }
+  /// Of zeros: the targets' variance.
+  double blind_loss() const override { return 1; }
+
+  Result<GateResult> check(Device& device, Stream& stream) const override {
+    return check_training(device, stream, settings_);
+  }
+  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const override {
+    const std::vector<std::int64_t>& widths = plan().shape.widths;
+    RegressionBatches batches =
+        synthetic_regression(regression_batches + regression_batches_held_back, plan().batch,
+                             widths.front(), widths.back(), settings_.seed);
+    const RegressionBatches held_back = batches.split_off(regression_batches_held_back);
+    auto made = TRY(MlpTraining::create(device, stream, settings_, batches, held_back));
+    return std::unique_ptr<Training>(std::move(made));
+  }
+
+ private:
+  const MlpPlan& plan() const { return settings_.plan; }
+
+  MlpSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainModel> train_mlp(MlpSettings settings) {
+  return std::make_unique<TrainMlp>(std::move(settings));
+}
+
+}  // namespace assay

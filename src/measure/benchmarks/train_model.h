@@ -1,0 +1,59 @@
+// A model as the train benchmark sees it: what it counts, what memory it needs, and how its
+// training is made and checked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "measure/benchmarks/benchmark.h"
+#include "model/gpt_training.h"
+#include "model/gradient_gate.h"
+#include "model/mlp_training.h"
+#include "model/operation_cost.h"
+#include "model/training.h"
+
+namespace assay {
+
+class TrainModel {
+ public:
+  virtual ~TrainModel() = default;
+
+  virtual TrainingSettings& settings() = 0;
+  const TrainingSettings& settings() const { return const_cast<TrainModel*>(this)->settings(); }
+  virtual double parameters() const = 0;
+  /// The work of a step, and the part of its operations that parameters are said to cost: 6 for
+  /// each and each token or sample.
+  virtual Work work() const = 0;
+  virtual double flops_by_parameters() const = 0;
+  virtual Quantity quantity() const = 0;
+  /// Sequences or samples of a step.
+  virtual double samples() const = 0;
+  virtual std::vector<OperationCost> costs() const = 0;
+  virtual TrainingMemory memory() const = 0;
+  virtual std::int64_t largest_batch(std::uint64_t bytes) const = 0;
+  virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
+  /// Why the device cannot train it, for other reasons than its memory; empty: it can.
+  virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
+  /// The loss of a model that knows nothing.
+  virtual double blind_loss() const = 0;
+
+  virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
+  /// With data of its own, `batches` of them in turn. Error: usage if a file cannot be read.
+  virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const = 0;
+};
+
+/// Where a GPT's tokens come from.
+struct TokenSource {
+  std::string data;         ///< "synthetic" or a file
+  int bytes_per_token = 1;  ///< of the file
+};
+
+std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source);
+std::unique_ptr<TrainModel> train_mlp(MlpSettings settings);
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// Elementwise functions between matrix products: GELU (tanh), ReLU, their gradients, and biases.
+#pragma once
+
+#include "compute/device/device.h"
+#include "model/operations/kernels.h"
+
+namespace assay {
+
+class Activations {
+ public:
+  static Result<Activations> create(Device& device, DataType type);
+
+  /// y = gelu(x)
+  Status gelu(Stream& stream, void* y, const void* x, std::int64_t elements);
+  /// d *= gelu'(x)
+  Status gelu_backward(Stream& stream, void* d, const void* x, std::int64_t elements);
+  /// x = max(x, 0)
+  Status relu(Stream& stream, void* x, std::int64_t elements);
+  /// d = 0 where y, the result of relu(), is 0.
+  Status relu_backward(Stream& stream, void* d, const void* y, std::int64_t elements);
+  /// x[rows, width] += bias[width]
+  Status add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows, std::int64_t width);
+
+ private:
+  Activations(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel *gelu_ = nullptr, *gelu_backward_ = nullptr, *relu_ = nullptr, *relu_backward_ = nullptr,
+         *add_bias_ = nullptr;
+};
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+// What training keeps of every parameter of a model, and the memory of a run by kind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/data_type.h"
+
+namespace assay {
+
+enum class Optimizer {
+  adamw,  ///< two moments of every parameter
+  sgd,    ///< nothing
+};
+
+/// What is kept besides parameters and gradients to update them.
+enum class OptimizerStates {
+  master,      ///< f32 moments; beside bf16 parameters also f32 master weights
+  stochastic,  ///< bf16 moments and no master weights: updates are rounded stochastically
+};
+
+struct ParameterPlan {
+  DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
+  Optimizer optimizer = Optimizer::adamw;
+  OptimizerStates states = OptimizerStates::master;
+
+  bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
+  DataType moment_type() const {
+    return states == OptimizerStates::master || type == DataType::f32 ? DataType::f32 : type;
+  }
+  /// Bytes of one of the moments of a parameter, and of all that the optimizer keeps of it.
+  std::uint64_t moment_bytes() const {
+    return optimizer == Optimizer::adamw ? size_of(moment_type()) : 0;
+  }
+  std::uint64_t optimizer_bytes() const {
+    return 2 * moment_bytes() + (has_master() ? sizeof(float) : 0);
+  }
+};
+
+/// Bytes that the update of a parameter reads and writes: its gradient, itself (not read beside a
+/// master), and the optimizer's states.
+inline double update_bytes(const ParameterPlan& plan) {
+  const std::uint64_t element = size_of(plan.type);
+  const std::uint64_t itself = (plan.has_master() ? 1 : 2) * element;
+  return static_cast<double>(element + itself + 2 * plan.optimizer_bytes());
+}
+
+/// Bytes by kind; the sum is what the run allocates, but for batches, losses and workspaces of
+/// matrix products.
+struct TrainingMemory {
+  std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
+                scratch = 0;
+  std::uint64_t total() const {
+    return parameters + gradients + optimizer + activations + logits + scratch;
+  }
+};
+
+/// The memory of `elements` parameters, without activations.
+inline TrainingMemory memory_of_parameters(const ParameterPlan& plan, std::uint64_t elements) {
+  TrainingMemory memory;
+  memory.parameters = elements * size_of(plan.type);
+  memory.gradients = elements * size_of(plan.type);
+  memory.optimizer = elements * plan.optimizer_bytes();
+  return memory;
+}
+
+/// The largest batch whose memory is at most `bytes`; 0 if not even a batch of one fits.
+std::int64_t largest_batch(const std::function<TrainingMemory(std::int64_t batch)>& memory_of_batch,
+                           std::uint64_t bytes);
+
+}  // namespace assay

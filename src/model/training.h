@@ -1,0 +1,137 @@
+// Training a model on one device: its parameters and what the optimizer keeps of them, steps of
+// passes and an update, and the losses. A step asks the host for nothing, so one captured graph
+// replays it. A model adds its forward and backward pass.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/blas/gemm_plans.h"
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "model/operation_clock.h"
+#include "model/operations/loss_history.h"
+#include "model/operations/weight_update.h"
+#include "model/parameter_plan.h"
+#include "model/tensor_layout.h"
+
+namespace assay {
+
+struct TrainingSettings {
+  DataType precision = DataType::bf16;  ///< f32, tf32 or bf16; f32 and tf32 share the type f32
+  std::int64_t accumulate = 1;          ///< passes whose gradients make one update
+  UpdateSettings update = {0.9f, 0.999f, 1e-8f, 0.01f, 1.0f};  ///< AdamW's, and clipping at 1
+  std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
+  std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
+  bool measured_products = true;       ///< whether algorithms of matrix products are measured
+};
+
+/// Rising from 0 to `peak` over `warmup` steps, then falling along a cosine to a tenth of it at
+/// `steps` (Loshchilov & Hutter 2017, as nanoGPT does).
+std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps);
+
+class Training {
+ public:
+  virtual ~Training() = default;
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  /// Queues one step. The first one chooses and compiles what it needs, and so must not be
+  /// captured. `clock`, unless null, marks the end of each operation.
+  Status step(Stream& stream, OperationClock* clock = nullptr);
+  /// Pass `number` of a step, forward and backward; from the second on it adds to the gradients.
+  virtual Status pass(Stream& stream, std::uint64_t number) = 0;
+
+  /// Mean losses of steps first ... first + count of those the device still remembers.
+  Result<std::vector<float>> losses(Stream& stream, std::uint64_t first,
+                                    std::uint64_t count) const {
+    return history_->read(stream, first, count);
+  }
+  Result<StepState> state(Stream& stream);
+  Status set_state(Stream& stream, const StepState& state);
+
+  /// Where weights, moments and gradients lie on the device, each laid out as tensors() says.
+  UpdateArenas arenas() const;
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }
+  std::int64_t accumulate() const { return training_.accumulate; }
+  const ParameterPlan& plan_of_parameters() const { return parameter_plan_; }
+  /// All weights or gradients as f32.
+  Result<std::vector<float>> weights(Stream& stream) { return read(stream, weights_); }
+  Result<std::vector<float>> gradients(Stream& stream) { return read(stream, gradients_); }
+  /// Replaces all weights and begins anew: step 0, moments 0. Error: usage if their number is not
+  /// the model's.
+  Status restart(Stream& stream, const std::vector<float>& weights);
+
+  /// The mean loss over batches that no step trains on; empty if none were held back. It leaves
+  /// weights and the history of losses as they are.
+  Result<std::optional<double>> held_back_loss(Stream& stream);
+
+  /// What computes matrix products and whatever else there is a choice for, known after the first
+  /// step.
+  virtual std::vector<std::pair<std::string, std::string>> notes() const {
+    return {{"products", plans_.libraries()}};
+  }
+  /// Bytes allocated on the device.
+  virtual std::uint64_t allocated_bytes() const;
+
+ protected:
+  /// On the device: f32 [rows].
+  struct Losses {
+    const void* address;
+    std::int64_t rows;
+  };
+
+  /// `device` and `stream` must outlive it.
+  Training(Device& device, Stream& stream, TrainingSettings settings, const ParameterPlan& plan);
+
+  /// Error: exhausted if the device has fewer bytes free, naming them and what would fit by
+  /// what_would_fit(free bytes).
+  Status check_memory(const TrainingMemory& needed,
+                      const std::function<std::string(std::uint64_t)>& what_would_fit) const;
+  /// Allocates what is kept of the parameters, all of it 0. `elements`: of an arena.
+  Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
+                             std::size_t elements);
+  /// After the weights were written: step 0, moments 0.
+  Status begin(Stream& stream);
+  Status allocate(Buffer& buffer, std::uint64_t bytes);
+
+  virtual std::int64_t held_back_batches() const = 0;
+  /// Queues a forward pass over one of them, and says where its losses will be.
+  virtual Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) = 0;
+
+  /// What pass `number` reads of so many batches on the device.
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const;
+  /// Keeps the mean of a pass's losses.
+  Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice) {
+    return history_->record(stream, losses.address, choice, losses.rows);
+  }
+  /// Marks the end of an operation that has been queued.
+  Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
+
+  void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
+  void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
+  void* gradient(const Tensor& t) const { return address_of(gradients_, t, element_); }
+  void* gradient_or_null(const Tensor& t) const { return t.elements() > 0 ? gradient(t) : nullptr; }
+
+  Device& device_;
+  const TrainingSettings training_;
+  const std::size_t element_;  // bytes of a parameter or activation
+  GemmPlans plans_;
+
+ private:
+  Result<std::vector<float>> read(Stream& stream, const Buffer& arena);
+
+  const ParameterPlan parameter_plan_;
+  std::vector<NamedTensor> tensors_;
+  std::size_t elements_ = 0;
+  OperationClock* clock_ = nullptr;  // during a step that is timed
+  std::optional<WeightUpdate> update_;
+  std::optional<LossHistory> history_;
+  Buffer weights_, gradients_, master_, first_, second_;
+  Buffer state_;
+};
+
+}  // namespace assay
