@@ -75,10 +75,9 @@ inline TokenBatches golden_batches(const GptPlan& plan) {
   return random_batches(plan, 100, 13);
 }
 
-template <typename Real>
-GptOracle<Real> oracle_of(const GptPlan& plan, const std::vector<float>& weights) {
-  return GptOracle<Real>(plan.shape, plan.batch, plan.sequence,
-                         std::vector<Real>(weights.begin(), weights.end()));
+inline GptOracle oracle_of(const GptPlan& plan, const std::vector<float>& weights) {
+  return GptOracle(plan.shape, plan.batch, plan.sequence,
+                   std::vector<double>(weights.begin(), weights.end()));
 }
 
 /// |a - b| / |b| over a tensor, in the Euclidean norm; a difference from a tensor of zeros counts

@@ -43,8 +43,8 @@ Result<GateResult> check_training(Device& device, Stream& stream, const GptSetti
   small.fuse_gelu = false;
   auto training = TRY(GptTraining::create(device, stream, small, data));
   const std::vector<float> weights = TRY(training->weights(stream));
-  GptOracle<double> oracle(plan.shape, plan.batch, plan.sequence,
-                           std::vector<double>(weights.begin(), weights.end()));
+  GptOracle oracle(plan.shape, plan.batch, plan.sequence,
+                   std::vector<double>(weights.begin(), weights.end()));
   const double loss = oracle.forward(data.tokens, data.targets);
   oracle.backward();
   GateResult result;

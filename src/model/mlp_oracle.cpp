@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/reference_sums.h"
+
 namespace assay {
 
 double MlpOracle::forward(std::span<const float> x, std::span<const float> targets) {
@@ -14,8 +16,8 @@ double MlpOracle::forward(std::span<const float> x, std::span<const float> targe
     std::vector<double> to(batch_ * outputs);
     for (std::size_t row = 0; row < batch_; ++row) {
       for (std::size_t o = 0; o < outputs; ++o) {
-        double sum = shape_.bias ? b[o] : 0;
-        for (std::size_t i = 0; i < inputs; ++i) sum += from[row * inputs + i] * w[o * inputs + i];
+        const double sum =
+            (shape_.bias ? b[o] : 0) + dot(&from[row * inputs], w + o * inputs, inputs);
         const bool last = layer + 1 == shape_.layers();
         to[row * outputs + o] = last ? sum : std::max(sum, 0.0);
       }
@@ -47,10 +49,8 @@ void MlpOracle::backward() {
       for (std::size_t o = 0; o < outputs; ++o) {
         const double d = dy[row * outputs + o];
         if (shape_.bias) gradients_[layout_.layers[layer].bias.offset + o] += d;
-        for (std::size_t i = 0; i < inputs; ++i) {
-          dw[o * inputs + i] += d * x[row * inputs + i];
-          dx[row * inputs + i] += d * w[o * inputs + i];
-        }
+        add_scaled(dw + o * inputs, d, &x[row * inputs], inputs);
+        add_scaled(&dx[row * inputs], d, w + o * inputs, inputs);
       }
     }
     for (std::size_t i = 0; i < dx.size(); ++i) {

@@ -50,7 +50,7 @@ class TrainingAGpt : public KernelTest {
     weights = training->weights(*stream_).value();  // as they were rounded
     const Status queued = training->pass(*stream_, 0);
     ASSERT_TRUE(queued) << queued.error().message;
-    GptOracle<double> oracle = oracle_of<double>(settings.plan, weights);
+    GptOracle oracle = oracle_of(settings.plan, weights);
     const double loss = oracle.forward(data.tokens, data.targets);
     oracle.backward();
     EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, loss_tolerance);
@@ -133,7 +133,7 @@ TEST_P(TrainingAGpt, AccumulatedPassesAreOneLargerBatch) {
   ASSERT_TRUE(training->pass(*stream_, 0));
   ASSERT_TRUE(training->pass(*stream_, 1));
   settings.plan.batch = 6;
-  GptOracle<double> oracle = oracle_of<double>(settings.plan, weights);
+  GptOracle oracle = oracle_of(settings.plan, weights);
   const double loss = oracle.forward(data.tokens, data.targets);
   oracle.backward();
   EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, 1e-5);
@@ -152,7 +152,7 @@ TEST_P(TrainingAGpt, HeldBackBatchesAreOnlyLookedAt) {
   ASSERT_TRUE((*made)->restart(*stream_, weights));
   const auto found = (*made)->held_back_loss(*stream_);
   ASSERT_TRUE(found) << found.error().message;
-  GptOracle<double> oracle = oracle_of<double>(settings.plan, weights);
+  GptOracle oracle = oracle_of(settings.plan, weights);
   EXPECT_NEAR(found->value(), oracle.forward(held_back.tokens, held_back.targets), 1e-4);
   auto blind = start(settings, data, weights);
   ASSERT_NE(blind, nullptr);

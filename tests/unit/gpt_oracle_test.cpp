@@ -19,7 +19,7 @@ TEST(GptOracle, GradientsAreThoseOfFiniteDifferences) {
   plan.shape.positions = plan.sequence = 5;
   plan.batch = 2;
   const TokenBatches data = random_batches(plan, 1, 5);
-  GptOracle<double> oracle = oracle_of<double>(plan, random_weights(plan.shape, 3));
+  GptOracle oracle = oracle_of(plan, random_weights(plan.shape, 3));
   oracle.forward(data.tokens, data.targets);
   oracle.backward();
   const std::vector<double> gradients = oracle.gradients();
@@ -49,7 +49,7 @@ TEST(GptOracle, UntrainedItGivesEveryTokenTheSameChance) {
   GptPlan plan = small_training().plan;
   const TokenBatches data = random_batches(plan, 1, 5);
   std::vector<float> weights(GptParameters::of(plan.shape).elements, 0.0f);
-  GptOracle<double> oracle = oracle_of<double>(plan, weights);
+  GptOracle oracle = oracle_of(plan, weights);
   EXPECT_NEAR(oracle.forward(data.tokens, data.targets), std::log(101), 1e-12);
 }
 

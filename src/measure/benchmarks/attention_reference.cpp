@@ -3,20 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/reference_sums.h"
+
 namespace assay {
-namespace {
-
-double product(const float* a, const float* b, std::size_t count) {
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) sum += double(a[i]) * b[i];
-  return sum;
-}
-
-void add(std::vector<double>& sum, double factor, const float* x) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * x[i];
-}
-
-}  // namespace
 
 AttentionReference::Row AttentionReference::row(std::size_t query) const {
   const std::size_t width = head_.width, keys = query + 1;
@@ -26,7 +15,7 @@ AttentionReference::Row AttentionReference::row(std::size_t query) const {
   made.score_gradients.resize(keys);
   for (std::size_t j = 0; j < keys; ++j) {
     made.probabilities[j] =
-        scale * product(&head_.queries[query * width], &head_.keys[j * width], width);
+        scale * dot(&head_.queries[query * width], &head_.keys[j * width], width);
   }
   const double largest = *std::max_element(made.probabilities.begin(), made.probabilities.end());
   double total = 0;
@@ -35,7 +24,7 @@ AttentionReference::Row AttentionReference::row(std::size_t query) const {
   for (std::size_t j = 0; j < keys; ++j) {
     made.probabilities[j] /= total;
     made.score_gradients[j] =
-        product(&head_.result_gradient[query * width], &head_.values[j * width], width);
+        dot(&head_.result_gradient[query * width], &head_.values[j * width], width);
     delta += made.probabilities[j] * made.score_gradients[j];
   }
   for (std::size_t j = 0; j < keys; ++j) {
@@ -56,7 +45,8 @@ std::vector<double> AttentionReference::query_gradient(std::size_t query) const 
 std::vector<double> AttentionReference::weighted(const std::vector<double>& factors,
                                                  const std::vector<float>& rows) const {
   std::vector<double> sum(head_.width);
-  for (std::size_t j = 0; j < factors.size(); ++j) add(sum, factors[j], &rows[j * head_.width]);
+  for (std::size_t j = 0; j < factors.size(); ++j)
+    add_scaled(sum.data(), factors[j], &rows[j * head_.width], head_.width);
   return sum;
 }
 
@@ -64,8 +54,10 @@ AttentionReference::KeyValue AttentionReference::key_value_gradients(std::size_t
   KeyValue sums = {std::vector<double>(head_.width), std::vector<double>(head_.width)};
   for (std::size_t query = key; query < head_.tokens; ++query) {
     const Row here = row(query);
-    add(sums.key, here.score_gradients[key], &head_.queries[query * head_.width]);
-    add(sums.value, here.probabilities[key], &head_.result_gradient[query * head_.width]);
+    add_scaled(sums.key.data(), here.score_gradients[key], &head_.queries[query * head_.width],
+               head_.width);
+    add_scaled(sums.value.data(), here.probabilities[key],
+               &head_.result_gradient[query * head_.width], head_.width);
   }
   return sums;
 }
