@@ -72,6 +72,46 @@ TEST_P(TrainingAGpt, GradientsInBf16AreNearTheReferences) {
   expect_gradients(small_training(DataType::bf16), 0.01, 0.03);
 }
 
+/// The same weights, that bf16 has exactly, trained in f32 and in bf16: gradients of each tensor in
+/// nearly the same direction and of nearly the same length.
+TEST_P(TrainingAGpt, Bf16FollowsF32) {
+  const GptSettings narrow = small_training(DataType::bf16), wide = small_training();
+  const TokenBatches data = random_batches(wide.plan, 1, 5);
+  auto rounded = start(narrow, data, random_weights(wide.plan.shape, 3));
+  ASSERT_NE(rounded, nullptr);
+  auto exact = start(wide, data, rounded->weights(*stream_).value());
+  ASSERT_NE(exact, nullptr);
+  ASSERT_TRUE(rounded->pass(*stream_, 0));
+  ASSERT_TRUE(exact->pass(*stream_, 0));
+  EXPECT_NEAR(rounded->losses(*stream_, 0, 1).value()[0], exact->losses(*stream_, 0, 1).value()[0],
+              0.01);
+  const std::vector<float> found = rounded->gradients(*stream_).value();
+  const std::vector<float> expected = exact->gradients(*stream_).value();
+  for (const NamedTensor& named : exact->tensors()) {
+    const auto count = static_cast<std::size_t>(named.tensor.elements());
+    const std::size_t first = named.tensor.offset;
+    EXPECT_LT(relative_distance(found, expected, first, count), 0.03) << named.name;
+    double product = 0, squares = 0, expected_squares = 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+      product += double(found[i]) * expected[i];
+      squares += double(found[i]) * found[i];
+      expected_squares += double(expected[i]) * expected[i];
+    }
+    EXPECT_GT(product / std::sqrt(squares * expected_squares), 0.999) << named.name;
+  }
+}
+
+/// With initial weights every token is nearly as likely as any other.
+TEST_P(TrainingAGpt, UntrainedItKnowsNothing) {
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    const GptSettings settings = small_training(precision);
+    auto made =
+        GptTraining::create(*device_, *stream_, settings, random_batches(settings.plan, 1, 5));
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_NEAR(train(**made, 1)[0], std::log(101), 0.1) << name_of(precision);
+  }
+}
+
 /// Own attention, with heads 32, 64 and 128 wide and sequences that end inside a tile.
 TEST_P(TrainingAGpt, OwnAttentionIsTheReferences) {
   struct Case {
