@@ -58,6 +58,14 @@ function cells() {
     add('launch', {metric}, 2.1e-6, {quantity: 'latency', unit: 's', slower: 1.03});
   }
   add('hostile', {name: '</script><script>window.broken=1</script>\u2028"\'&<b>', formula: '=1+1'}, 1e9);
+  for (const [model, bytes] of [['30M', 3.4e9], ['124M', 4.5e9], ['7B', 7.3e10]]) {
+    const parts = {parameters: 0.14, gradients: 0.14, optimizer: 0.29, activations: 0.4, logits: 0.02};
+    add('train', {model}, 5e5, {quantity: 'token_rate', unit: 'tokens/s', metrics: [
+      ['memory', bytes, 'bytes', 'neither'],
+      ...Object.entries(parts).map(([part, share]) => [`memory_${part}`, share * bytes, 'bytes', 'neither']),
+      ['memory_by_driver', bytes * 1.01, 'bytes', 'neither'],
+    ]});
+  }
   for (const load of [4, 8, 16, 32, 64, 128, 256]) {
     const tokens = 9000 * load / (load + 60);
     add('serve', {max_concurrency: String(load)}, 0, {metrics: [

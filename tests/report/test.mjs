@@ -113,7 +113,7 @@ await test('draws every chart', async () => {
     kind: chartOf(figure.id).kind, title: chartOf(figure.id).title,
     marks: figure.querySelectorAll('.plot svg .mark-symbol.role-mark path, .plot svg .mark-rect.role-mark path, .plot svg .mark-line.role-mark path').length,
     bad: /NaN|Infinity|undefined/.test(figure.querySelector('.plot').innerHTML)})));
-  for (const kind of ['ratio', 'curve', 'bars', 'latency', 'timeline', 'heat']) {
+  for (const kind of ['ratio', 'curve', 'bars', 'latency', 'timeline', 'heat', 'stack']) {
     check(charts.some((chart) => chart.kind === kind), `no ${kind} chart`);
   }
   const empty = charts.filter((chart) => chart.marks === 0 || chart.bad);

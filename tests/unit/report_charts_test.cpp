@@ -172,6 +172,42 @@ TEST(ReportCharts, BarsFarApartAreLogarithmicAndEachHasItsUnit) {
   EXPECT_FALSE(near->settings["log"].get<bool>());
 }
 
+/// Parts in the order of the record and what they leave of the whole; of several runs the last one
+/// that passed; cells without parts have no bar.
+TEST(ReportCharts, MemoryByKindIsStacked) {
+  const auto record_of = [](const std::string& model, double gradients, RecordStatus status) {
+    Record record;
+    record.cell = Cell("train", {{"model", model}, {"batch", "8"}});
+    record.status = status;
+    for (const auto& [name, value] : {std::pair("memory", gradients + 300),
+                                      {"step_time", 0.5},
+                                      {"memory_parameters", 200.0},
+                                      {"memory_gradients", gradients},
+                                      {"memory_by_driver", 9000.0}}) {
+      record.metrics.push_back({.name = name, .value = value, .unit = "bytes", .text = ""});
+    }
+    return record;
+  };
+  Environment environment = environment_of("a", {});
+  environment.records = {
+      record_of("30M", 500, RecordStatus::passed), record_of("7B", 700, RecordStatus::passed),
+      record_of("30M", 600, RecordStatus::passed), record_of("30M", 1, RecordStatus::failed)};
+  Record without = record_of("mlp", 0, RecordStatus::passed);
+  without.metrics.clear();
+  environment.records.push_back(without);
+  const std::vector<Chart> charts = memory_charts({environment});
+  ASSERT_EQ(charts.size(), 1u);
+  EXPECT_EQ(charts[0].kind, ChartKind::stack);
+  EXPECT_EQ(charts[0].title, "train: memory by kind");
+  const std::vector<std::vector<Field>> expected = {
+      {"a", "model=30M", "parameters", 200.0}, {"a", "model=30M", "gradients", 600.0},
+      {"a", "model=30M", "other", 100.0},      {"a", "model=7B", "parameters", 200.0},
+      {"a", "model=7B", "gradients", 700.0},   {"a", "model=7B", "other", 100.0}};
+  EXPECT_EQ(charts[0].table.rows, expected);
+  EXPECT_THAT(charts[0].summary, HasSubstr("a, model=7B: 1.000 kB, of which gradients 70%."));
+  EXPECT_TRUE(memory_charts({environment_of("b", {})}).empty());
+}
+
 TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
   Environment environment;
   environment.results.name = "host";

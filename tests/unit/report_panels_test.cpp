@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "judge/report/panels.h"
 #include "report_input.h"
 
@@ -43,6 +45,34 @@ TEST(ReportPanels, TheIntervalSaysWhatTheRunsCanTell) {
   EXPECT_DOUBLE_EQ(many->high, 15);
   EXPECT_FALSE(centre_of(series_of("m", {}, {})).has_value());
   EXPECT_FALSE(centre_of(series_of("m", {}, {std::nan("")})).has_value());
+}
+
+/// Where the name of a model says the batch, the sequence and the rate, the models are compared,
+/// not batches; sizes in their names order them.
+TEST(ReportPanels, WhatFollowsFromAModelsNameIsNoAxis) {
+  const std::vector<std::array<const char*, 4>> cells = {{"30M", "32", "512", "6e-4"},
+                                                         {"7B", "8", "1024", "1e-4"},
+                                                         {"1.5B", "4", "512", "2e-4"},
+                                                         {"354M", "8", "512", "3e-4"}};
+  std::vector<Series> series;
+  for (const auto& [model, batch, sequence, rate] : cells) {
+    series.push_back(series_of(
+        "train", {{"model", model}, {"batch", batch}, {"sequence", sequence}, {"rate", rate}},
+        {1e5}, "token_rate", "tokens/s"));
+  }
+  const auto panels = panels_of({environment_of("a", series)});
+  ASSERT_EQ(panels.size(), 1u);
+  EXPECT_EQ(panels[0].x_axis, "");
+  std::vector<std::string> labels;
+  for (const Mark& mark : panels[0].marks) labels.push_back(mark.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"30M", "354M", "1.5B", "7B"}));
+  // A batch of its own for each run of one model is an axis.
+  for (const char* batch : {"16", "64"}) {
+    series.push_back(series_of(
+        "train", {{"model", "30M"}, {"batch", batch}, {"sequence", "512"}, {"rate", "6e-4"}}, {1e5},
+        "token_rate", "tokens/s"));
+  }
+  EXPECT_EQ(panels_of({environment_of("a", series)})[0].x_axis, "batch");
 }
 
 TEST(ReportPanels, OneEnvironmentHasLinesAndSeveralHaveFacets) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "core/json.h"
 #include "core/units.h"
@@ -29,11 +30,64 @@ std::optional<double> axis_number(std::string_view text) {
   return value;
 }
 
+std::string_view value_of(const Axes& axes, std::string_view name) {
+  for (const auto& [axis, value] : axes) {
+    if (axis == name) return value;
+  }
+  return {};
+}
+
+bool follows(std::string_view axis, std::string_view from, const std::vector<const Axes*>& cells) {
+  std::map<std::string_view, std::string_view> values;  // of `axis`, by that of `from`
+  return std::all_of(cells.begin(), cells.end(), [&](const Axes* cell) {
+    const std::string_view value = value_of(*cell, axis);
+    return values.emplace(value_of(*cell, from), value).first->second == value;
+  });
+}
+
+std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells) {
+  std::vector<std::string> telling;
+  for (const Axes* cell : cells) {
+    for (const auto& [axis, value] : *cell) {
+      const bool constant = std::all_of(cells.begin(), cells.end(), [&](const Axes* other) {
+        return value_of(*other, axis) == value;
+      });
+      const bool known = std::find(telling.begin(), telling.end(), axis) != telling.end();
+      if (constant || known) continue;
+      const bool said = std::any_of(telling.begin(), telling.end(), [&](const std::string& before) {
+        return follows(axis, before, cells);
+      });
+      if (!said) telling.push_back(axis);
+    }
+  }
+  return telling;
+}
+
+namespace {
+
+/// The parameters that a model's name says: "1.5B" 1.5e9, "30M" 3e7. Empty for other names.
+std::optional<double> parameters_of(std::string_view model) {
+  constexpr std::string_view letters = "KMBT";
+  double value = 0;
+  const auto [end, error] = std::from_chars(model.data(), model.data() + model.size(), value);
+  if (error != std::errc{} || end + 1 != model.data() + model.size()) return std::nullopt;
+  const std::size_t letter = letters.find(*end);
+  if (letter == std::string_view::npos) return std::nullopt;
+  return value * std::pow(1000.0, static_cast<double>(letter + 1));
+}
+
+std::optional<double> order_of(const std::pair<std::string, std::string>& axis) {
+  if (axis.first == "model") return parameters_of(axis.second);
+  return axis_number(axis.second);
+}
+
+}  // namespace
+
 bool comes_before(const Axes& a, const Axes& b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].first != b[i].first) return a[i].first < b[i].first;
     if (a[i].second == b[i].second) continue;
-    const auto x = axis_number(a[i].second), y = axis_number(b[i].second);
+    const auto x = order_of(a[i]), y = order_of(b[i]);
     if (x && y && *x != *y) return *x < *y;
     if (x.has_value() != y.has_value()) return x.has_value();
     return a[i].second < b[i].second;

@@ -33,6 +33,9 @@ std::vector<Chart> latency_charts(const std::vector<Environment>& environments);
 /// largest size.
 std::vector<Chart> heat_charts(const std::vector<Environment>& environments);
 
+/// The memory of each cell by kind, for benchmarks that record it.
+std::vector<Chart> memory_charts(const std::vector<Environment>& environments);
+
 /// Clocks, power, temperature and throttling of the environment's last run that recorded them.
 std::vector<Chart> telemetry_charts(const Environment& environment);
 

@@ -23,9 +23,11 @@ std::string_view name_of(ChartKind kind) {
     case ChartKind::timeline:
       return "timeline";
     case ChartKind::heat:
+      return "heat";
+    case ChartKind::stack:
       break;
   }
-  return "heat";
+  return "stack";
 }
 
 Display display_for(std::string_view unit, double largest) {

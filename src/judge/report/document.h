@@ -53,6 +53,7 @@ enum class ChartKind {
   latency,   ///< latency over throughput, one point per load
   timeline,  ///< readings over time
   heat,      ///< value by source and destination
+  stack,     ///< parts of a whole by cell
 };
 /// "curve", "bars", ...: the names that page/page.js uses.
 std::string_view name_of(ChartKind kind);

@@ -28,13 +28,6 @@ struct Entry {
   const Series* series;
 };
 
-std::string_view value_of(const Axes& axes, std::string_view name) {
-  for (const auto& [axis, value] : axes) {
-    if (axis == name) return value;
-  }
-  return {};
-}
-
 struct AxisValues {
   std::string name;
   std::vector<std::string> values;  ///< distinct
@@ -57,8 +50,14 @@ std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
   return axes;
 }
 
+/// A model's size, 7B, is a name and no number of bytes.
+bool has_words(const AxisValues& axis) {
+  return axis.name == "model" || !axis_number(axis.values.front());
+}
+
 /// "inf", a request rate without limit, has no place on an axis, but the axis stays numeric.
 bool is_numeric(const AxisValues& axis) {
+  if (axis.name == "model") return false;
   std::size_t numbers = 0;
   for (const std::string& value : axis.values) {
     if (axis_number(value)) {
@@ -70,14 +69,34 @@ bool is_numeric(const AxisValues& axis) {
   return numbers >= least_on_axis;
 }
 
-const AxisValues* main_axis(const std::vector<const AxisValues*>& axes) {
+std::vector<const Axes*> cells_of(const std::vector<Entry>& entries) {
+  std::vector<const Axes*> cells;
+  for (const Entry& entry : entries) cells.push_back(&entry.series->axes);
+  return cells;
+}
+
+/// Whether the words of another axis say what this axis's number is, as a model's name says its
+/// batch: then the words are what a reader asks for, and the numbers lie along no line.
+bool follows_from_words(const AxisValues& axis, const std::vector<const AxisValues*>& axes,
+                        const std::vector<Entry>& entries) {
+  return std::any_of(axes.begin(), axes.end(), [&](const AxisValues* other) {
+    return other != &axis && has_words(*other) &&
+           follows(axis.name, other->name, cells_of(entries));
+  });
+}
+
+const AxisValues* main_axis(const std::vector<const AxisValues*>& axes,
+                            const std::vector<Entry>& entries) {
+  const auto fits = [&](const AxisValues& axis) {
+    return is_numeric(axis) && !follows_from_words(axis, axes, entries);
+  };
   for (const std::string_view name : main_axes) {
     for (const AxisValues* axis : axes) {
-      if (axis->name == name && is_numeric(*axis)) return axis;
+      if (axis->name == name && fits(*axis)) return axis;
     }
   }
   for (const AxisValues* axis : axes) {
-    if (is_numeric(*axis)) return axis;
+    if (fits(*axis)) return axis;
   }
   return nullptr;
 }
@@ -101,7 +120,8 @@ std::string joined(const Axes& axes, const std::vector<std::string>& names, bool
   return text;
 }
 
-Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments) {
+Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& entries,
+                 bool several_environments) {
   Layout layout;
   Axes all;
   for (const AxisValues& axis : axes) all.emplace_back(axis.name, axis.values.front());
@@ -118,7 +138,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
                                       axis.values.front());
     }
   }
-  layout.x = main_axis(free);
+  layout.x = main_axis(free, entries);
   std::erase(free, layout.x);
   // The number of requests of a load usually follows from the load, so it gets no axis of its own.
   if (layout.x != nullptr) {
@@ -135,8 +155,12 @@ Layout layout_of(const std::vector<AxisValues>& axes, bool several_environments)
     if (lines != nullptr) layout.line_axes = {lines->name};
     std::erase(free, lines);
   } else if (layout.x == nullptr) {
-    // Every combination of varying axes is a category; if there are too many, the first axis splits
+    // Every combination of telling axes is a category; if there are too many, the first axis splits
     // them into panels.
+    const std::vector<std::string> telling = telling_axes(cells_of(entries));
+    std::erase_if(free, [&](const AxisValues* axis) {
+      return std::find(telling.begin(), telling.end(), axis->name) == telling.end();
+    });
     std::size_t categories = 1;
     for (const AxisValues* axis : free) categories *= axis->values.size();
     const bool split = categories > most_categories && free.size() > 1;
@@ -201,7 +225,7 @@ void name_categories(Panel& panel, const Layout& layout) {
 
 std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool several_environments) {
   const std::vector<AxisValues> axes = axis_values(entries);
-  const Layout layout = layout_of(axes, several_environments);
+  const Layout layout = layout_of(axes, entries, several_environments);
   std::vector<Panel> panels;
   for (const Entry& entry : entries) {
     auto mark = mark_of(entry, layout);

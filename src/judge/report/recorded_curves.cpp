@@ -2,56 +2,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "judge/report/last_records.h"
 #include "judge/report/panels.h"
 
 namespace assay::report {
 namespace {
 
-/// A cell's curve; of several runs the last one.
-struct Recorded {
-  std::size_t environment = 0;
-  const Record* record = nullptr;
-  const Curve* curve = nullptr;
-};
-
-/// The cell's values of the axes that differ among the curves.
-std::string line_of(const Record& record, const std::set<std::string>& varying) {
-  std::string text;
-  for (const auto& [axis, value] : record.cell.values()) {
-    if (varying.contains(axis)) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis, value);
-    }
-  }
-  return text;
+const Curve* curve_of(const Record& record, const std::string& name) {
+  const auto found = std::find_if(record.curves.begin(), record.curves.end(),
+                                  [&](const Curve& curve) { return curve.name == name; });
+  return found == record.curves.end() ? nullptr : &*found;
 }
 
-Panel panel_of(const std::vector<Recorded>& curves) {
-  const Recorded& first = curves.front();
-  std::set<std::string> varying;
-  for (const Recorded& one : curves) {
-    for (const auto& [axis, value] : one.record->cell.values()) {
-      if (first.record->cell.text(axis) != value) varying.insert(axis);
-    }
-  }
+/// The curves `name` of records that have one.
+Panel panel_of(const std::string& name, const std::vector<LastRecord>& records) {
+  const std::vector<std::string> labels = labels_of(records);
   Panel panel;
-  panel.benchmark = first.record->cell.benchmark();
-  panel.metric = first.curve->name;
+  panel.benchmark = records.front().record->cell.benchmark();
+  panel.metric = name;
   panel.unit = "1";
   panel.better = Better::lower;
-  panel.x_axis = first.curve->along;
-  for (const Recorded& one : curves) {
-    const std::string line = line_of(*one.record, varying);
-    for (std::size_t i = 0; i < one.curve->x.size(); ++i) {
+  panel.x_axis = curve_of(*records.front().record, name)->along;
+  for (std::size_t r = 0; r < records.size(); ++r) {
+    const Curve& curve = *curve_of(*records[r].record, name);
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
       Mark mark;
-      mark.environment = one.environment;
-      mark.line = line;
-      mark.x = one.curve->x[i];
-      mark.label = fmt::format("{} {:g}", one.curve->along, mark.x);
-      const double y = one.curve->y[i];
-      mark.centre = {y, y, y, 1};
+      mark.environment = records[r].environment;
+      mark.line = labels[r];
+      mark.x = curve.x[i];
+      mark.label = fmt::format("{} {:g}", curve.along, mark.x);
+      mark.centre = {curve.y[i], curve.y[i], curve.y[i], 1};
       panel.marks.push_back(std::move(mark));
     }
   }
@@ -61,25 +43,20 @@ Panel panel_of(const std::vector<Recorded>& curves) {
 }  // namespace
 
 std::vector<Panel> recorded_panels(const std::vector<Environment>& environments) {
-  std::map<std::pair<std::string, std::string>, std::vector<Recorded>> groups;
-  for (std::size_t i = 0; i < environments.size(); ++i) {
-    for (const Record& record : environments[i].records) {
-      if (record.status != RecordStatus::passed) continue;
-      for (const Curve& curve : record.curves) {
-        std::vector<Recorded>& group = groups[{record.cell.benchmark(), curve.name}];
-        const auto known = std::find_if(group.begin(), group.end(), [&](const Recorded& one) {
-          return one.environment == i && one.record->cell == record.cell;
-        });
-        if (known != group.end()) {
-          *known = {i, &record, &curve};
-        } else {
-          group.push_back({i, &record, &curve});
-        }
+  std::vector<Panel> panels;
+  for (const auto& [benchmark, records] : last_records(environments)) {
+    std::set<std::string> names;
+    for (const LastRecord& one : records) {
+      for (const Curve& curve : one.record->curves) names.insert(curve.name);
+    }
+    for (const std::string& name : names) {
+      std::vector<LastRecord> with;
+      for (const LastRecord& one : records) {
+        if (curve_of(*one.record, name) != nullptr) with.push_back(one);
       }
+      panels.push_back(panel_of(name, with));
     }
   }
-  std::vector<Panel> panels;
-  for (const auto& [key, curves] : groups) panels.push_back(panel_of(curves));
   return panels;
 }
 

@@ -230,6 +230,9 @@ void add_curves(const ReportInput& input, Document& document) {
   for (const Panel& panel : recorded_panels(input.environments)) {
     if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
   }
+  for (Chart& chart : memory_charts(input.environments)) {
+    chapter.blocks.emplace_back(std::move(chart));
+  }
   std::vector<Chart> latency = latency_charts(input.environments);
   if (!latency.empty()) {
     Chapter serving{"serving", "Latency against throughput", "Serving"};

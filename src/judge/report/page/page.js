@@ -2,7 +2,7 @@
 // filters cells, adapts to the theme and to print.
 
 const makers = {curve: curveSpec, latency: latencySpec, timeline: timelineSpec, bars: barsSpec, ratio: ratioSpec,
-                heat: heatSpec};
+                heat: heatSpec, stack: stackSpec};
 /** Most rows shown of a long table, on screen and on paper; the CSV file has all. */
 const mostRows = 2000, mostPrintedRows = 100;
 
@@ -13,6 +13,7 @@ function heightOf(chart, width) {
     case 'bars': return barsHeight(chart);
     case 'ratio': return ratioHeight(chart, width);
     case 'heat': return heatHeight(chart, width);
+    case 'stack': return stackHeight(chart);
     default: return chartHeights[chart.kind];
   }
 }

@@ -80,6 +80,58 @@ function barsSpec(chart, width, theme) {
   };
 }
 
+/** The bars of a stack: one for each cell and environment, with the places of its parts along it. */
+function stacksOf(chart) {
+  const stacks = new Map();
+  for (const row of rowsOf(chart.table)) {
+    const key = row.environment + '\u0000' + row.label;
+    if (!stacks.has(key)) stacks.set(key, {environment: row.environment, label: row.label, parts: [], end: 0});
+    const stack = stacks.get(key);
+    stack.parts.push({...row, begin: stack.end, end: stack.end + row.value});
+    stack.end += row.value;
+  }
+  return [...stacks.values()];
+}
+
+function stackHeight(chart) {
+  return stacksOf(chart).length * 40 + 96;
+}
+
+function stackSpec(chart, width, theme) {
+  const value = columnOf(chart.table, 'value');
+  const stacks = stacksOf(chart);
+  const several = unique(stacks.map((stack) => stack.environment)).length > 1;
+  stacks.forEach((stack, i) => {
+    stack.y = i * 40;
+    const all = `${significant(stack.end)} ${value.shown}`;
+    stack.text = [stack.label, several || !stack.label ? stack.environment : '', all].filter(Boolean).join(', ');
+    for (const part of stack.parts) {
+      part.y = stack.y + 18;
+      part.tip = `${stack.text}\n${part.part} ${significant(part.value)} ${value.shown}, ` +
+          `${(100 * part.value / stack.end).toFixed(0)}%`;
+    }
+  });
+  const parts = stacks.flatMap((stack) => stack.parts);
+  const keys = unique(parts.map((part) => part.part));
+  const x = valueScale('x', [0, ...stacks.map((stack) => stack.end)], false, 'width', true);
+  return {
+    ...frame(width, stackHeight(chart), theme),
+    data: [{name: 'parts', values: parts}, {name: 'stacks', values: stacks}],
+    scales: [x, ...seriesScales(keys, theme)],
+    axes: [guideOf(x, 'bottom', titled(value), roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
+    legends: [{...seriesLegend(keys, width, true), shape: undefined, symbolType: 'square'}],
+    marks: [
+      {type: 'rect', from: {data: 'parts'}, encode: {update: {
+        x: {scale: 'x', field: 'begin'}, x2: {scale: 'x', field: 'end'}, y: {field: 'y'}, height: {value: 16},
+        fill: {scale: 'colour', field: 'part'}, stroke: {value: theme.paper}, strokeWidth: {value: 1},
+        tooltip: {field: 'tip'}}}},
+      {type: 'text', from: {data: 'stacks'}, encode: {update: {
+        x: {value: 0}, y: {field: 'y', offset: 13}, text: {field: 'text'}, fill: {value: theme.ink},
+        limit: {signal: 'width'}}}},
+    ],
+  };
+}
+
 function ratioHeight(chart, width) {
   const labels = columnOf(chart.table, 'label').words || [];
   const {beside} = labelPlace(labels, width);
