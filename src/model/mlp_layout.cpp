@@ -35,7 +35,8 @@ double MlpShape::flops_per_sample() const {
 }
 
 bool is_mlp(std::string_view text) {
-  return text == usual_name || text.find('-') != std::string_view::npos;
+  return text == usual_name || (text.find('-') != std::string_view::npos &&
+                                text.find_first_not_of("0123456789-") == std::string_view::npos);
 }
 
 Result<MlpShape> parse_mlp_shape(std::string_view text) {

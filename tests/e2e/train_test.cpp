@@ -55,6 +55,8 @@ TEST(Train, LearnsATextFile) {
   EXPECT_NEAR(metric(record, "first_loss"), std::log(256), 0.2);
   EXPECT_LT(metric(record, "last_loss"), metric(record, "first_loss"));
   EXPECT_EQ(metric(record, "loss_at_step_10"), record["curves"][0]["y"][10].get<double>());
+  // Text that it has not seen is nearly as easy for a model that has learnt this little.
+  EXPECT_LT(metric(record, "validation_loss"), metric(record, "first_loss"));
   EXPECT_GT(metric(record, "time_forward"), 0);
   const Json& curve = record["curves"][0];
   EXPECT_EQ(curve["name"], "loss");
@@ -99,6 +101,30 @@ TEST(Train, GoesOnFromACheckpoint) {
   ASSERT_EQ(second["status"], "passed") << second["reason"];
   EXPECT_EQ(second["curves"][0]["x"][0].get<double>(), steps_before + 26);
   EXPECT_LT(metric(second, "first_loss"), metric(first, "first_loss"));
+}
+
+/// Samples/s, its operations' times, and what it learnt; a checkpoint goes on.
+TEST(Train, APerceptronLearns) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "mlp.safetensors";
+  const std::vector<std::string> words = {"model=64-128-64", "batch=32", "steps=60"};
+  auto first = words;
+  first.push_back("save=" + file);
+  const Json record = record_of(train(first));
+  ASSERT_EQ(record["status"], "passed") << record["reason"];
+  EXPECT_EQ(record["value"]["quantity"], "sample_rate");
+  EXPECT_EQ(record["work"]["samples"], 32);
+  EXPECT_FALSE(record["work"].contains("tokens"));
+  EXPECT_LT(metric(record, "last_loss"), metric(record, "first_loss"));
+  EXPECT_GT(metric(record, "time_backward_layer1_weight"), 0);
+  EXPECT_GT(metric(record, "start_gate"), 0);
+  auto second = words;
+  second.push_back("from=" + file);
+  const Json resumed = record_of(train(second));
+  ASSERT_EQ(resumed["status"], "passed") << resumed["reason"];
+  EXPECT_LT(metric(resumed, "first_loss"), metric(record, "first_loss"));
+  second.push_back("optimizer=sgd");  // which keeps no moments
+  EXPECT_EQ(record_of(train(second))["status"], "passed");
 }
 
 /// A budget interrupts steps whose number is fixed; what was learnt until then is kept.
@@ -158,6 +184,9 @@ TEST(Train, WhatCannotBeTrainedIsSaidByName) {
       {{"model=124N"}, "unknown letter N"},
       {{"model=30m"}, "did you mean \"30M\""},
       {{"model=GPT"}, "is not a model"},
+      {{"model=MLP"}, "or a perceptron: mlp, or widths such as 784-512-16"},
+      {{"model=64-63"}, "has the width \"63\"; allowed: multiples of 8"},
+      {{"model=64-64", "sequence=4"}, "is a perceptron and has no such thing"},
       {{"rate=0"}, "is not a learning rate"},
       {tiny_and({"data=" + (folder.path() / "absent").string()}), "absent"},
       {tiny_and({"data=" + folder.write("short", "\x01\x02\x03").string()}),

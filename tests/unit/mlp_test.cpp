@@ -51,6 +51,7 @@ TEST(MlpShape, WidthsJoinedByHyphens) {
   EXPECT_TRUE(is_mlp("mlp"));
   EXPECT_TRUE(is_mlp("16-8"));
   EXPECT_FALSE(is_mlp("124M"));
+  EXPECT_FALSE(is_mlp("gpt-2"));
   for (const char* text : {"-", "16-", "-16", "16-9", "16--8", "0-8", "16-8x",
                            "99999999999999999999-8", "16-1048584"}) {
     const auto refused = parse_mlp_shape(text);

@@ -70,7 +70,7 @@ class TrainCase final : public Case {
   TrainCase(TrainCell cell, Device& device) : cell_(std::move(cell)), device_(device) {}
 
   Status prepare(Stream& stream, std::uint64_t seed) {
-    cell_.model->settings().seed = seed;
+    cell_.model->set_seed(seed);
     stream_ = &stream;
     StartClock clock;
     gate_ = TRY(cell_.model->check(device_, stream));
@@ -156,8 +156,8 @@ class TrainCase final : public Case {
     held_back_loss_ = TRY(training_->held_back_loss(stream));
     times_ = TRY(operation_times(stream));
     // One batch's luck decides whether a model that has learnt already gets better still; it must
-    // know more than nothing.
-    const double before = begun_ == 0 ? first_loss_ : cell_.model->blind_loss();
+    // know more than an untrained one.
+    const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
     verification.error = last - before;
     verification.passed = verification.error < 0;
     if (!verification.passed) {
@@ -165,7 +165,7 @@ class TrainCase final : public Case {
           begun_ == 0
               ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
                             before, last, state.step)
-              : fmt::format("the loss after {} steps is {:.4f}; knowing nothing gives {:.4f}",
+              : fmt::format("the loss after {} steps is {:.4f}; an untrained model has {:.4f}",
                             state.step, last, before);
     }
     return verification;
@@ -235,7 +235,7 @@ class TrainCase final : public Case {
   }
 
  private:
-  const TrainingSettings& settings() const { return std::as_const(*cell_.model).settings(); }
+  const TrainingSettings& settings() const { return cell_.model->settings(); }
 
   Error gate_error() const {
     return {ErrorKind::verification,

@@ -22,7 +22,9 @@ Status check_model(std::string_view text) {
     return shape.ok() ? Status() : Status(shape.error());
   }
   const auto shape = parse_gpt_shape(text);
-  return shape.ok() ? Status() : Status(shape.error());
+  if (shape.ok()) return {};
+  return Error{shape.error().kind,
+               shape.error().message + "; or a perceptron: mlp, or widths such as 784-512-16"};
 }
 
 Status check_rate(std::string_view text) {
@@ -151,8 +153,8 @@ std::vector<Axis> make_train_axes() {
 /// The batches of the table in docs/training.md, by model; else 8.
 std::int64_t usual_batch(std::string_view model) {
   constexpr std::pair<std::string_view, std::int64_t> known[] = {
-      {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4}, {"1.5B", 4},
-      {"3B", 2},   {"7B", 8},    {"13B", 4},  {"mlp", 256}};
+      {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4},
+      {"1.5B", 4}, {"3B", 2},    {"7B", 8},   {"13B", 4}};
   for (const auto& [name, batch] : known) {
     if (model == name) return batch;
   }

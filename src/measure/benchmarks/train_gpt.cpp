@@ -21,7 +21,8 @@ class TrainGpt final : public TrainModel {
   TrainGpt(GptSettings settings, TokenSource source)
       : settings_(std::move(settings)), source_(std::move(source)) {}
 
-  TrainingSettings& settings() override { return settings_; }
+  const TrainingSettings& settings() const override { return settings_; }
+  void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
     const GptShape& shape = plan().shape;
@@ -46,8 +47,8 @@ class TrainGpt final : public TrainModel {
     if (!reason) return std::nullopt;
     return fmt::format("attention={} {}", name_of(plan().attention), *reason);
   }
-  /// All tokens alike.
-  double blind_loss() const override { return std::log(number(plan().shape.vocabulary)); }
+  /// Of all tokens alike.
+  double untrained_loss() const override { return std::log(number(plan().shape.vocabulary)); }
 
   Result<GateResult> check(Device& device, Stream& stream) const override {
     return check_training(device, stream, settings_);

@@ -11,7 +11,8 @@ class TrainMlp final : public TrainModel {
  public:
   explicit TrainMlp(MlpSettings settings) : settings_(std::move(settings)) {}
 
-  TrainingSettings& settings() override { return settings_; }
+  const TrainingSettings& settings() const override { return settings_; }
+  void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
     return {.flops = samples() * plan().shape.flops_per_sample(),
@@ -32,8 +33,8 @@ class TrainMlp final : public TrainModel {
     return assay::what_would_fit(plan(), bytes);
   }
   std::optional<std::string> unsupported(const DeviceFacts&) const override { return std::nullopt; }
-  /// Of zeros: the targets' variance.
-  double blind_loss() const override { return 1; }
+  /// The targets' variance, 1, and that of results by initial weights, 2 (He et al. 2015).
+  double untrained_loss() const override { return 3; }
 
   Result<GateResult> check(Device& device, Stream& stream) const override {
     return check_training(device, stream, settings_);

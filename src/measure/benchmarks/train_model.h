@@ -23,8 +23,9 @@ class TrainModel {
  public:
   virtual ~TrainModel() = default;
 
-  virtual TrainingSettings& settings() = 0;
-  const TrainingSettings& settings() const { return const_cast<TrainModel*>(this)->settings(); }
+  virtual const TrainingSettings& settings() const = 0;
+  /// Of initial weights, stochastic rounding and synthetic data.
+  virtual void set_seed(std::uint64_t seed) = 0;
   virtual double parameters() const = 0;
   /// The work of a step, and the part of its operations that parameters are said to cost: 6 for
   /// each and each token or sample.
@@ -39,8 +40,8 @@ class TrainModel {
   virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
   /// Why the device cannot train it, for other reasons than its memory; empty: it can.
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
-  /// The loss of a model that knows nothing.
-  virtual double blind_loss() const = 0;
+  /// What the loss is expected to be before the first step.
+  virtual double untrained_loss() const = 0;
 
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
   /// With data of its own, `batches` of them in turn. Error: usage if a file cannot be read.
