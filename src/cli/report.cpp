@@ -81,6 +81,22 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   return input;
 }
 
+/// Adds results that are drawn beside the others and take no part in verdicts.
+Status add_beside(const std::string& operand, report::ReportInput& input) {
+  if (input.environments.size() >= report::most_environments) {
+    return Error{ErrorKind::usage, fmt::format("more than {} environments are too many for one "
+                                               "report",
+                                               report::most_environments)};
+  }
+  std::vector<report::Environment> beside(1);
+  beside[0].results = TRY(load_result_set(operand, &beside[0].records));
+  TRY(refuse_mixture({&beside[0].results}));
+  shorten_names(beside);
+  mark_models(beside);
+  input.environments.push_back(std::move(beside[0]));
+  return {};
+}
+
 /// The conclusions that `assay campaign` kept; null where there are none or they cannot be read.
 Json read_study(const fs::path& campaign) {
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
@@ -149,6 +165,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
   auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
+  if (const std::string beside = arguments.get("--beside"); !beside.empty()) {
+    const Status added = add_beside(beside, *input);
+    if (!added.ok()) return report(terminal, added.error());
+  }
   input->title = arguments.get("--title");
   input->time = utc_now();
   const std::string text = (*format)->write(report::make_document(*input));
@@ -186,6 +206,7 @@ CSV the table of cells. The exit status does not depend on the verdict.
   assay report container-study -o report.html
   assay report results/bare-metal results/vm -o report.html --margin 1%
   assay report rccl.log --format md
+  assay report --beside examples/mi350x-reported -o report.html   # figures of elsewhere on the charts
 
 )",
     .options =
@@ -195,6 +216,10 @@ CSV the table of cells. The exit status does not depend on the verdict.
              "html, md or csv; default: by the ending of FILE, md on standard output",
              "html md csv"},
             {"--title", "TEXT", "title of the report; default: the environments' names", ""},
+            {"--beside", "RESULTS",
+             "results to draw beside the others without judging them, such as figures that "
+             "somebody else reported",
+             ""},
             {"--margin", "SHARE",
              "differences below this do not matter, e.g. 1%; default: the campaign's, or 2%", ""},
         },

@@ -50,6 +50,23 @@ TEST(Report, WritesAFileByItsEnding) {
   EXPECT_THAT(csv.out, StartsWith("verdict,cell,"));
 }
 
+/// What is drawn beside is in the tables of charts and in no verdict; the figures that come with
+/// assay are such results.
+TEST(Report, DrawsResultsOfElsewhereBeside) {
+  const TemporaryFolder folder;
+  const std::string a = write_store(folder.path() / "host", 1e-3);
+  const std::string b = write_store(folder.path() / "elsewhere", 3e-3);
+  const Outcome page = assay_run({"report", a, "--beside", b});
+  EXPECT_EQ(page.status, 0) << page.err;
+  EXPECT_THAT(page.out, AllOf(HasSubstr("elsewhere"), Not(HasSubstr("slower"))));
+  const std::string reported = std::string(ASSAY_SOURCE_DIR) + "/examples/mi350x-reported";
+  const Outcome known = assay_run({"report", reported});
+  EXPECT_EQ(known.status, 0) << known.err;
+  EXPECT_THAT(known.out, AllOf(HasSubstr("MI350X"), HasSubstr("13B")));
+  EXPECT_EQ(known.err, "");
+  EXPECT_EQ(assay_run({"report", a, "--beside", "nowhere"}).status, 2);
+}
+
 TEST(Report, SaysWhatIsWrong) {
   const TemporaryFolder folder;
   const std::string a = write_store(folder.path() / "host", 1e-3);

@@ -41,7 +41,7 @@ bool follows(std::string_view axis, std::string_view from, const std::vector<con
   std::map<std::string_view, std::string_view> values;  // of `axis`, by that of `from`
   return std::all_of(cells.begin(), cells.end(), [&](const Axes* cell) {
     const std::string_view value = value_of(*cell, axis);
-    return values.emplace(value_of(*cell, from), value).first->second == value;
+    return value.empty() || values.emplace(value_of(*cell, from), value).first->second == value;
   });
 }
 
@@ -50,7 +50,8 @@ std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells) {
   for (const Axes* cell : cells) {
     for (const auto& [axis, value] : *cell) {
       const bool constant = std::all_of(cells.begin(), cells.end(), [&](const Axes* other) {
-        return value_of(*other, axis) == value;
+        const std::string_view there = value_of(*other, axis);
+        return there.empty() || there == value;
       });
       const bool known = std::find(telling.begin(), telling.end(), axis) != telling.end();
       if (constant || known) continue;

@@ -21,11 +21,12 @@ using Axes = std::vector<std::pair<std::string, std::string>>;
 /// The value of the axis `name`; empty if there is none.
 std::string_view value_of(const Axes& axes, std::string_view name);
 
-/// Whether in all cells the value of `axis` is the one that goes with the value of `from`.
+/// Whether in all cells that have `axis` its value is the one that goes with the value of `from`.
 bool follows(std::string_view axis, std::string_view from, const std::vector<const Axes*>& cells);
 
 /// The axes that tell the cells apart, without those that follow from one before them: where each
-/// model has its own batch, the model's name is enough.
+/// model has its own batch, the model's name is enough. Cells of other programs that lack an axis
+/// say nothing about it.
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells);
 
 /// Order of cells for readers: axis by axis, numbers by value, so that 64KiB comes before 1MiB, and

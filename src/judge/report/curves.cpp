@@ -204,10 +204,13 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
     const auto [least, most] = std::minmax_element(
         panel.marks.begin(), panel.marks.end(),
         [](const Mark& a, const Mark& b) { return a.centre.median < b.centre.median; });
-    chart.summary = fmt::format(
-        "{}, from {} ({}, {}) to {} ({}, {}).", counted(panel.marks.size(), "value"),
-        quantity_text(least->centre.median, panel.unit), names[least->environment], least->label,
-        quantity_text(most->centre.median, panel.unit), names[most->environment], most->label);
+    const auto place = [&](const Mark& mark) {
+      return names[mark.environment] + (mark.label.empty() ? "" : ", " + mark.label);
+    };
+    chart.summary =
+        fmt::format("{}, from {} ({}) to {} ({}).", counted(panel.marks.size(), "value"),
+                    quantity_text(least->centre.median, panel.unit), place(*least),
+                    quantity_text(most->centre.median, panel.unit), place(*most));
   }
   if (!panel.constants.empty()) chart.summary += " All with " + panel.constants + ".";
   return chart;

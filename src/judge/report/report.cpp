@@ -172,7 +172,7 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                   counted(benchmarks.size(), "benchmark"),
                   faults == 0 ? std::string("none of them doubtful")
                               : counted(faults, "cell") + " that cannot be trusted");
-  document.tiles = key_figures(environments);
+  document.tiles = key_figures({environments.front()});  // not of results beside them
   document.tiles.push_back(
       {fmt::format("{}", first.units.size()), first.units.size() == 1 ? "run" : "runs"});
   if (faults > 0)
