@@ -219,14 +219,16 @@ TEST(ReportCharts, TelemetryOfTheLastRunThatHasIt) {
     telemetry.trace.window = 0.2;
     telemetry.trace.seconds = {0, 0.1, 0.2};
     telemetry.trace.channels = {{"gpu0", "power", "W", ChannelKind::gauge, ""},
-                                {"gpu0", "energy", "J", ChannelKind::counter, ""}};
-    telemetry.trace.values = {{300, std::nan(""), 700}, {1, 2, 3}};
+                                {"gpu0", "energy", "J", ChannelKind::counter, ""},
+                                {"gpu0", "clock", "Hz", ChannelKind::gauge, ""}};
+    telemetry.trace.values = {{300, std::nan(""), 700}, {1, 2, 3}, {1.9e9, 1.9e9, 1.9e9}};
     record.telemetry = telemetry;
     environment.records.push_back(record);
   }
   environment.records.push_back(passed_record());  // a run without telemetry
-  const auto charts = telemetry_charts(environment);
-  ASSERT_EQ(charts.size(), 1U);  // energy is a counter
+  const auto [charts, constants] = telemetry_charts(environment);
+  ASSERT_EQ(charts.size(), 1U);  // energy is a counter, and the clock needs no line
+  EXPECT_EQ(constants, (std::vector<std::string>{"gpu0 clock 1.900 GHz"}));
   EXPECT_THAT(charts[0].title, HasSubstr("run second"));
   EXPECT_THAT(charts[0].summary, HasSubstr("gpu0: 300.0 W to 700.0 W"));
   ASSERT_EQ(charts[0].table.rows.size(), 3U);  // two readings, and the gap after them
@@ -250,7 +252,7 @@ TEST(ReportCharts, ALongPauseStaysAGapHoweverManyReadings) {
     record.telemetry = telemetry;
     environment.records.push_back(record);
   }
-  const auto charts = telemetry_charts(environment);
+  const auto charts = telemetry_charts(environment).charts;
   ASSERT_EQ(charts.size(), 1U);
   const Table& table = charts[0].table;
   EXPECT_LE(table.rows.size(), 620U);

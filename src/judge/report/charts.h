@@ -37,6 +37,11 @@ std::vector<Chart> heat_charts(const std::vector<Environment>& environments);
 std::vector<Chart> memory_charts(const std::vector<Environment>& environments);
 
 /// Clocks, power, temperature and throttling of the environment's last run that recorded them.
-std::vector<Chart> telemetry_charts(const Environment& environment);
+struct TelemetryCharts {
+  std::vector<Chart> charts;
+  std::vector<std::string>
+      constants;  ///< what never changed and has no line: "cpu clock 2.600 GHz"
+};
+TelemetryCharts telemetry_charts(const Environment& environment);
 
 }  // namespace assay::report

@@ -254,11 +254,21 @@ void add_telemetry(const ReportInput& input, Document& document) {
   Chapter chapter{"telemetry", "Clocks, power and heat while measuring", "Telemetry"};
   chapter.paragraphs = {"Readings of each environment's last run, cell after cell."};
   for (const Environment& environment : input.environments) {
-    for (Chart& chart : telemetry_charts(environment)) {
-      chapter.blocks.emplace_back(std::move(chart));
-    }
+    TelemetryCharts telemetry = telemetry_charts(environment);
+    for (Chart& chart : telemetry.charts) chapter.blocks.emplace_back(std::move(chart));
+    if (telemetry.constants.empty()) continue;
+    constexpr std::size_t most_named = 8;
+    const std::size_t named = std::min(most_named, telemetry.constants.size());
+    chapter.paragraphs.push_back(fmt::format(
+        "{}: without change {}{}.", environment.results.name,
+        fmt::join(telemetry.constants.begin(),
+                  telemetry.constants.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+        named < telemetry.constants.size()
+            ? fmt::format(" and {}", counted(telemetry.constants.size() - named, "more reading"))
+            : ""));
   }
-  if (!chapter.blocks.empty()) document.chapters.push_back(std::move(chapter));
+  const bool says_something = !chapter.blocks.empty() || chapter.paragraphs.size() > 1;
+  if (says_something) document.chapters.push_back(std::move(chapter));
 }
 
 void add_method(const ReportInput& input, Document& document) {

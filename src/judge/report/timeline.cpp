@@ -118,17 +118,23 @@ std::vector<Reading> thinned(const std::vector<Reading>& line) {
   return result;
 }
 
+/// The least and the largest reading of a line.
+std::pair<double, double> extent_of(const std::vector<Reading>& line) {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Reading& reading : line) {
+    if (std::isnan(reading.value)) continue;
+    least = std::min(least, reading.value);
+    most = std::max(most, reading.value);
+  }
+  return {least, most};
+}
+
 std::string summary_of(const Lines& lines, const std::string& unit) {
   std::string text;
   std::size_t described = 0;
   for (const auto& [name, line] : lines) {
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-    for (const Reading& reading : line) {
-      if (std::isnan(reading.value)) continue;
-      least = std::min(least, reading.value);
-      most = std::max(most, reading.value);
-    }
     if (++described > 4) break;
+    const auto [least, most] = extent_of(line);
     text += fmt::format("{}{}: {} to {}.", text.empty() ? "" : " ", name,
                         quantity_text(least, unit), quantity_text(most, unit));
   }
@@ -147,22 +153,29 @@ std::vector<const Record*> last_run_with_telemetry(const Environment& environmen
 
 }  // namespace
 
-std::vector<Chart> telemetry_charts(const Environment& environment) {
+TelemetryCharts telemetry_charts(const Environment& environment) {
   const std::vector<const Record*> records = last_run_with_telemetry(environment);
-  std::vector<Chart> charts;
-  if (records.empty()) return charts;
+  TelemetryCharts made;
+  if (records.empty()) return made;
   double begin = std::numeric_limits<double>::infinity();
   for (const Record* record : records) {
     begin = std::min(begin, *seconds_of(record->time) - record->telemetry->trace.window);
   }
   for (const Subject& subject : subjects) {
-    const Lines lines = lines_of(records, subject, begin);
+    Lines lines = lines_of(records, subject, begin);
     std::string unit;
     for (const Record* record : records) {
       for (const Channel& channel : record->telemetry->trace.channels) {
         if (unit.empty() && shows(subject, channel)) unit = channel.unit;
       }
     }
+    std::erase_if(lines, [&](const auto& line) {
+      const auto [least, most] = extent_of(line.second);
+      if (least != most) return false;
+      made.constants.push_back(
+          fmt::format("{} {} {}", line.first, subject.title, quantity_text(least, unit)));
+      return true;
+    });
     Chart chart;
     chart.kind = ChartKind::timeline;
     chart.title = fmt::format("{} of {}, run {}", subject.title, environment.results.name,
@@ -182,9 +195,9 @@ std::vector<Chart> telemetry_charts(const Environment& environment) {
     if (chart.table.rows.empty()) continue;
     scale_columns(chart.table);
     chart.summary = summary_of(lines, unit);
-    charts.push_back(std::move(chart));
+    made.charts.push_back(std::move(chart));
   }
-  return charts;
+  return made;
 }
 
 }  // namespace assay::report
