@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/json.h"
 
 namespace assay {
@@ -31,6 +33,27 @@ TEST(FingerprintDiff, LikeliestFirstAndLikeChangesMerged) {
   EXPECT_TRUE(differences[2].b.is_null());
   EXPECT_EQ(differences[3].path, "accelerators.0-1.uuid");
   EXPECT_EQ(differences[3].likelihood, Likelihood::identity);
+}
+
+TEST(FingerprintDiff, KernelOptionsAreComparedOneByOne) {
+  const auto booted = [](const char* line) { return Json{{"host", {{"command_line", line}}}}; };
+  const auto differences = diff_fingerprints(
+      booted("BOOT_IMAGE=/a root=/dev/sda1 ro quiet iommu=pt console=tty0 console=ttyS0"),
+      booted("console=tty0 console=ttyS1 root=/dev/vda1 iommu=off ro BOOT_IMAGE=/a x=\"a b\""));
+  const std::vector<std::array<std::string, 3>> expected = {
+      {"host.command_line.console", "\"tty0 ttyS0\"", "\"tty0 ttyS1\""},
+      {"host.command_line.iommu", "\"pt\"", "\"off\""},
+      {"host.command_line.quiet", "true", "null"},
+      {"host.command_line.x", "null", "\"\\\"a b\\\"\""},
+      {"host.command_line.root", "\"/dev/sda1\"", "\"/dev/vda1\""}};
+  ASSERT_EQ(differences.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(differences[i].path, expected[i][0]);
+    EXPECT_EQ(differences[i].a.dump(), expected[i][1]);
+    EXPECT_EQ(differences[i].b.dump(), expected[i][2]);
+  }
+  EXPECT_EQ(differences[1].likelihood, Likelihood::medium);
+  EXPECT_EQ(differences[4].likelihood, Likelihood::identity);
 }
 
 TEST(FingerprintDiff, ChangesThatAreNotAlikeStayApart) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/json.h"
+#include "machine/system/known_settings.h"
 
 namespace assay {
 namespace {
@@ -24,7 +25,7 @@ struct Rule {
 constexpr Likelihood high = Likelihood::high, medium = Likelihood::medium, low = Likelihood::low,
                      identity = Likelihood::identity;
 
-constexpr std::array<Rule, 70> rules = {{
+constexpr std::array<Rule, 72> rules = {{
     {"accelerators.*.uuid", identity, "another piece of hardware"},
     {"accelerators.*.serial", identity, "another piece of hardware"},
     {"accelerators.*.index", identity, "numbered differently"},
@@ -91,6 +92,8 @@ constexpr std::array<Rule, 70> rules = {{
     {"virtualization.namespaces", low, "which parts of the machine this process sees"},
     {"virtualization", low, "isolation"},
     {"host.kernel", medium, "another kernel: scheduler, drivers, mitigations"},
+    {"host.command_line.BOOT_IMAGE", low, "the file of the kernel"},
+    {"host.command_line.root", identity, "another disk"},
     {"host.command_line", medium, "kernel settings: IOMMU, mitigations, isolation"},
     {"host.clock_source", medium, "the cost and resolution of reading the time"},
     {"host.name", identity, "another host"},
@@ -192,12 +195,33 @@ std::vector<Difference> fold(const std::vector<Difference>& all) {
   return folded;
 }
 
+/// Makes the kernel's command line one fact for each of its options, so that a difference is named
+/// by its option. An option without a value is true; the values of one that is given several times
+/// stand one after the other.
+void split_boot_line(std::map<std::string, Json>& facts) {
+  const std::string path = "host.command_line";
+  const auto line = facts.find(path);
+  if (line == facts.end() || !line->second.is_string() || is_masked(line->second)) return;
+  const std::string text = line->second.get<std::string>();
+  facts.erase(line);
+  for (const std::string& word : boot_words(text)) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const Json value = equals == word.size() ? Json(true) : Json(word.substr(equals + 1));
+    const auto [known, fresh] = facts.try_emplace(path + "." + word.substr(0, equals), value);
+    if (!fresh && known->second.is_string() && value.is_string()) {
+      known->second = known->second.get<std::string>() + " " + value.get<std::string>();
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b) {
   std::map<std::string, Json> left, right;
   flatten(a, "", 0, left);
   flatten(b, "", 0, right);
+  split_boot_line(left);
+  split_boot_line(right);
   std::vector<Difference> all;
   const auto add = [&](const std::string& path, const Json& was, const Json& is) {
     const Rule rule = rule_for(path);

@@ -261,24 +261,6 @@ std::string recorded_option(std::string_view option, std::string_view known) {
   return std::string(name) + "=" + short_hash(option.substr(equals + 1));
 }
 
-/// Splits at white space outside double quotes, as the kernel does.
-std::vector<std::string> boot_words(std::string_view line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false;
-  for (const char letter : line) {
-    if (letter == '"') quoted = !quoted;
-    if (quoted || std::isspace(static_cast<unsigned char>(letter)) == 0) {
-      word += letter;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  if (!word.empty()) words.push_back(std::move(word));
-  return words;
-}
-
 std::string recorded_boot_line(std::string_view line) {
   std::string kept;
   for (const std::string& word : boot_words(line)) {
@@ -341,6 +323,23 @@ std::string recorded_mounts(std::string_view text, bool info) {
 }
 
 }  // namespace
+
+std::vector<std::string> boot_words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false;
+  for (const char letter : line) {
+    if (letter == '"') quoted = !quoted;
+    if (quoted || std::isspace(static_cast<unsigned char>(letter)) == 0) {
+      word += letter;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
+    }
+  }
+  if (!word.empty()) words.push_back(std::move(word));
+  return words;
+}
 
 bool is_performance_variable(std::string_view name) {
   if (name.starts_with("ASSAY_TOKEN")) return false;  // another one for every run

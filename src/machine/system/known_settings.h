@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "machine/system/machine.h"
 
@@ -22,6 +23,10 @@ std::string recorded_value(std::string_view variable, std::string_view value);
 
 /// The performance variables of this process with their values as they may be recorded.
 Variables performance_variables();
+
+/// The words of the kernel's command line: split at white space outside double quotes, as the
+/// kernel does.
+std::vector<std::string> boot_words(std::string_view line);
 
 /// A file's content as it may be recorded: of the kernel's command line and the tables of mounts
 /// only the known options with their values ("\x01" if they are no text), any other file as it is.
