@@ -205,7 +205,7 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
 
 // ---- Before the first step ----
 
-GptTraining::GptTraining(Device& device, Stream& stream, GptSettings settings)
+GptTraining::GptTraining(Device& device, Stream& stream, const GptSettings& settings)
     : Training(device, stream, settings, settings.plan),
       plan_(settings.plan),
       fuse_gelu_(settings.fuse_gelu),
@@ -213,7 +213,7 @@ GptTraining::GptTraining(Device& device, Stream& stream, GptSettings settings)
       activations_(GptActivations::of(plan_)) {}
 
 Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream& stream,
-                                                         GptSettings settings,
+                                                         const GptSettings& settings,
                                                          const TokenBatches& batches,
                                                          const TokenBatches& held_back) {
   TRY(validate(settings.plan.shape));
@@ -229,7 +229,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
                  fmt::format("batches of {} tokens do not fit {} sequences of {}",
                              given->tokens_per_batch, settings.plan.batch, settings.plan.sequence)};
   }
-  auto made = std::unique_ptr<GptTraining>(new GptTraining(device, stream, std::move(settings)));
+  auto made = std::unique_ptr<GptTraining>(new GptTraining(device, stream, settings));
   TRY(made->allocate_arenas(stream));
   made->batches_ = TRY(DeviceBatches::upload(device, stream, batches));
   if (held_back.batches > 0) {

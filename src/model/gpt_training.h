@@ -33,7 +33,7 @@ class GptTraining final : public Training {
   /// held back. `device` and `stream` must outlive it. Error: exhausted, naming the bytes and what
   /// would fit; usage if the batches do not belong to the plan.
   static Result<std::unique_ptr<GptTraining>> create(Device& device, Stream& stream,
-                                                     GptSettings settings,
+                                                     const GptSettings& settings,
                                                      const TokenBatches& batches,
                                                      const TokenBatches& held_back = {});
 
@@ -45,7 +45,7 @@ class GptTraining final : public Training {
   std::uint64_t allocated_bytes() const override;
 
  private:
-  GptTraining(Device& device, Stream& stream, GptSettings settings);
+  GptTraining(Device& device, Stream& stream, const GptSettings& settings);
   Status allocate_arenas(Stream& stream);
   Status load_operations();
   Status write_initial_weights(Stream& stream);

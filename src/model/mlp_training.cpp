@@ -70,17 +70,17 @@ Status MlpTraining::backward(Stream& stream, bool add) {
 
 // ---- Before the first step ----
 
-MlpTraining::MlpTraining(Device& device, Stream& stream, MlpSettings settings)
+MlpTraining::MlpTraining(Device& device, Stream& stream, const MlpSettings& settings)
     : Training(device, stream, settings, settings.plan),
       plan_(settings.plan),
       parameters_(MlpParameters::of(plan_.shape)),
       activations_(MlpActivations::of(plan_)) {}
 
 Result<std::unique_ptr<MlpTraining>> MlpTraining::create(Device& device, Stream& stream,
-                                                         MlpSettings settings,
+                                                         const MlpSettings& settings,
                                                          const RegressionBatches& batches,
                                                          const RegressionBatches& held_back) {
-  auto made = std::unique_ptr<MlpTraining>(new MlpTraining(device, stream, std::move(settings)));
+  auto made = std::unique_ptr<MlpTraining>(new MlpTraining(device, stream, settings));
   TRY(made->allocate_arenas(stream));
   made->batches_ = TRY(DeviceRegressionBatches::upload(device, stream, made->plan_.type, batches));
   if (held_back.batches > 0) {

@@ -25,7 +25,7 @@ class MlpTraining final : public Training {
   /// Allocates everything, writes initial weights and uploads the batches. No step trains on those
   /// held back. `device` and `stream` must outlive it. Error: exhausted, naming the bytes.
   static Result<std::unique_ptr<MlpTraining>> create(Device& device, Stream& stream,
-                                                     MlpSettings settings,
+                                                     const MlpSettings& settings,
                                                      const RegressionBatches& batches,
                                                      const RegressionBatches& held_back = {});
 
@@ -33,7 +33,7 @@ class MlpTraining final : public Training {
   std::uint64_t allocated_bytes() const override;
 
  private:
-  MlpTraining(Device& device, Stream& stream, MlpSettings settings);
+  MlpTraining(Device& device, Stream& stream, const MlpSettings& settings);
   Status allocate_arenas(Stream& stream);
   Status load_operations();
   Status write_initial_weights(Stream& stream);

@@ -48,7 +48,8 @@ bool follows(std::string_view axis, std::string_view from, const std::vector<con
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells) {
   std::vector<std::string> telling;
   for (const Axes* cell : cells) {
-    for (const auto& [axis, value] : *cell) {
+    for (const auto& one : *cell) {
+      const std::string &axis = one.first, &value = one.second;
       const bool constant = std::all_of(cells.begin(), cells.end(), [&](const Axes* other) {
         const std::string_view there = value_of(*other, axis);
         return there.empty() || there == value;
