@@ -43,9 +43,9 @@ TEST(CampaignCommand, StopsWhenPreciseAndComparesPaired) {
   const Study study(head("pairs: {least: 6, most: 8}\n") + two_hosts);
   const Outcome outcome = study.run();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("6 pairs after "));
-  EXPECT_THAT(outcome.out, HasSubstr("every cell is precise enough"));
-  EXPECT_THAT(outcome.out, HasSubstr("EQUAL"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("6 pairs after "),
+                                 HasSubstr("every cell is precise enough"), HasSubstr("EQUAL")))
+      << outcome.err;
 }
 
 TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {

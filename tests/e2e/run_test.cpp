@@ -124,7 +124,7 @@ TEST(Run, TheBudgetHolds) {
 TEST(Run, ASpentBudgetSaysHowMuchIsMissing) {
   const Outcome outcome = assay_run({"run", "memory", "op=all", "dtype=f64", "size=1MiB..16MiB*2",
                                      "--device", "fake", "--budget", "300ms"},
-                                    {{"ASSAY_FAKE", "sleep=0.1"}});
+                                    {{"ASSAY_FAKE", "sleep=0.02"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("interrupted"));
   EXPECT_THAT(outcome.out, HasSubstr("; at this pace all of them need --budget "));
