@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,27 +15,24 @@
 namespace assay {
 namespace {
 
-/// An arena with the prefix of its tensors' names.
+/// A part of the parameters with the prefix of its tensors' names.
 struct Part {
   const char* prefix;
-  void* address;
-  DataType type;
+  ParameterPart part;
 };
 
 std::vector<Part> parts_of(const Training& training) {
-  const UpdateArenas arenas = training.arenas();
-  const ParameterPlan& plan = training.plan_of_parameters();
-  std::vector<Part> parts = {{"weights", arenas.weights, plan.type}};
-  if (arenas.first != nullptr) {
-    parts.push_back({"first", arenas.first, plan.moment_type()});
-    parts.push_back({"second", arenas.second, plan.moment_type()});
+  std::vector<Part> parts = {{"weights", ParameterPart::weights}};
+  for (const auto& [prefix, part] : {Part{"first", ParameterPart::first},
+                                     {"second", ParameterPart::second},
+                                     {"master", ParameterPart::master}}) {
+    if (training.arenas().kept_of(part, 0).address != nullptr) parts.push_back({prefix, part});
   }
-  if (arenas.master != nullptr) parts.push_back({"master", arenas.master, DataType::f32});
   return parts;
 }
 
-std::byte* address_in(const Part& part, const Tensor& tensor) {
-  return static_cast<std::byte*>(part.address) + tensor.offset * size_of(part.type);
+bool lies_in(const Section& section, const Tensor& tensor) {
+  return tensor.offset >= section.begin && tensor.offset < section.end;
 }
 
 /// Bits, so that nothing is rounded.
@@ -73,15 +71,13 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
 
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
   const StepState state = TRY(training.state(stream));
-  const std::vector<NamedTensor>& named = training.tensors();
+  const std::vector<Part> parts = parts_of(training);
   std::vector<StoredTensor> tensors;
-  std::vector<const std::byte*> sources;
-  for (const Part& part : parts_of(training)) {
-    for (const NamedTensor& one : named) {
+  for (const Part& part : parts) {
+    for (const NamedTensor& one : training.tensors()) {
       tensors.push_back({fmt::format("{}.{}", part.prefix, one.name),
-                         part.type,
+                         training.arenas().type_of(part.part),
                          {one.tensor.rows, one.tensor.columns}});
-      sources.push_back(address_in(part, one.tensor));
     }
   }
   TensorFile file =
@@ -89,12 +85,23 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
                                            {"step", std::to_string(state.step)},
                                            {"beta1_power", text_of(state.beta1_power)},
                                            {"beta2_power", text_of(state.beta2_power)}});
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const StoredTensor& tensor = file.tensors[i];
-    TRY(stream.copy(file.data(tensor), sources[i], tensor.bytes));
+  std::size_t next = 0;  // of the file's tensors, which are in the order of sections
+  for (const Part& part : parts) {
+    const std::size_t element = size_of(training.arenas().type_of(part.part));
+    auto named = training.tensors().begin();
+    for (std::size_t i = 0; i < training.arenas().sections().size(); ++i) {
+      const Section& section = training.arenas().sections()[i];
+      const auto* const whole =
+          static_cast<const std::byte*>(TRY(training.section(stream, part.part, i)));
+      for (; named != training.tensors().end() && lies_in(section, named->tensor); ++named) {
+        const StoredTensor& tensor = file.tensors[next++];
+        TRY(stream.copy(file.data(tensor), whole + (named->tensor.offset - section.begin) * element,
+                        tensor.bytes));
+      }
+      TRY(stream.synchronize());
+    }
   }
-  TRY(stream.synchronize());
-  return write_file(path, file.bytes);
+  return training.rank() == 0 ? write_file(path, file.bytes) : Status();
 }
 
 Status load_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
@@ -115,18 +122,33 @@ Status load_checkpoint(Training& training, Stream& stream, const std::filesystem
   if (*step > most_steps || !is_power(beta1_power) || !is_power(beta2_power)) {
     return of_file({ErrorKind::usage, "has a step or a power of beta that no training has"});
   }
-  std::vector<std::pair<std::byte*, const StoredTensor*>> copies;
-  const std::vector<NamedTensor>& named = training.tensors();
-  for (const Part& part : parts_of(training)) {
-    for (const NamedTensor& one : named) {
-      const auto stored =
-          matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor, part.type);
+  const std::vector<Part> parts = parts_of(training);
+  std::vector<const StoredTensor*> tensors;  // part by part, all of the training's
+  for (const Part& part : parts) {
+    for (const NamedTensor& one : training.tensors()) {
+      const auto stored = matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor,
+                                   training.arenas().type_of(part.part));
       if (!stored.ok()) return of_file(stored.error());
-      copies.emplace_back(address_in(part, one.tensor), *stored);
+      tensors.push_back(*stored);
     }
   }
-  for (const auto& [to, tensor] : copies) {
-    TRY(stream.copy(to, file.data(*tensor), tensor->bytes));
+  std::size_t next = 0;
+  for (const Part& part : parts) {
+    const std::size_t element = size_of(training.arenas().type_of(part.part));
+    auto named = training.tensors().begin();
+    for (std::size_t i = 0; i < training.arenas().sections().size(); ++i) {
+      const Section& section = training.arenas().sections()[i];
+      std::vector<std::byte> whole(section.elements() * element);
+      for (; named != training.tensors().end() && lies_in(section, named->tensor); ++named) {
+        const StoredTensor& tensor = *tensors[next++];
+        std::memcpy(whole.data() + (named->tensor.offset - section.begin) * element,
+                    file.data(tensor), tensor.bytes);
+      }
+      const auto own = training.arenas().kept_of(part.part, i);
+      TRY(stream.copy(own.address, whole.data() + (own.first - section.begin) * element,
+                      own.elements * element));
+      TRY(stream.synchronize());
+    }
   }
   state.step = *step;
   state.beta1_power = beta1_power;

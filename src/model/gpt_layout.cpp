@@ -37,12 +37,13 @@ GptLayerActivations layer_activations(const GptPlan& plan, TensorPlaces& place,
 
 }  // namespace
 
-GptParameters GptParameters::of(const GptShape& shape) {
-  TensorPlaces place;
+GptParameters GptParameters::of(const GptShape& shape, int slices) {
+  TensorPlaces place(static_cast<std::size_t>(slices));
   GptParameters p;
   const std::int64_t c = shape.width, f = shape.hidden, with_bias = shape.bias ? 1 : 0;
   p.embedding = place.next(shape.padded_vocabulary(), c);
   p.positions = place.next(shape.positions, c);
+  p.sections.push_back(place.end_section());
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     GptLayerParameters layer;
     layer.norm1_weight = place.next(1, c);
@@ -58,9 +59,12 @@ GptParameters GptParameters::of(const GptShape& shape) {
     layer.fc2 = place.next(c, f);
     layer.fc2_bias = place.next(with_bias, c);
     p.layers.push_back(layer);
+    if (i + 1 == shape.layers) {
+      p.norm_weight = place.next(1, c);
+      p.norm_bias = place.next(1, c);
+    }
+    p.sections.push_back(place.end_section());
   }
-  p.norm_weight = place.next(1, c);
-  p.norm_bias = place.next(1, c);
   p.elements = place.used();
   return p;
 }
@@ -170,10 +174,11 @@ std::uint64_t scratch_bytes(const GptPlan& plan) {
 }
 
 TrainingMemory memory_of(const GptPlan& plan) {
-  const GptParameters parameters = GptParameters::of(plan.shape);
+  const GptParameters parameters = GptParameters::of(plan.shape, plan.parallel.ranks);
   const GptActivations activations = GptActivations::of(plan);
   const std::uint64_t element = size_of(plan.type);
-  TrainingMemory memory = memory_of_parameters(plan, parameters.elements);
+  TrainingMemory memory =
+      memory_of_parameters(plan, parameters.sections, GptParameters::kept_sections);
   memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;

@@ -33,9 +33,14 @@ struct GptParameters {
   Tensor positions;  ///< [T, C]
   std::vector<GptLayerParameters> layers;
   Tensor norm_weight, norm_bias;  ///< after the last block
-  std::size_t elements = 0;       ///< of the arena, gaps included
+  /// The embeddings; each block, the last one with the norm after it.
+  std::vector<Section> sections;
+  /// Of them used from the beginning of a pass to its end: the embeddings, which are the head too.
+  static constexpr std::size_t kept_sections = 1;
+  std::size_t elements = 0;  ///< of the arena, gaps included
 
-  static GptParameters of(const GptShape& shape);
+  /// `slices`: as TensorPlaces.
+  static GptParameters of(const GptShape& shape, int slices = 1);
 
   /// Every tensor that has elements, in order: "embedding", "layers.0.norm1_weight", ...
   std::vector<NamedTensor> named() const;

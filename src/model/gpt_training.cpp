@@ -13,8 +13,9 @@ namespace assay {
 Status GptTraining::pass(Stream& stream, std::uint64_t number) {
   const BatchChoice choice = choose_batch(number, batches_.batches);
   TRY(forward(stream, batches_, choice));
-  TRY(timed(stream, Phase::forward, "loss", record_losses(stream, losses_of_tokens(), choice)));
-  return backward(stream, choice);
+  TRY(timed(stream, Phase::forward, "loss",
+            record_losses(stream, losses_of_tokens(), choice, number)));
+  return backward(stream, choice, number);
 }
 
 Result<Training::Losses> GptTraining::held_back_pass(Stream& stream, BatchChoice choice) {
@@ -28,6 +29,7 @@ Status GptTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoi
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
   };
+  TRY(open_weights(stream, Phase::forward, embeddings));
   TRY(done("embedding",
            embedding_->forward(stream, active(activations_.embedded), weight(parameters_.embedding),
                                weight(parameters_.positions), data, choice, plan_.sequence, c)));
@@ -35,8 +37,10 @@ Status GptTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoi
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
   for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
+    TRY(open_weights(stream, Phase::forward, section_of(i)));
     TRY(forward_layer(stream, Phase::forward, i, stream_in, branch_in));
     TRY(leave_branch(stream, i));
+    if (i + 1 < activations_.layers.size()) TRY(close_weights(stream, section_of(i)));
     stream_in = active(activations_.layers[i].middle);
     branch_in = active(activations_.branch);
   }
@@ -45,6 +49,7 @@ Status GptTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoi
            norm_->forward(stream, active(activations_.normed), statistic(activations_.statistics),
                           last, stream_in, branch_in, weight(parameters_.norm_weight),
                           weight(parameters_.norm_bias), {n, c})));
+  TRY(close_weights(stream, parameters_.sections.size() - 1));
   TRY(done("head", linear_->forward(stream, active(activations_.logits),
                                     active(activations_.normed), weight(parameters_.embedding),
                                     nullptr, {n, shape.padded_vocabulary(), c})));
@@ -93,10 +98,11 @@ Status GptTraining::leave_branch(Stream& stream, std::size_t layer) {
                                 weight(p.fc2), weight_or_null(p.fc2_bias), shape));
 }
 
-Status GptTraining::backward(Stream& stream, BatchChoice choice) {
+Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t number) {
   const GptShape& shape = plan_.shape;
   const std::int64_t n = plan_.tokens(), c = shape.width;
-  const bool add = choice.pass > 0;
+  const std::size_t last = activations_.layers.size() - 1;
+  const bool add = number > 0;
   void* const d_normed = active(activations_.branch_gradient);
   void* const d_stream = active(activations_.stream_gradient);
   void* const d_logits = active(activations_.logits);
@@ -109,6 +115,8 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
   TRY(done("head_weight",
            linear_->weight_gradient(stream, gradient(parameters_.embedding), d_logits,
                                     active(activations_.normed), head, add)));
+  TRY(open_weights(stream, Phase::backward, section_of(last)));
+  TRY(open_gradients(stream, section_of(last)));
   TRY(done("norm",
            norm_->backward(stream,
                            {.input = d_stream,
@@ -116,16 +124,20 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice) {
                             .bias = gradient(parameters_.norm_bias),
                             .bias_before = gradient_or_null(parameters_.layers.back().fc2_bias),
                             .add_input = false,
-                            .add_parameters = add},
+                            .add_parameters = adds_gradients(section_of(last), number)},
                            d_normed, active(activations_.layers.back().result),
                            statistic(activations_.statistics), weight(parameters_.norm_weight),
                            scratch_.data(), {n, c})));
   for (std::size_t i = activations_.layers.size(); i-- > 0;) {
-    TRY(backward_layer(stream, i, add));
+    if (i < last) TRY(open_weights(stream, Phase::backward, section_of(i)));
+    TRY(backward_layer(stream, i, adds_gradients(section_of(i), number)));
+    TRY(close_weights(stream, section_of(i)));
+    TRY(close_gradients(stream, section_of(i)));
   }
-  return done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
-                                                gradient(parameters_.positions), d_stream, batches_,
-                                                choice, plan_.sequence, c, add));
+  TRY(done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
+                                             gradient(parameters_.positions), d_stream, batches_,
+                                             choice, plan_.sequence, c, add)));
+  return close_gradients(stream, embeddings);
 }
 
 /// From the gradient of the block's result in stream_gradient, which is also that of what the block
@@ -189,6 +201,7 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
                                                   {n, 3 * c, c}, add)));
   TRY(done("qkv_input",
            linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
+  if (layer > 0) TRY(open_gradients(stream, section_of(layer - 1)));
   return done(
       "norm",
       norm_->backward(
@@ -209,7 +222,7 @@ GptTraining::GptTraining(Device& device, Stream& stream, const GptSettings& sett
     : Training(device, stream, settings, settings.plan),
       plan_(settings.plan),
       fuse_gelu_(settings.fuse_gelu),
-      parameters_(GptParameters::of(plan_.shape)),
+      parameters_(GptParameters::of(plan_.shape, plan_.parallel.ranks)),
       activations_(GptActivations::of(plan_)) {}
 
 Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream& stream,
@@ -244,7 +257,8 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
 Status GptTraining::allocate_arenas(Stream& stream) {
   TRY(check_memory(memory_of(plan_),
                    [&](std::uint64_t bytes) { return what_would_fit(plan_, bytes); }));
-  TRY(allocate_parameters(stream, parameters_.named(), parameters_.elements));
+  TRY(allocate_parameters(stream, parameters_.named(), parameters_.sections,
+                          GptParameters::kept_sections));
   TRY(allocate(active_, activations_.elements * element_));
   TRY(allocate(floats_, activations_.floats * sizeof(float)));
   TRY(allocate(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));
@@ -275,19 +289,22 @@ Status GptTraining::write_initial_weights(Stream& stream) {
   const GptShape& shape = plan_.shape;
   const double into_stream = deviation / std::sqrt(2 * static_cast<double>(shape.layers));
   const GptParameters& p = parameters_;
-  InitialWeights initial =
-      TRY(InitialWeights::create(device_, stream, arenas().weights, plan_.type, training_.seed));
-  TRY(initial.normal(p.embedding, shape.vocabulary, deviation));
-  TRY(initial.normal(p.positions, deviation));
-  for (const GptLayerParameters& layer : p.layers) {
-    TRY(initial.ones(layer.norm1_weight));
-    TRY(initial.normal(layer.qkv, deviation));
-    TRY(initial.normal(layer.proj, into_stream));
-    TRY(initial.ones(layer.norm2_weight));
-    TRY(initial.normal(layer.fc, deviation));
-    TRY(initial.normal(layer.fc2, into_stream));
+  const GptParameters alone = GptParameters::of(shape);
+  InitialWeights initial = TRY(InitialWeights::create(device_, stream, plan_.type, training_.seed));
+  TRY(initial.normal(weight(p.embedding), alone.embedding, shape.vocabulary, deviation));
+  TRY(initial.normal(weight(p.positions), alone.positions, deviation));
+  TRY(keep_initial(stream, embeddings));
+  for (std::size_t i = 0; i < p.layers.size(); ++i) {
+    const GptLayerParameters &here = p.layers[i], &there = alone.layers[i];
+    TRY(initial.ones(weight(here.norm1_weight), there.norm1_weight));
+    TRY(initial.normal(weight(here.qkv), there.qkv, deviation));
+    TRY(initial.normal(weight(here.proj), there.proj, into_stream));
+    TRY(initial.ones(weight(here.norm2_weight), there.norm2_weight));
+    TRY(initial.normal(weight(here.fc), there.fc, deviation));
+    TRY(initial.normal(weight(here.fc2), there.fc2, into_stream));
+    if (i + 1 == p.layers.size()) TRY(initial.ones(weight(p.norm_weight), alone.norm_weight));
+    TRY(keep_initial(stream, section_of(i)));
   }
-  TRY(initial.ones(p.norm_weight));
   return stream.synchronize();
 }
 

@@ -1,4 +1,4 @@
-// Training a GPT on one device: forward and backward pass as a sequence of operations on arenas
+// Training a GPT: forward and backward pass as a sequence of operations on arenas
 // that are laid out before the start.
 #pragma once
 
@@ -58,8 +58,12 @@ class GptTraining final : public Training {
   Status forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
                        void* branch_in);
   Status leave_branch(Stream& stream, std::size_t layer);
-  Status backward(Stream& stream, BatchChoice choice);
+  Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
+
+  // Of GptParameters::sections.
+  static constexpr std::size_t embeddings = 0;
+  static std::size_t section_of(std::size_t layer) { return layer + 1; }
 
   Losses losses_of_tokens() const { return {losses_.data(), plan_.tokens()}; }
   AttentionMemory attention_memory(const GptLayerActivations& a) const;

@@ -58,14 +58,15 @@ Result<MlpShape> parse_mlp_shape(std::string_view text) {
   return shape;
 }
 
-MlpParameters MlpParameters::of(const MlpShape& shape) {
-  TensorPlaces place;
+MlpParameters MlpParameters::of(const MlpShape& shape, int slices) {
+  TensorPlaces place(static_cast<std::size_t>(slices));
   MlpParameters p;
   for (std::size_t i = 0; i < shape.layers(); ++i) {
     Layer layer;
     layer.weight = place.next(shape.widths[i + 1], shape.widths[i]);
     layer.bias = place.next(shape.bias ? 1 : 0, shape.widths[i + 1]);
     p.layers.push_back(layer);
+    p.sections.push_back(place.end_section());
   }
   p.elements = place.used();
   return p;
@@ -104,7 +105,8 @@ std::uint64_t scratch_bytes(const MlpPlan& plan) {
 }
 
 TrainingMemory memory_of(const MlpPlan& plan) {
-  TrainingMemory memory = memory_of_parameters(plan, MlpParameters::of(plan.shape).elements);
+  TrainingMemory memory =
+      memory_of_parameters(plan, MlpParameters::of(plan.shape, plan.parallel.ranks).sections);
   memory.activations = MlpActivations::of(plan).elements * size_of(plan.type);
   memory.scratch = scratch_bytes(plan);
   return memory;

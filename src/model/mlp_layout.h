@@ -42,9 +42,11 @@ struct MlpParameters {
     Tensor bias;    ///< [1, outputs], or without elements
   };
   std::vector<Layer> layers;
-  std::size_t elements = 0;  ///< of the arena, gaps included
+  std::vector<Section> sections;  ///< each layer
+  std::size_t elements = 0;       ///< of the arena, gaps included
 
-  static MlpParameters of(const MlpShape& shape);
+  /// `slices`: as TensorPlaces.
+  static MlpParameters of(const MlpShape& shape, int slices = 1);
   /// "layers.0.weight", "layers.0.bias", ...
   std::vector<NamedTensor> named() const;
 };

@@ -1,4 +1,4 @@
-// Training a multi-layer perceptron on one device.
+// Training a multi-layer perceptron.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class MlpTraining final : public Training {
 
   /// Leaves a loss of each sample in losses_.
   Status forward(Stream& stream, const DeviceRegressionBatches& data, BatchChoice choice);
-  Status backward(Stream& stream, bool add);
+  Status backward(Stream& stream, std::uint64_t number);
   Losses losses_of_samples() const { return {losses_.data(), plan_.batch}; }
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
 

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/data_type.h"
+#include "model/tensor_layout.h"
 
 namespace assay {
 
@@ -19,10 +21,30 @@ enum class OptimizerStates {
   stochastic,  ///< bf16 moments and no master weights: updates are rounded stochastically
 };
 
+/// What of the parameters each of several ranks keeps only a slice of.
+enum class Sharding {
+  none,        ///< nothing: gradients are averaged (distributed data parallel)
+  optimizer,   ///< what the optimizer keeps (ZeRO-1)
+  parameters,  ///< that, weights and gradients: a section is whole only while it is used (ZeRO-3,
+               ///< fully sharded data parallel)
+};
+
+/// How ranks share the training of one model.
+struct ParallelPlan {
+  int ranks = 1;
+  Sharding sharding = Sharding::none;
+  bool f32_sums = false;  ///< whether bf16 gradients are added up in f32
+  std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< least bytes of gradients sent together
+
+  bool slices_optimizer() const { return sharding != Sharding::none; }
+  bool slices_parameters() const { return sharding == Sharding::parameters; }
+};
+
 struct ParameterPlan {
   DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
   Optimizer optimizer = Optimizer::adamw;
   OptimizerStates states = OptimizerStates::master;
+  ParallelPlan parallel;
 
   bool has_master() const { return states == OptimizerStates::master && type != DataType::f32; }
   DataType moment_type() const {
@@ -50,19 +72,15 @@ inline double update_bytes(const ParameterPlan& plan) {
 struct TrainingMemory {
   std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
                 scratch = 0;
+  std::uint64_t exchange = 0;  ///< with other ranks
   std::uint64_t total() const {
-    return parameters + gradients + optimizer + activations + logits + scratch;
+    return parameters + gradients + optimizer + activations + logits + scratch + exchange;
   }
 };
 
-/// The memory of `elements` parameters, without activations.
-inline TrainingMemory memory_of_parameters(const ParameterPlan& plan, std::uint64_t elements) {
-  TrainingMemory memory;
-  memory.parameters = elements * size_of(plan.type);
-  memory.gradients = elements * size_of(plan.type);
-  memory.optimizer = elements * plan.optimizer_bytes();
-  return memory;
-}
+/// The memory of parameters, without activations. `kept`: as ParameterArenas.
+TrainingMemory memory_of_parameters(const ParameterPlan& plan, const std::vector<Section>& sections,
+                                    std::size_t kept = 0);
 
 /// The largest batch whose memory is at most `bytes`; 0 if not even a batch of one fits.
 std::int64_t largest_batch(const std::function<TrainingMemory(std::int64_t batch)>& memory_of_batch,

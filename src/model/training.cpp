@@ -46,16 +46,38 @@ Training::Training(Device& device, Stream& stream, TrainingSettings settings,
 
 Status Training::step(Stream& stream, OperationClock* clock) {
   clock_ = clock;
-  Status queued = timed(stream, Phase::forward, "", Status());
+  Status queued = timed(stream, Phase::forward, "", begin_step(stream));
   for (std::int64_t i = 0; queued.ok() && i < training_.accumulate; ++i) {
+    if (parallel_) parallel_->begin_pass(i == 0, i + 1 == training_.accumulate);
     queued = pass(stream, static_cast<std::uint64_t>(i));
+  }
+  if (queued.ok() && parallel_) {
+    queued = timed(stream, Phase::backward, "exchange", parallel_->finish(stream));
   }
   if (queued.ok()) {
     queued = timed(stream, Phase::update, "optimizer",
-                   update_->update(stream, arenas(), state_.as<StepState>()));
+                   update_->update(stream, state_.as<StepState>(), sum_over_ranks()));
   }
   clock_ = nullptr;
   return queued;
+}
+
+Status Training::begin_step(Stream& stream) {
+  return parallel_ ? parallel_->begin(stream) : Status();
+}
+
+SumOverRanks Training::sum_over_ranks() const {
+  if (!parallel_ || !parameter_plan_.parallel.slices_optimizer()) return nullptr;
+  return [this](Stream& stream, float* sum) { return parallel_->sum(stream, sum, 1); };
+}
+
+Status Training::open_weights(Stream& stream, Phase phase, std::size_t section) {
+  if (!parallel_ || !parameter_plan_.parallel.slices_optimizer()) return {};
+  return timed(stream, phase, "exchange", parallel_->open_weights(stream, phase, section));
+}
+
+Status Training::settle(Stream& stream) {
+  return parallel_ ? parallel_->wait(stream) : stream.synchronize();
 }
 
 Status Training::timed(Stream& stream, Phase phase, std::string_view name, Status queued) {
@@ -64,8 +86,10 @@ Status Training::timed(Stream& stream, Phase phase, std::string_view name, Statu
 }
 
 BatchChoice Training::choose_batch(std::uint64_t number, std::int64_t batches) const {
-  return {state_.as<StepState>(), std::uint64_t(batches), std::uint64_t(training_.accumulate),
-          number};
+  const auto ranks = std::uint64_t(parallel_ ? parallel_->size() : 1);
+  const auto rank = std::uint64_t(parallel_ ? parallel_->rank() : 0);
+  return {state_.as<StepState>(), std::uint64_t(batches),
+          std::uint64_t(training_.accumulate) * ranks, number * ranks + rank};
 }
 
 Status Training::allocate(Buffer& buffer, std::uint64_t bytes) {
@@ -85,38 +109,68 @@ Status Training::check_memory(
 }
 
 Status Training::allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
-                                     std::size_t elements) {
-  const ParameterPlan& plan = parameter_plan_;
+                                     std::vector<Section> sections, std::size_t kept) {
   tensors_ = std::move(tensors);
-  elements_ = elements;
-  TRY(allocate(weights_, elements * element_));
-  TRY(allocate(gradients_, elements * element_));
-  TRY(allocate(master_, plan.has_master() ? elements * sizeof(float) : 0));
-  TRY(allocate(first_, elements * plan.moment_bytes()));
-  TRY(allocate(second_, elements * plan.moment_bytes()));
+  const TrainingRanks& ranks = training_.ranks;
+  const int rank = ranks.communicator != nullptr ? ranks.communicator->rank() : 0;
+  arenas_ = TRY(
+      ParameterArenas::allocate(device_, stream, parameter_plan_, std::move(sections), kept, rank));
   TRY(allocate(state_, sizeof(StepState)));
   history_ = TRY(LossHistory::create(device_));
-  update_ = TRY(WeightUpdate::create(device_, stream, plan, training_.update, training_.rates,
-                                     elements, training_.seed));
-  // Never written between the tensors, where the norm of the gradients reads too.
-  TRY(stream.fill(gradients_.data(), 0, gradients_.bytes()));
-  return stream.fill(weights_.data(), 0, weights_.bytes());
+  update_ = TRY(WeightUpdate::create(device_, stream, parameter_plan_, training_.update,
+                                     training_.rates, arenas_.pieces(), training_.seed));
+  if (ranks.communicator == nullptr) return {};
+  parallel_ = TRY(DataParallel::create(device_, ranks, parameter_plan_, arenas_));
+  return {};
+}
+
+Status Training::keep_initial(Stream& stream, std::size_t section) {
+  if (!parameter_plan_.parallel.slices_parameters()) return {};
+  const auto whole = arenas_.section_in_pass(ParameterPart::weights, section);
+  const auto own = arenas_.kept_of(ParameterPart::weights, section);
+  const auto* const from =
+      static_cast<const std::byte*>(whole.address) + (own.first - whole.first) * element_;
+  TRY(stream.copy(own.address, from, own.elements * element_));
+  // Initial weights are written where there is 0.
+  return stream.fill(whole.address, 0, whole.elements * element_);
 }
 
 Status Training::begin(Stream& stream) {
-  TRY(update_->begin(stream, arenas()));
+  TRY(update_->begin(stream));
   StepState state = {};
   state.beta1_power = state.beta2_power = 1;
   return set_state(stream, state);
 }
 
 Status Training::restart(Stream& stream, const std::vector<float>& weights) {
-  if (weights.size() != elements_) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} weights given, the model has {}", weights.size(), elements_)};
+  if (weights.size() != arenas_.elements()) {
+    return Error{ErrorKind::usage, fmt::format("{} weights given, the model has {}", weights.size(),
+                                               arenas_.elements())};
   }
-  TRY(write_weights(stream, weights_.data(), parameter_plan_.type, weights));
+  for (std::size_t i = 0; i < arenas_.sections().size(); ++i) {
+    const auto own = arenas_.kept_of(ParameterPart::weights, i);
+    const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(own.first);
+    TRY(write_weights(stream, own.address, parameter_plan_.type,
+                      {begin, begin + static_cast<std::ptrdiff_t>(own.elements)}));
+  }
   return begin(stream);
+}
+
+Result<std::vector<float>> Training::losses(Stream& stream, std::uint64_t first,
+                                            std::uint64_t count) {
+  TRY(settle(stream));
+  std::vector<float> losses = TRY(own_losses(stream, first, count));
+  if (!parallel_ || count == 0) return losses;
+  const Buffer sums = TRY(device_.allocate(count * sizeof(float), MemoryKind::device));
+  TRY(stream.copy(sums.data(), losses.data(), sums.bytes()));
+  TRY(parallel_->sum(stream, sums.as<float>(), count));
+  TRY(settle(stream));
+  return read_back<float>(stream, sums.as<float>(), count);
+}
+
+Result<const void*> Training::section(Stream& stream, ParameterPart part, std::size_t index) {
+  if (parallel_) return parallel_->gather(stream, part, index);
+  return static_cast<const void*>(arenas_.kept_of(part, index).address);
 }
 
 Result<StepState> Training::state(Stream& stream) {
@@ -125,12 +179,15 @@ Result<StepState> Training::state(Stream& stream) {
 
 Result<std::optional<double>> Training::held_back_loss(Stream& stream) {
   const std::int64_t batches = held_back_batches();
+  TRY(begin_step(stream));
   double total = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     // Whatever the step is, these are all batches, each once.
     const BatchChoice choice = {state_.as<StepState>(), std::uint64_t(batches), 1,
                                 std::uint64_t(i)};
     const Losses losses = TRY(held_back_pass(stream, choice));
+    if (parallel_) TRY(parallel_->finish(stream));
+    TRY(settle(stream));
     const std::vector<float> rows = TRY(read_back<float>(
         stream, static_cast<const float*>(losses.address), static_cast<std::size_t>(losses.rows)));
     for (const float loss : rows) {
@@ -146,20 +203,20 @@ Status Training::set_state(Stream& stream, const StepState& state) {
   return stream.synchronize();
 }
 
-Result<std::vector<float>> Training::read(Stream& stream, const Buffer& arena) {
-  return read_weights(stream, arena.data(), parameter_plan_.type, elements_);
-}
-
-UpdateArenas Training::arenas() const {
-  return {weights_.data(), master_.data(), first_.data(), second_.data(), gradients_.data()};
+Result<std::vector<float>> Training::read(Stream& stream, ParameterPart part) {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < arenas_.sections().size(); ++i) {
+    const void* const address = TRY(section(stream, part, i));
+    const std::vector<float> values =
+        TRY(read_weights(stream, address, parameter_plan_.type, arenas_.sections()[i].elements()));
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
 }
 
 std::uint64_t Training::allocated_bytes() const {
-  std::uint64_t bytes = history_->bytes() + plans_.workspace().bytes;
-  for (const Buffer* buffer : {&weights_, &gradients_, &master_, &first_, &second_, &state_}) {
-    bytes += buffer->bytes();
-  }
-  return bytes;
+  return history_->bytes() + plans_.workspace().bytes + state_.bytes() + arenas_.bytes() +
+         (parallel_ ? parallel_->bytes() : 0);
 }
 
 }  // namespace assay

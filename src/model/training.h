@@ -1,10 +1,11 @@
-// Training a model on one device: its parameters and what the optimizer keeps of them, steps of
-// passes and an update, and the losses. A step asks the host for nothing, so one captured graph
-// replays it. A model adds its forward and backward pass.
+// Training a model, on one device or as one of several ranks: its parameters and what the optimizer
+// keeps of them, steps of passes and an update, and the losses. A step asks the host for nothing,
+// so one captured graph replays it. A model adds its forward and backward pass.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "core/result.h"
+#include "model/data_parallel.h"
 #include "model/operation_clock.h"
 #include "model/operations/loss_history.h"
 #include "model/operations/weight_update.h"
+#include "model/parameter_arenas.h"
 #include "model/parameter_plan.h"
 #include "model/tensor_layout.h"
 
@@ -27,6 +30,9 @@ struct TrainingSettings {
   std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
   std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
   bool measured_products = true;       ///< whether algorithms of matrix products are measured
+  /// With whom; null: alone. Batches are dealt to the ranks in turn, so that the same ones make an
+  /// update however many ranks there are, as long as ranks * accumulate is the same.
+  TrainingRanks ranks;
 };
 
 /// Rising from 0 to `peak` over `warmup` steps, then falling along a cosine to a tenth of it at
@@ -45,28 +51,42 @@ class Training {
   /// Pass `number` of a step, forward and backward; from the second on it adds to the gradients.
   virtual Status pass(Stream& stream, std::uint64_t number) = 0;
 
-  /// Mean losses of steps first ... first + count of those the device still remembers.
-  Result<std::vector<float>> losses(Stream& stream, std::uint64_t first,
-                                    std::uint64_t count) const {
+  /// Waits until the stream is idle. Error: failed, if another rank is lost.
+  Status settle(Stream& stream);
+
+  /// Mean losses of steps first ... first + count of those the device still remembers. All ranks
+  /// call it together.
+  Result<std::vector<float>> losses(Stream& stream, std::uint64_t first, std::uint64_t count);
+  /// What this rank's batches add to them. The stream must be idle.
+  Result<std::vector<float>> own_losses(Stream& stream, std::uint64_t first,
+                                        std::uint64_t count) const {
     return history_->read(stream, first, count);
   }
   Result<StepState> state(Stream& stream);
   Status set_state(Stream& stream, const StepState& state);
 
-  /// Where weights, moments and gradients lie on the device, each laid out as tensors() says.
-  UpdateArenas arenas() const;
+  /// Among those that train together, from 0.
+  int rank() const { return parallel_ ? parallel_->rank() : 0; }
+  const ParameterArenas& arenas() const { return arenas_; }
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   std::int64_t accumulate() const { return training_.accumulate; }
   const ParameterPlan& plan_of_parameters() const { return parameter_plan_; }
-  /// All weights or gradients as f32.
-  Result<std::vector<float>> weights(Stream& stream) { return read(stream, weights_); }
-  Result<std::vector<float>> gradients(Stream& stream) { return read(stream, gradients_); }
+  /// One section of a part in the device's memory, valid until the next call; null if the plan has
+  /// no such part. All ranks call it together.
+  Result<const void*> section(Stream& stream, ParameterPart part, std::size_t index);
+  /// All weights or gradients as f32, laid out as tensors() says. All ranks call it together.
+  Result<std::vector<float>> weights(Stream& stream) {
+    return read(stream, ParameterPart::weights);
+  }
+  Result<std::vector<float>> gradients(Stream& stream) {
+    return read(stream, ParameterPart::gradients);
+  }
   /// Replaces all weights and begins anew: step 0, moments 0. Error: usage if their number is not
   /// the model's.
   Status restart(Stream& stream, const std::vector<float>& weights);
 
   /// The mean loss over batches that no step trains on; empty if none were held back. It leaves
-  /// weights and the history of losses as they are.
+  /// weights and the history of losses as they are. All ranks call it together.
   Result<std::optional<double>> held_back_loss(Stream& stream);
 
   /// What computes matrix products and whatever else there is a choice for, known after the first
@@ -91,9 +111,12 @@ class Training {
   /// what_would_fit(free bytes).
   Status check_memory(const TrainingMemory& needed,
                       const std::function<std::string(std::uint64_t)>& what_would_fit) const;
-  /// Allocates what is kept of the parameters, all of it 0. `elements`: of an arena.
+  /// Allocates what is kept of the parameters, all of it 0. `sections`, `kept`: as
+  /// ParameterArenas::allocate().
   Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
-                             std::size_t elements);
+                             std::vector<Section> sections, std::size_t kept);
+  /// After the initial weights of a section were written to where weight() is.
+  Status keep_initial(Stream& stream, std::size_t section);
   /// After the weights were written: step 0, moments 0.
   Status begin(Stream& stream);
   Status allocate(Buffer& buffer, std::uint64_t bytes);
@@ -104,16 +127,33 @@ class Training {
 
   /// What pass `number` reads of so many batches on the device.
   BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const;
-  /// Keeps the mean of a pass's losses.
-  Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice) {
-    return history_->record(stream, losses.address, choice, losses.rows);
+  /// Keeps the mean of the losses of pass `number`.
+  Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice,
+                       std::uint64_t number) {
+    return history_->record(stream, losses.address, choice, losses.rows, number == 0);
   }
   /// Marks the end of an operation that has been queued.
   Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
 
-  void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
+  // What a pass says of the sections it uses, for DataParallel.
+  Status open_weights(Stream& stream, Phase phase, std::size_t section);
+  Status close_weights(Stream& stream, std::size_t section) {
+    return parallel_ ? parallel_->close_weights(stream, section) : Status();
+  }
+  Status open_gradients(Stream& stream, std::size_t section) {
+    return parallel_ ? parallel_->open_gradients(stream, section) : Status();
+  }
+  Status close_gradients(Stream& stream, std::size_t section) {
+    return parallel_ ? parallel_->close_gradients(stream, section) : Status();
+  }
+  /// Whether pass `number` adds to the gradients of a section that are there.
+  bool adds_gradients(std::size_t section, std::uint64_t number) const {
+    return number > 0 && !arenas_.turn(section);
+  }
+
+  void* weight(const Tensor& t) const { return arenas_.weight(t); }
   void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
-  void* gradient(const Tensor& t) const { return address_of(gradients_, t, element_); }
+  void* gradient(const Tensor& t) const { return arenas_.gradient(t); }
   void* gradient_or_null(const Tensor& t) const { return t.elements() > 0 ? gradient(t) : nullptr; }
 
   Device& device_;
@@ -122,15 +162,17 @@ class Training {
   GemmPlans plans_;
 
  private:
-  Result<std::vector<float>> read(Stream& stream, const Buffer& arena);
+  Result<std::vector<float>> read(Stream& stream, ParameterPart part);
+  Status begin_step(Stream& stream);
+  SumOverRanks sum_over_ranks() const;
 
   const ParameterPlan parameter_plan_;
   std::vector<NamedTensor> tensors_;
-  std::size_t elements_ = 0;
-  OperationClock* clock_ = nullptr;  // during a step that is timed
+  ParameterArenas arenas_;
+  std::unique_ptr<DataParallel> parallel_;  // null: alone
+  OperationClock* clock_ = nullptr;         // during a step that is timed
   std::optional<WeightUpdate> update_;
   std::optional<LossHistory> history_;
-  Buffer weights_, gradients_, master_, first_, second_;
   Buffer state_;
 };
 

@@ -17,22 +17,21 @@ std::uint16_t bf16_of(float x) {
 
 }  // namespace
 
-Result<InitialWeights> InitialWeights::create(Device& device, Stream& stream, void* arena,
-                                              DataType type, std::uint64_t seed) {
+Result<InitialWeights> InitialWeights::create(Device& device, Stream& stream, DataType type,
+                                              std::uint64_t seed) {
   auto program = TRY(device.build({"matrix", {}}));
-  return InitialWeights(device, stream, std::move(program), arena, type, seed);
+  return InitialWeights(device, stream, std::move(program), type, seed);
 }
 
-Status InitialWeights::normal(const Tensor& tensor, std::int64_t rows, double deviation) {
-  return fill_matrix(*stream_, device_->facts(), *program_,
-                     static_cast<std::byte*>(arena_) + tensor.offset * size_of(type_), type_,
+Status InitialWeights::normal(void* address, const Tensor& tensor, std::int64_t rows,
+                              double deviation) {
+  return fill_matrix(*stream_, device_->facts(), *program_, address, type_,
                      {rows, tensor.columns, tensor.columns}, Inputs::normal, seed_ + tensor.offset,
                      deviation);
 }
 
-Status InitialWeights::ones(const Tensor& tensor) {
-  return fill_matrix(*stream_, device_->facts(), *program_,
-                     static_cast<std::byte*>(arena_) + tensor.offset * size_of(type_), type_,
+Status InitialWeights::ones(void* address, const Tensor& tensor) {
+  return fill_matrix(*stream_, device_->facts(), *program_, address, type_,
                      {tensor.rows, tensor.columns, tensor.columns}, Inputs::ones, seed_);
 }
 

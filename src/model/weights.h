@@ -12,34 +12,34 @@
 
 namespace assay {
 
-/// Writes initial weights into an arena that is 0 before; the same bits on every device.
+/// Writes initial weights into memory that is 0 before; the same bits on every device. Tensors are
+/// those of the layout of one that trains alone: where they lie there chooses the random numbers,
+/// which so are the same on any number of ranks.
 class InitialWeights {
  public:
-  /// `device`, `stream` and the arena, of elements of `type`, must outlive it.
-  static Result<InitialWeights> create(Device& device, Stream& stream, void* arena, DataType type,
+  /// `type`: of the weights. `device` and `stream` must outlive it.
+  static Result<InitialWeights> create(Device& device, Stream& stream, DataType type,
                                        std::uint64_t seed);
 
-  /// The first `rows` rows of a tensor, or all, normally distributed around 0.
-  Status normal(const Tensor& tensor, double deviation) {
-    return normal(tensor, tensor.rows, deviation);
+  /// The first `rows` rows of a tensor at `address`, or all, normally distributed around 0.
+  Status normal(void* address, const Tensor& tensor, double deviation) {
+    return normal(address, tensor, tensor.rows, deviation);
   }
-  Status normal(const Tensor& tensor, std::int64_t rows, double deviation);
-  Status ones(const Tensor& tensor);
+  Status normal(void* address, const Tensor& tensor, std::int64_t rows, double deviation);
+  Status ones(void* address, const Tensor& tensor);
 
  private:
-  InitialWeights(Device& device, Stream& stream, std::unique_ptr<Program> program, void* arena,
-                 DataType type, std::uint64_t seed)
+  InitialWeights(Device& device, Stream& stream, std::unique_ptr<Program> program, DataType type,
+                 std::uint64_t seed)
       : device_(&device),
         stream_(&stream),
         program_(std::move(program)),
-        arena_(arena),
         type_(type),
         seed_(seed) {}
 
   Device* device_;
   Stream* stream_;
   std::unique_ptr<Program> program_;
-  void* arena_;
   DataType type_;
   std::uint64_t seed_;
 };

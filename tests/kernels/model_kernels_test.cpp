@@ -260,7 +260,7 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
     LossHistory history = LossHistory::create(*device_).value();
     ASSERT_TRUE(loss.forward_backward(*stream_, logits.buffer.data(), losses.buffer.data(), data,
                                       choice, vocabulary, columns));
-    ASSERT_TRUE(history.record(*stream_, losses.buffer.data(), choice, rows));
+    ASSERT_TRUE(history.record(*stream_, losses.buffer.data(), choice, rows, true));
     std::vector<double> expected(rows * columns), expected_losses(rows);
     double mean = 0;
     for (std::size_t row = 0; row < rows; ++row) {
@@ -372,20 +372,24 @@ TEST_P(ModelKernels, AttentionEitherWay) {
 TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
   constexpr std::size_t count = 8192;
   UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 0.0f};  // each step is -rate * sign(g)
-  const ParameterPlan plan = {DataType::bf16, Optimizer::adamw, OptimizerStates::stochastic};
-  WeightUpdate update =
-      WeightUpdate::create(*device_, *stream_, plan, settings, {1e-3f}, count, 7).value();
+  ParameterPlan plan;
+  plan.states = OptimizerStates::stochastic;
   const Values weights = values(DataType::bf16, std::vector<float>(count, 1.0f));
   const Values gradients = values(DataType::bf16, std::vector<float>(count, 0.5f));
   const Values first = unknown(DataType::bf16, count), second = unknown(DataType::bf16, count);
   StepState state = {};
   state.beta1_power = state.beta2_power = 1;
   const Buffer on_device = upload(std::vector<StepState>{state});
-  const UpdateArenas arenas = {weights.buffer.data(), nullptr, first.buffer.data(),
-                               second.buffer.data(), gradients.buffer.data()};
-  ASSERT_TRUE(update.begin(*stream_, arenas));
+  const std::vector<UpdatePiece> pieces = {{.weights = weights.buffer.data(),
+                                            .first = first.buffer.data(),
+                                            .second = second.buffer.data(),
+                                            .gradients = gradients.buffer.data(),
+                                            .elements = count}};
+  WeightUpdate update =
+      WeightUpdate::create(*device_, *stream_, plan, settings, {1e-3f}, pieces, 7).value();
+  ASSERT_TRUE(update.begin(*stream_));
   for (int step = 0; step < 4; ++step) {
-    ASSERT_TRUE(update.update(*stream_, arenas, on_device.as<StepState>()));
+    ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
   }
   const std::vector<float> found = read(weights, DataType::bf16);
   double mean = 0;

@@ -17,8 +17,8 @@ struct StepState {
 struct BatchChoice {
   const StepState* state;
   unsigned long long batches;     ///< on the device
-  unsigned long long accumulate;  ///< passes of a step
-  unsigned long long pass;        ///< this one, from 0
+  unsigned long long accumulate;  ///< passes of a step, of all ranks
+  unsigned long long pass;        ///< this one among them, from 0
 
 #if defined(DEVICE)
   DEVICE unsigned long long index() const {

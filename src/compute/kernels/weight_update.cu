@@ -19,6 +19,13 @@ DEVICE void sum_squares(float* partial, const T* x, u64 elements) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
+/// The sum of all floats, in every thread of the block. `scratch`: one float per wave.
+DEVICE float sum_of(const float* floats, u64 count, float* scratch) {
+  float total = 0;
+  for (u64 i = thread_index(); i < count; i += block_threads()) total += floats[i];
+  return block_reduce(total, Sum{}, scratch);
+}
+
 /// AdamW of some weights and their moments, in place.
 struct AdamW {
   UpdateSettings s;
@@ -98,14 +105,19 @@ KERNEL(sum_squares_bf16, float* partial, const Bf16* x, u64 elements) {
   sum_squares(partial, x, elements);
 }
 
+/// total = the sum of the partial sums, for ranks that each know a part of it. One block.
+KERNEL(sum_partial, float* total, const float* partial, u64 partials) {
+  SHARED float scratch[most_waves];
+  const float sum = sum_of(partial, partials, scratch);
+  if (thread_index() == 0) *total = sum;
+}
+
 /// Sets what the update reads: the learning rate of this step (the last one of `rates` from there
 /// on), Adam's corrections, and the factor that limits the norm of the gradients. One block.
 KERNEL(prepare_update, StepState* state, const float* partial, u64 partials, const float* rates,
        u64 steps, UpdateSettings settings) {
   SHARED float scratch[most_waves];
-  float total = 0;
-  for (u64 i = thread_index(); i < partials; i += block_threads()) total += partial[i];
-  total = block_reduce(total, Sum{}, scratch);
+  const float total = sum_of(partial, partials, scratch);
   if (thread_index() != 0) return;
   const float norm = fast_sqrt(total);
   state->gradient_norm = norm;
@@ -161,12 +173,6 @@ KERNEL(sgd_stochastic_bf16, Bf16* weights, const Bf16* gradients, const StepStat
     const Floats after = update(load_floats(weights + i), load_floats(gradients + i));
     store_pack(weights + i, round_stochastically(after, i, key));
   });
-}
-
-/// master = weights; before the first step.
-KERNEL(widen_bf16, float* master, const Bf16* weights, u64 elements) {
-  for_each_pack_of_all(elements,
-                       [&](u64 i) { store_floats(master + i, load_floats(weights + i)); });
 }
 
 /// The step is complete.

@@ -297,24 +297,34 @@ class TrainCase final : public Case {
                        TRY(first_infinite_tensor(stream)));
   }
 
-  /// Reads one tensor after the other: together they may not fit the host's memory.
+  /// Of what this rank keeps. Reads one section after the other: together they may not fit the
+  /// host's memory.
   Result<std::string> first_infinite_tensor(Stream& stream) {
-    const UpdateArenas arenas = training_->arenas();
-    const DataType type = training_->plan_of_parameters().type;
-    for (const auto& [kind, arena] :
-         {std::pair<const char*, const void*>("weights", arenas.weights),
-          {"gradients", arenas.gradients}}) {
-      for (const NamedTensor& named : training_->tensors()) {
-        const auto* const address =
-            static_cast<const std::byte*>(arena) + named.tensor.offset * size_of(type);
-        const std::vector<float> values = TRY(
-            read_weights(stream, address, type, static_cast<std::size_t>(named.tensor.elements())));
-        if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
-          return fmt::format("{} of {}", kind, named.name);
-        }
+    const ParameterArenas& arenas = training_->arenas();
+    for (const auto& [kind, part] :
+         {std::pair("weights", ParameterPart::weights), {"gradients", ParameterPart::gradients}}) {
+      for (std::size_t i = 0; i < arenas.sections().size(); ++i) {
+        const auto kept = arenas.kept_of(part, i);
+        const std::vector<float> values =
+            TRY(read_weights(stream, kept.address, arenas.type_of(part), kept.elements));
+        const auto wrong =
+            std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+        if (wrong == values.end()) continue;
+        return fmt::format(
+            "{} of {}", kind,
+            tensor_at(kept.first + static_cast<std::size_t>(wrong - values.begin())));
       }
     }
     return std::string("none; only the loss is");
+  }
+
+  /// The name of the tensor that has this element of the layout.
+  std::string tensor_at(std::size_t element) const {
+    std::string name;
+    for (const NamedTensor& named : training_->tensors()) {
+      if (named.tensor.offset <= element) name = named.name;
+    }
+    return name;
   }
 
   TrainCell cell_;

@@ -14,9 +14,9 @@ Result<LossHistory> LossHistory::create(Device& device) {
 }
 
 Status LossHistory::record(Stream& stream, const void* losses, BatchChoice choice,
-                           std::int64_t rows) {
+                           std::int64_t rows, bool first) {
   return launch(stream, *record_loss_, {{1}, {block_threads}}, history_.data(), losses, choice,
-                std::uint64_t(rows), std::uint64_t(length));
+                std::uint64_t(rows), std::uint64_t(length), first ? 1 : 0);
 }
 
 Result<std::vector<float>> LossHistory::read(Stream& stream, std::uint64_t first,

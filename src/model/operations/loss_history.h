@@ -16,8 +16,10 @@ class LossHistory {
 
   static Result<LossHistory> create(Device& device);
 
-  /// Adds the mean of losses, f32 [rows], to that of the step's passes before this one.
-  Status record(Stream& stream, const void* losses, BatchChoice choice, std::int64_t rows);
+  /// Adds to the mean of the step's passes what losses, f32 [rows], are of it; the `first` pass
+  /// begins it.
+  Status record(Stream& stream, const void* losses, BatchChoice choice, std::int64_t rows,
+                bool first);
   /// Of the steps first ... first + count.
   Result<std::vector<float>> read(Stream& stream, std::uint64_t first, std::uint64_t count) const;
   std::uint64_t bytes() const { return history_.bytes(); }

@@ -3,6 +3,9 @@
 namespace assay {
 namespace {
 
+// Odd and with bits everywhere (2^64 / the golden ratio): pieces round by random bits of their own.
+constexpr std::uint64_t rounding_stride = 0x9E3779B97F4A7C15;
+
 bool is_stochastic(const ParameterPlan& plan) {
   return plan.type == DataType::bf16 && plan.states == OptimizerStates::stochastic;
 }
@@ -11,64 +14,89 @@ bool is_stochastic(const ParameterPlan& plan) {
 
 Result<WeightUpdate> WeightUpdate::create(Device& device, Stream& stream, const ParameterPlan& plan,
                                           const UpdateSettings& settings,
-                                          const std::vector<float>& rates, std::size_t elements,
-                                          std::uint64_t seed) {
+                                          const std::vector<float>& rates,
+                                          std::vector<UpdatePiece> pieces, std::uint64_t seed) {
   WeightUpdate made(device.facts(), TRY(Kernels::build(device, "weight_update", plan.type)));
   const std::string rule = plan.optimizer == Optimizer::adamw ? "adamw" : "sgd";
   made.sum_squares_ = TRY(made.kernels_.of_type("sum_squares"));
+  made.sum_partial_ = TRY(made.kernels_.plain("sum_partial"));
   made.prepare_ = TRY(made.kernels_.plain("prepare_update"));
   made.change_ = TRY(made.kernels_.of_type(is_stochastic(plan) ? rule + "_stochastic" : rule));
   made.end_step_ = TRY(made.kernels_.plain("end_step"));
-  if (plan.type == DataType::bf16) made.widen_ = TRY(made.kernels_.of_type("widen"));
+  made.elementwise_ = TRY(Elementwise::create(device, plan.type));
   made.plan_ = plan;
   made.settings_ = settings;
-  made.elements_ = elements;
   made.seed_ = seed;
   made.rates_ = TRY(device.allocate(rates.size() * sizeof(float), MemoryKind::device));
   TRY(stream.copy(made.rates_.data(), rates.data(), made.rates_.bytes()));
   TRY(stream.synchronize());
-  const LaunchShape shape = shape_of_elements(device.facts(), std::int64_t(elements));
-  made.partial_ = TRY(device.allocate(shape.grid.x * sizeof(float), MemoryKind::device));
+  std::uint64_t floats = 1;
+  for (const UpdatePiece& piece : pieces) floats += made.shape_of(piece).grid.x;
+  made.partial_ = TRY(device.allocate(floats * sizeof(float), MemoryKind::device));
+  made.pieces_ = std::move(pieces);
   return made;
 }
 
-Status WeightUpdate::begin(Stream& stream, const UpdateArenas& arenas) {
-  if (arenas.master != nullptr) {
-    TRY(launch(stream, *widen_, shape_of_elements(*facts_, std::int64_t(elements_)), arenas.master,
-               arenas.weights, std::uint64_t(elements_)));
-  }
-  if (plan_.moment_bytes() == 0) return {};
-  TRY(stream.fill(arenas.first, 0, elements_ * plan_.moment_bytes()));
-  return stream.fill(arenas.second, 0, elements_ * plan_.moment_bytes());
+LaunchShape WeightUpdate::shape_of(const UpdatePiece& piece) const {
+  return shape_of_elements(*facts_, std::int64_t(piece.elements));
 }
 
-Status WeightUpdate::update(Stream& stream, const UpdateArenas& arenas, StepState* state) {
-  const LaunchShape shape = shape_of_elements(*facts_, std::int64_t(elements_));
-  TRY(launch(stream, *sum_squares_, shape, partial_.data(), arenas.gradients,
-             std::uint64_t(elements_)));
-  TRY(launch(stream, *prepare_, {{1}, {block_threads}}, state, partial_.data(),
-             std::uint64_t(shape.grid.x), rates_.data(),
-             std::uint64_t(rates_.bytes() / sizeof(float)), settings_));
-  TRY(change_weights(stream, arenas, state));
+Status WeightUpdate::begin(Stream& stream) {
+  for (const UpdatePiece& piece : pieces_) {
+    if (piece.master != nullptr) {
+      TRY(elementwise_->widen(stream, static_cast<float*>(piece.master), piece.weights,
+                              piece.elements));
+    }
+    if (plan_.moment_bytes() == 0) continue;
+    TRY(stream.fill(piece.first, 0, piece.elements * plan_.moment_bytes()));
+    TRY(stream.fill(piece.second, 0, piece.elements * plan_.moment_bytes()));
+  }
+  return {};
+}
+
+Status WeightUpdate::update(Stream& stream, StepState* state, const SumOverRanks& sum) {
+  TRY(prepare(stream, state, sum));
+  for (const UpdatePiece& piece : pieces_) TRY(change_weights(stream, piece, state));
   return launch(stream, *end_step_, {}, state);
 }
 
-Status WeightUpdate::change_weights(Stream& stream, const UpdateArenas& arenas,
+Status WeightUpdate::prepare(Stream& stream, StepState* state, const SumOverRanks& sum) {
+  auto* partial = partial_.as<float>();
+  std::uint64_t count = 0;
+  for (const UpdatePiece& piece : pieces_) {
+    const LaunchShape shape = shape_of(piece);
+    TRY(launch(stream, *sum_squares_, shape, partial + count, piece.gradients,
+               std::uint64_t(piece.elements)));
+    count += shape.grid.x;
+  }
+  const LaunchShape one_block = {{1}, {block_threads}};
+  if (sum) {
+    float* const total = partial + count;
+    TRY(launch(stream, *sum_partial_, one_block, total, partial, count));
+    TRY(sum(stream, total));
+    partial = total;
+    count = 1;
+  }
+  return launch(stream, *prepare_, one_block, state, partial, count, rates_.data(),
+                std::uint64_t(rates_.bytes() / sizeof(float)), settings_);
+}
+
+Status WeightUpdate::change_weights(Stream& stream, const UpdatePiece& piece,
                                     const StepState* state) {
-  const LaunchShape shape = shape_of_elements(*facts_, std::int64_t(elements_));
-  const auto count = std::uint64_t(elements_);
-  const UpdateArenas& a = arenas;
+  const LaunchShape shape = shape_of(piece);
+  const auto count = std::uint64_t(piece.elements);
+  const UpdatePiece& a = piece;
+  const std::uint64_t seed = seed_ + rounding_stride * piece.begin;
   if (plan_.optimizer == Optimizer::sgd) {
     if (is_stochastic(plan_)) {
-      return launch(stream, *change_, shape, a.weights, a.gradients, state, settings_, count,
-                    seed_);
+      return launch(stream, *change_, shape, a.weights, a.gradients, state, settings_, count, seed);
     }
     return launch(stream, *change_, shape, a.weights, a.master, a.gradients, state, settings_,
                   count);
   }
   if (is_stochastic(plan_)) {
     return launch(stream, *change_, shape, a.weights, a.first, a.second, a.gradients, state,
-                  settings_, count, seed_);
+                  settings_, count, seed);
   }
   return launch(stream, *change_, shape, a.weights, a.master, a.first, a.second, a.gradients, state,
                 settings_, count);

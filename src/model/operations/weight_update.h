@@ -2,50 +2,64 @@
 // the gradients' norm.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "compute/device/device.h"
 #include "compute/kernels/step_state.h"
+#include "model/operations/elementwise.h"
 #include "model/operations/kernels.h"
 #include "model/parameter_plan.h"
 
 namespace assay {
 
-/// What an update reads and writes; arenas of one layout. What the plan does not keep is null.
-struct UpdateArenas {
+/// What an update reads and writes: consecutive elements of a model's parameters. What the plan
+/// does not keep is null.
+struct UpdatePiece {
   void* weights = nullptr;
   void* master = nullptr;  ///< f32
   void *first = nullptr, *second = nullptr;
   const void* gradients = nullptr;
+  std::size_t begin = 0;     ///< in the model's layout
+  std::size_t elements = 0;  ///< a multiple of 8
 };
+
+/// Adds up one float on the device over all ranks that update a part each.
+using SumOverRanks = std::function<Status(Stream&, float*)>;
 
 class WeightUpdate {
  public:
-  /// `rates`: the learning rate of each step, the last one from then on. `elements`: a multiple of
-  /// 8. `seed`: of stochastic rounding.
+  /// `rates`: the learning rate of each step, the last one from then on. `seed`: of stochastic
+  /// rounding.
   static Result<WeightUpdate> create(Device& device, Stream& stream, const ParameterPlan& plan,
                                      const UpdateSettings& settings,
-                                     const std::vector<float>& rates, std::size_t elements,
-                                     std::uint64_t seed);
+                                     const std::vector<float>& rates,
+                                     std::vector<UpdatePiece> pieces, std::uint64_t seed);
 
   /// master = weights, and moments 0: before the first step.
-  Status begin(Stream& stream, const UpdateArenas& arenas);
-  /// One update from the gradients; `state` counts the step as complete.
-  Status update(Stream& stream, const UpdateArenas& arenas, StepState* state);
+  Status begin(Stream& stream);
+  /// One update from the gradients; `state` counts the step as complete. `sum`: null if all
+  /// gradients are here.
+  Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
 
  private:
   WeightUpdate(const DeviceFacts& facts, Kernels kernels)
       : facts_(&facts), kernels_(std::move(kernels)) {}
-  Status change_weights(Stream& stream, const UpdateArenas& arenas, const StepState* state);
+  LaunchShape shape_of(const UpdatePiece& piece) const;
+  Status prepare(Stream& stream, StepState* state, const SumOverRanks& sum);
+  Status change_weights(Stream& stream, const UpdatePiece& piece, const StepState* state);
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel *sum_squares_ = nullptr, *prepare_ = nullptr, *change_ = nullptr, *end_step_ = nullptr;
-  Kernel* widen_ = nullptr;  // bf16 only
+  Kernel *sum_squares_ = nullptr, *sum_partial_ = nullptr, *prepare_ = nullptr;
+  Kernel *change_ = nullptr, *end_step_ = nullptr;
+  std::optional<Elementwise> elementwise_;
   ParameterPlan plan_;
   UpdateSettings settings_ = {};
-  Buffer rates_, partial_;
-  std::size_t elements_ = 0;
+  std::vector<UpdatePiece> pieces_;
+  Buffer rates_;
+  Buffer partial_;  // sums of squares: one float per block and piece, and their sum
   std::uint64_t seed_ = 0;
 };
 

@@ -1,0 +1,111 @@
+// Ranks that train one model, each on batches of its own. What they tell each other goes through a
+// stream beside that of the passes, so that it takes place while those compute: gradients are added
+// up section by section as the backward pass completes them, weights that are kept in slices are
+// gathered one section before they are used. All of it can be captured.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "model/operation_cost.h"
+#include "model/operations/elementwise.h"
+#include "model/parameter_arenas.h"
+#include "model/parameter_plan.h"
+#include "ranks/collective/communicator.h"
+#include "ranks/team/team.h"
+
+namespace assay {
+
+/// The ranks that train together. Both must outlive the training.
+struct TrainingRanks {
+  Communicator* communicator = nullptr;
+  Team* team = nullptr;
+};
+
+/// All ranks make the same calls in the same order. `stream` is always the one of the passes.
+class DataParallel {
+ public:
+  /// `arenas` must stay where it is. Error: unsupported, if the communicator cannot add up the
+  /// plan's type; of allocating.
+  static Result<std::unique_ptr<DataParallel>> create(Device& device, TrainingRanks ranks,
+                                                      const ParameterPlan& plan,
+                                                      const ParameterArenas& arenas);
+
+  int rank() const { return ranks_.communicator->rank(); }
+  int size() const { return ranks_.communicator->size(); }
+
+  /// Before the first pass of a step.
+  Status begin(Stream& stream);
+  /// Before each pass. Gradients are complete in the last one.
+  void begin_pass(bool first, bool last);
+  /// Later work of the stream reads the weights of a section, in a forward or a backward pass.
+  Status open_weights(Stream& stream, Phase phase, std::size_t section);
+  /// The work queued so far was the last to read them.
+  Status close_weights(Stream& stream, std::size_t section);
+  /// Later work writes the gradients of a section. May be called again before they are closed.
+  Status open_gradients(Stream& stream, std::size_t section);
+  /// The work queued so far completes them for this pass.
+  Status close_gradients(Stream& stream, std::size_t section);
+  /// Later work finds the gradients that this rank updates from added up over all ranks and passes.
+  Status finish(Stream& stream);
+  /// Adds up floats on the device; not between begin() and finish().
+  Status sum(Stream& stream, float* floats, std::size_t count);
+
+  /// All elements of a section of a part, as update left them, in memory of the device: valid until
+  /// the next call. Not between begin() and finish(). Null if the plan has no such part.
+  Result<const void*> gather(Stream& stream, ParameterPart part, std::size_t section);
+  /// Waits until the stream is idle. Error: failed, if a rank is lost, or an operation failed.
+  Status wait(Stream& stream);
+
+  std::uint64_t bytes() const;
+
+ private:
+  /// Sections whose gradients are sent together.
+  struct Bucket {
+    std::size_t first = 0, end = 0;  // sections
+  };
+
+  DataParallel(TrainingRanks ranks, const ParameterPlan& plan, const ParameterArenas& arenas)
+      : ranks_(ranks), plan_(plan), arenas_(arenas) {}
+  Status allocate(Device& device);
+  /// Later work of the second stream comes after what is queued on the first.
+  Status follow(Stream& stream);
+  Status gather_weights(std::size_t section);
+  Status send(Stream& stream, Bucket bucket);
+  Status add_up(Bucket bucket);
+  Status add_up_in_f32(std::size_t section);
+  Status scatter_sums(std::size_t section);
+  bool is_added(std::size_t section) const;
+  Status enqueue(CollectiveOperation operation, const void* send, void* receive, std::size_t count,
+                 DataType type);
+
+  const TrainingRanks ranks_;
+  const ParameterPlan plan_;
+  const ParameterArenas& arenas_;
+  std::unique_ptr<Stream> stream_;  // of the exchange
+  std::unique_ptr<Event> idle_, queued_, done_;
+  std::optional<Elementwise> elementwise_;
+  Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
+  Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
+  Buffer whole_;  // for gather(), when it is first called
+  Device* device_ = nullptr;
+
+  // What has been queued since begin(), and which events mark it.
+  bool first_pass_ = true, last_pass_ = true;
+  std::optional<Bucket> waiting_;                 // complete, but too few yet to be sent
+  std::vector<std::unique_ptr<Event>> gathered_;  // by section
+  std::vector<bool> is_gathered_, gradients_open_;
+  struct Turn {
+    std::optional<std::size_t> weights;  // the section whose weights are in this place
+    bool was_read = false;               // and `read` marks the end of that
+    bool was_sent = false;               // the gradients in this place, and `sent` marks the end
+    std::unique_ptr<Event> read, sent;
+  };
+  std::array<Turn, 2> turns_;
+};
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// Arrays as arrays: between the types of weights and their sums, and added.
+#pragma once
+
+#include "compute/device/device.h"
+#include "model/operations/kernels.h"
+
+namespace assay {
+
+class Elementwise {
+ public:
+  /// `type`: f32 or bf16, of the arrays without another one.
+  static Result<Elementwise> create(Device& device, DataType type);
+
+  /// y = x; `elements` is a multiple of 8 in all of these. `x` is bf16.
+  Status widen(Stream& stream, float* y, const void* x, std::size_t elements);
+  /// y = x, rounded to nearest. `y` is bf16.
+  Status narrow(Stream& stream, void* y, const float* x, std::size_t elements);
+  /// y += x.
+  Status add(Stream& stream, void* y, const void* x, std::size_t elements);
+
+ private:
+  Elementwise(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+  Status run(Stream& stream, const Kernel& kernel, void* y, const void* x, std::size_t elements);
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel* add_ = nullptr;
+  Kernel *widen_ = nullptr, *narrow_ = nullptr;  // bf16 only
+};
+
+}  // namespace assay

@@ -1,0 +1,284 @@
+// Training one model on several ranks, which are threads of this process with a CPU each: what
+// comes out is what one rank alone computes from the same batches.
+#include "model/data_parallel.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+
+#include "collective_contract.h"
+#include "gpt_example.h"
+#include "model/checkpoint.h"
+#include "model/mlp_training.h"
+#include "ranks/team/thread_team.h"
+#include "temporary_folder.h"
+#include "test_device.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t passes = 4;  // of a step, of all ranks together
+constexpr std::uint64_t steps = 5;
+
+struct Way {
+  const char* name;
+  int ranks;
+  Sharding sharding;
+  std::uint64_t bucket_bytes;
+  bool captured;
+};
+
+std::string name_of(const testing::TestParamInfo<Way>& info) {
+  return info.param.name;
+}
+
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
+
+/// What a run comes to on one of its ranks.
+struct Outcome {
+  std::vector<float> losses;
+  std::vector<NamedTensor> tensors;
+  std::vector<float> weights;
+  std::optional<double> held_back;
+};
+
+GptSettings settings_for(const Way& way, DataType precision = DataType::f32) {
+  GptSettings settings = small_training(precision);
+  settings.plan.shape.layers = 5;  // several turns of each place
+  settings.rates = {0.01f};
+  settings.accumulate = passes / way.ranks;
+  settings.plan.parallel.ranks = way.ranks;
+  settings.plan.parallel.sharding = way.sharding;
+  settings.plan.parallel.bucket_bytes = way.bucket_bytes;
+  return settings;
+}
+
+Status take_steps(Training& training, Stream& stream, bool captured) {
+  TRY(training.step(stream));
+  if (captured) {
+    TRY(training.settle(stream));
+    TRY(stream.begin_capture());
+    TRY(training.step(stream));
+    const auto graph = TRY(stream.end_capture());
+    for (std::uint64_t i = 1; i < steps; ++i) TRY(stream.launch(*graph));
+    return training.settle(stream);
+  }
+  for (std::uint64_t i = 1; i < steps; ++i) TRY(training.step(stream));
+  return training.settle(stream);
+}
+
+Result<Outcome> outcome_of(Training& training, Stream& stream, bool captured) {
+  TRY(take_steps(training, stream, captured));
+  return Outcome{TRY(training.losses(stream, 0, steps)), training.tensors(),
+                 TRY(training.weights(stream)), TRY(training.held_back_loss(stream))};
+}
+
+/// Calls `use` on each rank with a device, a stream and, if there are several, the others.
+void on_ranks(int ranks, const std::function<Status(int, Device&, Stream&, TrainingRanks)>& use) {
+  ThreadTeam team(ranks);
+  team.run([&](ThreadTeam::End& end) {
+    const auto device = open_test_device("cpu");
+    const auto stream = std::move(device->create_stream()).value();
+    std::unique_ptr<Communicator> communicator;
+    if (ranks > 1) {
+      communicator = communicator_kind("tcp").create(*device, end, {}).value();
+    }
+    const Status used = use(end.rank(), *device, *stream, {communicator.get(), &end});
+    EXPECT_TRUE(used) << "rank " << end.rank() << ": " << used.error().message;
+  });
+}
+
+std::vector<Outcome> train_gpt(const Way& way, const GptSettings& settings) {
+  const TokenBatches batches = random_batches(settings.plan, 9, 5);
+  const TokenBatches held_back = random_batches(settings.plan, 2, 6);
+  std::vector<Outcome> runs(static_cast<std::size_t>(way.ranks));
+  on_ranks(way.ranks, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    GptSettings own = settings;
+    own.ranks = ranks;
+    auto training = TRY(GptTraining::create(device, stream, own, batches, held_back));
+    runs[static_cast<std::size_t>(rank)] = TRY(outcome_of(*training, stream, way.captured));
+    return {};
+  });
+  return runs;
+}
+
+double largest_distance(const Outcome& a, const Outcome& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    const Tensor &of_a = a.tensors[i].tensor, &of_b = b.tensors[i].tensor;
+    for (std::int64_t k = 0; k < of_a.elements(); ++k) {
+      const auto place = static_cast<std::size_t>(k);
+      largest = std::max<double>(
+          largest, std::abs(a.weights[of_a.offset + place] - b.weights[of_b.offset + place]));
+    }
+  }
+  return largest;
+}
+
+constexpr Way alone = {"alone", 1, Sharding::none, 0, false};
+
+class DataParallelTraining : public testing::TestWithParam<Way> {};
+
+TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatches) {
+  static const Outcome expected = train_gpt(alone, settings_for(alone)).front();
+  ASSERT_EQ(expected.losses.size(), steps);
+  EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.1);
+  const std::vector<Outcome> runs = train_gpt(GetParam(), settings_for(GetParam()));
+  for (const Outcome& run : runs) {
+    ASSERT_EQ(run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 1e-5);
+    EXPECT_NEAR(run.held_back.value(), expected.held_back.value(), 1e-5);
+    EXPECT_LT(largest_distance(run, expected), 1e-4);
+    EXPECT_EQ(run.weights, runs.front().weights) << "ranks differ";
+  }
+}
+
+TEST_P(DataParallelTraining, GivesTheSameBitsAgain) {
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    const GptSettings settings = settings_for(GetParam(), precision);
+    const Outcome first = train_gpt(GetParam(), settings).front();
+    const Outcome second = train_gpt(GetParam(), settings).front();
+    ASSERT_EQ(first.losses.size(), steps);
+    EXPECT_EQ(first.losses, second.losses);
+    EXPECT_EQ(first.weights, second.weights);
+  }
+}
+
+TEST_P(DataParallelTraining, Bf16IsNearF32HoweverItIsAddedUp) {
+  const Outcome expected = train_gpt(alone, settings_for(alone)).front();
+  for (const bool f32_sums : {false, true}) {
+    GptSettings settings = settings_for(GetParam(), DataType::bf16);
+    settings.plan.parallel.f32_sums = f32_sums && GetParam().ranks > 1;
+    const Outcome run = train_gpt(GetParam(), settings).front();
+    ASSERT_EQ(run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 0.03);
+  }
+}
+
+/// Its memory differs from that of one rank alone by as much as the plans say.
+TEST_P(DataParallelTraining, TakesTheMemoryOfItsPlan) {
+  const auto beyond_plan = [](const Way& way) {
+    const GptSettings settings = settings_for(way);
+    const TokenBatches batches = random_batches(settings.plan, 1, 5);
+    std::atomic<std::int64_t> bytes = 0;
+    on_ranks(way.ranks, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings;
+      own.ranks = ranks;
+      auto training = TRY(GptTraining::create(device, stream, own, batches));
+      bytes =
+          static_cast<std::int64_t>(training->allocated_bytes() - memory_of(settings.plan).total());
+      return {};
+    });
+    return bytes.load();
+  };
+  EXPECT_EQ(beyond_plan(GetParam()), beyond_plan(alone));
+}
+
+TEST(DataParallel, SlicesTakeLessMemory) {
+  const auto parameters = [](int ranks, Sharding sharding) {
+    GptPlan plan = small_training().plan;
+    plan.shape.layers = 24;
+    plan.parallel.ranks = ranks;
+    plan.parallel.sharding = sharding;
+    const TrainingMemory memory = memory_of(plan);
+    return std::array<std::uint64_t, 2>{memory.parameters + memory.gradients, memory.optimizer};
+  };
+  const auto whole = parameters(1, Sharding::none);
+  EXPECT_LT(parameters(8, Sharding::none)[1], whole[1] * 1.05);  // but for gaps
+  EXPECT_LT(parameters(8, Sharding::optimizer)[1], whole[1] / 7);
+  EXPECT_GT(parameters(8, Sharding::optimizer)[0], whole[0] - 1);
+  EXPECT_LT(parameters(8, Sharding::parameters)[0], whole[0] / 3);
+}
+
+/// A checkpoint of 4 ranks goes on with 1 and 2, however it is sliced, and one of 1 rank with 4.
+TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
+  const TemporaryFolder folder;
+  const Way wide = {"", 4, Sharding::parameters, 1, false};
+  const Way narrow = {"", 2, Sharding::optimizer, 1, false};
+  const GptSettings settings = settings_for(alone);
+  const TokenBatches batches = random_batches(settings.plan, 9, 5);
+  const auto train = [&](const Way& way, const std::string& from, const std::string& save) {
+    std::vector<float> losses;
+    on_ranks(way.ranks,
+             [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+               GptSettings own = settings_for(way);
+               own.ranks = ranks;
+               auto training = TRY(GptTraining::create(device, stream, own, batches));
+               if (!from.empty()) TRY(load_checkpoint(*training, stream, folder.path() / from));
+               const std::uint64_t first = TRY(training->state(stream)).step;
+               for (std::uint64_t i = 0; i < steps; ++i) TRY(training->step(stream));
+               const auto found = TRY(training->losses(stream, first, steps));
+               if (rank == 0) losses = found;
+               if (save.empty()) return {};
+               return save_checkpoint(*training, stream, folder.path() / save);
+             });
+    return losses;
+  };
+  const std::vector<float> begun = train(alone, "", "of_one");
+  train(wide, "", "of_four");
+  // Each file's own: what little two runs differ by grows from step to step.
+  for (const std::string file : {"of_one", "of_four"}) {
+    const std::vector<float> expected = train(file == "of_one" ? alone : wide, file, "");
+    ASSERT_EQ(expected.size(), steps);
+    EXPECT_LT(expected.front(), begun.back() + 0.1);
+    for (const Way& way : {alone, narrow, wide}) {
+      const std::vector<float> losses = train(way, file, "");
+      ASSERT_EQ(losses.size(), steps) << file;
+      for (std::size_t i = 0; i < steps; ++i) {
+        EXPECT_NEAR(losses[i], expected[i], 1e-5) << file << " with " << way.ranks;
+      }
+    }
+  }
+}
+
+/// Layers of different widths take turns in the same places.
+TEST_P(DataParallelTraining, OfAPerceptronToo) {
+  const auto train = [](const Way& way) {
+    MlpSettings settings;
+    settings.plan.shape.widths = {24, 40, 72, 8, 56, 16};
+    settings.plan.batch = 4;
+    settings.plan.type = settings.precision = DataType::f32;
+    settings.plan.parallel.ranks = way.ranks;
+    settings.plan.parallel.sharding = way.sharding;
+    settings.plan.parallel.bucket_bytes = way.bucket_bytes;
+    settings.measured_products = false;
+    settings.accumulate = passes / way.ranks;
+    const RegressionBatches batches = synthetic_regression(9, 4, 24, 16, 3);
+    Outcome outcome;
+    on_ranks(way.ranks,
+             [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+               MlpSettings own = settings;
+               own.ranks = ranks;
+               auto training = TRY(MlpTraining::create(device, stream, own, batches));
+               Outcome found = TRY(outcome_of(*training, stream, way.captured));
+               if (rank == 0) outcome = std::move(found);
+               return {};
+             });
+    return outcome;
+  };
+  const Outcome expected = train(alone), outcome = train(GetParam());
+  ASSERT_EQ(outcome.losses.size(), steps);
+  for (std::size_t i = 0; i < steps; ++i) {
+    EXPECT_NEAR(outcome.losses[i], expected.losses[i], 1e-5);
+  }
+  EXPECT_LT(largest_distance(outcome, expected), 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, DataParallelTraining,
+    testing::Values(Way{"ddp", 4, Sharding::none, 1, false},
+                    Way{"ddp_buckets", 2, Sharding::none, 200'000, true},
+                    Way{"zero1", 4, Sharding::optimizer, 1, true},
+                    Way{"zero1_buckets", 2, Sharding::optimizer, 200'000, false},
+                    Way{"fsdp", 4, Sharding::parameters, 1, false},
+                    Way{"fsdp_accumulates", 2, Sharding::parameters, 1, true},
+                    Way{"fsdp_accumulates_single", 2, Sharding::parameters, 1, false}),
+    name_of);
+
+}  // namespace
+}  // namespace assay
