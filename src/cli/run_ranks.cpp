@@ -15,6 +15,7 @@
 #include "core/descriptor.h"
 #include "core/units.h"
 #include "measure/sampling/team_plan.h"
+#include "ranks/collective/mpi_world.h"
 #include "ranks/team/agreement.h"
 
 namespace assay::cli {
@@ -41,6 +42,13 @@ const Cell* first_team_cell(const Plan& plan) {
     if (benchmark != nullptr && benchmark->takes_team()) return &cell;
   }
   return nullptr;
+}
+
+bool queues_collectives(const Plan& plan) {
+  return std::any_of(plan.cells.begin(), plan.cells.end(), [](const Cell& cell) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    return benchmark != nullptr && benchmark->queues_collectives();
+  });
 }
 
 /// Ends the process: the team has failed and this rank is stuck in a call that cannot be
@@ -115,6 +123,7 @@ Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Ter
   if (!asks_for_several(request) || first_team_cell(plan) == nullptr) return TeamSession();
   const std::string warning = TRY(warn_of_strangers(request));
   if (!warning.empty()) terminal.note("warning: " + warning + "\n");
+  if (queues_collectives(plan)) mpi_use_from_streams();  // before the ranks meet through MPI
   return form_team(request);
 }
 

@@ -12,6 +12,7 @@ namespace {
 GptSettings small_version_of(const GptSettings& settings, const DeviceFacts& facts) {
   GptSettings small = settings;
   GptPlan& plan = small.plan;
+  plan.parallel = {};  // each rank checks its own device
   const std::int64_t head_width = std::min<std::int64_t>(plan.shape.head_width(), 128);
   plan.shape.layers = 2;
   plan.shape.heads = 2;

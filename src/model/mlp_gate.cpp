@@ -7,6 +7,7 @@ namespace assay {
 Result<GateResult> check_training(Device& device, Stream& stream, const MlpSettings& settings) {
   MlpSettings small = settings;
   MlpPlan& plan = small.plan;
+  plan.parallel = {};                                         // each rank checks its own device
   constexpr std::int64_t some_widths[] = {72, 136, 104, 40};  // multiples of 8, of nothing larger
   for (std::size_t i = 0; i < plan.shape.widths.size(); ++i) {
     plan.shape.widths[i] = some_widths[i % std::size(some_widths)];

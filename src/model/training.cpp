@@ -117,6 +117,7 @@ Status Training::allocate_parameters(Stream& stream, std::vector<NamedTensor> te
       ParameterArenas::allocate(device_, stream, parameter_plan_, std::move(sections), kept, rank));
   TRY(allocate(state_, sizeof(StepState)));
   history_ = TRY(LossHistory::create(device_));
+  elementwise_ = TRY(Elementwise::create(device_, parameter_plan_.type));
   update_ = TRY(WeightUpdate::create(device_, stream, parameter_plan_, training_.update,
                                      training_.rates, arenas_.pieces(), training_.seed));
   if (ranks.communicator == nullptr) return {};
@@ -212,6 +213,18 @@ Result<std::vector<float>> Training::read(Stream& stream, ParameterPart part) {
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
+}
+
+Result<std::uint64_t> Training::checksum(Stream& stream) {
+  const Buffer sum = TRY(device_.allocate(sizeof(std::uint64_t), MemoryKind::device));
+  TRY(stream.fill(sum.data(), 0, sum.bytes()));
+  for (std::size_t i = 0; i < arenas_.sections().size(); ++i) {
+    const Section& section = arenas_.sections()[i];
+    const void* const weights = TRY(this->section(stream, ParameterPart::weights, i));
+    TRY(elementwise_->checksum(stream, sum.as<std::uint64_t>(), weights,
+                               section.elements() * element_, section.begin * element_ / 4));
+  }
+  return TRY(read_back<std::uint64_t>(stream, sum.as<std::uint64_t>(), 1)).front();
 }
 
 std::uint64_t Training::allocated_bytes() const {

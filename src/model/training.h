@@ -81,6 +81,8 @@ class Training {
   Result<std::vector<float>> gradients(Stream& stream) {
     return read(stream, ParameterPart::gradients);
   }
+  /// Of all weights and where they are. All ranks call it together, and have the same.
+  Result<std::uint64_t> checksum(Stream& stream);
   /// Replaces all weights and begins anew: step 0, moments 0. Error: usage if their number is not
   /// the model's.
   Status restart(Stream& stream, const std::vector<float>& weights);
@@ -173,6 +175,7 @@ class Training {
   OperationClock* clock_ = nullptr;         // during a step that is timed
   std::optional<WeightUpdate> update_;
   std::optional<LossHistory> history_;
+  std::optional<Elementwise> elementwise_;
   Buffer state_;
 };
 

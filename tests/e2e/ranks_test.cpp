@@ -123,6 +123,27 @@ TEST(Ranks, AStoppedOneIsNamedWithinItsPatience) {
   EXPECT_NE(::kill(rank, 0), 0) << "the stopped rank outlived the run";
 }
 
+/// In the middle of a step, whatever it waits for there.
+TEST(Ranks, OnesLostInTrainingAreNamed) {
+  for (const auto& [parallel, signal] :
+       {std::pair("ddp", SIGKILL), {"zero1", SIGKILL}, {"fsdp", SIGKILL}, {"fsdp", SIGSTOP}}) {
+    Process process({"run", "train", "--device", "cpu", "--telemetry", "off", "--ranks", "3",
+                     "--patience", "3s", "--out", "results", "model=2L2H64C64V", "batch=2",
+                     "sequence=16", std::string("parallel=") + parallel, "steps=9,1000000"});
+    ASSERT_TRUE(process.wait_for_error_text("[1/2]")) << parallel;
+    const pid_t rank = process_of_rank(process, 2);
+    ASSERT_GT(rank, 0);
+    ::kill(rank, signal);
+    const auto begin = Clock::now();
+    const Outcome outcome = process.wait();
+    EXPECT_LT(seconds_since(begin), 100) << parallel;
+    EXPECT_NE(outcome.status, 0) << parallel;
+    EXPECT_THAT(outcome.err, HasSubstr("rank 2 on ")) << parallel;
+    EXPECT_NE(::kill(rank, 0), 0) << parallel << ": the rank outlived the run";
+    EXPECT_FALSE(Process::read(process.folder() / "results" / "records.jsonl").empty());
+  }
+}
+
 TEST(Ranks, InterruptEndsAllOfThem) {
   Process process(all_reduce("4KiB..1MiB*2", {"--ranks", "2"}));
   ASSERT_TRUE(process.wait_for_error_text("[1/9]"));

@@ -28,6 +28,7 @@ Json record_of(const Outcome& outcome) {
   return records.empty() ? Json() : records.front();
 }
 
+/// 0 and a failure if there is none.
 double metric(const Json& record, std::string_view name) {
   for (const Json& one : record["metrics"]) {
     if (one["name"] == name) return one["value"];
@@ -211,6 +212,30 @@ TEST(Train, ADryRunSaysWhatMemoryIsNeeded) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("model=7B batch=8 sequence=64"), HasSubstr("needs "),
                                  HasSubstr("optimizer "), HasSubstr("the largest batch for ")));
+}
+
+const std::vector<std::string> tiny_model = {"model=2L2H64C64V", "batch=2", "sequence=16"};
+
+std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Two ranks learn what one learns from the batches of both, however they share the work.
+TEST(Train, RanksTrainOneModel) {
+  const Json alone = record_of(train(with(tiny_model, {"steps=6", "accumulate=2"})));
+  for (const char* parallel : {"ddp", "zero1", "fsdp"}) {
+    const Outcome outcome =
+        train(with(tiny_model, {"steps=6", "--ranks", "2", std::string("parallel=") + parallel}));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const Json record = record_of(outcome);
+    EXPECT_EQ(record["status"], "passed");
+    EXPECT_EQ(record["ranks"].size(), 2u);
+    EXPECT_EQ(record["work"]["tokens"], 2 * 2 * 16);
+    EXPECT_NEAR(metric(record, "first_loss"), metric(alone, "first_loss"), 1e-5) << parallel;
+  }
+  const Outcome refused = train(with(tiny_model, {"--ranks", "2", "ranks=3"}));
+  EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
 }
 
 }  // namespace

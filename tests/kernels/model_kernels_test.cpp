@@ -367,6 +367,69 @@ TEST_P(ModelKernels, AttentionEitherWay) {
   }
 }
 
+TEST_P(ModelKernels, ArraysAsArrays) {
+  for (const DataType type : types) {
+    Elementwise arrays = Elementwise::create(*device_, type).value();
+    constexpr std::size_t count = 1288;
+    const Values x = normal(type, count, 1), y = normal(type, count, 2);
+    std::vector<double> sums;
+    for (std::size_t i = 0; i < count; ++i) sums.push_back(double(x.host[i]) + y.host[i]);
+    ASSERT_TRUE(arrays.add(*stream_, y.buffer.data(), x.buffer.data(), count));
+    expect_near(read(y, type), sums, type, "sum");
+
+    const auto checksum = [&](const Values& of, std::uint64_t first) {
+      const Buffer sum = upload(std::vector<std::uint64_t>{0});
+      EXPECT_TRUE(arrays.checksum(*stream_, sum.as<std::uint64_t>(), of.buffer.data(),
+                                  count * size_of(type), first));
+      return read_back<std::uint64_t>(*stream_, sum.as<std::uint64_t>(), 1).value().front();
+    };
+    std::vector<float> swapped = x.host;
+    std::swap(swapped[3], swapped[1000]);
+    EXPECT_EQ(checksum(x, 0), checksum(values(type, x.host), 0));
+    EXPECT_NE(checksum(x, 0), checksum(values(type, swapped), 0));
+    EXPECT_NE(checksum(x, 0), checksum(x, 1));
+
+    if (type != DataType::bf16) continue;
+    const Values wide = unknown(DataType::f32, count), narrow = unknown(type, count);
+    ASSERT_TRUE(arrays.widen(*stream_, wide.buffer.as<float>(), x.buffer.data(), count));
+    EXPECT_EQ(read(wide, DataType::f32), x.host);
+    ASSERT_TRUE(arrays.narrow(*stream_, narrow.buffer.data(), wide.buffer.as<float>(), count));
+    EXPECT_EQ(read(narrow, type), x.host);
+  }
+}
+
+/// The norm of gradients of which another rank has the other half; two pieces here.
+TEST_P(ModelKernels, ClippingByTheNormOverRanks) {
+  constexpr std::size_t count = 64;
+  const Values weights = values(DataType::f32, std::vector<float>(2 * count, 1.0f));
+  const Values gradients = values(DataType::f32, std::vector<float>(2 * count, 3.0f));
+  StepState state = {};
+  const Buffer on_device = upload(std::vector<StepState>{state});
+  ParameterPlan plan;
+  plan.type = DataType::f32;
+  plan.optimizer = Optimizer::sgd;
+  std::vector<UpdatePiece> pieces;
+  for (const std::size_t begin : {std::size_t{0}, count}) {
+    pieces.push_back({.weights = weights.buffer.as<float>() + begin,
+                      .gradients = gradients.buffer.as<float>() + begin,
+                      .begin = begin,
+                      .elements = count});
+  }
+  const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
+  WeightUpdate update =
+      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7).value();
+  const SumOverRanks twice = [&](Stream& stream, float* sum) -> Status {
+    const float here = TRY(read_back<float>(stream, sum, 1)).front();
+    EXPECT_FLOAT_EQ(here, 9 * 2 * count);
+    const float all = 2 * here;
+    TRY(stream.copy(sum, &all, sizeof all));
+    return stream.synchronize();
+  };
+  ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), twice));
+  const float norm = std::sqrt(9.0f * 4 * count);
+  for (const float x : read(weights, DataType::f32)) ASSERT_NEAR(x, 1 - 0.5 * 3 / norm, 1e-5);
+}
+
 /// Stochastic rounding: the mean of many small updates is right, where rounding to nearest would
 /// lose each of them.
 TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {

@@ -47,8 +47,9 @@ struct Work {
   double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
   DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
   double links = 1;               ///< number of links it can use at once, for the link limits
-  double tokens = 0;              ///< that pass through a model
+  double tokens = 0;              ///< that pass through a model, on all ranks
   double samples = 0;             ///< likewise, of a model without tokens
+  double ranks = 1;               ///< that share them; bytes and flops are those of one
 };
 
 /// The hardware limit that a case is compared with.
@@ -169,6 +170,8 @@ class Benchmark {
   }
   /// Whether the ranks of a team measure a cell together; otherwise rank 0 measures it alone.
   virtual bool takes_team() const { return false; }
+  /// Whether its ranks queue what they tell each other on streams (Communicator::enqueue).
+  virtual bool queues_collectives() const { return false; }
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;

@@ -16,6 +16,8 @@
 #include "measure/sampling/roofline.h"
 #include "model/checkpoint.h"
 #include "model/weights.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/agreement.h"
 #include "statistics/summary.h"
 
 namespace assay::train_benchmark {
@@ -67,42 +69,58 @@ class StartClock {
 
 class TrainCase final : public Case {
  public:
-  TrainCase(TrainCell cell, Device& device) : cell_(std::move(cell)), device_(device) {}
+  TrainCase(TrainCell cell, Device& device, TrainingRanks ranks)
+      : cell_(std::move(cell)), device_(device), ranks_(ranks) {}
 
+  /// Where one rank can fail, all agree before they go on to what they do together.
   Status prepare(Stream& stream, std::uint64_t seed) {
     cell_.model->set_seed(seed);
     stream_ = &stream;
-    StartClock clock;
-    gate_ = TRY(cell_.model->check(device_, stream));
-    if (!gate_.passed) return gate_error();
-    start_.gate = clock.lap();
-    if (!device_.facts().emulated) {  // whose rate says nothing about a chip
-      product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
-    }
-    start_.product = clock.lap();
-    const auto before = TRY(device_.memory_free_and_total());
-    training_ = TRY(cell_.model->create(device_, stream));
-    if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
-    begun_ = TRY(training_->state(stream)).step;
+    TRY(agree(*ranks_.team, "checking the gradients", check(stream)));
+    TRY(agree(*ranks_.team, "making the model", make(stream)));
     // The first step chooses how to compute, which no graph may do.
     TRY(training_->step(stream));
     first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
-    start_.first_step = clock.lap();
-    if (cell_.graph) {
-      TRY(stream.begin_capture());
-      const Status queued = training_->step(stream);
-      auto graph = stream.end_capture();  // also after an error
-      TRY(queued);
-      graph_ = TRY(std::move(graph));
-    }
+    start_.first_step = clock_.lap();
+    TRY(agree(*ranks_.team, "capturing a step", capture(stream)));
     const auto after = TRY(device_.memory_free_and_total());
-    driver_bytes_ = before.first > after.first ? before.first - after.first : 0;
+    driver_bytes_ = free_before_ > after.first ? free_before_ - after.first : 0;
+    return {};
+  }
+
+  Status check(Stream& stream) {
+    gate_ = TRY(cell_.model->check(device_, stream));
+    if (!gate_.passed) return gate_error();
+    start_.gate = clock_.lap();
+    if (!device_.facts().emulated) {  // whose rate says nothing about a chip
+      product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
+    }
+    start_.product = clock_.lap();
+    return {};
+  }
+
+  Status make(Stream& stream) {
+    free_before_ = TRY(device_.memory_free_and_total()).first;
+    training_ = TRY(cell_.model->create(device_, stream, several() ? ranks_ : TrainingRanks()));
+    if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
+    begun_ = TRY(training_->state(stream)).step;
+    return {};
+  }
+
+  Status capture(Stream& stream) {
+    if (!cell_.graph) return {};
+    TRY(stream.begin_capture());
+    const Status queued = training_->step(stream);
+    auto graph = stream.end_capture();  // also after an error
+    TRY(queued);
+    graph_ = TRY(std::move(graph));
     return {};
   }
 
   Work work() const override { return cell_.model->work(); }
   Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
+  bool waits_for_all() const override { return several(); }
   bool fits_behind_gate() const override { return cell_.graph; }
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
 
@@ -124,13 +142,17 @@ class TrainCase final : public Case {
   /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
   Result<std::optional<double>> own_seconds() override {
     const std::uint64_t steps = TRY(training_->state(*stream_)).step;
-    const float loss = TRY(training_->losses(*stream_, steps - 1, 1)).front();
+    if (several()) TRY(ranks_.communicator->status());
+    if (several() && checks_++ % steps_between_checks == 0) TRY(compare_weights());
+    const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
     if (std::isfinite(loss)) return std::optional<double>();
     return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
   }
 
   Status keep(Stream& stream) override {
-    return cell_.save.empty() ? Status() : save_checkpoint(*training_, stream, cell_.save);
+    if (cell_.save.empty()) return {};
+    return agree(*ranks_.team, "saving the checkpoint",
+                 save_checkpoint(*training_, stream, cell_.save));
   }
 
   /// The loss of every step is finite, and the last ones are below the first.
@@ -205,6 +227,7 @@ class TrainCase final : public Case {
     add_bytes("memory_gradients", memory.gradients);
     add_bytes("memory_optimizer", memory.optimizer);
     add_bytes("memory_activations", memory.activations);
+    if (memory.exchange > 0) add_bytes("memory_exchange", memory.exchange);
     if (memory.logits > 0) add_bytes("memory_logits", memory.logits);
     // A host hands out memory when it is touched, and other programs use it too.
     if (!runs_on_host(device_.facts())) add_bytes("memory_by_driver", driver_bytes_);
@@ -235,6 +258,24 @@ class TrainCase final : public Case {
   }
 
  private:
+  bool several() const { return cell_.ranks > 1; }
+
+  /// All ranks have the same weights.
+  Status compare_weights() {
+    const std::uint64_t mine = TRY(training_->checksum(*stream_));
+    const std::vector<std::string> all =
+        TRY(ranks_.team->exchange("comparing weights", std::to_string(mine)));
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i] == all.front()) continue;
+      return Error{
+          ErrorKind::verification,
+          fmt::format("the weights of {} are not those of {} after step {}",
+                      name_of(ranks_.team->members()[i]), name_of(ranks_.team->members().front()),
+                      TRY(training_->state(*stream_)).step)};
+    }
+    return {};
+  }
+
   const TrainingSettings& settings() const { return cell_.model->settings(); }
 
   Error gate_error() const {
@@ -327,8 +368,15 @@ class TrainCase final : public Case {
     return name;
   }
 
+  // Also of the first sample. Slices of weights are gathered for it.
+  static constexpr std::uint64_t steps_between_checks = 50;
+
   TrainCell cell_;
   Device& device_;
+  const TrainingRanks ranks_;  // of one rank: its team alone
+  std::uint64_t checks_ = 0;
+  StartClock clock_;
+  std::uint64_t free_before_ = 0;  // bytes
   GateResult gate_;
   /// Seconds until the first step is done: of the gate, of measuring what a large product reaches,
   /// and of making the model and choosing how to compute its operations.
@@ -358,9 +406,12 @@ class TrainBenchmark final : public Benchmark {
     return cell.text("states") == "stochastic" &&
            (cell.text("precision") == "f32" || cell.text("precision") == "tf32");
   }
-  std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
-    return {decide_train_cell(cell, device.facts())};
+  std::vector<Cell> expand(const Cell& cell, const Device& device,
+                           const Team& team) const override {
+    return {decide_train_cell(decide_ranks(cell, device, team), device.facts())};
   }
+  bool takes_team() const override { return true; }
+  bool queues_collectives() const override { return true; }
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
     const auto parsed = parse_train_cell(cell);
     if (!parsed.ok()) return parsed.error().message;
@@ -394,7 +445,16 @@ class TrainBenchmark final : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
-    auto prepared = std::make_unique<TrainCase>(TRY(parse_train_cell(cell)), context.device);
+    TrainCell parsed = TRY(parse_train_cell(cell));
+    if (parsed.ranks != context.team.size()) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("ranks={} of a team of {}: only the whole team trains together; "
+                               "start as many: --ranks, --hosts or mpirun",
+                               parsed.ranks, context.team.size())};
+    }
+    TrainingRanks ranks = {nullptr, &context.team};
+    if (parsed.ranks > 1) ranks.communicator = TRY(context.communicators.get(parsed.library));
+    auto prepared = std::make_unique<TrainCase>(std::move(parsed), context.device, ranks);
     TRY(prepared->prepare(context.stream, context.seed));
     return std::unique_ptr<Case>(std::move(prepared));
   }

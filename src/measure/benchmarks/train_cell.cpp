@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/attention_ways.h"
+#include "measure/benchmarks/collective_cell.h"
+#include "ranks/collective/communicators.h"
 
 namespace assay {
 namespace {
@@ -39,6 +42,11 @@ Status check_rate(std::string_view text) {
 
 Status check_path(std::string_view) {
   return {};  // a path; whether it can be read is seen when it is
+}
+
+std::vector<std::string> with_none(std::vector<std::string> choices) {
+  choices.emplace_back("none");
+  return choices;
 }
 
 std::vector<Axis> make_train_axes() {
@@ -93,6 +101,32 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"none"},
        .choices = {"none", "gelu", "layer"}},
       attention_axis(),
+      {.name = "ranks",
+       .description = "how many ranks train together; all: the whole team",
+       .kind = Axis::Kind::integer,
+       .defaults = {"all"},
+       .choices = {"all"},
+       .most = 65536},
+      {.name = "parallel",
+       .description =
+           "how they do: ddp adds gradients up, zero1 also cuts what the optimizer keeps "
+           "into slices, fsdp everything; none: one rank alone",
+       .defaults = {"ddp"},
+       .choices = {"ddp", "zero1", "fsdp", "none"}},
+      {.name = "sums",
+       .description = "type in which gradients are added up over ranks; auto: that of gradients",
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device), "f32", "bf16", "none"}},
+      {.name = "bucket",
+       .description = "least bytes of gradients that are sent together",
+       .kind = Axis::Kind::size,
+       .defaults = {"32MiB"},
+       .choices = {}},
+      {.name = "library",
+       .description = "what ranks talk through; auto: nccl for NVIDIA, rccl for AMD, mpi for CPUs "
+                      "under mpirun, else tcp",
+       .defaults = {std::string(by_device)},
+       .choices = with_none(library_choices())},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -194,6 +228,29 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
   return with_value(cell, "attention", "plain");
 }
 
+Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
+  ParallelPlan plan;
+  plan.ranks = std::max(1, static_cast<int>(cell.integer("ranks")));
+  if (plan.ranks == 1) return plan;
+  if (cell.text("parallel") == "none") {
+    return Error{ErrorKind::usage,
+                 fmt::format("parallel=none is for one rank, not {}; allowed: ddp, zero1, fsdp",
+                             plan.ranks)};
+  }
+  plan.sharding = cell.text("parallel") == "zero1"  ? Sharding::optimizer
+                  : cell.text("parallel") == "fsdp" ? Sharding::parameters
+                                                    : Sharding::none;
+  const std::string_view sums = cell.text("sums");
+  if (sums != "f32" && sums != name_of(type)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("sums={} is not for gradients of {}; allowed: f32{}", sums,
+                             name_of(type), type == DataType::f32 ? "" : ", bf16")};
+  }
+  plan.f32_sums = sums == "f32" && type != DataType::f32;
+  plan.bucket_bytes = cell.integer("bucket");
+  return plan;
+}
+
 Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision) {
   ParameterPlan plan;
   plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
@@ -204,6 +261,7 @@ Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision)
   }
   plan.states = stochastic ? OptimizerStates::stochastic : OptimizerStates::master;
   plan.optimizer = cell.text("optimizer") == "sgd" ? Optimizer::sgd : Optimizer::adamw;
+  plan.parallel = TRY(parse_parallel_plan(cell, plan.type));
   return plan;
 }
 
@@ -270,6 +328,23 @@ const std::vector<Axis>& train_axes() {
   return axes;
 }
 
+Cell decide_ranks(const Cell& cell, const Device& device, const Team& team) {
+  Cell decided = cell;
+  if (cell.text("ranks") == "all") {
+    decided = with_value(decided, "ranks", std::to_string(team.size()));
+  }
+  if (decided.integer("ranks") == 1) {
+    for (const char* axis : {"parallel", "sums", "library"}) {
+      decided = with_value(decided, axis, "none");
+    }
+  }
+  const std::string_view best = best_communicator_kind(device, team);
+  if (decided.text("library") == by_device && !best.empty()) {
+    decided = with_value(decided, "library", std::string(best));
+  }
+  return decided;
+}
+
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   const bool on_cpu = !suits_large_work(facts);
   Cell decided = cell;
@@ -282,6 +357,7 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("sequence", std::to_string(is_mlp(model) ? 1 : usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
   decide("rate", usual_rate(decided));
+  decide("sums", decided.text("precision") == "bf16" ? "bf16" : "f32");
   if (decided.text("attention") == by_device && !is_mlp(model)) {
     decided = with_best_attention(decided, facts);
   }
@@ -292,6 +368,8 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   TrainCell parsed;
   parsed.model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
   parsed.graph = cell.text("graph") == "on";
+  parsed.ranks = static_cast<int>(cell.integer("ranks"));
+  parsed.library = cell.text("library");
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");

@@ -8,24 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "compute/device/device.h"
 #include "core/cell.h"
-#include "machine/system/device_facts.h"
 #include "measure/benchmarks/axis.h"
 #include "measure/benchmarks/train_model.h"
+#include "ranks/team/team.h"
 
 namespace assay {
 
 struct TrainCell {
   std::unique_ptr<TrainModel> model;
   bool graph = true;
+  int ranks = 1;
+  std::string library;               ///< of communicators; "none" for one rank
   std::optional<std::size_t> steps;  ///< to time; empty: until they are precise
   std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
 };
 
 const std::vector<Axis>& train_axes();
 
-/// The cell with its "auto" values decided for the device: a model, a batch and a sequence that
-/// suit it.
+/// The cell with the number of ranks and what they talk through decided for the team.
+Cell decide_ranks(const Cell& cell, const Device& device, const Team& team);
+/// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
+/// that suit it.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
 /// A decided cell. Error: usage, if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);

@@ -29,11 +29,12 @@ class TrainGpt final : public TrainModel {
     return {.flops =
                 flops_by_parameters() + tokens() * shape.attention_flops_per_token(plan().sequence),
             .math = settings_.precision,
-            .tokens = tokens()};
+            .tokens = tokens() * ranks(),
+            .ranks = ranks()};
   }
   double flops_by_parameters() const override { return tokens() * plan().shape.flops_per_token(); }
   Quantity quantity() const override { return Quantity::token_rate; }
-  double samples() const override { return number(plan().batch * settings_.accumulate); }
+  double samples() const override { return number(plan().batch * settings_.accumulate) * ranks(); }
   std::vector<OperationCost> costs() const override { return costs_of(plan()); }
   TrainingMemory memory() const override { return memory_of(plan()); }
   std::int64_t largest_batch(std::uint64_t bytes) const override {
@@ -53,7 +54,10 @@ class TrainGpt final : public TrainModel {
   Result<GateResult> check(Device& device, Stream& stream) const override {
     return check_training(device, stream, settings_);
   }
-  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const override {
+  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
+                                           TrainingRanks ranks) const override {
+    GptSettings settings = settings_;
+    settings.ranks = ranks;
     const SplitTokens text = TRY(tokens_of_source());
     const auto cut = [&](const TokenStream& from, std::int64_t batches) {
       return cut_batches(from, batches, plan().batch, plan().sequence, settings_.seed);
@@ -63,13 +67,14 @@ class TrainGpt final : public TrainModel {
     if (!text.held_back.tokens.empty()) {
       held_back = TRY(cut(text.held_back, token_batches_held_back));
     }
-    auto made = TRY(GptTraining::create(device, stream, settings_, batches, held_back));
+    auto made = TRY(GptTraining::create(device, stream, settings, batches, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
 
  private:
   const GptPlan& plan() const { return settings_.plan; }
-  /// Of all passes of a step.
+  double ranks() const { return plan().parallel.ranks; }
+  /// Of all passes of a step, on one rank.
   double tokens() const { return number(plan().tokens() * settings_.accumulate); }
 
   Result<SplitTokens> tokens_of_source() const {

@@ -15,15 +15,14 @@ class TrainMlp final : public TrainModel {
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
-    return {.flops = samples() * plan().shape.flops_per_sample(),
+    return {.flops = own_samples() * plan().shape.flops_per_sample(),
             .math = settings_.precision,
-            .samples = samples()};
+            .samples = samples(),
+            .ranks = static_cast<double>(plan().parallel.ranks)};
   }
-  double flops_by_parameters() const override { return samples() * 6 * parameters(); }
+  double flops_by_parameters() const override { return own_samples() * 6 * parameters(); }
   Quantity quantity() const override { return Quantity::sample_rate; }
-  double samples() const override {
-    return static_cast<double>(plan().batch * settings_.accumulate);
-  }
+  double samples() const override { return own_samples() * plan().parallel.ranks; }
   std::vector<OperationCost> costs() const override { return costs_of(plan()); }
   TrainingMemory memory() const override { return memory_of(plan()); }
   std::int64_t largest_batch(std::uint64_t bytes) const override {
@@ -39,17 +38,22 @@ class TrainMlp final : public TrainModel {
   Result<GateResult> check(Device& device, Stream& stream) const override {
     return check_training(device, stream, settings_);
   }
-  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const override {
+  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
+                                           TrainingRanks ranks) const override {
+    MlpSettings settings = settings_;
+    settings.ranks = ranks;
     const std::vector<std::int64_t>& widths = plan().shape.widths;
     RegressionBatches batches =
         synthetic_regression(regression_batches + regression_batches_held_back, plan().batch,
                              widths.front(), widths.back(), settings_.seed);
     const RegressionBatches held_back = batches.split_off(regression_batches_held_back);
-    auto made = TRY(MlpTraining::create(device, stream, settings_, batches, held_back));
+    auto made = TRY(MlpTraining::create(device, stream, settings, batches, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
 
  private:
+  /// Of a step, on one rank.
+  double own_samples() const { return static_cast<double>(plan().batch * settings_.accumulate); }
   const MlpPlan& plan() const { return settings_.plan; }
 
   MlpSettings settings_;

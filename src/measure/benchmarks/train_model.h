@@ -27,12 +27,12 @@ class TrainModel {
   /// Of initial weights, stochastic rounding and synthetic data.
   virtual void set_seed(std::uint64_t seed) = 0;
   virtual double parameters() const = 0;
-  /// The work of a step, and the part of its operations that parameters are said to cost: 6 for
-  /// each and each token or sample.
+  /// The work of a step, its operations those of one rank, and the part of its operations that
+  /// parameters are said to cost: 6 for each and each token or sample.
   virtual Work work() const = 0;
   virtual double flops_by_parameters() const = 0;
   virtual Quantity quantity() const = 0;
-  /// Sequences or samples of a step.
+  /// Sequences or samples of a step, on all ranks.
   virtual double samples() const = 0;
   virtual std::vector<OperationCost> costs() const = 0;
   virtual TrainingMemory memory() const = 0;
@@ -45,7 +45,8 @@ class TrainModel {
 
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
   /// With data of its own, `batches` of them in turn. Error: usage if a file cannot be read.
-  virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream) const = 0;
+  virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
+                                                   TrainingRanks ranks) const = 0;
 };
 
 /// Where a GPT's tokens come from.

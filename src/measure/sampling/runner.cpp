@@ -326,11 +326,12 @@ class Runner {
     if (!record.telemetry || record.work->tokens <= 0) return;
     const auto per_flop = record.telemetry->summary.joules_per_flop;
     if (!per_flop) return;
-    record.metrics.push_back({.name = "energy_per_token",
-                              .value = *per_flop * record.work->flops / record.work->tokens,
-                              .unit = "J",
-                              .better = Better::lower,
-                              .text = ""});
+    record.metrics.push_back(
+        {.name = "energy_per_token",
+         .value = *per_flop * record.work->flops * record.work->ranks / record.work->tokens,
+         .unit = "J",
+         .better = Better::lower,
+         .text = ""});
   }
 
   Device& device_;

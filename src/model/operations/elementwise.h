@@ -1,4 +1,4 @@
-// Arrays as arrays: between the types of weights and their sums, and added.
+// Arrays as arrays: between the types of weights and their sums, added, and compared by a checksum.
 #pragma once
 
 #include "compute/device/device.h"
@@ -17,6 +17,10 @@ class Elementwise {
   Status narrow(Stream& stream, void* y, const float* x, std::size_t elements);
   /// y += x.
   Status add(Stream& stream, void* y, const void* x, std::size_t elements);
+  /// sum += a hash of the array and of the place of each word in the whole, of which it begins with
+  /// word `first`. `bytes`: a multiple of 4.
+  Status checksum(Stream& stream, std::uint64_t* sum, const void* x, std::uint64_t bytes,
+                  std::uint64_t first);
 
  private:
   Elementwise(const DeviceFacts& facts, Kernels kernels)
@@ -25,7 +29,7 @@ class Elementwise {
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel* add_ = nullptr;
+  Kernel *add_ = nullptr, *checksum_ = nullptr;
   Kernel *widen_ = nullptr, *narrow_ = nullptr;  // bf16 only
 };
 
