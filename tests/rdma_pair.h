@@ -29,9 +29,10 @@ struct PairOutcome {
 /// `settings` replace axes of a default cell: rank 0 writes 4 KiB to rank 1 over TCP.
 inline Cell rdma_cell(const std::map<std::string, std::string>& settings) {
   std::map<std::string, std::string> chosen = {
-      {"from", "0"},        {"to", "1"},       {"op", "write"},    {"metric", "bandwidth"},
-      {"direction", "one"}, {"qps", "1"},      {"depth", "16"},    {"batch", "1"},
-      {"transport", "tcp"}, {"nic", "routed"}, {"memory", "host"}, {"size", "4096"}};
+      {"from", "0"},        {"to", "1"},       {"op", "write"}, {"metric", "bandwidth"},
+      {"direction", "one"}, {"qps", "1"},      {"depth", "16"}, {"batch", "1"},
+      {"transport", "tcp"}, {"nic", "routed"}, {"gid", "auto"}, {"memory", "host"},
+      {"size", "4096"}};
   for (const auto& [axis, value] : settings) chosen[axis] = value;
   std::vector<std::pair<std::string, std::string>> values;
   for (const Axis& axis : find_benchmark("rdma")->axes()) {

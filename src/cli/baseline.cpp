@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/left_out_view.h"
 #include "cli/table.h"
+#include "core/cell_order.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "core/write_file.h"
@@ -56,13 +58,22 @@ std::string text_of(const Baseline& baseline, std::size_t width, const Style& st
                {"least", Column::Align::right, 1},
                {"median", Column::Align::right},
                {"greatest", Column::Align::right, 1}});
-  for (const Series& series : baseline.results.series) {
+  std::vector<const Series*> all;
+  for (const Series& series : baseline.results.series) all.push_back(&series);
+  std::stable_sort(all.begin(), all.end(), [](const Series* a, const Series* b) {
+    if (a->benchmark != b->benchmark) return a->benchmark < b->benchmark;
+    return comes_before(a->axes, b->axes);
+  });
+  const CellNames cells = cell_names(all, [](const Series* series) { return series->key.cell; });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Series& series = *all[i];
     const auto [least, median, greatest] = spread_of(series);
-    table.add({series.key.cell, series.key.metric, fmt::format("{}", series.points.size()),
+    table.add({cells.names[i], series.key.metric, fmt::format("{}", series.points.size()),
                format_in(least, series.unit), format_in(median, series.unit),
                format_in(greatest, series.unit)});
   }
-  text += table.render(width, style) + left_out_text(baseline.left_out, width, style);
+  text += cells.heading(width) + table.render(width, style) +
+          left_out_text(baseline.left_out, width, style);
   for (const std::string& problem : baseline.problems) text += "note: " + problem + "\n";
   return text;
 }

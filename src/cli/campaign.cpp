@@ -2,10 +2,13 @@
 #include "cli/campaign.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 
 #include "cli/campaign_view.h"
 #include "cli/cli.h"
@@ -13,6 +16,7 @@
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
 #include "cli/interrupt.h"
+#include "cli/progress.h"
 #include "core/embedded.h"
 #include "core/json.h"
 #include "core/suggest.h"
@@ -66,42 +70,113 @@ std::string barrier_of(const Arm& arm) {
   return arm.size() > 1 ? fmt::format("{}:DIR", arm.size()) : std::string();
 }
 
-/// Prints every unit of the minimal schedule, in order, with the command that starts it.
-Status print_schedule(const Request& request, Terminal& terminal) {
-  const CampaignDesign& design = request.design;
+Result<Launch> launch_of(const Request& request, const Arm& arm, const Member& member,
+                         std::size_t pair) {
   std::error_code ignored;
-  const fs::path folder = fs::absolute(request.folder, ignored);
-  if (!request.json) {
-    terminal.print(fmt::format("{}: {} cells, {} to {} pairs, seed {}, in {}\n\n",
-                               request.plan.name, request.plan.cells, design.least_pairs,
-                               design.most_pairs, design.seed, request.folder));
-  }
+  const PlannedEnvironment& environment = request.plan.environments[member.index];
+  return environment.where->launch(
+      unit_arguments(request.plan, environment, pair, barrier_of(arm)),
+      launch_context(request.plan, member, fs::absolute(request.folder, ignored)));
+}
+
+/// As a shell takes it.
+std::string command_text(const Launch& launch) {
+  const std::string input =
+      launch.input.empty() ? "" : fmt::format("printf %s {} | ", shell_quoted(launch.input));
+  return input + shell_words(with_variables(launch.variables, launch.words));
+}
+
+/// Calls `visit` for every turn of the minimal schedule, in order.
+Status for_each_turn(const CampaignDesign& design,
+                     const std::function<Status(const Turn&)>& visit) {
   for (std::size_t block = 0; block * pairs_per_block < design.least_pairs; ++block) {
     for (const Turn& turn : turns_of_block(design.seed, block, design.schedule.arms.size())) {
-      const Arm& arm = design.schedule.arms[turn.arm];
-      for (const Member& member : arm) {
-        const PlannedEnvironment& environment = request.plan.environments[member.index];
-        const Launch launch = TRY(environment.where->launch(
-            unit_arguments(request.plan, environment, turn.pair, barrier_of(arm)),
-            launch_context(request.plan, member, folder)));
-        if (!request.json) {
-          const std::string input =
-              launch.input.empty() ? ""
-                                   : fmt::format("printf %s {} | ", shell_quoted(launch.input));
-          terminal.print(fmt::format("pair {} {}: {}{}\n", turn.pair, member.environment, input,
-                                     shell_words(with_variables(launch.variables, launch.words))));
-          continue;
-        }
-        Json json = {{"environment", member.environment},
-                     {"pair", turn.pair},
-                     {"position", turn.position},
-                     {"words", launch.words}};
-        for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
-        if (!launch.input.empty()) json["input"] = launch.input;
-        terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-      }
+      TRY(visit(turn));
     }
   }
+  return {};
+}
+
+/// A line for every unit of the minimal schedule.
+Status print_units(const Request& request, Terminal& terminal) {
+  return for_each_turn(request.design, [&](const Turn& turn) -> Status {
+    const Arm& arm = request.design.schedule.arms[turn.arm];
+    for (const Member& member : arm) {
+      const Launch launch = TRY(launch_of(request, arm, member, turn.pair));
+      Json json = {{"environment", member.environment},
+                   {"pair", turn.pair},
+                   {"position", turn.position},
+                   {"words", launch.words}};
+      for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
+      if (!launch.input.empty()) json["input"] = launch.input;
+      terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    }
+    return {};
+  });
+}
+
+/// Each environment's command once, in the order of the plan.
+Result<std::string> commands_text(const Request& request, const Style& style) {
+  std::string text;
+  std::map<std::string, std::string> shown;  // whose command it is
+  for (const Arm& arm : request.design.schedule.arms) {
+    for (const Member& member : arm) {
+      const std::string command = command_text(TRY(launch_of(request, arm, member, 0)));
+      const std::string next = command_text(TRY(launch_of(request, arm, member, 1)));
+      const auto [at, fresh] = shown.emplace(command, member.environment);
+      text += fmt::format("{}\n  {}\n", style.bold(member.environment),
+                          fresh ? command : fmt::format("the command of {}", at->second));
+      if (fresh && next != command) text += "  in pair 0; it differs from pair to pair\n";
+    }
+  }
+  return text + "\n";
+}
+
+/// "pair 0: docker, host, host-control"; what runs at the same time is joined by plus signs.
+Result<std::string> order_text(const Request& request) {
+  std::string text;
+  std::optional<std::size_t> pair;
+  TRY(for_each_turn(request.design, [&](const Turn& turn) -> Status {
+    std::vector<std::string> names;
+    for (const Member& member : request.design.schedule.arms[turn.arm]) {
+      names.push_back(member.environment);
+    }
+    text += pair == turn.pair ? ", " : fmt::format("{}pair {}: ", pair ? "\n" : "", turn.pair);
+    text += fmt::format("{}", fmt::join(names, " + "));
+    pair = turn.pair;
+    return {};
+  }));
+  return text + "\n\n";
+}
+
+/// How long the measuring of so many pairs takes if no cell is unusual.
+double expected_seconds(const Request& request, std::size_t pairs) {
+  double unit = usual_cell_seconds * static_cast<double>(request.plan.cells);
+  unit = std::min(unit, request.plan.unit_budget_seconds.value_or(unit));
+  const double all = unit * static_cast<double>(pairs * request.design.schedule.arms.size());
+  return std::min(all, request.design.budget_seconds.value_or(all));
+}
+
+std::string expected_text(const Request& request) {
+  const std::size_t least = request.design.least_pairs, most = request.design.most_pairs;
+  std::string text = fmt::format("expected: {} for {} pairs",
+                                 format_clock(expected_seconds(request, least)), least);
+  if (most > least) {
+    text += fmt::format(", at most {} for {}", format_clock(expected_seconds(request, most)), most);
+  }
+  return text + fmt::format(", at {:g} s a cell; starting the environments comes on top\n",
+                            usual_cell_seconds);
+}
+
+/// What the campaign would do: as JSON every unit, as text the commands, their order and the time.
+Status print_schedule(const Request& request, Terminal& terminal) {
+  if (request.json) return print_units(request, terminal);
+  const std::string commands = TRY(commands_text(request, terminal.out_style()));
+  const std::string order = TRY(order_text(request));
+  terminal.print(fmt::format("{}: {} cells, {} to {} pairs, seed {}, in {}\n\n", request.plan.name,
+                             request.plan.cells, request.design.least_pairs,
+                             request.design.most_pairs, request.design.seed, request.folder) +
+                 commands + order + expected_text(request));
   return {};
 }
 
@@ -286,7 +361,8 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
              "command container dstack host mpi partition slurm ssh"},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
-            {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
+            {"--dry-run", "",
+             "print each command, the order and the expected time, and start nothing", ""},
         },
     .run = &run,
 };

@@ -13,6 +13,7 @@
 #include "cli/manual.h"
 #include "cli/parse.h"
 #include "core/version.h"
+#include "machine/system/machine.h"
 
 namespace assay::cli {
 namespace {
@@ -47,8 +48,10 @@ int run(const Parsed& parsed, Terminal& terminal) {
                             parsed.command->help_on_operand != nullptr &&
                             parsed.command->help_on_operand(parsed.arguments, terminal);
     if (on_operand) return exit_ok;
-    terminal.print(parsed.command == nullptr ? help_overview(terminal.out_style())
-                                             : help_of(*parsed.command, terminal.out_style()));
+    const auto screen = static_cast<std::size_t>(terminal.width());
+    terminal.print(parsed.command == nullptr
+                       ? help_overview(screen, terminal.out_style())
+                       : help_of(*parsed.command, screen, terminal.out_style()));
     return exit_ok;
   }
   return parsed.command->run(parsed.arguments, terminal);
@@ -102,6 +105,13 @@ Error about(std::string_view option, const Error& error) {
 int report(Terminal& terminal, const Error& error) {
   terminal.complain(error.message);
   return exit_code_of(error.kind);
+}
+
+void complain_without_proc(Terminal& terminal) {
+  if (this_machine().exists("proc/self")) return;
+  terminal.complain(
+      "/proc is missing, so that most facts about this machine are not known; mount -t proc proc "
+      "/proc mounts it");
 }
 
 int main(int argc, char** argv) {

@@ -18,4 +18,7 @@ Error about(std::string_view option, const Error& error);
 /// Prints the error and returns its exit status.
 int report(Terminal& terminal, const Error& error);
 
+/// Says so if this machine has no /proc, from which most facts about it come.
+void complain_without_proc(Terminal& terminal);
+
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/cell_names.h"
 #include "cli/differences_view.h"
 #include "cli/table.h"
 #include "core/units.h"
@@ -43,6 +44,8 @@ std::string detectable_text(const CellComparison& cell) {
 }
 
 std::string cells_text(const Comparison& comparison, std::size_t width, const Style& style) {
+  const CellNames cells =
+      cell_names(comparison.cells, [](const CellComparison& cell) { return cell.key.cell; });
   Table table({{"cell", Column::Align::left, 0},
                {"metric", Column::Align::left, 3},
                {"A", Column::Align::right, 5},
@@ -53,9 +56,10 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
                {"detectable", Column::Align::right, 2},
                {"outliers", Column::Align::right, 1},
                {"control", Column::Align::left, 1}});
-  for (const CellComparison& cell : comparison.cells) {
+  for (std::size_t i = 0; i < comparison.cells.size(); ++i) {
+    const CellComparison& cell = comparison.cells[i];
     const std::size_t outliers = cell.effect.outliers.size();
-    table.add({cell.key.cell, cell.key.metric,
+    table.add({cells.names[i], cell.key.metric,
                cell.a.empty() ? style.dim("-") : format_in(cell.median_a, cell.unit),
                cell.b.empty() ? style.dim("-") : format_in(cell.median_b, cell.unit),
                change_text(cell), verdict_text(cell.judgement.verdict, style),
@@ -63,7 +67,7 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
                detectable_text(cell), outliers > 0 ? fmt::format("{}", outliers) : "",
                cell.control_state == Control::off ? "" : std::string(name_of(cell.control_state))});
   }
-  return table.render(width, style, 0);
+  return cells.heading(width, 0) + table.render(width, style, 0);
 }
 
 /// Each reason once, with the cells it applies to.

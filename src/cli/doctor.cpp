@@ -65,6 +65,7 @@ Result<int> doctor(const Arguments& arguments, Terminal& terminal) {
   const auto checks = TRY(find_checks(split_at_commas(arguments.get("--check"))));
   std::unique_ptr<Machine> other;
   if (arguments.has("--from")) other = TRY(open_machine(arguments.get("--from")));
+  if (!other) complain_without_proc(terminal);
   const RecordingMachine machine(other ? *other : this_machine());
   const Diagnosis diagnosis = diagnose(machine, intent, checks, !other);
   TRY(check_intent(intent, diagnosis.gpus));

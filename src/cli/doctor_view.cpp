@@ -6,7 +6,7 @@
 #include <charconv>
 #include <map>
 
-#include "cli/table.h"
+#include "cli/screen_text.h"
 #include "machine/doctor/advice.h"
 
 namespace assay::cli {
@@ -44,22 +44,6 @@ std::string ranges_text(std::vector<long long> numbers) {
     i = last + 1;
   }
   return fmt::format("{}", fmt::join(ranges, ", "));
-}
-
-/// Breaks at spaces so that every line, indented, fits.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
-  constexpr std::size_t narrowest = 30;
-  if (width == 0) return std::string(text);
-  const std::size_t room = std::max(width - std::min(width, indent), narrowest);
-  std::string lines;
-  while (text.size() > room) {
-    std::size_t space = text.rfind(' ', room);
-    if (space == std::string_view::npos) space = text.find(' ', room);
-    if (space == std::string_view::npos) break;
-    lines += fmt::format("{}\n{:{}}", text.substr(0, space), "", indent);
-    text.remove_prefix(space + 1);
-  }
-  return lines + std::string(text);
 }
 
 std::string judgement_text(Judgement judgement, const Style& style) {
@@ -111,12 +95,8 @@ std::string short_lines(const std::vector<FoldedFinding>& findings, Judgement ju
     if (!rest.empty()) rest += ": ";
     rest += folded.finding.found;
     const std::size_t indent = judgement_width + titles + 2;
-    // The reason for UNKNOWN is never cut off.
-    rest = judgement == Judgement::unknown ? wrapped(rest, indent, width)
-           : width > indent                ? shorten(rest, width - indent)
-                                           : rest;
     text += fmt::format("{}{:{}}{}\n", judgement_text(judgement, style), folded.check->title,
-                        titles + 2, rest);
+                        titles + 2, wrapped(rest, indent, width));
   }
   return text.empty() ? text : text + "\n";
 }

@@ -58,6 +58,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     if (!machine.ok()) return report(terminal, about("--from", machine.error()));
     fingerprint = take_fingerprint({}, **machine);
   } else {
+    complain_without_proc(terminal);
     fingerprint = take_fingerprint(facts_of(make_backends()));
   }
   terminal.print(arguments.has("--json")

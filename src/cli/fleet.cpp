@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <mutex>
+#include <span>
 
+#include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
@@ -13,6 +16,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "judge/compare/emulated.h"
+#include "judge/compare/sentences.h"
 
 namespace assay::cli::fleet_command {
 namespace {
@@ -20,19 +24,22 @@ namespace {
 constexpr std::size_t most_cells = 10;
 constexpr std::size_t most_nodes = 20;
 
+Json json_of(const NodeCell& cell) {
+  return {{"cell", cell.key.cell},
+          {"metric", cell.key.metric},
+          {"unit", cell.unit},
+          {"value", cell.value},
+          {"fleet_median", cell.median},
+          {"time_ratio", cell.slower},
+          {"detectable_ratio", std::isfinite(cell.detectable) ? Json(cell.detectable) : Json()},
+          {"p", cell.p}};
+}
+
 Json json_of(const OddNode& node) {
   Json json;
   json["node"] = node.name;
   json["cells"] = Json::array();
-  for (const OddCell& cell : node.cells) {
-    json["cells"].push_back({{"cell", cell.key.cell},
-                             {"metric", cell.key.metric},
-                             {"unit", cell.unit},
-                             {"value", cell.value},
-                             {"fleet_median", cell.median},
-                             {"time_ratio", cell.slower},
-                             {"p", cell.p}});
-  }
+  for (const NodeCell& cell : node.cells) json["cells"].push_back(json_of(cell));
   json["faults"] = node.faults;
   json["missing"] = node.missing;
   json["differences"] = to_json(node.differences);
@@ -49,6 +56,11 @@ Json json_of(const Fleet& fleet) {
   json["typical"] = fleet.typical;
   json["odd"] = Json::array();
   for (const OddNode& node : fleet.odd) json["odd"].push_back(json_of(node));
+  json["farthest"] = Json::array();
+  for (const auto& [node, cell] : fleet.farthest) {
+    json["farthest"].push_back(json_of(cell));
+    json["farthest"].back()["node"] = node;
+  }
   json["problems"] = fleet.problems;
   return json;
 }
@@ -66,25 +78,29 @@ std::string list_text(const char* label, const std::vector<std::string>& items) 
 
 std::string node_text(const OddNode& node, bool all, std::size_t width, const Style& style) {
   std::size_t slow = 0;
-  for (const OddCell& cell : node.cells) slow += cell.slower > 1 ? 1 : 0;
+  for (const NodeCell& cell : node.cells) slow += cell.slower > 1 ? 1 : 0;
   std::string text = style.bold(node.name);
   if (!node.cells.empty()) {
-    text += fmt::format(": slower in {} cells, faster in {}", slow, node.cells.size() - slow);
+    text += fmt::format(": slower in {} cell{}, faster in {}", slow, slow == 1 ? "" : "s",
+                        node.cells.size() - slow);
   }
   text += "\n" + list_text("failed", node.faults) + list_text("missing", node.missing);
   Table table({{"cell"},
                {"metric", Column::Align::left, 1},
                {"node", Column::Align::right},
                {"fleet", Column::Align::right},
-               {"time against fleet", Column::Align::right}});
+               {"time against fleet", Column::Align::right},
+               {"detectable", Column::Align::right, 2}});
   const std::size_t shown = all ? node.cells.size() : std::min(node.cells.size(), most_cells);
+  const CellNames cells = cell_names(std::span(node.cells).first(shown),
+                                     [](const NodeCell& cell) { return cell.key.cell; });
   for (std::size_t i = 0; i < shown; ++i) {
-    const OddCell& cell = node.cells[i];
-    table.add({cell.key.cell, cell.key.metric, format_in(cell.value, cell.unit),
-               format_in(cell.median, cell.unit),
-               fmt::format("{:+.1f}%", 100 * (cell.slower - 1))});
+    const NodeCell& cell = node.cells[i];
+    table.add({cells.names[i], cell.key.metric, format_in(cell.value, cell.unit),
+               format_in(cell.median, cell.unit), fmt::format("{:+.1f}%", 100 * (cell.slower - 1)),
+               fmt::format("{:.1f}%", 100 * (cell.detectable - 1))});
   }
-  if (!table.empty()) text += table.render(width, style, 2);
+  if (!table.empty()) text += cells.heading(width) + table.render(width, style);
   if (shown < node.cells.size()) {
     text += fmt::format("  and {} more cells: --all\n", node.cells.size() - shown);
   }
@@ -95,12 +111,28 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
   return text + "\n";
 }
 
+/// A sentence for each node, odd or not.
+std::string farthest_text(const Fleet& fleet, bool all, const Style& style) {
+  if (fleet.farthest.empty()) return "";
+  std::string text = style.bold("Every node where it is farthest from the fleet") + "\n";
+  const std::size_t shown =
+      all ? fleet.farthest.size() : std::min(fleet.farthest.size(), most_nodes);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += "  " + node_sentence(fleet.farthest[i].first, fleet.farthest[i].second) + "\n";
+  }
+  if (shown < fleet.farthest.size()) {
+    text += fmt::format("  and {} more nodes: --all\n", fleet.farthest.size() - shown);
+  }
+  return text;
+}
+
 std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   std::string text =
       std::string(fleet.emulated ? of_a_model : "") +
       style.bold(fleet.odd.empty()
                      ? fmt::format("All {} nodes are alike", fleet.nodes)
-                     : fmt::format("{} of {} nodes are odd", fleet.odd.size(), fleet.nodes)) +
+                     : fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
+                                   fleet.odd.size() == 1 ? "is" : "are")) +
       fmt::format(
           " in {} series: beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet has "
           "any odd node.\n\n",
@@ -110,6 +142,7 @@ std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style
   if (shown < fleet.odd.size()) {
     text += fmt::format("and {} more nodes: --all\n", fleet.odd.size() - shown);
   }
+  text += farthest_text(fleet, all, style);
   for (const std::string& problem : fleet.problems) text += "note: " + problem + "\n";
   return text;
 }
@@ -144,7 +177,9 @@ const Command command = {
         R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
 another program. A node is odd if it is farther than the margin from the fleet's median and
 that is significant: medians and MADs, so that odd nodes do not mask each other, and Holm's
-correction over all nodes and cells. Exit status: 0 no node is odd, 1 some node is odd.
+correction over all nodes and cells. A sentence for each node, odd or not, says in which cell it
+is farthest from the fleet, by how much, and from which difference on it would have been odd
+there. Exit status: 0 no node is odd, 1 some node is odd.
 
   assay fleet results/rack12
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'
@@ -153,7 +188,7 @@ correction over all nodes and cells. Exit status: 0 no node is odd, 1 some node 
     .options =
         {
             {"--margin", "SHARE", "distances below this do not matter, e.g. 1%; default 2%", ""},
-            {"--all", "", "every odd node and cell, not only the first", ""},
+            {"--all", "", "every node and odd cell, not only the first", ""},
         },
     .run = &run,
 };

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "cli/screen_text.h"
 #include "core/embedded.h"
 #include "core/suggest.h"
 
@@ -30,8 +31,8 @@ std::string_view heading(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-std::string overview(const Style& style) {
-  std::string text = help_overview(style) + fmt::format("\n{}\n", style.bold("Topics"));
+std::string overview(std::size_t screen, const Style& style) {
+  std::string text = help_overview(screen, style) + fmt::format("\n{}\n", style.bold("Topics"));
   for (const EmbeddedFile& topic : topics()) {
     text += fmt::format("  {:<20} {}\n", topic.name, heading(topic.text));
   }
@@ -39,23 +40,24 @@ std::string overview(const Style& style) {
 }
 
 /// A command's help, the document of that name, or both; empty: neither exists.
-std::string text_of(std::string_view name, const Style& style) {
+std::string text_of(std::string_view name, std::size_t screen, const Style& style) {
   std::string text;
-  if (const Command* command = find_command(name)) text = help_of(*command, style);
+  if (const Command* command = find_command(name)) text = help_of(*command, screen, style);
   for (const EmbeddedFile& topic : topics()) {
-    if (topic.name == name) text += (text.empty() ? "" : "\n") + std::string(topic.text);
+    if (topic.name == name) text += (text.empty() ? "" : "\n") + reflowed(topic.text, screen);
   }
   return text;
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
   const Style style = terminal.out_style();
+  const auto screen = static_cast<std::size_t>(terminal.width());
   if (arguments.positionals.empty()) {
-    terminal.print(overview(style));
+    terminal.print(overview(screen, style));
     return exit_ok;
   }
   const std::string& name = arguments.positionals.front();
-  const std::string text = text_of(name, style);
+  const std::string text = text_of(name, screen, style);
   if (!text.empty()) {
     terminal.print(text);
     return exit_ok;

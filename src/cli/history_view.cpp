@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <tuple>
 
+#include "cli/cell_names.h"
 #include "cli/differences_view.h"
 #include "cli/table.h"
 #include "core/json.h"
@@ -41,17 +43,20 @@ std::string series_text(const std::vector<Trend>& trends, std::size_t width, con
                  {"latest", Column::Align::right},
                  {"latest change"}});
     std::size_t end = begin;
-    for (; end < trends.size() && where(trends[end].series.key) == place; ++end) {
-      const Trend& trend = trends[end];
+    while (end < trends.size() && where(trends[end].series.key) == place) ++end;
+    const CellNames cells = cell_names(std::span(trends).subspan(begin, end - begin),
+                                       [](const Trend& trend) { return trend.series.key.cell(); });
+    for (std::size_t i = begin; i < end; ++i) {
+      const Trend& trend = trends[i];
       const std::vector<HistoryPoint>& points = trend.series.points;
-      table.add({trend.series.key.cell(), trend.series.key.metric, fmt::format("{}", points.size()),
+      table.add({cells.names[i - begin], trend.series.key.metric, fmt::format("{}", points.size()),
                  points.front().time.substr(0, 10), points.back().time.substr(0, 10),
                  format_in(points.back().value, trend.series.key.unit),
                  trend.changes.empty() ? "none"
                                        : step_text(trend.changes.back(), style) + " " +
                                              trend.changes.back().time.substr(0, 10)});
     }
-    text += style.bold(place) + "\n" + table.render(width, style) + "\n";
+    text += style.bold(place) + "\n" + cells.heading(width) + table.render(width, style) + "\n";
     begin = end;
   }
   return text;
@@ -75,11 +80,14 @@ std::string moment_text(const std::vector<Changed>& changed, bool all, std::size
                {"time"},
                {"p", Column::Align::right},
                {"over all series"}});
-  for (const auto& [trend, change] : changed) {
-    table.add({trend->series.key.cell(), trend->series.key.metric, step_text(*change, style),
+  const CellNames cells =
+      cell_names(changed, [](const Changed& one) { return one.trend->series.key.cell(); });
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const auto& [trend, change] = changed[i];
+    table.add({cells.names[i], trend->series.key.metric, step_text(*change, style),
                fmt::format("{:.1g}", change->p), change->sure ? "sure" : "may be chance"});
   }
-  text += table.render(width, style);
+  text += cells.heading(width) + table.render(width, style);
   if (!first.environment_known) return text + "  the environments of the two runs are unknown\n";
   if (first.differences.empty()) return text + "  no recorded fact of the environment changed\n";
   std::vector<Difference> shown = first.differences;

@@ -8,6 +8,7 @@
 #include "core/suggest.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/plan.h"
 #include "measure/benchmarks/suite.h"
 
 namespace assay::cli::list_command {
@@ -45,8 +46,12 @@ Json benchmark_json(const Benchmark& benchmark) {
   return {{"name", benchmark.name()}, {"summary", benchmark.summary()}, {"axes", std::move(axes)}};
 }
 
-Json suite_json(const Suite& suite, std::size_t cells) {
-  Json json = {{"name", suite.name}, {"description", suite.description}, {"cells", cells}};
+/// `combinations` of the axes' values, of which `cells` are measured.
+Json suite_json(const Suite& suite, std::size_t cells, std::size_t combinations) {
+  Json json = {{"name", suite.name},
+               {"description", suite.description},
+               {"cells", cells},
+               {"combinations", combinations}};
   if (suite.budget_seconds) json["budget_seconds"] = *suite.budget_seconds;
   return json;
 }
@@ -60,8 +65,9 @@ std::string benchmark_text(const Benchmark& benchmark, std::size_t width, const 
     table.add({axis.name, fmt::format("{}", fmt::join(axis.defaults, ",")), allowed_values(axis),
                axis.description});
   }
-  return fmt::format("{}  {}\n{}\n", style.bold(benchmark.name()), benchmark.summary(),
-                     table.render(width, style));
+  const std::string heading =
+      fmt::format("{}  {}", style.bold(benchmark.name()), benchmark.summary());
+  return fmt::format("{}\n{}\n", wrapped(heading, 2, width), table.render(width, style));
 }
 
 /// Everything, or the benchmark or suite called `name`. Error: usage, if there is none.
@@ -86,9 +92,9 @@ Result<std::string> listing(const std::string& name, const Terminal& terminal, b
                {"", Column::Align::left, 3}});
   for (const Suite& suite : TRY(built_in_suites())) {
     if (!is_asked_for(suite.name)) continue;
-    const std::vector<Cell> cells = TRY(cells_of(suite, {}));
-    document["suites"].push_back(suite_json(suite, cells.size()));
-    table.add({suite.name, fmt::format("{}", cells.size()),
+    const std::size_t cells = TRY(plan_of(suite, {})).cells.size();
+    document["suites"].push_back(suite_json(suite, cells, TRY(cells_of(suite, {})).size()));
+    table.add({suite.name, fmt::format("{}", cells),
                suite.budget_seconds ? format_clock(*suite.budget_seconds) : "", suite.description});
   }
   const bool suites = !document["suites"].empty();
@@ -115,8 +121,8 @@ const Command command = {
     .least_positionals = 0,
     .most_positionals = 1,
     .details =
-        R"(NAME is a benchmark or a suite; without it, all are listed. `assay run SUITE --dry-run` lists
-the cells that a suite has on this machine.
+        R"(NAME is a benchmark or a suite; without it, all are listed. A suite's cells are those of `assay
+run SUITE --dry-run`; combinations of axes that only repeat another cell are not among them.
 
   assay list
   assay list memory

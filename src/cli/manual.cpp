@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/exit_code.h"
+#include "cli/screen_text.h"
 #include "core/version.h"
 
 namespace assay::cli {
@@ -54,6 +55,12 @@ void for_each_line(std::string_view text, Callback line) {
   }
 }
 
+/// Lines of a name, padded to `width`, and what it means.
+std::string help_entry(std::string_view name, std::size_t width, std::string_view meaning,
+                       std::size_t screen) {
+  return fmt::format("  {:<{}}{}\n", name, width, wrapped(meaning, width + 2, screen));
+}
+
 /// Escapes roff: a backslash and a leading dot or quote are special, and a plain minus may become a
 /// hyphen.
 std::string roff(std::string_view text) {
@@ -95,30 +102,31 @@ std::string markdown_details(std::string_view details) {
 
 }  // namespace
 
-std::string help_overview(const Style& style) {
-  std::string help = fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n\n{}\n",
-                                 purpose, style.bold("Usage"), style.bold("Commands"));
+std::string help_overview(std::size_t screen, const Style& style) {
+  std::string help =
+      fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n\n{}\n",
+                  wrapped(purpose, 0, screen), style.bold("Usage"), style.bold("Commands"));
   for (const Command* command : commands()) {
-    help += fmt::format("  {:<12}{}\n", command->name, command->summary);
+    help += help_entry(command->name, 12, command->summary, screen);
   }
   help += fmt::format("\n{}\n", style.bold("Exit status"));
   for (const ExitCodeText& text : exit_code_texts) {
-    help += fmt::format("  {:<5}{}\n", static_cast<int>(text.code), text.meaning);
+    help += help_entry(fmt::format("{}", static_cast<int>(text.code)), 5, text.meaning, screen);
   }
   return help + "\nassay COMMAND --help describes one command, assay man all of them.\n";
 }
 
-std::string help_of(const Command& command, const Style& style) {
-  std::string help =
-      fmt::format("{}\n\n{}\n  {}\n\n", command.summary, style.bold("Usage"), usage_of(command));
-  if (!command.details.empty()) help += fmt::format("{}\n", command.details);
+std::string help_of(const Command& command, std::size_t screen, const Style& style) {
+  std::string help = fmt::format("{}\n\n{}\n  {}\n\n", wrapped(command.summary, 0, screen),
+                                 style.bold("Usage"), wrapped(usage_of(command), 4, screen));
+  if (!command.details.empty()) help += reflowed(command.details, screen) + "\n";
   help += fmt::format("{}\n", style.bold("Options"));
   std::size_t width = 0;
   for (const Option& option : all_options(command)) {
     width = std::max(width, signature(option).size());
   }
   for (const Option& option : all_options(command)) {
-    help += fmt::format("  {:<{}}  {}\n", signature(option), width, option.help);
+    help += help_entry(signature(option), width + 2, option.help, screen);
   }
   return help;
 }

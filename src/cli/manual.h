@@ -8,9 +8,9 @@
 
 namespace assay::cli {
 
-/// What assay does, its commands, exit statuses.
-std::string help_overview(const Style& style);
-std::string help_of(const Command& command, const Style& style);
+/// What assay does, its commands, exit statuses, for a screen of that many columns (0: unlimited).
+std::string help_overview(std::size_t screen, const Style& style);
+std::string help_of(const Command& command, std::size_t screen, const Style& style);
 /// roff for man(1).
 std::string man_page();
 /// docs/cli.md; a test checks the file against it.

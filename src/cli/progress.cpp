@@ -4,22 +4,16 @@
 
 #include <algorithm>
 
-#include "cli/table.h"
+#include "cli/screen_text.h"
 #include "core/units.h"
 
 namespace assay::cli {
-namespace {
-
-// The estimate before the first cell is done: default warm-up plus time box.
-constexpr double first_guess_seconds = 3;
-
-}  // namespace
 
 double seconds_left(const Progress& progress) {
   const auto cells_left = static_cast<double>(progress.total - progress.done);
   const double each = progress.done > 0
                           ? progress.elapsed_seconds / static_cast<double>(progress.done)
-                          : first_guess_seconds;
+                          : usual_cell_seconds;
   const double left = each * cells_left;
   if (!progress.budget_seconds) return left;
   return std::clamp(*progress.budget_seconds - progress.elapsed_seconds, 0.0, left);

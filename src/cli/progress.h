@@ -9,6 +9,9 @@
 
 namespace assay::cli {
 
+/// What a cell takes before anything is known: the default warm-up plus time box.
+constexpr double usual_cell_seconds = 3;
+
 struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;

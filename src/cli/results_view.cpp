@@ -1,13 +1,18 @@
 #include "cli/results_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <initializer_list>
+#include <map>
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
+#include "core/cell_order.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -74,20 +79,31 @@ bool varies(const Pointers& group, std::string_view axis) {
   });
 }
 
-/// "memory dtype=f64 cache=hot", continued on indented lines if it is too long.
-std::string heading(const std::string& name, const std::vector<std::string>& constants,
-                    std::size_t width, const Style& style) {
-  std::string text = style.bold(name);
-  std::size_t column = name.size();
-  for (const std::string& constant : constants) {
-    if (column + 1 + constant.size() > width) {
-      text += "\n ";
-      column = 1;
+/// The rows axis by axis: numbers by value, words in the order of their first appearance.
+void put_in_order(Pointers& group, const std::vector<std::string>& axes) {
+  using Place = std::pair<bool, double>;  // words after numbers
+  std::map<const Record*, std::vector<Place>> places;
+  for (const std::string& axis : axes) {
+    std::vector<std::string_view> words;
+    for (const Record* record : group) {
+      const std::string_view value = record->cell.text(axis);
+      if (const auto number = place_on_axis(axis, value)) {
+        places[record].emplace_back(false, *number);
+        continue;
+      }
+      const auto word = std::find(words.begin(), words.end(), value);
+      places[record].emplace_back(true, static_cast<double>(word - words.begin()));
+      if (word == words.end()) words.push_back(value);
     }
-    text += " " + constant;
-    column += 1 + constant.size();
   }
-  return text + "\n";
+  std::stable_sort(group.begin(), group.end(),
+                   [&](const Record* a, const Record* b) { return places[a] < places[b]; });
+}
+
+/// Whether the rows are operations of several ranks, whose numbers nccl-tests named: time, algbw
+/// (a rank's bytes over time) and busbw (what the links carried).
+bool is_collective(const Pointers& group) {
+  return group.front()->cell.benchmark() == "collective";
 }
 
 /// The clock that assay itself measured on a CPU, before and after the samples; empty: neither.
@@ -127,16 +143,32 @@ std::vector<std::string> axes_of(const Pointers& group) {
   return axes;
 }
 
+/// Of a collective operation that assay measured; empty without a value.
+std::vector<std::string> time_and_algbw(const Record& record) {
+  std::vector<std::string> cells(2);
+  const auto bytes = std::find_if(record.notes.begin(), record.notes.end(),
+                                  [](const auto& note) { return note.first == "bytes"; });
+  if (!record.value || !record.seconds || bytes == record.notes.end()) return cells;
+  const double seconds = record.seconds->median;
+  const double rate = std::strtod(bytes->second.c_str(), nullptr) / seconds;
+  const std::string_view mark = model_mark(record.device);
+  cells[0] = fmt::format("{}{}", mark, format_seconds(seconds));
+  cells[1] = fmt::format("{}{}", mark, format_value({Quantity::bandwidth, rate, {}, {}, {}}));
+  return cells;
+}
+
 /// The columns about the samples of assay's own measurement, in the order of add_value_columns().
-std::vector<std::string> value_cells(const Record& record, const Style& style) {
+std::vector<std::string> value_cells(const Record& record, bool collective, const Style& style) {
   const auto& value = record.value;
   const std::size_t n = record.seconds ? record.seconds->n : 0;
-  std::vector<std::string> cells = {
-      value ? style.bold(std::string(model_mark(record.device)) + format_value(*value))
-            : style.dim("-"),
-      value && !record.device.emulated ? format_interval(*value, n) : "",
-      value && value->share && !record.device.emulated ? fmt::format("{:.1f}%", *value->share * 100)
-                                                       : ""};
+  std::vector<std::string> cells;
+  if (collective) cells = time_and_algbw(record);
+  cells.push_back(value ? style.bold(std::string(model_mark(record.device)) + format_value(*value))
+                        : style.dim("-"));
+  cells.push_back(value && !record.device.emulated ? format_interval(*value, n) : "");
+  cells.push_back(value && value->share && !record.device.emulated
+                      ? fmt::format("{:.1f}%", *value->share * 100)
+                      : "");
   for (std::string& cell : telemetry_cells(record, style)) cells.push_back(std::move(cell));
   cells.push_back(n > 0 ? fmt::format("{}", n) : "");
   std::size_t throttled = 0;
@@ -147,8 +179,12 @@ std::vector<std::string> value_cells(const Record& record, const Style& style) {
   return cells;
 }
 
-void add_value_columns(std::vector<Column>& columns) {
-  columns.push_back({"value", Column::Align::right, 0});
+void add_value_columns(std::vector<Column>& columns, bool collective) {
+  if (collective) {
+    columns.push_back({"time", Column::Align::right, 0});
+    columns.push_back({"algbw", Column::Align::right, 0});
+  }
+  columns.push_back({collective ? "busbw" : "value", Column::Align::right, 0});
   columns.push_back({"95% interval", Column::Align::left, 3});
   columns.push_back({"of roofline", Column::Align::right, 4});
   columns.push_back({"clock", Column::Align::right, 1});
@@ -158,7 +194,18 @@ void add_value_columns(std::vector<Column>& columns) {
   columns.push_back({"throttled", Column::Align::right, 2});
 }
 
-std::string group_text(const Pointers& group, std::size_t width, const Style& style) {
+/// Moves those of `first` that there are to the front, in their order.
+void put_first(std::vector<std::string>& metrics, std::initializer_list<std::string_view> first) {
+  auto at = metrics.begin();
+  for (const std::string_view name : first) {
+    const auto found = std::find(at, metrics.end(), name);
+    if (found == metrics.end()) continue;
+    std::rotate(at, found, found + 1);
+    ++at;
+  }
+}
+
+std::string group_text(Pointers group, std::size_t width, const Style& style) {
   constexpr std::size_t most_metrics = 6;
   std::vector<std::string> constants;
   std::vector<Column> columns;
@@ -173,12 +220,15 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
       constants.push_back(fmt::format("{}={}", axis, value));
     }
   }
-  const std::vector<std::string> metrics = shown_metrics(group, most_metrics);
+  put_in_order(group, axes);
+  const bool collective = is_collective(group);
+  std::vector<std::string> metrics = shown_metrics(group, most_metrics);
+  if (collective) put_first(metrics, {"time", "algbw", "busbw"});
   // Imported results have metrics instead of a value of their own.
   const bool values = metrics.empty() || std::any_of(group.begin(), group.end(), [](auto* record) {
                         return record->value.has_value();
                       });
-  if (values) add_value_columns(columns);
+  if (values) add_value_columns(columns, collective);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     columns.push_back({metrics[i], Column::Align::right, i == 0 ? 0 : static_cast<int>(10 - i)});
   }
@@ -188,7 +238,8 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
     std::vector<std::string> row;
     for (const std::string& axis : axes) row.emplace_back(record->cell.text(axis));
     if (values) {
-      for (std::string& cell : value_cells(*record, style)) row.push_back(std::move(cell));
+      for (std::string& cell : value_cells(*record, collective, style))
+        row.push_back(std::move(cell));
     }
     for (const std::string& metric : metrics) {
       std::string text = metric_text(*record, metric);
@@ -198,8 +249,9 @@ std::string group_text(const Pointers& group, std::size_t width, const Style& st
     table.add(std::move(row));
   }
   const std::string& name = group.front()->cell.benchmark();
-  std::string text =
-      heading(name, constants, width == 0 ? 100 : width, style) + table.render(width, style);
+  constants.insert(constants.begin(), style.bold(name));
+  std::string text = wrapped(fmt::format("{}", fmt::join(constants, " ")), 2, width) + "\n" +
+                     table.render(width, style);
   const std::size_t all = count_metrics(group);
   if (all > metrics.size()) {
     const std::size_t more = all - metrics.size();
@@ -238,10 +290,10 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
       cause = fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
                           format_share(others), format_share(stolen));
     }
-    const std::string cell = record.cell.id();
-    text += fmt::format("{}: {}\n  the interval is {:.0f}% wide: {}\n", style.yellow("noisy"),
-                        width > 16 ? shorten(cell, width - 14) : cell,
-                        100 * 2 * half / std::abs(record.value->median), cause);
+    const std::string wide_by = fmt::format("the interval is {:.0f}% wide: {}",
+                                            100 * 2 * half / std::abs(record.value->median), cause);
+    text += fmt::format("{}: {}\n  {}\n", style.yellow("noisy"),
+                        wrapped(record.cell.id(), 7, width), wrapped(wide_by, 2, width));
   }
   return text;
 }
@@ -267,7 +319,8 @@ std::string reasons_text(std::span<const Record> records, std::size_t width, con
                                   ? first.cell.id()
                                   : fmt::format("{} cells, e.g. {}", group.size(), first.cell.id());
     text += fmt::format("{}: {}\n  {}\n", styled_status(first.status, style),
-                        width > 16 ? shorten(cells, width - 14) : cells, first.reason);
+                        wrapped(cells, name_of(first.status).size() + 2, width),
+                        wrapped(first.reason, 2, width));
   }
   return text;
 }

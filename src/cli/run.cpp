@@ -181,6 +181,7 @@ int measure(Request& request, Terminal& terminal) {
   const auto session = meet_ranks(request.team, request.plan, terminal);
   if (!session.ok()) return report(terminal, session.error());
   Team& team = session->team ? *session->team : solo_team();
+  if (team.rank() == 0) complain_without_proc(terminal);
   auto backends = make_backends();
   const auto device = open_device_of_rank(backends, request.device, own_place(team).local_rank);
   if (team.rank() > 0) return measure_for_rank_0(device, request.options, team);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
@@ -62,16 +63,18 @@ std::string table_of(const std::vector<Repeated>& all, std::size_t width, const 
                {"deviation", Column::Align::right},
                {"least", Column::Align::right, 1},
                {"most", Column::Align::right, 1}});
-  for (const Repeated& one : all) {
+  const CellNames cells = cell_names(all, [](const Repeated& one) { return one.cell; });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Repeated& one = all[i];
     const auto [least, most] = std::minmax_element(one.values.begin(), one.values.end());
     const double n = static_cast<double>(one.values.size());
     const double mean = std::accumulate(one.values.begin(), one.values.end(), 0.0) / n;
     const double deviation = sample_deviation(one.values);
-    table.add({one.cell, fmt::format("{}", one.values.size()), value_text(one, mean),
+    table.add({cells.names[i], fmt::format("{}", one.values.size()), value_text(one, mean),
                one.values.size() > 1 ? fmt::format("{:.2f}%", 100 * deviation / mean) : "",
                value_text(one, *least), value_text(one, *most)});
   }
-  return table.render(width, style);
+  return cells.heading(width) + table.render(width, style);
 }
 
 }  // namespace

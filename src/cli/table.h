@@ -1,24 +1,21 @@
-// Aligned text tables that fit a terminal. Pure functions.
+// Aligned text tables that fit a terminal without losing anything. Pure functions.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cli/screen_text.h"
 #include "cli/terminal.h"
 
 namespace assay::cli {
 
-/// Columns `text` takes on screen: counts UTF-8 characters, not colour codes.
-std::size_t display_width(std::string_view text);
-/// Shortens to at most `width` columns by replacing the end with "..."; colours are dropped then.
-std::string shorten(std::string_view text, std::size_t width);
-
+/// Left-aligned columns are text, which may be parted into lines; right-aligned ones are numbers.
 struct Column {
   enum class Align { left, right };
   std::string title;
   Align align = Align::left;
-  int importance = 0;  ///< 0: always shown; else the lower it is, the sooner the column goes
+  /// Above 0: optional, and the lower it is, the sooner the column stands below its row.
+  int importance = 0;
 };
 
 class Table {
@@ -28,11 +25,20 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
   /// Two spaces between columns, `indent` before them; `width` 0 means unlimited. Optional columns
-  /// are dropped if they are empty or do not fit in `width`; then the first column is shortened.
+  /// are dropped if they are empty. What does not fit in `width` stands below its row, with its
+  /// column's title, or once above the table if all rows have the same; text that is still too wide
+  /// is parted into lines.
   std::string render(std::size_t width, const Style& style, std::size_t indent = 2) const;
 
  private:
-  std::vector<std::size_t> widths(const std::vector<bool>& shown) const;
+  struct Layout;
+
+  std::size_t content_width(std::size_t column) const;
+  Layout fit(std::size_t width, std::size_t indent) const;
+  std::string row_text(const std::vector<std::string>& row, const Layout& layout,
+                       std::size_t indent) const;
+  std::string text_below(const std::vector<std::string>& row, const Layout& layout,
+                         std::size_t width, std::size_t indent, const Style& style) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

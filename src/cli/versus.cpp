@@ -161,7 +161,8 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
              "folder"},
-            {"--dry-run", "", "print the schedule and every command, and start nothing", ""},
+            {"--dry-run", "",
+             "print each command, the order and the expected time, and start nothing", ""},
         },
     .run = &run,
 };

@@ -122,7 +122,7 @@ std::string host_text(const DeviceReader& cpu, const DeviceReader& cgroup) {
     add(fmt::format("package {}", package).c_str(),
         shown(cpu.rate(fmt::format("package-{}.energy", package)), "{:.0f} W"));
   }
-  return fmt::format("  cpu  {}\n", fmt::join(parts, ", "));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::string watch_text(const std::vector<Channel>& channels, const Snapshot& now
   if (!table.empty()) text += table.render(width, style);
   const std::string host = host_text(DeviceReader(channels, now, before, "cpu"),
                                      DeviceReader(channels, now, before, "cgroup"));
-  return text + (width > 0 ? shorten(host.substr(0, host.size() - 1), width) + "\n" : host);
+  return text + "  cpu  " + wrapped(host, 7, width) + "\n";
 }
 
 Json watch_json(const std::vector<Channel>& channels, const Snapshot& now) {

@@ -1,12 +1,17 @@
 #include "core/own_binary.h"
 
+#include <sys/auxv.h>
+
 #include <filesystem>
 
 namespace assay {
 
 Result<std::string> own_binary() {
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  // Without /proc: the name that it was started by, from the folder it is still in.
+  if (error && started_as != nullptr) path = std::filesystem::canonical(started_as, error);
   if (error) return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
   return path.string();
 }

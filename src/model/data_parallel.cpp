@@ -8,14 +8,15 @@ namespace assay {
 
 Result<std::unique_ptr<DataParallel>> DataParallel::create(Device& device, TrainingRanks ranks,
                                                            const ParameterPlan& plan,
-                                                           const ParameterArenas& arenas) {
-  auto made = std::unique_ptr<DataParallel>(new DataParallel(ranks, plan, arenas));
-  TRY(made->allocate(device));
+                                                           const ParameterArenas& arenas,
+                                                           Elementwise& elementwise) {
+  auto made =
+      std::unique_ptr<DataParallel>(new DataParallel(device, ranks, plan, arenas, elementwise));
+  TRY(made->allocate());
   return made;
 }
 
-Status DataParallel::allocate(Device& device) {
-  device_ = &device;
+Status DataParallel::allocate() {
   const DataType summed = plan_.parallel.f32_sums ? DataType::f32 : plan_.type;
   for (const CollectiveOperation operation :
        {CollectiveOperation::all_reduce, CollectiveOperation::reduce_scatter}) {
@@ -24,29 +25,28 @@ Status DataParallel::allocate(Device& device) {
     }
   }
   // What the passes wait for comes first.
-  stream_ = TRY(device.create_stream(StreamPriority::high));
-  idle_ = TRY(device.create_event(EventKind::untimed));
-  queued_ = TRY(device.create_event(EventKind::untimed));
-  done_ = TRY(device.create_event(EventKind::untimed));
-  elementwise_ = TRY(Elementwise::create(device, plan_.type));
+  stream_ = TRY(device_.create_stream(StreamPriority::high));
+  idle_ = TRY(device_.create_event(EventKind::untimed));
+  queued_ = TRY(device_.create_event(EventKind::untimed));
+  done_ = TRY(device_.create_event(EventKind::untimed));
   const std::size_t sections = arenas_.sections().size();
   std::size_t largest = 0;
   for (const Section& section : arenas_.sections()) {
     largest = std::max(largest, section.elements());
-    gathered_.push_back(TRY(device.create_event(EventKind::untimed)));
+    gathered_.push_back(TRY(device_.create_event(EventKind::untimed)));
   }
   is_gathered_.resize(sections);
   gradients_open_.resize(sections);
   for (Turn& turn : turns_) {
-    turn.read = TRY(device.create_event(EventKind::untimed));
-    turn.sent = TRY(device.create_event(EventKind::untimed));
+    turn.read = TRY(device_.create_event(EventKind::untimed));
+    turn.sent = TRY(device_.create_event(EventKind::untimed));
   }
   if (plan_.parallel.f32_sums) {
-    sums_ = TRY(device.allocate(largest * sizeof(float), MemoryKind::device));
+    sums_ = TRY(device_.allocate(largest * sizeof(float), MemoryKind::device));
   }
   if (plan_.parallel.slices_parameters()) {
     const std::size_t slice = largest / static_cast<std::size_t>(size());
-    slice_ = TRY(device.allocate(slice * size_of(plan_.type), MemoryKind::device));
+    slice_ = TRY(device_.allocate(slice * size_of(plan_.type), MemoryKind::device));
   }
   return {};
 }
@@ -57,13 +57,14 @@ std::uint64_t DataParallel::bytes() const {
 
 Status DataParallel::enqueue(CollectiveOperation operation, const void* send, void* receive,
                              std::size_t count, DataType type) {
-  return ranks_.communicator->enqueue({.operation = operation,
-                                       .send = send,
-                                       .receive = receive,
-                                       .count = count,
-                                       .type = type,
-                                       .reduction = Reduction::sum},
-                                      *stream_);
+  if (left_out_) return {};
+  exchanged_.push_back({.operation = operation,
+                        .send = send,
+                        .receive = receive,
+                        .count = count,
+                        .type = type,
+                        .reduction = Reduction::sum});
+  return ranks_.communicator->enqueue(exchanged_.back(), *stream_);
 }
 
 Status DataParallel::follow(Stream& stream) {
@@ -75,6 +76,7 @@ Status DataParallel::follow(Stream& stream) {
 
 Status DataParallel::begin(Stream& stream) {
   TRY(follow(stream));
+  exchanged_.clear();
   std::fill(is_gathered_.begin(), is_gathered_.end(), false);
   std::fill(gradients_open_.begin(), gradients_open_.end(), false);
   for (Turn& turn : turns_) {
@@ -188,7 +190,7 @@ Status DataParallel::add_up(Bucket bucket) {
   TRY(ended);
   const ParameterArenas::Range own = arenas_.kept_of(ParameterPart::gradients, bucket.first);
   return is_added(bucket.first)
-             ? elementwise_->add(*stream_, own.address, slice_.data(), own.elements)
+             ? elementwise_.add(*stream_, own.address, slice_.data(), own.elements)
              : Status();
 }
 
@@ -209,16 +211,16 @@ Status DataParallel::add_up_in_f32(std::size_t section) {
   const ParameterArenas::Range own = arenas_.kept_of(ParameterPart::gradients, section);
   auto* const sums = sums_.as<float>();
   float* const own_sums = sums + (own.first - whole.first);
-  TRY(elementwise_->widen(*stream_, sums, whole.address, whole.elements));
+  TRY(elementwise_.widen(*stream_, sums, whole.address, whole.elements));
   TRY(plan_.parallel.slices_optimizer()
           ? enqueue(CollectiveOperation::reduce_scatter, sums, own_sums, own.elements,
                     DataType::f32)
           : enqueue(CollectiveOperation::all_reduce, sums, sums, whole.elements, DataType::f32));
   if (!is_added(section)) {
-    return elementwise_->narrow(*stream_, own.address, own_sums, own.elements);
+    return elementwise_.narrow(*stream_, own.address, own_sums, own.elements);
   }
-  TRY(elementwise_->narrow(*stream_, slice_.data(), own_sums, own.elements));
-  return elementwise_->add(*stream_, own.address, slice_.data(), own.elements);
+  TRY(elementwise_.narrow(*stream_, slice_.data(), own_sums, own.elements));
+  return elementwise_.add(*stream_, own.address, slice_.data(), own.elements);
 }
 
 Status DataParallel::finish(Stream& stream) {
@@ -242,7 +244,7 @@ Result<const void*> DataParallel::gather(Stream& stream, ParameterPart part, std
   if (whole_.data() == nullptr) {
     std::size_t largest = 0;
     for (const Section& one : arenas_.sections()) largest = std::max(largest, one.elements());
-    whole_ = TRY(device_->allocate(largest * sizeof(float), MemoryKind::device));
+    whole_ = TRY(device_.allocate(largest * sizeof(float), MemoryKind::device));
   }
   TRY(follow(stream));
   TRY(enqueue(CollectiveOperation::all_gather, own.address, whole_.data(), own.elements,

@@ -29,11 +29,12 @@ struct TrainingRanks {
 /// All ranks make the same calls in the same order. `stream` is always the one of the passes.
 class DataParallel {
  public:
-  /// `arenas` must stay where it is. Error: unsupported, if the communicator cannot add up the
-  /// plan's type; of allocating.
+  /// `arenas` and `elementwise` must stay where they are. Error: unsupported, if the communicator
+  /// cannot add up the plan's type; of allocating.
   static Result<std::unique_ptr<DataParallel>> create(Device& device, TrainingRanks ranks,
                                                       const ParameterPlan& plan,
-                                                      const ParameterArenas& arenas);
+                                                      const ParameterArenas& arenas,
+                                                      Elementwise& elementwise);
 
   int rank() const { return ranks_.communicator->rank(); }
   int size() const { return ranks_.communicator->size(); }
@@ -61,6 +62,13 @@ class DataParallel {
   /// Waits until the stream is idle. Error: failed, if a rank is lost, or an operation failed.
   Status wait(Stream& stream);
 
+  /// From now on all of it is queued but what ranks tell each other, to see what that costs: their
+  /// weights are no longer the same.
+  void leave_out_exchange(bool left_out) { left_out_ = left_out; }
+  /// What ranks have told each other since begin().
+  const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }
+
+  /// Allocated.
   std::uint64_t bytes() const;
 
  private:
@@ -69,9 +77,10 @@ class DataParallel {
     std::size_t first = 0, end = 0;  // sections
   };
 
-  DataParallel(TrainingRanks ranks, const ParameterPlan& plan, const ParameterArenas& arenas)
-      : ranks_(ranks), plan_(plan), arenas_(arenas) {}
-  Status allocate(Device& device);
+  DataParallel(Device& device, TrainingRanks ranks, const ParameterPlan& plan,
+               const ParameterArenas& arenas, Elementwise& elementwise)
+      : device_(device), ranks_(ranks), plan_(plan), arenas_(arenas), elementwise_(elementwise) {}
+  Status allocate();
   /// Later work of the second stream comes after what is queued on the first.
   Status follow(Stream& stream);
   Status gather_weights(std::size_t section);
@@ -83,18 +92,20 @@ class DataParallel {
   Status enqueue(CollectiveOperation operation, const void* send, void* receive, std::size_t count,
                  DataType type);
 
+  Device& device_;
   const TrainingRanks ranks_;
   const ParameterPlan plan_;
   const ParameterArenas& arenas_;
+  Elementwise& elementwise_;
   std::unique_ptr<Stream> stream_;  // of the exchange
   std::unique_ptr<Event> idle_, queued_, done_;
-  std::optional<Elementwise> elementwise_;
   Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
   Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
   Buffer whole_;  // for gather(), when it is first called
-  Device* device_ = nullptr;
 
+  bool left_out_ = false;
   // What has been queued since begin(), and which events mark it.
+  std::vector<CollectiveCall> exchanged_;
   bool first_pass_ = true, last_pass_ = true;
   std::optional<Bucket> waiting_;                 // complete, but too few yet to be sent
   std::vector<std::unique_ptr<Event>> gathered_;  // by section

@@ -48,9 +48,12 @@ Status Training::step(Stream& stream, OperationClock* clock) {
   clock_ = clock;
   Status queued = timed(stream, Phase::forward, "", begin_step(stream));
   for (std::int64_t i = 0; queued.ok() && i < training_.accumulate; ++i) {
-    if (parallel_) parallel_->begin_pass(i == 0, i + 1 == training_.accumulate);
-    queued = pass(stream, static_cast<std::uint64_t>(i));
+    const bool first = i == 0, last = i + 1 == training_.accumulate;
+    if (parallel_) parallel_->begin_pass(first, last);
+    queued = note(stream, {.kind = StepCall::Kind::begin_pass, .first = first, .last = last});
+    if (queued.ok()) queued = pass(stream, static_cast<std::uint64_t>(i));
   }
+  if (queued.ok()) queued = note(stream, {.kind = StepCall::Kind::finish});
   if (queued.ok() && parallel_) {
     queued = timed(stream, Phase::backward, "exchange", parallel_->finish(stream));
   }
@@ -58,8 +61,44 @@ Status Training::step(Stream& stream, OperationClock* clock) {
     queued = timed(stream, Phase::update, "optimizer",
                    update_->update(stream, state_.as<StepState>(), sum_over_ranks()));
   }
+  if (queued.ok()) queued = note(stream, {.kind = StepCall::Kind::end});
   clock_ = nullptr;
   return queued;
+}
+
+Status Training::step_without_exchange(Stream& stream, StepRecorder* recorder) {
+  if (!parallel_) return step(stream);
+  if (recorder != nullptr) TRY(recorder->begin(stream));
+  recorder_ = recorder;
+  parallel_->leave_out_exchange(true);
+  Status queued = step(stream);
+  parallel_->leave_out_exchange(false);
+  recorder_ = nullptr;
+  return queued;
+}
+
+Status Training::note(Stream& stream, StepCall call) {
+  return recorder_ != nullptr ? recorder_->note(stream, call) : Status();
+}
+
+Status Training::exchange_alone(Stream& stream) {
+  if (!parallel_) return {};
+  const std::size_t sections = arenas_.sections().size();
+  TRY(begin_step(stream));
+  for (std::int64_t pass = 0; pass < training_.accumulate; ++pass) {
+    parallel_->begin_pass(pass == 0, pass + 1 == training_.accumulate);
+    for (std::size_t i = 0; i < sections; ++i) {
+      TRY(open_weights(stream, Phase::forward, i));
+      TRY(close_weights(stream, i));
+    }
+    for (std::size_t i = sections; i-- > 0;) {
+      TRY(open_weights(stream, Phase::backward, i));
+      TRY(open_gradients(stream, i));
+      TRY(close_gradients(stream, i));
+      TRY(close_weights(stream, i));
+    }
+  }
+  return parallel_->finish(stream);
 }
 
 Status Training::begin_step(Stream& stream) {
@@ -73,7 +112,26 @@ SumOverRanks Training::sum_over_ranks() const {
 
 Status Training::open_weights(Stream& stream, Phase phase, std::size_t section) {
   if (!parallel_ || !parameter_plan_.parallel.slices_optimizer()) return {};
+  TRY(note(stream, {.kind = StepCall::Kind::open_weights, .phase = phase, .section = section}));
   return timed(stream, phase, "exchange", parallel_->open_weights(stream, phase, section));
+}
+
+Status Training::close_weights(Stream& stream, std::size_t section) {
+  if (!parallel_) return {};
+  TRY(note(stream, {.kind = StepCall::Kind::close_weights, .section = section}));
+  return parallel_->close_weights(stream, section);
+}
+
+Status Training::open_gradients(Stream& stream, std::size_t section) {
+  if (!parallel_) return {};
+  TRY(note(stream, {.kind = StepCall::Kind::open_gradients, .section = section}));
+  return parallel_->open_gradients(stream, section);
+}
+
+Status Training::close_gradients(Stream& stream, std::size_t section) {
+  if (!parallel_) return {};
+  TRY(note(stream, {.kind = StepCall::Kind::close_gradients, .section = section}));
+  return parallel_->close_gradients(stream, section);
 }
 
 Status Training::settle(Stream& stream) {
@@ -118,10 +176,11 @@ Status Training::allocate_parameters(Stream& stream, std::vector<NamedTensor> te
   TRY(allocate(state_, sizeof(StepState)));
   history_ = TRY(LossHistory::create(device_));
   elementwise_ = TRY(Elementwise::create(device_, parameter_plan_.type));
-  update_ = TRY(WeightUpdate::create(device_, stream, parameter_plan_, training_.update,
-                                     training_.rates, arenas_.pieces(), training_.seed));
+  update_ =
+      TRY(WeightUpdate::create(device_, stream, parameter_plan_, training_.update, training_.rates,
+                               arenas_.pieces(), training_.seed, *elementwise_));
   if (ranks.communicator == nullptr) return {};
-  parallel_ = TRY(DataParallel::create(device_, ranks, parameter_plan_, arenas_));
+  parallel_ = TRY(DataParallel::create(device_, ranks, parameter_plan_, arenas_, *elementwise_));
   return {};
 }
 
@@ -180,6 +239,7 @@ Result<StepState> Training::state(Stream& stream) {
 
 Result<std::optional<double>> Training::held_back_loss(Stream& stream) {
   const std::int64_t batches = held_back_batches();
+  if (batches == 0) return std::optional<double>();
   TRY(begin_step(stream));
   double total = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
@@ -195,7 +255,6 @@ Result<std::optional<double>> Training::held_back_loss(Stream& stream) {
       total += static_cast<double>(loss) / static_cast<double>(losses.rows * batches);
     }
   }
-  if (batches == 0) return std::optional<double>();
   return std::optional<double>(total);
 }
 

@@ -19,6 +19,7 @@
 #include "model/operations/weight_update.h"
 #include "model/parameter_arenas.h"
 #include "model/parameter_plan.h"
+#include "model/step_simulation.h"
 #include "model/tensor_layout.h"
 
 namespace assay {
@@ -48,6 +49,15 @@ class Training {
   /// Queues one step. The first one chooses and compiles what it needs, and so must not be
   /// captured. `clock`, unless null, marks the end of each operation.
   Status step(Stream& stream, OperationClock* clock = nullptr);
+  /// A step in which ranks tell each other nothing: what it takes less is what their exchange
+  /// costs. Afterwards their weights differ. `recorder`, unless null, notes its calls.
+  Status step_without_exchange(Stream& stream, StepRecorder* recorder = nullptr);
+  /// What ranks tell each other in a step, without its passes and its update. Gradients are lost.
+  Status exchange_alone(Stream& stream);
+  /// The operations of the last step or exchange. Empty: alone.
+  std::vector<CollectiveCall> exchanged() const {
+    return parallel_ ? parallel_->exchanged() : std::vector<CollectiveCall>();
+  }
   /// Pass `number` of a step, forward and backward; from the second on it adds to the gradients.
   virtual Status pass(Stream& stream, std::uint64_t number) = 0;
 
@@ -139,15 +149,9 @@ class Training {
 
   // What a pass says of the sections it uses, for DataParallel.
   Status open_weights(Stream& stream, Phase phase, std::size_t section);
-  Status close_weights(Stream& stream, std::size_t section) {
-    return parallel_ ? parallel_->close_weights(stream, section) : Status();
-  }
-  Status open_gradients(Stream& stream, std::size_t section) {
-    return parallel_ ? parallel_->open_gradients(stream, section) : Status();
-  }
-  Status close_gradients(Stream& stream, std::size_t section) {
-    return parallel_ ? parallel_->close_gradients(stream, section) : Status();
-  }
+  Status close_weights(Stream& stream, std::size_t section);
+  Status open_gradients(Stream& stream, std::size_t section);
+  Status close_gradients(Stream& stream, std::size_t section);
   /// Whether pass `number` adds to the gradients of a section that are there.
   bool adds_gradients(std::size_t section, std::uint64_t number) const {
     return number > 0 && !arenas_.turn(section);
@@ -166,6 +170,7 @@ class Training {
  private:
   Result<std::vector<float>> read(Stream& stream, ParameterPart part);
   Status begin_step(Stream& stream);
+  Status note(Stream& stream, StepCall call);
   SumOverRanks sum_over_ranks() const;
 
   const ParameterPlan parameter_plan_;
@@ -173,6 +178,7 @@ class Training {
   ParameterArenas arenas_;
   std::unique_ptr<DataParallel> parallel_;  // null: alone
   OperationClock* clock_ = nullptr;         // during a step that is timed
+  StepRecorder* recorder_ = nullptr;        // during a step whose calls are noted
   std::optional<WeightUpdate> update_;
   std::optional<LossHistory> history_;
   std::optional<Elementwise> elementwise_;

@@ -1,6 +1,7 @@
 // Which of many values are outliers. Pure functions.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,5 +14,9 @@ namespace assay {
 /// replaces the MAD, which is 0. Every p is 1 for fewer than 4 values. Up to half of the values can
 /// be outliers without masking each other.
 std::vector<double> outlier_p(std::span<const double> values);
+
+/// The distance from the median at which outlier_p() is `p`. Empty where every p is 1: of fewer
+/// than 4 values, or equal ones.
+std::optional<double> outlier_distance(std::span<const double> values, double p);
 
 }  // namespace assay

@@ -319,6 +319,34 @@ TEST_F(VerbsMock, EveryAdapterAtOnce) {
   EXPECT_EQ(outcome.notes.at("from_nic"), "mock0, mock1");
 }
 
+TEST_F(VerbsMock, AnAdapterByItsName) {
+  for (const char* name : {"mock1", "mock1:1"}) {
+    const PairOutcome outcome = run_pair(over_verbs({{"nic", name}}), 2, 1);
+    ASSERT_EQ(outcome.error, "");
+    EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
+    EXPECT_EQ(outcome.notes.at("from_nic"), "mock1");
+    EXPECT_EQ(outcome.notes.at("to_nic"), "mock1");
+  }
+  for (const char* name : {"mock2", "mock1:2", "mock"}) {
+    EXPECT_THAT(run_pair(over_verbs({{"nic", name}})).error,
+                HasSubstr(fmt::format("no active RDMA port here is called {}; there are mock0:1, "
+                                      "mock1:1",
+                                      name)));
+  }
+}
+
+TEST_F(VerbsMock, AnAddressByItsIndex) {
+  set("gid", 1);  // the mock refuses any other
+  const PairOutcome outcome = run_pair(over_verbs({{"gid", "1"}}), 2, 1);
+  set("gid", 3);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.verification.passed) << outcome.verification.detail;
+  EXPECT_EQ(outcome.notes.at("from_gid"), "1 RoCE v2");
+  EXPECT_THAT(run_pair(over_verbs({{"gid", "9"}})).error,
+              HasSubstr("mock0 has no GID 9; it has 0 (fe80::1, RoCE v1), 1 (fe80::1, RoCE v2), 2 "
+                        "(::ffff:10.0.0.1, RoCE v1), 3 (::ffff:10.0.0.1, RoCE v2)"));
+}
+
 TEST_F(VerbsMock, CompletionsAreAskedForAsPerftestDoes) {
   const auto share = [&](std::map<std::string, std::string> settings) {
     const int requests = count("requests"), signalled = count("signalled");

@@ -5,6 +5,7 @@
 
 #include "campaign_study.h"
 #include "core/json.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -221,6 +222,28 @@ TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
   for (const auto& entry : std::filesystem::directory_iterator(study.out())) {
     EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("barrier")));
   }
+}
+
+TEST(CampaignCommand, AThreadThatCannotBeStartedEndsInOneLine) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer needs more addresses than the limit leaves";
+  const Study study(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "  - {name: all, kind: host}\n"
+                    "study: {each: [p0, p1], whole: all}\n");
+  // Two partitions at once need two threads; the addresses hold one of their stacks. The first one
+  // runs when the second is refused, so the exception cannot reach main().
+  std::vector<std::string> words = {
+      "-c", "ulimit -c 0; ulimit -s 1000000; ulimit -v 1500000; exec \"$0\" \"$@\"", ASSAY_BINARY};
+  for (const std::string& word : study.words({"--pairs", "2"})) words.push_back(word);
+  const Outcome outcome = Process(words, {}, "", "/bin/sh").wait();
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err,
+              testing::EndsWith("assay: out of memory or threads; free some, or raise the limits "
+                                "(ulimit -v, ulimit -u); results so far are stored\n"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("terminate called")));
+  EXPECT_FALSE(study.units().empty()) << "what was measured before is stored";
 }
 
 }  // namespace

@@ -63,6 +63,17 @@ TEST(CampaignCommand, ADryRunPrintsEveryCommandAndTouchesNothing) {
   EXPECT_EQ(lines[7]["position"], 7);
   EXPECT_EQ(lines[7]["pair"], 2);
   EXPECT_THAT(lines[7]["words"].get<std::vector<std::string>>(), testing::Contains("op=copy"));
+  const std::string text = study.run({"--dry-run"}).out;
+  std::size_t commands = 0;
+  for (std::size_t at = 0; (at = text.find(" run memory ", at)) != std::string::npos; ++at) {
+    ++commands;
+  }
+  EXPECT_EQ(commands, 2u) << text;
+  EXPECT_THAT(text, HasSubstr("\na-control\n  the command of a\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("\npair 0: [ab].*, [ab].*\npair 1: "));
+  EXPECT_THAT(text,
+              testing::EndsWith("\nexpected: 0:15 for 10 pairs, at most 1:00 for 40, at 3 s a "
+                                "cell; starting the environments comes on top\n"));
   EXPECT_FALSE(std::filesystem::exists(study.out()));
 }
 
@@ -72,7 +83,7 @@ TEST(CampaignCommand, ADryRunPrintsWhatSshIsGiven) {
                     "environments:\n  - {name: host, kind: host}\n"
                     "  - {name: far, kind: ssh, target: h, binary: /x, variables: {A: b}}\n");
   EXPECT_THAT(study.run({"--dry-run"}).out,
-              AllOf(HasSubstr(" far: printf %s '{\nexport A='\\''b'\\''\nexec /x run "),
+              AllOf(HasSubstr("far\n  printf %s '{\nexport A='\\''b'\\''\nexec /x run "),
                     HasSubstr("' | ssh -o 'BatchMode=yes' ")));
   std::string input;
   for (const Json& line : json_lines(study.run({"--dry-run", "--json"}).out)) {

@@ -38,6 +38,22 @@ TEST(List, BenchmarksAxesAndSuites) {
   EXPECT_THAT(assay_run({"list"}).out, HasSubstr("quick"));
 }
 
+TEST(List, CountsTheCellsOfADryRun) {
+  const Json list = Json::parse(assay_run({"list", "--json"}).out);
+  bool some_are_left_out = false;
+  for (const Json& suite : list["suites"]) {
+    for (const char* device : {"cpu", "fake"}) {
+      const Outcome run =
+          assay_run({"run", suite["name"], "--dry-run", "--json", "--device", device});
+      EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), suite["cells"])
+          << suite["name"] << " on " << device;
+    }
+    EXPECT_GE(suite["combinations"], suite["cells"]);
+    some_are_left_out = some_are_left_out || suite["combinations"] > suite["cells"];
+  }
+  EXPECT_TRUE(some_are_left_out);  // for example, the kind of host memory for d2d copies
+}
+
 TEST(Help, EveryCommandHasIt) {
   EXPECT_THAT(assay_run({}).out, HasSubstr("Exit status"));
   for (const char* command : {"devices", "list", "run", "show", "schema", "man", "completion"}) {

@@ -47,7 +47,7 @@ TEST_F(Import, AStoreThatShowCanRead) {
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr(" on NVIDIA H100 80GB HBM3, of nccl-tests 2.19.6 in " + file),
                     HasSubstr("collective op=all_reduce dtype=f32 redop=sum ranks=2\n"),
-                    HasSubstr("  in     2KiB  0.1900 GB/s  0.1900 GB/s  10.75 us      0  passed\n"),
+                    HasSubstr("  in     2KiB  10.75 us  0.1900 GB/s  0.1900 GB/s      0  passed\n"),
                     EndsWith("4 cells: 4 passed\n")));
 }
 

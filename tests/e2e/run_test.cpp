@@ -5,6 +5,7 @@
 
 #include "json_lines.h"
 #include "process.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -19,6 +20,36 @@ std::vector<std::string> with(std::vector<std::string> arguments,
                               std::initializer_list<std::string> more) {
   arguments.insert(arguments.end(), more);
   return arguments;
+}
+
+/// Runs assay in a mount namespace where an empty folder covers /proc.
+Outcome without_proc(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {"-c",
+                                    "exec unshare --user --map-root-user --mount sh -c 'mount -t "
+                                    "tmpfs none /proc && exec \"$@\"' sh \"$@\"",
+                                    "sh"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  Process process(words, {}, "", "/bin/sh");
+  return process.wait();
+}
+
+TEST(Run, MeasuresWithoutProcAndSaysThatItIsMissing) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers need /proc themselves";
+  if (without_proc({"true"}).status != 0) GTEST_SKIP() << "namespaces are not permitted here";
+  const Outcome one = without_proc({ASSAY_BINARY, "run", "memory", "op=copy", "size=1MiB",
+                                    "dtype=f32", "--device", "cpu", "--json", "--out", "-"});
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.err, HasSubstr("assay: /proc is missing"));
+  const Outcome ranks =
+      without_proc({ASSAY_BINARY, "run", "collective", "op=all_reduce", "size=4KiB", "library=tcp",
+                    "--device", "cpu", "--ranks", "2", "--out", "-"});
+  EXPECT_EQ(ranks.status, 0) << ranks.err;
+  const Json devices = Json::parse(without_proc({ASSAY_BINARY, "devices", "--json"}).out);
+  const Json usual = Json::parse(assay_run({"devices", "--json"}).out);
+  for (const char* fact : {"name", "memory_bytes", "multiprocessors"}) {
+    EXPECT_EQ(devices[0]["devices"][0][fact], usual[0]["devices"][0][fact]) << fact;
+  }
+  EXPECT_THAT(without_proc({ASSAY_BINARY, "doctor"}).err, HasSubstr("assay: /proc is missing"));
 }
 
 TEST(Run, TablesOnStandardOutputProgressOnStandardError) {

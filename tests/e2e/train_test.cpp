@@ -1,10 +1,12 @@
 // `assay run train`, as users run it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "core/read_file.h"
 #include "json_lines.h"
@@ -236,6 +238,44 @@ TEST(Train, RanksTrainOneModel) {
   }
   const Outcome refused = train(with(tiny_model, {"--ranks", "2", "ranks=3"}));
   EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
+}
+
+/// One run trains on 1, 2 and 3 of its ranks, and says how the rates compare. However many ranks
+/// cut a batch, they learn the same.
+TEST(Train, ScalesOverItsRanks) {
+  const TemporaryFolder folder;
+  const Outcome outcome = assay_run({"run", "scaling", "--ranks", "3", "--device", "cpu",
+                                     "--telemetry", "off", "--json", "--out", folder.path() / "r",
+                                     "model=1L1H16C32V", "sequence=16", "batch=6", "steps=7"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::map<std::string, Json> records;
+  for (const Json& record : json_lines(outcome.out)) {
+    const Json& axes = record["axes"];
+    records[axes["ranks"].get<std::string>() + axes["scaling"].get<std::string>()] = record;
+  }
+  ASSERT_EQ(records.size(), 5u) << outcome.out;  // one rank alone is the same either way
+  for (const auto& [name, record] : records) EXPECT_EQ(record["status"], "passed") << name;
+  for (const char* name : {"2strong", "3strong"}) {
+    EXPECT_NEAR(metric(records[name], "loss_at_step_10"),
+                metric(records["1none"], "loss_at_step_10"), 1e-5)
+        << name;
+    EXPECT_EQ(records[name]["work"]["tokens"], 6 * 16) << name;
+  }
+  EXPECT_NEAR(metric(records["2strong"], "validation_loss"),
+              metric(records["3strong"], "validation_loss"), 1e-4);
+  EXPECT_EQ(records["3weak"]["work"]["tokens"], 3 * 6 * 16);
+  EXPECT_GT(metric(records["3weak"], "exchange_alone"), 0);
+  EXPECT_GT(metric(records["3weak"], "exchange_bus_bandwidth"), 0);
+  // The third rank has no time where it took no part.
+  EXPECT_FALSE(records["2weak"]["ranks"][2].contains("seconds"));
+  EXPECT_TRUE(records["2weak"]["ranks"][1].contains("seconds"));
+  for (const char* way : {"scaling=weak ranks=2", "scaling=strong ranks=3"}) {
+    EXPECT_THAT(outcome.err, HasSubstr(way));
+  }
+  EXPECT_THAT(outcome.err, HasSubstr("a model, not measured"));
+  for (const char* ranks : {"2", "8", "64", "1024"}) {
+    EXPECT_GT(metric(records["2weak"], fmt::format("simulated_step_time_{}_ranks", ranks)), 0);
+  }
 }
 
 }  // namespace

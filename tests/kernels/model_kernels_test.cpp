@@ -416,8 +416,9 @@ TEST_P(ModelKernels, ClippingByTheNormOverRanks) {
                       .elements = count});
   }
   const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
+  Elementwise arrays = Elementwise::create(*device_, plan.type).value();
   WeightUpdate update =
-      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7).value();
+      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7, arrays).value();
   const SumOverRanks twice = [&](Stream& stream, float* sum) -> Status {
     const float here = TRY(read_back<float>(stream, sum, 1)).front();
     EXPECT_FLOAT_EQ(here, 9 * 2 * count);
@@ -448,8 +449,9 @@ TEST_P(ModelKernels, StochasticUpdatesAreNotLost) {
                                             .second = second.buffer.data(),
                                             .gradients = gradients.buffer.data(),
                                             .elements = count}};
+  Elementwise arrays = Elementwise::create(*device_, plan.type).value();
   WeightUpdate update =
-      WeightUpdate::create(*device_, *stream_, plan, settings, {1e-3f}, pieces, 7).value();
+      WeightUpdate::create(*device_, *stream_, plan, settings, {1e-3f}, pieces, 7, arrays).value();
   ASSERT_TRUE(update.begin(*stream_));
   for (int step = 0; step < 4; ++step) {
     ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));

@@ -109,7 +109,7 @@ function record(cell, run, time, random, factor) {
   if (cell.roof) Object.assign(value, {roof: {rate: cell.roof[0], source: cell.roof[1]}, share: median / cell.roof[0]});
   const made = {...base, value, work: {bytes: 1e9, flops: 0, repetitions: 1, math: 'f32'},
     samples: {time_source: 'device_events', cache_state: 'hot', gated: true, warmup_launches: 5, warmup_stop: 'warm', stop: 'precision', wall_seconds: 0.4,
-              seconds: [1e9 / median, 1e9 / median], throttled: [false, false]},
+              seconds: [1e9 / median, 1e9 / median], throttled: []},
     verification: {passed: true, method: 'every element', error: 0, tolerance: 0}};
   if (cell.benchmark === 'gemm' || cell.benchmark === 'memory') made.telemetry = telemetry(random, cell.benchmark === 'gemm');
   return {...made, notes: {}, fingerprint: factor > 1 ? 'b' : 'a'};
@@ -153,4 +153,29 @@ export function writeCampaign(folder, pairs = 30) {
   writeFileSync(join(folder, 'plan.yaml'), 'name: report-test\nsuite: quick\nenvironments:\n  - {name: host, kind: host}\n  - {name: container, kind: host}\n');
   writeFileSync(join(folder, 'units.jsonl'), units.map((unit) => JSON.stringify(unit) + '\n').join(''));
   return {cells: all.length, pairs};
+}
+
+/** A store with a void value on a curve, under load and on a link, and copies from the host alone, by operation. */
+export function writeVoids(folder) {
+  const run = '20260131T120000Z-0000';
+  const lines = cells().filter((cell) => cell.benchmark === 'serve' || cell.axes.op === 'copy' && cell.axes.dtype === 'f32' ||
+                                         cell.benchmark === 'peer');
+  for (const op of ['read', 'write']) {
+    for (let to = 0; to < 8; ++to) {
+      lines.push({benchmark: 'copy', axes: {op, from: 'host', to: `gpu${to}`}, value: op === 'read' ? 4.1e10 : 5.2e10,
+                  quantity: 'bandwidth', unit: 'bytes/s', slower: 1});
+    }
+  }
+  const random = generator(5);
+  const records = lines.map((cell) => {
+    const line = record(cell, run, stamp(1), random, 1);
+    if (cell.axes.size === '4MiB' || cell.axes.from === 'gpu2' && cell.axes.to === 'gpu5') {
+      Object.assign(line.value, {roof: {rate: line.value.median / 1.2, source: 'datasheet'}, share: 1.2});
+    }
+    if (cell.axes.max_concurrency === '64') line.metrics.push({name: 'failed', value: 3, unit: '1', better: 'lower'});
+    delete line.telemetry;
+    return JSON.stringify(line) + '\n';
+  });
+  mkdirSync(folder, {recursive: true});
+  writeFileSync(join(folder, 'records.jsonl'), records.join(''));
 }

@@ -5,7 +5,7 @@ import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
-import {writeCampaign} from './stores.mjs';
+import {writeCampaign, writeVoids} from './stores.mjs';
 
 const [assay, browserPath] = process.argv.slice(2);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -281,6 +281,35 @@ await test('an environment alone', async () => {
   check(await alone.locator('.badge').count() === 0, 'a verdict');
   check(await alone.locator('.plot svg').count() > 10, 'charts');
   await alone.close();
+});
+
+await test('draws void values hollow and says why', async () => {
+  writeVoids(join(folder, 'voids'));
+  execFileSync(assay, ['report', join(folder, 'voids'), '-o', file], {stdio: 'pipe'});
+  const voids = await open(context);
+  await readThrough(voids);
+  for (const [kind, mark, why] of [['curve', 'symbol', '120% of the roofline'], ['latency', 'symbol', '3 requests failed'],
+                                   ['heat', 'rect', '120% of the roofline']]) {
+    const figure = voids.locator(`figure.${kind}`, {hasText: 'is void and drawn hollow'}).first();
+    const hollow = figure.locator(`.plot svg .mark-${mark}.role-mark path[fill="#ffffff"]:not([stroke="#ffffff"])`);
+    check(await hollow.count() === 1, `${await hollow.count()} hollow marks on the ${kind} chart`);
+    await hollow.scrollIntoViewIfNeeded();
+    await hollow.hover({force: true});
+    const tip = await voids.locator('#tip').textContent();
+    check(tip.includes(`void: ${why}`), `tip: ${tip}`);
+  }
+  await voids.close();
+});
+
+await test('draws matrices of one row as one', async () => {
+  const voids = await open(context);
+  await readThrough(voids);
+  const heat = voids.locator('figure.heat', {hasText: 'copy bandwidth by link'});
+  check(await heat.count() === 1, `${await heat.count()} charts`);
+  const text = await heat.locator('.plot').textContent();
+  check(text.includes('op=read') && text.includes('op=write'), text);
+  check(await heat.locator('.plot svg .mark-rect.role-mark path').count() === 16, 'squares');
+  await voids.close();
 });
 
 await test('no fault on the console', async () => check(faults.length === 0, faults.slice(0, 3).join('; ')));

@@ -13,9 +13,8 @@
 #include "gpt_example.h"
 #include "model/checkpoint.h"
 #include "model/mlp_training.h"
-#include "ranks/team/thread_team.h"
 #include "temporary_folder.h"
-#include "test_device.h"
+#include "training_ranks.h"
 
 namespace assay {
 namespace {
@@ -76,21 +75,6 @@ Result<Outcome> outcome_of(Training& training, Stream& stream, bool captured) {
   TRY(take_steps(training, stream, captured));
   return Outcome{TRY(training.losses(stream, 0, steps)), training.tensors(),
                  TRY(training.weights(stream)), TRY(training.held_back_loss(stream))};
-}
-
-/// Calls `use` on each rank with a device, a stream and, if there are several, the others.
-void on_ranks(int ranks, const std::function<Status(int, Device&, Stream&, TrainingRanks)>& use) {
-  ThreadTeam team(ranks);
-  team.run([&](ThreadTeam::End& end) {
-    const auto device = open_test_device("cpu");
-    const auto stream = std::move(device->create_stream()).value();
-    std::unique_ptr<Communicator> communicator;
-    if (ranks > 1) {
-      communicator = communicator_kind("tcp").create(*device, end, {}).value();
-    }
-    const Status used = use(end.rank(), *device, *stream, {communicator.get(), &end});
-    EXPECT_TRUE(used) << "rank " << end.rank() << ": " << used.error().message;
-  });
 }
 
 std::vector<Outcome> train_gpt(const Way& way, const GptSettings& settings) {

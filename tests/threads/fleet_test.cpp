@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "core/json.h"
 #include "core/random.h"
@@ -87,6 +88,35 @@ TEST_F(FleetTest, OddNodesAreNamedWithTheirCellsAndWhatSetsThemApart) {
   ASSERT_EQ(fleet.odd[0].differences.size(), 1u) << "its name sets every node apart: no cause";
   EXPECT_EQ(fleet.odd[0].differences[0].path, "cpu.governor");
   EXPECT_THAT(fleet.typical, HasSubstr("node"));
+}
+
+TEST_F(FleetTest, EveryNodeHasAValueAndWhatWouldHaveGoneUnnoticed) {
+  write_sound(0, 11);
+  write("slow", {.factor = 0.9});
+  const Fleet fleet = judged();
+  ASSERT_EQ(fleet.farthest.size(), 12u) << "sound nodes too";
+  const auto& [name, cell] = fleet.farthest[0];
+  EXPECT_EQ(name, "slow");
+  EXPECT_EQ(cell.key.cell, "memory op=triad");
+  EXPECT_NEAR(cell.slower, 1 / 0.9, 0.02);
+  EXPECT_EQ(fleet.odd.at(0).cells.at(0).detectable, cell.detectable);
+  for (const auto& [node, farthest] : fleet.farthest) {
+    EXPECT_GE(farthest.detectable, 1.02) << "the margin";
+    EXPECT_LT(farthest.detectable, 1.08) << "noise of 0.3%";
+    EXPECT_EQ(farthest.odd(), node == "slow") << node;
+  }
+}
+
+TEST_F(FleetTest, TheDetectableDifferenceIsWhereANodeBecomesOdd) {
+  write_sound(0, 11);
+  write("near", {.factor = 0.95});
+  const NodeCell odd = judged().farthest.at(0).second;
+  ASSERT_EQ(odd.key.cell, "memory op=triad");
+  for (const double share : {0.7, 1.3}) {
+    std::filesystem::remove_all(folder_.path() / "near");
+    write("near", {.factor = std::pow(odd.detectable, -share)});
+    EXPECT_EQ(judged().odd.size(), share > 1 ? 1u : 0u) << share;
+  }
 }
 
 TEST_F(FleetTest, WhatManySoundNodesShareExplainsNothing) {

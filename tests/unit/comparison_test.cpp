@@ -59,6 +59,24 @@ TEST(Comparison, HigherBandwidthIsFaster) {
   EXPECT_EQ(slower.all.judgement.verdict, Verdict::slower);
 }
 
+TEST(Comparison, CellsAreInTheOrderOfTheirSizesAndRates) {
+  std::vector<Record> records;
+  for (const char* rate : {"128", "16", "8"}) {
+    for (const char* size : {"1MiB", "4KiB", "64KiB"}) {
+      records.push_back(record("1", Cell("load", {{"rate", rate}, {"size", size}}), 1e9));
+    }
+  }
+  const ResultSet set = result_set_of(records, "a");
+  const Comparison comparison = compare(set, set, nullptr, rule);
+  std::vector<std::string> cells;
+  for (const CellComparison& cell : comparison.cells) cells.push_back(cell.key.cell);
+  EXPECT_EQ(cells,
+            (std::vector<std::string>{
+                "load rate=8 size=4KiB", "load rate=8 size=64KiB", "load rate=8 size=1MiB",
+                "load rate=16 size=4KiB", "load rate=16 size=64KiB", "load rate=16 size=1MiB",
+                "load rate=128 size=4KiB", "load rate=128 size=64KiB", "load rate=128 size=1MiB"}));
+}
+
 TEST(Comparison, LongerLatencyIsSlower) {
   std::vector<Record> a, b;
   for (int i = 0; i < 12; ++i) {

@@ -28,6 +28,19 @@ TEST(OutlierP, SaysNothingOfFewOrEqualValues) {
   EXPECT_LT(p[9], 0.05);
 }
 
+TEST(OutlierDistance, IsWhereAValueHasThisP) {
+  std::vector<double> values = {1.00, 1.01, 0.99, 1.02, 0.98, 1.00, 1.01, 0.99, 1.00, 1.5};
+  const double distance = outlier_distance(values, 0.01).value();
+  values.back() = 1.00 + distance;  // as far on the same side, so the spread stays as it was
+  EXPECT_NEAR(outlier_p(values).back(), 0.01, 1e-9);
+  EXPECT_LT(distance, outlier_distance(values, 0.001).value());
+}
+
+TEST(OutlierDistance, OfFewOrEqualValuesIsUnknown) {
+  EXPECT_FALSE(outlier_distance(std::vector<double>{1, 2, 100}, 0.01));
+  EXPECT_FALSE(outlier_distance(std::vector<double>{5, 5, 5, 5, 5}, 0.01));
+}
+
 /// How often a sound fleet has any odd node, by the rule of `assay fleet`.
 double false_alarms(std::size_t nodes, std::size_t cells) {
   constexpr int fleets = 200;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cli/manual.h"
+#include "cli/screen_text.h"
 #include "temporary_folder.h"
 
 namespace assay::cli {
@@ -65,12 +66,23 @@ TEST(Parse, HelpNeedsNoArguments) {
 TEST(Manual, HelpNamesEveryOptionAndExitStatus) {
   const Style plain(false);
   for (const Command* command : commands()) {
-    const std::string help = help_of(*command, plain);
+    const std::string help = help_of(*command, 0, plain);
     for (const Option& option : command->options) EXPECT_THAT(help, HasSubstr(option.name));
     EXPECT_THAT(help, HasSubstr("--json"));
     EXPECT_THAT(man_page(), HasSubstr(command->summary));
   }
-  EXPECT_THAT(help_overview(plain), HasSubstr("  130  stopped by SIGINT, SIGTERM or SIGHUP"));
+  EXPECT_THAT(help_overview(0, plain), HasSubstr("  130  stopped by SIGINT, SIGTERM or SIGHUP"));
+}
+
+TEST(Manual, HelpFitsTheScreenButForExamples) {
+  constexpr std::size_t screen = 80;
+  std::string help = help_overview(screen, Style(false));
+  for (const Command* command : commands()) help += help_of(*command, screen, Style(false));
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const bool example = line.starts_with("  assay ") || line.starts_with("  mpirun ");
+    if (!example) EXPECT_LE(display_width(line), screen) << line;
+  }
 }
 
 TEST(Manual, DocsAreTheMarkdownManual) {

@@ -72,9 +72,31 @@ TEST(RdmaCells, AllMeansEachPairOfTheHostsFirstRanksOnce) {
 TEST(RdmaCells, AutoBecomesWhatIsUsed) {
   setenv("ASSAY_VERBS_LIBRARY", "/nowhere", 1);
   EXPECT_THAT(expanded({{"transport", "auto"}, {"nic", "nearest"}, {"memory", "auto"}}, {"a", "b"}),
-              ElementsAre(HasSubstr("transport=tcp nic=routed memory=host")));
+              ElementsAre(HasSubstr("transport=tcp nic=routed gid=auto memory=host")));
   EXPECT_THAT(expanded({{"metric", "latency"}}, {"a", "b"}),
               ElementsAre(HasSubstr("depth=1 batch=1")));
+}
+
+TEST(RdmaCells, AnAdapterOrAddressIsNeverReplacedByTcp) {
+  setenv("ASSAY_VERBS_LIBRARY", "/nowhere", 1);
+  EXPECT_THAT(expanded({{"transport", "auto"}, {"nic", "mlx5_0:2"}}, {"a", "b"}),
+              ElementsAre(HasSubstr("transport=verbs nic=mlx5_0:2 gid=auto")));
+  EXPECT_THAT(expanded({{"transport", "auto"}, {"nic", "nearest"}, {"gid", "3"}}, {"a", "b"}),
+              ElementsAre(HasSubstr("transport=verbs nic=nearest gid=3")));
+}
+
+TEST(RdmaCells, AdaptersHaveNamesAndPorts) {
+  const auto& axes = find_benchmark("rdma")->axes();
+  const auto nic = std::ranges::find(axes, "nic", &Axis::name);
+  ASSERT_NE(nic, axes.end());
+  for (const char* name : {"nearest", "mlx5_0", "mlx5_0:2", "bnxt_re0", "rocep1s0f0"}) {
+    EXPECT_TRUE(expand(*nic, name).ok()) << name;
+  }
+  for (const char* name : {"", "mlx5_0:", "mlx5_0:x", ":1", "mlx5 0", "../mlx5_0"}) {
+    const auto refused = expand(*nic, name);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_THAT(refused.error().message, HasSubstr("no adapter's name like mlx5_0"));
+  }
 }
 
 std::string why_not(const std::map<std::string, std::string>& settings) {
@@ -95,7 +117,9 @@ TEST(RdmaCells, ContradictionsAreRefused) {
   EXPECT_EQ(why_not({{"transport", "verbs"}, {"nic", "nearest"}, {"memory", "device"}}),
             "cpu has no memory of its own: use memory=host");
   EXPECT_EQ(why_not({{"transport", "verbs"}}),
-            "nic=routed is for TCP: use nic=nearest or nic=every");
+            "nic=routed is for TCP: use nic=nearest, nic=every or an adapter's name");
+  EXPECT_EQ(why_not({{"nic", "mlx5_0"}}), "nic=mlx5_0 is for RDMA adapters: use transport=verbs");
+  EXPECT_EQ(why_not({{"gid", "3"}}), "gid=3 is for RDMA adapters: use transport=verbs");
   EXPECT_THAT(why_not({{"transport", "verbs"}, {"nic", "nearest"}}),
               HasSubstr("transport=tcp needs none"));
 }

@@ -27,6 +27,23 @@ TEST(Record, EveryFieldSurvivesTheRoundTrip) {
   EXPECT_EQ(read->device.memory_bus_bits, 5120);
 }
 
+TEST(Record, ThrottledSamplesAreNamedByTheirIndices) {
+  Json json = to_json(passed_record());
+  EXPECT_EQ(json["samples"]["throttled"].dump(), "[1]");
+  const auto flags_read = [&](const char* throttled) {
+    json["samples"]["throttled"] = Json::parse(throttled);
+    const auto read = record_from_json(json);
+    std::vector<bool> flags;
+    EXPECT_TRUE(read.ok()) << throttled;
+    if (!read.ok()) return flags;
+    for (const Sample& sample : read->samples->samples) flags.push_back(sample.throttled);
+    return flags;
+  };
+  EXPECT_EQ(flags_read("[]"), (std::vector{false, false}));
+  EXPECT_EQ(flags_read("[0]"), (std::vector{true, false}));
+  EXPECT_EQ(flags_read("[false,true]"), (std::vector{false, true})) << "as earlier versions wrote";
+}
+
 TEST(Record, MissingIsMissingAndNeverZero) {
   const Json json = to_json(unsupported_record("1TiB", "too large"));
   for (const char* key : {"value", "work", "samples", "seconds", "verification"}) {
@@ -124,6 +141,13 @@ TEST(Record, NothingIsTrusted) {
             "field samples.clock_hz must be an array of the same length as seconds");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["seconds"][0] = "1"; }),
             "field samples.seconds must contain only numbers");
+  for (const char* throttled : {"[2]", "[-1]", "[0.5]", "[true]", "[true,0]", "[false,\"1\"]"}) {
+    EXPECT_EQ(error_after([&](Json& j) { j["samples"]["throttled"] = Json::parse(throttled); }),
+              "field samples.throttled must hold indices of samples, each below 2")
+        << throttled;
+  }
+  EXPECT_EQ(error_after([](Json& j) { j["samples"]["throttled"] = 1; }),
+            "field samples.throttled must be an array");
   EXPECT_EQ(error_after([](Json& j) { j["samples"]["warmup_launches"] = -1; }),
             "field samples.warmup_launches must be a whole number, not negative");
   EXPECT_EQ(error_after([](Json& j) { j["work"]["math"] = "f31"; }),

@@ -130,6 +130,56 @@ TEST(ReportCharts, LinksBecomeAHeatMapAtTheLargestSize) {
   EXPECT_DOUBLE_EQ(charts[0].settings["least"].get<double>(), 0.9 * 48e9);
 }
 
+TEST(ReportCharts, HeatMapsOfOneRowBecomeRowsOfOne) {
+  const auto rows = [](double factor) {
+    std::vector<Series> series;
+    for (const char* op : {"read", "write"}) {
+      for (const char* to : {"0", "1", "2"}) {
+        series.push_back(series_of("copy", {{"op", op}, {"from", "host"}, {"to", to}},
+                                   {factor * (*op == 'r' ? 40e9 : 50e9)}));
+      }
+    }
+    return series;
+  };
+  const auto alone = heat_charts({environment_of("a", rows(1))});
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_EQ(alone[0].title, "copy bandwidth by link, a, from host");
+  ASSERT_EQ(alone[0].table.rows.size(), 6U);
+  EXPECT_EQ(std::get<std::string>(field(alone[0].table, 0, "from")), "op=read");
+  EXPECT_EQ(std::get<std::string>(field(alone[0].table, 3, "from")), "op=write");
+  EXPECT_EQ(std::get<double>(field(alone[0].table, 3, "value")), 50e9);
+  EXPECT_EQ(alone[0].settings["least"], 40e9);
+  EXPECT_TRUE(alone[0].settings["merged"].get<bool>());
+  const auto both = heat_charts({environment_of("a", rows(1)), environment_of("b", rows(0.5))});
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_EQ(both[0].title, "copy bandwidth by link, from host");
+  EXPECT_EQ(std::get<std::string>(field(both[0].table, 9, "from")), "b, op=write");
+}
+
+TEST(ReportCharts, VoidValuesAreMarkedInEveryKindOfChart) {
+  Environment curve = curve_environment("a", 1);
+  curve.results.faults = {{curve.results.series[0].key.cell, "120% of the roofline"}};
+  const auto lines = curve_chart(panels_of({curve}).at(0), {"a"});
+  ASSERT_TRUE(lines.has_value());
+  std::size_t marked = 0;
+  for (std::size_t row = 0; row < lines->table.rows.size(); ++row) {
+    marked += field(lines->table, row, "fault") == Field("120% of the roofline") ? 1 : 0;
+  }
+  EXPECT_EQ(marked, 1U);
+  EXPECT_THAT(lines->summary, HasSubstr(" 1 value is void and drawn hollow."));
+  Environment serving = serving_environment("s");
+  serving.results.faults = {{serving.results.series[0].key.cell, "3 requests failed"}};
+  const auto latency = latency_charts({serving});
+  EXPECT_THAT(latency.at(0).summary, HasSubstr(" 1 value is void and drawn hollow."));
+  Environment links =
+      environment_of("a", {series_of("peer", {{"src", "0"}, {"dst", "1"}}, {48e9}),
+                           series_of("peer", {{"src", "1"}, {"dst", "0"}}, {12e9})});
+  EXPECT_THAT(heat_charts({links}).at(0).summary, Not(HasSubstr("void")));
+  links.results.faults = {{links.results.series[1].key.cell, "wrong"}};
+  const auto heat = heat_charts({links});
+  EXPECT_EQ(field(heat.at(0).table, 1, "fault"), Field("wrong"));
+}
+
 TEST(ReportCharts, HeatMapsOfUnlikeLinksSpanTheirValues) {
   const auto charts =
       heat_charts({environment_of("a", {series_of("peer", {{"src", "0"}, {"dst", "1"}}, {48e9}),

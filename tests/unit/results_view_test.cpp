@@ -34,6 +34,37 @@ TEST(ResultsView, ATablePerBenchmarkWithConstantAxesInItsHeading) {
             "\n");
 }
 
+TEST(ResultsView, RowsAreInTheOrderOfTheirNumbersAndWordsAsTheyCame) {
+  std::vector<Record> records;
+  for (const char* op : {"triad", "copy"}) {
+    for (const char* size : {"16MiB", "64KiB", "1MiB", "4KiB"}) {
+      records.push_back(passed_record(size));
+      records.back().cell = Cell("memory", {{"op", op}, {"size", size}});
+    }
+  }
+  const std::string text = results_text(records, 0, unstyled);
+  std::size_t last = 0;
+  for (const char* row : {"triad   4KiB", "triad  64KiB", "triad   1MiB", "triad  16MiB",
+                          "copy    4KiB", "copy   64KiB", "copy    1MiB", "copy   16MiB"}) {
+    const std::size_t at = text.find(row);
+    ASSERT_NE(at, std::string::npos) << row << " in\n" << text;
+    EXPECT_GT(at, last) << row;
+    last = at;
+  }
+}
+
+TEST(ResultsView, CollectivesHaveTheColumnsOfNcclTests) {
+  Record record = passed_record("1GiB", 10e-3);
+  record.cell = Cell("collective", {{"op", "all_reduce"}, {"size", "1GiB"}});
+  record.notes = {{"bytes", "1073741824"}};
+  record.value = Value{Quantity::bandwidth, 187.9e9, {187e9, 188e9}, std::nullopt, std::nullopt};
+  EXPECT_EQ(results_text(std::vector{record}, 0, unstyled),
+            "collective op=all_reduce size=1GiB\n"
+            "      time       algbw       busbw  95% interval     n  throttled  status\n"
+            "  10.00 ms  107.4 GB/s  187.9 GB/s  [187.0, 188.0]  30          1  passed\n"
+            "\n");
+}
+
 TEST(ResultsView, CellsWithoutAValueSayWhySameReasonsTogether) {
   const std::vector<Record> records = {passed_record("1MiB"),
                                        unsupported_record("1TiB", "too large"),
@@ -75,9 +106,9 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
                       {{"busbw", 1e9, "bytes/s", Better::higher, "1.00"}})};
   EXPECT_EQ(results_text(records, 0, unstyled),
             "collective op=all_reduce\n"
-            "  size  place       busbw      time           rate  wrong  a      b  status\n"
-            "  1GiB         184.9 GB/s  10.89 ms  1199 tokens/s      0  1  2.500  passed\n"
-            "        in     1.000 GB/s                                            passed\n"
+            "  size  place      time       busbw           rate  wrong  a      b  status\n"
+            "  1GiB         10.89 ms  184.9 GB/s  1199 tokens/s      0  1  2.500  passed\n"
+            "        in               1.000 GB/s                                  passed\n"
             "  and 1 more metric, see --json\n"
             "\n");
   EXPECT_EQ(device_text(records[0].device), "an unknown device");

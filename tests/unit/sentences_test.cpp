@@ -25,6 +25,19 @@ TEST(Sentences, AProvenDifferenceIsANumber) {
             "5% to 20% less).");
 }
 
+TEST(Sentences, ANodeHasItsDistanceAndWhatWouldHaveGoneUnnoticed) {
+  NodeCell cell{{"memory op=triad", "bandwidth"}, "bytes/s", 90.2e9, 93e9, 1.031, 1e-6, 1.012};
+  EXPECT_EQ(
+      node_sentence("node7", cell),
+      "node7 takes 3.1% more time than the fleet's median in memory op=triad bandwidth (90.20 "
+      "GB/s against 93.00 GB/s); a difference below 1.2% would have gone unnoticed there.");
+  cell = {{"launch", "latency"}, "s", 1e-6, 2e-6, 0.5};
+  EXPECT_EQ(
+      node_sentence("node8", cell),
+      "node8 takes 50.0% less time than the fleet's median in launch latency (1.000 us against "
+      "2.000 us); any difference would have gone unnoticed there.");
+}
+
 TEST(Sentences, WhatIsNotProvenIsNotStated) {
   EXPECT_EQ(time_of(0.97, Interval{0.89, 1.06}),
             "No difference in time is proven over all cells: bwrap takes 11% less to 6% more than "

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "cli/cell_names.h"
+
 namespace assay::cli {
 namespace {
 
@@ -24,19 +28,73 @@ TEST(Table, AlignsColumns) {
             "  triad         -             7\n");
 }
 
-TEST(Table, NarrowScreensLoseTheLeastImportantColumnsFirst) {
+TEST(Table, WhatDoesNotFitStandsBelowItsRowTheLeastImportantFirst) {
   EXPECT_EQ(sample().render(30, plain),
             "  op        value  interval\n"
             "  copy   1.5 GB/s  [1, 2]\n"
-            "  triad         -\n");
-  EXPECT_EQ(sample().render(20, plain),
+            "      n 30\n"
+            "  triad         -\n"
+            "      n  7\n");
+  EXPECT_EQ(sample().render(26, plain),
             "  op        value\n"
             "  copy   1.5 GB/s\n"
-            "  triad         -\n");
-  EXPECT_EQ(sample().render(16, plain),
-            "  op       value\n"
-            "  copy  1.5 GB/s\n"
-            "  t...         -\n");
+            "      interval [1, 2]\n"
+            "      n 30\n"
+            "  triad         -\n"
+            "      n  7\n");
+}
+
+TEST(Table, TextIsPartedIntoLinesBeforeColumnsMove) {
+  Table table({{"axis"}, {"value", Column::Align::right}, {"about", Column::Align::left, 1}});
+  table.add({"size", "1", "the bytes of one array, of which there are three"});
+  table.add({"op", "22", "what is done"});
+  EXPECT_EQ(table.render(50, plain),
+            "  axis  value  about\n"
+            "  size      1  the bytes of one array, of which\n"
+            "               there are three\n"
+            "  op       22  what is done\n");
+  EXPECT_EQ(table.render(40, plain),
+            "  axis  value\n"
+            "  size      1\n"
+            "      about the bytes of one array, of\n"
+            "      which there are three\n"
+            "  op       22\n"
+            "      about what is done\n");
+}
+
+TEST(Table, WhatAllRowsHaveInAColumnBelowIsSaidOnce) {
+  Table table({{"cell"}, {"metric", Column::Align::left, 1}, {"n", Column::Align::right, 2}});
+  table.add({"a_long_name_of_a_cell", "bandwidth", "7"});
+  table.add({"b", "bandwidth", "8"});
+  EXPECT_EQ(table.render(30, plain, 0),
+            "all rows: metric bandwidth\n"
+            "cell                   n\n"
+            "a_long_name_of_a_cell  7\n"
+            "b                      8\n");
+}
+
+/// On any screen that has room for a number.
+TEST(Table, NothingIsLostAndNothingSticksOut) {
+  Table table({{"cell"},
+               {"A", Column::Align::right},
+               {"B", Column::Align::right},
+               {"remark", Column::Align::left, 1}});
+  const std::vector<std::string> row = {"collective op=all_reduce size=4KiB", "12.34 GB/s",
+                                        "13.00 GB/s", "a_word_longer_than_many_screens_are_wide"};
+  table.add(row);
+  for (std::size_t width = 26; width < 120; ++width) {
+    std::string all;
+    std::istringstream lines(table.render(width, plain));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), width) << line;
+      all += line;
+    }
+    std::erase(all, ' ');
+    for (const char* number : {"12.34GB/s", "13.00GB/s"}) {
+      EXPECT_NE(all.find(number), std::string::npos) << width;
+    }
+    EXPECT_EQ(all.find("..."), std::string::npos) << width;
+  }
 }
 
 TEST(Table, ColumnsWithoutContentAreLeftOut) {
@@ -52,6 +110,43 @@ TEST(Table, ColoursAndUtf8DoNotCountAsWidth) {
   table.add({Style(true).red("1"), "x"});
   table.add({"22", "y"});
   EXPECT_EQ(table.render(0, plain, 0), " a  b\n \x1b[31m1\x1b[0m  x\n22  y\n");
+}
+
+TEST(ScreenText, LinesKeepWordsOrBreakThemAndKeepColours) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines_of("one two three", 7, LongWords::whole), (Lines{"one two", "three"}));
+  EXPECT_EQ(lines_of("forward,backward x", 10, LongWords::whole), (Lines{"forward,backward", "x"}));
+  EXPECT_EQ(lines_of("forward,backward", 10, LongWords::broken), (Lines{"forward,", "backward"}));
+  EXPECT_EQ(lines_of("abcdef", 4, LongWords::broken), (Lines{"abcd", "ef"}));
+  EXPECT_EQ(lines_of("", 4, LongWords::broken), (Lines{""}));
+  EXPECT_EQ(lines_of("\x1b[31mone two\x1b[0m", 4, LongWords::whole),
+            (Lines{"\x1b[31mone\x1b[0m", "\x1b[31mtwo\x1b[0m"}));
+}
+
+TEST(ScreenText, ReflowedJoinsParagraphsAndItemsAndLeavesExamples) {
+  const std::string text =
+      "# A long heading of a document\n\nOne paragraph that is as wide\nas it was written.\n\n"
+      "- an item that has more than one\n  line\n- another\n\n  assay run example of a command\n";
+  EXPECT_EQ(reflowed(text, 0), text);
+  EXPECT_EQ(
+      reflowed(text, 40),
+      "# A long heading of a document\n\nOne paragraph that is as wide as it was\nwritten.\n\n"
+      "- an item that has more than one line\n- another\n\n  assay run example of a command\n");
+  EXPECT_EQ(reflowed("```\nas it is   \nwritten\n```\n", 30), "```\nas it is   \nwritten\n```\n");
+}
+
+TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
+  const CellNames names = cell_names({"memory op=copy dtype=f64 size=4KiB cache=hot",
+                                      "memory op=triad dtype=f64 size=1MiB cache=hot"});
+  EXPECT_EQ(names.common, "memory dtype=f64 cache=hot");
+  EXPECT_EQ(names.names, (std::vector<std::string>{"op=copy size=4KiB", "op=triad size=1MiB"}));
+  EXPECT_EQ(names.heading(0), "  all cells: memory dtype=f64 cache=hot\n");
+  // A name with spaces, and a part of it in another one.
+  const CellNames others = cell_names({"serving name=a b", "serving name=b"});
+  EXPECT_EQ(others.names, (std::vector<std::string>{"name=a b", "name=b"}));
+  EXPECT_EQ(cell_names({"train model=1B", "train model=1B"}).names.front(), "train");
+  EXPECT_EQ(cell_names({"launch metric=a"}).names.front(), "launch metric=a");
+  EXPECT_EQ(cell_names({"launch metric=a", "copy memory=b"}).heading(0), "");
 }
 
 TEST(Table, Shorten) {

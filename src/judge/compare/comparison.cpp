@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/cell_order.h"
 #include "measure/store/figures.h"
 #include "statistics/multiplicity.h"
 
@@ -296,6 +297,11 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   Comparer comparer(a, b, control, rule);
   comparison.paired = comparer.paired();
   for (const SeriesKey& key : keys) comparison.cells.push_back(comparer.cell(key));
+  std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
+                   [](const CellComparison& a, const CellComparison& b) {
+                     if (a.benchmark != b.benchmark) return a.benchmark < b.benchmark;
+                     return comes_before(a.axes, b.axes);
+                   });
   correct_for_many(comparison);
   sum_up(comparison, comparer.means_over_cells());
   if (!a.fingerprints.empty() && !b.fingerprints.empty()) {

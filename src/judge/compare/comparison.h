@@ -46,7 +46,7 @@ struct Comparison {
   bool emulated = false;  ///< the devices are emulated: the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
-  std::vector<CellComparison> cells;  ///< in the order of their keys
+  std::vector<CellComparison> cells;  ///< by benchmark, axes (comes_before()) and metric
   Summation all;
   std::vector<Difference> environment;  ///< likeliest explanation first
   std::vector<std::string> problems;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -49,34 +51,55 @@ std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>
   return columns;
 }
 
-/// Odd cells by node.
-std::map<std::size_t, std::vector<OddCell>> odd_cells(const FleetNodes& fleet,
-                                                      const std::vector<Column>& columns,
-                                                      const FleetRule& rule) {
+/// Every cell of every node, by node and series.
+std::vector<std::vector<NodeCell>> node_cells(const FleetNodes& fleet,
+                                              const std::vector<Column>& columns,
+                                              const FleetRule& rule) {
   std::vector<double> p;
   for (const Column& column : columns) {
     const std::vector<double> of_column = outlier_p(column.logs);
     p.insert(p.end(), of_column.begin(), of_column.end());
   }
   const std::vector<bool> rejected = holm(p, rule.alpha);
-  std::map<std::size_t, std::vector<OddCell>> odd;
+  // Holm's steps end here: what it rejects has at most this p, all else has more.
+  const auto kept = std::count(rejected.begin(), rejected.end(), false);
+  const double level = rule.alpha / static_cast<double>(std::max<std::ptrdiff_t>(kept, 1));
+  std::vector<std::vector<NodeCell>> cells(fleet.nodes.size());
   std::size_t at = 0;
   for (std::size_t series = 0; series < columns.size(); ++series) {
     const Column& column = columns[series];
     const FleetSeries& facts = fleet.series[series];
     const double sign = facts.better == Better::higher ? -1 : 1;
+    const auto distance = outlier_distance(column.logs, level);
+    const double detectable = distance ? std::max(std::exp(*distance), 1 + rule.margin)
+                                       : std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < column.nodes.size(); ++i, ++at) {
-      const double distance = column.logs[i] - column.median;
-      if (!rejected[at] || std::abs(distance) < std::log1p(rule.margin)) continue;
-      odd[column.nodes[i]].push_back({facts.key, facts.unit, std::exp(sign * column.logs[i]),
-                                      std::exp(sign * column.median), std::exp(distance), p[at]});
+      cells[column.nodes[i]].push_back(
+          {facts.key, facts.unit, std::exp(sign * column.logs[i]), std::exp(sign * column.median),
+           std::exp(column.logs[i] - column.median), p[at], detectable});
     }
   }
-  for (auto& [node, cells] : odd) {
-    std::sort(cells.begin(), cells.end(),
-              [](const OddCell& a, const OddCell& b) { return a.slower > b.slower; });
-  }
+  return cells;
+}
+
+std::vector<NodeCell> odd_among(const std::vector<NodeCell>& cells) {
+  std::vector<NodeCell> odd;
+  std::ranges::copy_if(cells, std::back_inserter(odd), &NodeCell::odd);
+  std::ranges::sort(odd, std::ranges::greater(), &NodeCell::slower);
   return odd;
+}
+
+std::vector<std::pair<std::string, NodeCell>> farthest_of(
+    const FleetNodes& fleet, const std::vector<std::vector<NodeCell>>& cells) {
+  std::vector<std::pair<std::string, NodeCell>> farthest;
+  for (std::size_t node = 0; node < fleet.nodes.size(); ++node) {
+    if (cells[node].empty()) continue;
+    farthest.emplace_back(fleet.nodes[node].name,
+                          *std::ranges::max_element(cells[node], {}, &NodeCell::distance));
+  }
+  std::ranges::stable_sort(farthest, std::ranges::greater(),
+                           [](const auto& entry) { return entry.second.distance(); });
+  return farthest;
 }
 
 /// Cells that more than half of the nodes have but this node lacks.
@@ -182,11 +205,12 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
   }
   fleet.emulated = TRY(all_emulated(read.nodes));
   const std::vector<Column> columns = columns_of(read, fleet.problems);
-  auto cells = odd_cells(read, columns, rule);
+  const auto cells = node_cells(read, columns, rule);
+  fleet.farthest = farthest_of(read, cells);
   std::vector<bool> sound(read.nodes.size(), true);
   for (std::size_t node = 0; node < read.nodes.size(); ++node) {
     const FleetNode& facts = read.nodes[node];
-    OddNode odd{facts.name, std::move(cells[node]), facts.faults, {}, {}};
+    OddNode odd{facts.name, odd_among(cells[node]), facts.faults, {}, {}};
     if (facts.problem.empty()) odd.missing = missing_cells(node, read, columns);
     sound[node] = facts.problem.empty() && odd.cells.empty() && odd.faults.empty();
     if (!facts.problem.empty() || (sound[node] && odd.missing.empty())) continue;

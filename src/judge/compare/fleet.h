@@ -2,10 +2,13 @@
 // it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -19,19 +22,26 @@ struct FleetRule {
   double alpha = 0.05;   ///< chance that any node of a sound fleet is called odd
 };
 
-/// A cell in which a node is odd.
-struct OddCell {
+/// A node's value in a cell against the fleet's.
+struct NodeCell {
   SeriesKey key;
   std::string unit;
   double value = 0;   ///< of the node: the median of its runs
   double median = 0;  ///< of the fleet
   double slower = 1;  ///< the node's time over the median's: above 1 means slower
   double p = 1;       ///< of this test alone; Holm's correction over all nodes and cells decides
+  /// The node is odd from this ratio of times on, or its inverse: beyond the margin and what the
+  /// spread of the fleet and Holm's correction let be seen. Infinite: nothing can be seen.
+  double detectable = std::numeric_limits<double>::infinity();
+
+  bool odd() const { return distance() >= 1; }
+  /// How far it is from the fleet, on a logarithmic scale where `detectable` is 1.
+  double distance() const { return std::abs(std::log(slower)) / std::log(detectable); }
 };
 
 struct OddNode {
   std::string name;
-  std::vector<OddCell> cells;        ///< the slowest first
+  std::vector<NodeCell> cells;       ///< the slowest first
   std::vector<std::string> faults;   ///< cells it failed: "memory op=triad: failed: ..."
   std::vector<std::string> missing;  ///< cells that most nodes have but this one lacks
   /// Differences from the most typical node that at most a quarter of the sound nodes share.
@@ -45,6 +55,9 @@ struct Fleet {
   std::size_t series = 0;
   std::string typical;       ///< the sound node nearest to the fleet's medians
   std::vector<OddNode> odd;  ///< by name
+  /// Every node, odd or not, in the cell in which it is farthest from the fleet; the farthest
+  /// first.
+  std::vector<std::pair<std::string, NodeCell>> farthest;
   std::vector<std::string> problems;
 };
 

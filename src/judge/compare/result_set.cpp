@@ -125,6 +125,11 @@ const Series* ResultSet::find(const SeriesKey& key) const {
   return at != series.end() && at->key == key ? &*at : nullptr;
 }
 
+std::string ResultSet::fault_of(const std::string& cell) const {
+  const auto at = faults.find(cell);
+  return at == faults.end() ? "" : at->second;
+}
+
 bool ResultSet::emulated() const {
   return std::any_of(units.begin(), units.end(), [](const Unit& unit) { return unit.emulated; });
 }

@@ -59,7 +59,9 @@ struct ResultSet {
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
-  bool emulated() const;                           ///< whether any unit is
+  /// Why a cell cannot be judged; empty: it can.
+  std::string fault_of(const std::string& cell) const;
+  bool emulated() const;  ///< whether any unit is
 };
 
 /// Every verified record becomes a point of each of its metrics.

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/units.h"
+
 namespace assay {
 namespace {
 
@@ -56,6 +58,18 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
   return fmt::format(
       "In the geometric mean over cells, {} takes {} time than {} (95% interval {}).", b,
       change(*all.ratio), a, from_to(*all.ratio95));
+}
+
+std::string node_sentence(std::string_view node, const NodeCell& cell) {
+  const double percent = 100 * (cell.slower - 1);
+  return fmt::format(
+      "{} takes {:.1f}% {} time than the fleet's median in {} {} ({} against {}); {}.", node,
+      std::abs(percent), percent < 0 ? "less" : "more", cell.key.cell, cell.key.metric,
+      format_in(cell.value, cell.unit), format_in(cell.median, cell.unit),
+      std::isfinite(cell.detectable)
+          ? fmt::format("a difference below {:.1f}% would have gone unnoticed there",
+                        100 * (cell.detectable - 1))
+          : "any difference would have gone unnoticed there");
 }
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "judge/compare/comparison.h"
+#include "judge/compare/fleet.h"
 
 namespace assay {
 
@@ -15,5 +16,9 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
 /// How much time B takes against A over all cells; where the interval holds "no difference", it
 /// says what is known instead of a number. Empty if no cell has both values.
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b);
+
+/// Where a node stands in a cell, odd or not, and which difference would have gone unnoticed there:
+/// "node7 takes 3.1% more time than the fleet's median in memory op=triad bandwidth (...); ...".
+std::string node_sentence(std::string_view node, const NodeCell& cell);
 
 }  // namespace assay

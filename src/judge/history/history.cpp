@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "core/cell_order.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "judge/compare/result_set.h"
@@ -248,12 +249,17 @@ Result<std::vector<HistorySeries>> History::read(
     points.reset();
     if (!series.points.empty()) all.push_back(std::move(series));
   }
-  const auto order = [](const HistorySeries& series) {
-    return std::tuple(series.key.machine, series.key.device, series.key.cell(), series.key.metric,
-                      series.key.unit);
+  const auto place = [](const HistorySeries& series) {
+    return std::tie(series.key.machine, series.key.device, series.key.benchmark);
   };
-  std::sort(all.begin(), all.end(),
-            [&](const HistorySeries& a, const HistorySeries& b) { return order(a) < order(b); });
+  const auto figure = [](const HistorySeries& series) {
+    return std::tie(series.key.metric, series.key.unit);
+  };
+  std::sort(all.begin(), all.end(), [&](const HistorySeries& a, const HistorySeries& b) {
+    if (place(a) != place(b)) return place(a) < place(b);
+    if (a.key.axes != b.key.axes) return comes_before(a.key.axes, b.key.axes);
+    return figure(a) < figure(b);
+  });
   return all;
 }
 

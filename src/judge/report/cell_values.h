@@ -1,5 +1,5 @@
-// What charts and tables need to know about one cell: its axes as numbers, its order among others,
-// its value over several runs. Pure functions.
+// What charts and tables need to know about one cell: the axes that tell it from others, its
+// value over several runs. Pure functions.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/cell_order.h"
 #include "judge/compare/result_set.h"
 
 namespace assay::report {
 
-/// A value of an axis as a number: "4KiB" 4096, "2.5" 2.5, "4096x4096x4096" 4096. Empty for words,
-/// and for products whose edges differ.
-std::optional<double> axis_number(std::string_view text);
-
-using Axes = std::vector<std::pair<std::string, std::string>>;
+using Axes = CellAxes;
 
 /// The value of the axis `name`; empty if there is none.
 std::string_view value_of(const Axes& axes, std::string_view name);
@@ -28,10 +25,6 @@ bool follows(std::string_view axis, std::string_view from, const std::vector<con
 /// model has its own batch, the model's name is enough. Cells of other programs that lack an axis
 /// say nothing about it.
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells);
-
-/// Order of cells for readers: axis by axis, numbers by value, so that 64KiB comes before 1MiB, and
-/// models by the parameters in their names.
-bool comes_before(const Axes& a, const Axes& b);
 
 /// What several runs say about one cell: the median of their values and an interval around it.
 struct Centre {

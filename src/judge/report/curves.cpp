@@ -212,6 +212,9 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
                     quantity_text(least->centre.median, panel.unit), place(*least),
                     quantity_text(most->centre.median, panel.unit), place(*most));
   }
+  std::vector<std::string> faults;
+  for (const Mark& mark : panel.marks) faults.push_back(mark.fault);
+  chart.summary += add_faults(chart.table, faults);
   if (!panel.constants.empty()) chart.summary += " All with " + panel.constants + ".";
   return chart;
 }

@@ -124,6 +124,18 @@ std::string exact_text(const Field& field) {
   return fmt::format("{}", *number);
 }
 
+std::string add_faults(Table& table, const std::vector<std::string>& faults) {
+  const auto sound = static_cast<std::size_t>(std::ranges::count(faults, ""));
+  if (sound == faults.size()) return {};
+  table.columns.push_back({"fault", "cannot be trusted because"});
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    table.rows[i].push_back(faults[i].empty() ? Field() : Field(faults[i]));
+  }
+  const std::size_t voids = faults.size() - sound;
+  return fmt::format(" {} {} void and drawn hollow.", counted(voids, "value"),
+                     voids == 1 ? "is" : "are");
+}
+
 std::string counted(std::size_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/report/document.h"
 
@@ -29,6 +30,10 @@ std::string quantity_text(double value, std::string_view unit);
 std::string heading_of(const Column& column);
 /// Lossless: text that reads back as the same number.
 std::string exact_text(const Field& field);
+
+/// Adds a column that says why rows are void, one fault or none for each, if there is any fault.
+/// Charts draw these rows hollow; the sentence says so: " 2 values are void and drawn hollow."
+std::string add_faults(Table& table, const std::vector<std::string>& faults);
 
 /// "4 cells", "1 cell"
 std::string counted(std::size_t n, std::string_view noun);

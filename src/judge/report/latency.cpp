@@ -24,6 +24,7 @@ struct LoadPoint {
   double order = 0;   ///< the load as a number: the order in which points are connected
   std::string other;  ///< the other axes; each combination has its own chart
   std::map<std::string, std::pair<Centre, std::string>, std::less<>> metrics;  ///< and units
+  std::string fault;  ///< why its cell is void; empty: it counts
 };
 
 /// Loads of one benchmark. A request rate of "inf" counts as the highest load.
@@ -40,6 +41,7 @@ std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
       if (fresh) {
         LoadPoint point;
         point.environment = i;
+        point.fault = environments[i].results.fault_of(series.key.cell);
         points.push_back(std::move(point));
       }
       LoadPoint& point = points[at->second];
@@ -116,6 +118,9 @@ Chart chart_of(const std::vector<const LoadPoint*>& points, const std::string& t
                           point->metrics.at(throughput).first.median, cost.median, cost.low,
                           cost.high, static_cast<double>(cost.runs)});
   }
+  std::vector<std::string> faults;
+  for (const LoadPoint* point : points) faults.push_back(point->fault);
+  chart.summary += add_faults(table, faults);
   scale_columns(table);
   return chart;
 }

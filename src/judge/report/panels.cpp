@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 10> main_axes = {
 struct Entry {
   std::size_t environment;
   const Series* series;
+  std::string fault;
 };
 
 struct AxisValues {
@@ -183,6 +184,7 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   mark.centre = *centre;
   mark.roof = series.roof;
   mark.axes = series.axes;
+  mark.fault = entry.fault;
   const bool bare = layout.line_axes.size() == 1;
   mark.line = joined(series.axes, layout.line_axes, bare);
   if (layout.links) {
@@ -280,7 +282,8 @@ std::vector<Panel> panels_of(const std::vector<Environment>& environments) {
   std::map<std::string, std::set<std::string>> metrics;
   for (std::size_t i = 0; i < environments.size(); ++i) {
     for (const Series& series : environments[i].results.series) {
-      groups[{series.benchmark, series.key.metric, series.unit}].push_back({i, &series});
+      groups[{series.benchmark, series.key.metric, series.unit}].push_back(
+          {i, &series, environments[i].results.fault_of(series.key.cell)});
       metrics[series.benchmark].insert(series.key.metric);
     }
   }

@@ -23,7 +23,8 @@ struct Mark {
   double x = 0;       ///< the main axis; 0 without one
   Centre centre;
   std::optional<Roof> roof;
-  Axes axes;  ///< of its cell
+  Axes axes;          ///< of its cell
+  std::string fault;  ///< why its cell is void; empty: it counts
 };
 
 struct Panel {

@@ -140,7 +140,7 @@ Table results_table(const std::vector<Environment>& environments) {
     for (const Series* pointer : in_order(set)) {
       const Series& series = *pointer;
       const auto centre = centre_of(series);
-      const auto fault = set.faults.find(series.key.cell);
+      const std::string fault = set.fault_of(series.key.cell);
       const bool roofed = centre && series.roof && series.roof->rate > 0;
       // A single run of a program that reports no interval has none.
       const bool spread = centre && (centre->runs > 1 || centre->low != centre->high);
@@ -150,7 +150,7 @@ Table results_table(const std::vector<Environment>& environments) {
            centre ? Field(centre->median) : Field(), spread ? Field(centre->low) : Field(),
            spread ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
            roofed ? Field(share) : Field(), roofed ? Field(series.roof->source) : Field(),
-           fault == set.faults.end() ? Field() : Field(fault->second)});
+           fault.empty() ? Field() : Field(fault)});
     }
     for (const auto& [cell, fault] : set.faults) {
       const bool shown =

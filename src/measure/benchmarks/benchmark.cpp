@@ -11,6 +11,13 @@ int Case::launches_to_fill(double sample_seconds, double seconds) const {
   return static_cast<int>(std::clamp(std::round(sample_seconds / seconds), 1.0, most));
 }
 
+std::optional<double> CellValue::metric(std::string_view name) const {
+  for (const Metric& one : metrics) {
+    if (one.name == name) return one.value;
+  }
+  return std::nullopt;
+}
+
 std::vector<const Benchmark*> benchmarks() {
   std::vector<const Benchmark*> sorted = BenchmarkRegistry::entries();
   std::sort(sorted.begin(), sorted.end(),

@@ -147,10 +147,16 @@ struct Conclusion {
   std::string text;  ///< one line for people
 };
 
-/// A cell's result as conclusions need it: the median of the cell's quantity.
+/// A cell's result as conclusions need it: the median of the cell's quantity, the ends of its
+/// interval, and the results beside it.
 struct CellValue {
   Cell cell;
   double value = 0;
+  Interval interval95 = {};
+  std::vector<Metric> metrics = {};
+
+  /// Empty if there is none of that name.
+  std::optional<double> metric(std::string_view name) const;
 };
 
 class Benchmark {

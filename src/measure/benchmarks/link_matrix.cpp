@@ -33,14 +33,15 @@ void add_conclusions(const std::string& matrix, const std::vector<LinkRate>& lin
 
 std::vector<Conclusion> odd_link_conclusions(std::span<const CellValue> values) {
   std::map<std::string, std::vector<LinkRate>> matrices;
-  for (const auto& [cell, value] : values) {
+  for (const CellValue& one : values) {
+    const Cell& cell = one.cell;
     if (cell.text("metric") == "latency") continue;
     std::string matrix = cell.benchmark();
     for (const auto& [axis, text] : cell.values()) {
       if (axis != "from" && axis != "to") matrix += fmt::format(" {}={}", axis, text);
     }
     matrices[matrix].push_back(
-        {std::string(cell.text("from")), std::string(cell.text("to")), value});
+        {std::string(cell.text("from")), std::string(cell.text("to")), one.value});
   }
   std::vector<Conclusion> conclusions;
   for (const auto& [matrix, links] : matrices) add_conclusions(matrix, links, conclusions);

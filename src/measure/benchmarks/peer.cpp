@@ -171,13 +171,14 @@ class PeerBenchmark final : public Benchmark {
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, SizeCurve> lines, pairs;
     std::vector<CellValue> links;
-    for (const auto& [cell, value] : values) {
+    for (const CellValue& one : values) {
+      const Cell& cell = one.cell;
       if (cell.text("engine") == "cacheline") continue;  // seconds
-      const std::pair point{static_cast<double>(cell.integer("size")), value};
+      const std::pair point{static_cast<double>(cell.integer("size")), one.value};
       lines[line_of(cell)].push_back(point);
       if (cell.text("pattern") != "pair") continue;
       pairs[line_of(cell)].push_back(point);
-      links.push_back({cell, value});
+      links.push_back(one);
     }
     std::vector<Conclusion> conclusions = saturation_conclusions("peer", lines);
     const auto append = [&](std::vector<Conclusion> more) {

@@ -5,13 +5,11 @@
 #include <unordered_set>
 
 #include "core/suggest.h"
-#include "measure/benchmarks/suite.h"
 
 namespace assay {
 namespace {
 
-/// Leaves out cells that repeat another because an axis has no effect on them, unless nothing else
-/// was requested.
+/// Without redundant cells, unless nothing else was requested.
 std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
   std::vector<Cell> kept;
   for (const Cell& cell : cells) {
@@ -21,6 +19,13 @@ std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
   return kept.empty() ? cells : kept;
 }
 
+bool is_file(std::string_view target) {
+  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") ||
+         target.ends_with(".yml");
+}
+
+}  // namespace
+
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
   Plan plan{
       suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds, {}};
@@ -29,13 +34,6 @@ Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& setting
   }
   return plan;
 }
-
-bool is_file(std::string_view target) {
-  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") ||
-         target.ends_with(".yml");
-}
-
-}  // namespace
 
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings) {
   if (target.starts_with('{')) {

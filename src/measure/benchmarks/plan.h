@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "measure/benchmarks/axis.h"
 #include "measure/benchmarks/external_command.h"
+#include "measure/benchmarks/suite.h"
 #include "ranks/team/team.h"
 
 namespace assay {
@@ -21,6 +22,10 @@ struct Plan {
   std::optional<double> budget_seconds;   ///< the suite's
   std::vector<ExternalCommand> commands;  ///< cells that are other programs
 };
+
+/// What `assay run` measures of the suite: its cells without those that repeat another because an
+/// axis has no effect on them (Benchmark::redundant). Error: as from cells_of().
+Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
 
 /// `target` is the text of a suite if it begins with '{' (see inline_text()), a suite file if it
 /// contains '/' or ends in .yaml, otherwise the name of a suite or else of a benchmark. A suite

@@ -234,12 +234,20 @@ std::vector<std::pair<int, int>> pairs_of(const Cell& cell, const Team& team) {
   return pairs;
 }
 
+/// Whether the cell says which adapter or address to use, as only verbs can.
+bool needs_verbs(const Cell& cell) {
+  return names_adapter(cell) || cell.text("gid") != "auto";
+}
+
 /// The cell with implied axis values filled in, so that its name says what was measured.
 Cell settled(Cell cell) {
   if (cell.text("transport") == "auto") {
-    cell = with_value(cell, "transport", verbs::ports_here() ? "verbs" : "tcp");
+    const bool verbs = needs_verbs(cell) || verbs::ports_here();
+    cell = with_value(cell, "transport", verbs ? "verbs" : "tcp");
   }
-  if (cell.text("transport") == "tcp") cell = with_value(cell, "nic", "routed");
+  if (cell.text("transport") == "tcp" && !names_adapter(cell)) {
+    cell = with_value(cell, "nic", "routed");
+  }
   if (cell.text("metric") == "latency") {
     cell = with_value(with_value(cell, "depth", "1"), "batch", "1");
   }
@@ -262,10 +270,31 @@ std::optional<std::string> contradiction(const Cell& cell) {
   if (cell.text("transport") == "tcp" && cell.text("memory") == "device") {
     return "TCP moves host memory only: use memory=host";
   }
+  if (cell.text("transport") == "tcp" && needs_verbs(cell)) {
+    return fmt::format("{} is for RDMA adapters: use transport=verbs",
+                       names_adapter(cell) ? fmt::format("nic={}", cell.text("nic"))
+                                           : fmt::format("gid={}", cell.text("gid")));
+  }
   if (cell.text("transport") == "verbs" && cell.text("nic") == "routed") {
-    return "nic=routed is for TCP: use nic=nearest or nic=every";
+    return "nic=routed is for TCP: use nic=nearest, nic=every or an adapter's name";
   }
   return std::nullopt;
+}
+
+Status check_adapter(std::string_view name) {
+  constexpr std::string_view letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  const std::size_t colon = name.find(':');
+  const bool port = colon == std::string_view::npos || parse_integer(name.substr(colon + 1)).ok();
+  const std::string_view device = name.substr(0, colon);
+  if (port && !device.empty() && device.find_first_not_of(letters) == std::string_view::npos) {
+    return {};
+  }
+  return Error{
+      ErrorKind::usage,
+      fmt::format(
+          "\"{}\" is not nearest, every or routed, and no adapter's name like mlx5_0 or mlx5_0:2",
+          name)};
 }
 
 class RdmaBenchmark final : public Benchmark {
@@ -312,11 +341,22 @@ class RdmaBenchmark final : public Benchmark {
          Axis::Kind::choice,
          {"auto"},
          {"auto", "verbs", "tcp"}},
-        {"nic",
-         "the adapter nearest to the device, or all at once; routed: for TCP, the kernel chooses",
-         Axis::Kind::choice,
-         {"nearest"},
-         {"nearest", "every", "routed"}},
+        {.name = "nic",
+         .description = "the adapter nearest to the device, all at once, or one by its name, on "
+                        "both ends; routed: for TCP, the kernel chooses",
+         .kind = Axis::Kind::text,
+         .defaults = {"nearest"},
+         .choices = {"nearest", "every", "routed"},
+         .check = check_adapter,
+         .allowed = "or an adapter and, if not its first active one, the port: mlx5_0, mlx5_0:2"},
+        {.name = "gid",
+         .description = "index of the adapters' own address; auto: RoCE v2 and IPv4 if they have "
+                        "one, none on InfiniBand",
+         .kind = Axis::Kind::integer,
+         .defaults = {"auto"},
+         .choices = {"auto"},
+         .least = 0,
+         .most = 255},
         {"memory",
          "where the messages are; auto: host, and the device's own where verbs can access it",
          Axis::Kind::choice,

@@ -28,13 +28,16 @@ struct Adapters {
 Result<Adapters> choose_adapters(const RdmaSettings& settings, const Device& device) {
   const Result<verbs::Ports>& here = verbs::ports_here();
   if (!here) return here.error();
+  std::vector<verbs::Port> ports = here->ports;
+  if (!settings.nic.empty()) ports = {TRY(verbs::port_named(ports, settings.nic))};
   std::vector<std::pair<std::string, int>> names;
-  for (const verbs::Port& port : here->ports) names.emplace_back(port.device, port.number);
+  for (const verbs::Port& port : ports) names.emplace_back(port.device, port.number);
   const auto order = by_nearness(this_machine(), device.facts().pci, names);
   Adapters adapters;
   for (const NicNearness& near : order) {
     if (!adapters.ports.empty() && !settings.every_nic) break;
-    adapters.ports.push_back(here->ports[near.index]);
+    adapters.ports.push_back(ports[near.index]);
+    if (settings.gid) TRY(here->library->use_gid(adapters.ports.back(), *settings.gid));
   }
   if (!device.facts().pci.empty() && !settings.every_nic) adapters.nearness = describe(order[0]);
   return adapters;

@@ -44,8 +44,15 @@ Result<RdmaSettings> rdma_settings(const Cell& cell) {
   settings.batch = static_cast<int>(cell.integer("batch"));
   settings.verbs = cell.text("transport") == "verbs";
   settings.every_nic = cell.text("nic") == "every";
+  if (names_adapter(cell)) settings.nic = cell.text("nic");
+  if (cell.text("gid") != "auto") settings.gid = static_cast<int>(cell.integer("gid"));
   settings.device_memory = cell.text("memory") == "device";
   return settings;
+}
+
+bool names_adapter(const Cell& cell) {
+  const std::string_view nic = cell.text("nic");
+  return nic != "nearest" && nic != "every" && nic != "routed";
 }
 
 int messages_per_completion(const RdmaSettings& settings) {

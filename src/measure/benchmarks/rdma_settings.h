@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/cell.h"
@@ -22,11 +24,16 @@ struct RdmaSettings {
   int batch = 1;
   bool verbs = false;
   bool every_nic = false;
+  std::string nic;         ///< the adapter's name, on both ends; empty: the nearest, or every one
+  std::optional<int> gid;  ///< index in the ports' tables of addresses; empty: the best one
   bool device_memory = false;
 };
 
 /// Error: usage if `from` or `to` is not a rank.
 Result<RdmaSettings> rdma_settings(const Cell& cell);
+
+/// Whether the axis `nic` has an adapter's name instead of a word.
+bool names_adapter(const Cell& cell);
 
 /// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
 /// batch if there is one, otherwise 100; never more than may be outstanding.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
@@ -12,7 +13,9 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train_exchange.h"
 #include "measure/benchmarks/train_model.h"
+#include "measure/benchmarks/train_scaling.h"
 #include "measure/sampling/roofline.h"
 #include "model/checkpoint.h"
 #include "model/weights.h"
@@ -76,17 +79,13 @@ class TrainCase final : public Case {
   Status prepare(Stream& stream, std::uint64_t seed) {
     cell_.model->set_seed(seed);
     stream_ = &stream;
-    TRY(agree(*ranks_.team, "checking the gradients", check(stream)));
-    TRY(agree(*ranks_.team, "making the model", make(stream)));
-    // The first step chooses how to compute, which no graph may do.
-    TRY(training_->step(stream));
-    first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
-    start_.first_step = clock_.lap();
-    TRY(agree(*ranks_.team, "capturing a step", capture(stream)));
-    const auto after = TRY(device_.memory_free_and_total());
-    driver_bytes_ = free_before_ > after.first ? free_before_ - after.first : 0;
+    TRY(together("checking the gradients", &TrainCase::check));
+    TRY(together("making the model", &TrainCase::make));
+    TRY(together("taking the first step", &TrainCase::begin));
     return {};
   }
+
+  bool takes_part() const override { return ranks_.team->rank() < cell_.ranks; }
 
   Status check(Stream& stream) {
     gate_ = TRY(cell_.model->check(device_, stream));
@@ -104,6 +103,17 @@ class TrainCase final : public Case {
     training_ = TRY(cell_.model->create(device_, stream, several() ? ranks_ : TrainingRanks()));
     if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
     begun_ = TRY(training_->state(stream)).step;
+    return {};
+  }
+
+  Status begin(Stream& stream) {
+    // The first step chooses how to compute, which no graph may do.
+    TRY(training_->step(stream));
+    first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
+    start_.first_step = clock_.lap();
+    TRY(capture(stream));
+    const auto after = TRY(device_.memory_free_and_total());
+    driver_bytes_ = free_before_ > after.first ? free_before_ - after.first : 0;
     return {};
   }
 
@@ -125,6 +135,7 @@ class TrainCase final : public Case {
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
+    if (!takes_part()) return {};
     auto all = training_->notes();
     all.emplace_back("parameters", fmt::format("{:.0f}", cell_.model->parameters()));
     all.emplace_back("gate",
@@ -135,28 +146,39 @@ class TrainCase final : public Case {
   }
 
   Status enqueue(Stream& stream) override {
+    if (!takes_part()) return {};
     if (graph_) return stream.launch(*graph_);
     return training_->step(stream);
   }
 
   /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
   Result<std::optional<double>> own_seconds() override {
-    const std::uint64_t steps = TRY(training_->state(*stream_)).step;
-    if (several()) TRY(ranks_.communicator->status());
+    if (several() && takes_part()) TRY(ranks_.communicator->status());
     if (several() && checks_++ % steps_between_checks == 0) TRY(compare_weights());
+    if (!takes_part()) return std::optional<double>();
+    const std::uint64_t steps = TRY(training_->state(*stream_)).step;
     const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
     if (std::isfinite(loss)) return std::optional<double>();
     return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
   }
 
-  Status keep(Stream& stream) override {
+  Status keep(Stream&) override {
     if (cell_.save.empty()) return {};
-    return agree(*ranks_.team, "saving the checkpoint",
-                 save_checkpoint(*training_, stream, cell_.save));
+    return together("saving the checkpoint", &TrainCase::save);
+  }
+
+  Status save(Stream& stream) { return save_checkpoint(*training_, stream, cell_.save); }
+
+  Result<Verification> verify(Stream& stream) override {
+    Verification verification{true, "takes no part", 0, 0, ""};
+    if (takes_part()) verification = TRY(check_losses(stream));
+    // After that the weights are of no use any more.
+    if (several() && verification.passed) TRY(measure_exchange(stream));
+    return verification;
   }
 
   /// The loss of every step is finite, and the last ones are below the first.
-  Result<Verification> verify(Stream& stream) override {
+  Result<Verification> check_losses(Stream& stream) {
     const StepState state = TRY(training_->state(stream));
     const std::uint64_t known = std::min<std::uint64_t>(
         state.step - begun_, static_cast<std::uint64_t>(LossHistory::length));
@@ -194,8 +216,9 @@ class TrainCase final : public Case {
   }
 
   std::vector<Metric> metrics(const Summary& seconds) const override {
-    const double rate = work().flops / seconds.median;
     std::vector<Metric> all;
+    if (!takes_part()) return all;
+    const double rate = work().flops / seconds.median;
     const auto add = [&](std::string name, double value, const char* unit,
                          Better better = Better::neither) {
       all.push_back(
@@ -223,6 +246,19 @@ class TrainCase final : public Case {
       if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
       add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
     }
+    if (several()) {
+      add("exchange_exposed", exchange_.exposed(), "s");
+      add("exchange_alone", exchange_.alone, "s");
+      add("exchange_bus_bandwidth", exchange_.bus_bytes / exchange_.alone, "bytes/s");
+      add("rank_skew", exchange_.skew, "1");
+      for (const auto& [ranks, step] : simulated_steps_) {
+        add(fmt::format("simulated_step_time_{}_ranks", ranks), step, "s");
+      }
+      if (exchange_.highest_clock > 0) {
+        add("rank_clock_lowest", exchange_.lowest_clock, "1/s");
+        add("rank_clock_highest", exchange_.highest_clock, "1/s");
+      }
+    }
     add_bytes("memory_parameters", memory.parameters);
     add_bytes("memory_gradients", memory.gradients);
     add_bytes("memory_optimizer", memory.optimizer);
@@ -245,6 +281,7 @@ class TrainCase final : public Case {
   }
 
   std::vector<Curve> curves() const override {
+    if (!takes_part()) return {};
     Curve curve{"loss", "step", {}, {}};
     // A few hundred points show all that can be seen; the beginning and the end are among them.
     constexpr std::size_t most_points = 500, all_at_first = 16;
@@ -260,12 +297,19 @@ class TrainCase final : public Case {
  private:
   bool several() const { return cell_.ranks > 1; }
 
-  /// All ranks have the same weights.
+  /// What ranks that train do, and whether it went well on all of them. The others only ask.
+  Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
+    return agree(*ranks_.team, step, takes_part() ? (this->*what)(*stream_) : Status());
+  }
+
+  /// All ranks that train have the same weights.
   Status compare_weights() {
-    const std::uint64_t mine = TRY(training_->checksum(*stream_));
+    std::string mine;
+    if (takes_part()) mine = std::to_string(TRY(training_->checksum(*stream_)));
     const std::vector<std::string> all =
-        TRY(ranks_.team->exchange("comparing weights", std::to_string(mine)));
-    for (std::size_t i = 1; i < all.size(); ++i) {
+        TRY(ranks_.team->exchange("comparing weights", std::move(mine)));
+    if (!takes_part()) return {};
+    for (std::size_t i = 1; i < static_cast<std::size_t>(cell_.ranks); ++i) {
       if (all[i] == all.front()) continue;
       return Error{
           ErrorKind::verification,
@@ -273,6 +317,20 @@ class TrainCase final : public Case {
                       name_of(ranks_.team->members()[i]), name_of(ranks_.team->members().front()),
                       TRY(training_->state(*stream_)).step)};
     }
+    return {};
+  }
+
+  Status measure_exchange(Stream& stream) {
+    std::string mine;
+    if (takes_part()) {
+      mine =
+          to_text(TRY(assay::measure_exchange(*training_, device_, stream, ranks_, cell_.graph)));
+    }
+    const auto all = TRY(ranks_.team->exchange("comparing the times of steps", std::move(mine)));
+    exchange_ = TRY(of_all_ranks(all));
+    if (!takes_part()) return {};
+    simulated_steps_ = TRY(simulate_steps(*training_, device_, stream, ranks_, cell_.graph,
+                                          {cell_.ranks, 8, 64, 1024}));
     return {};
   }
 
@@ -373,7 +431,7 @@ class TrainCase final : public Case {
 
   TrainCell cell_;
   Device& device_;
-  const TrainingRanks ranks_;  // of one rank: its team alone
+  const TrainingRanks ranks_;  // the whole team; no communicator for one rank, and where idle
   std::uint64_t checks_ = 0;
   StartClock clock_;
   std::uint64_t free_before_ = 0;  // bytes
@@ -393,6 +451,8 @@ class TrainCase final : public Case {
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;
   std::optional<double> held_back_loss_;
+  ExchangeTimes exchange_;                   // of several ranks
+  std::map<int, double> simulated_steps_;    // likewise: seconds of a step on so many
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
 };
 
@@ -408,7 +468,11 @@ class TrainBenchmark final : public Benchmark {
   }
   std::vector<Cell> expand(const Cell& cell, const Device& device,
                            const Team& team) const override {
-    return {decide_train_cell(decide_ranks(cell, device, team), device.facts())};
+    std::vector<Cell> cells;
+    for (const Cell& one : decide_ranks(cell, device, team)) {
+      cells.push_back(decide_train_cell(one, device.facts()));
+    }
+    return cells;
   }
   bool takes_team() const override { return true; }
   bool queues_collectives() const override { return true; }
@@ -446,17 +510,22 @@ class TrainBenchmark final : public Benchmark {
 
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
     TrainCell parsed = TRY(parse_train_cell(cell));
-    if (parsed.ranks != context.team.size()) {
-      return Error{ErrorKind::unsupported,
-                   fmt::format("ranks={} of a team of {}: only the whole team trains together; "
-                               "start as many: --ranks, --hosts or mpirun",
-                               parsed.ranks, context.team.size())};
+    if (parsed.ranks > context.team.size()) {
+      return Error{
+          ErrorKind::unsupported,
+          fmt::format("ranks={} of a team of {}; start as many: --ranks, --hosts or mpirun",
+                      parsed.ranks, context.team.size())};
     }
     TrainingRanks ranks = {nullptr, &context.team};
-    if (parsed.ranks > 1) ranks.communicator = TRY(context.communicators.get(parsed.library));
+    if (parsed.ranks > 1) {
+      ranks.communicator = TRY(context.communicators.first(parsed.library, parsed.ranks));
+    }
     auto prepared = std::make_unique<TrainCase>(std::move(parsed), context.device, ranks);
     TRY(prepared->prepare(context.stream, context.seed));
     return std::unique_ptr<Case>(std::move(prepared));
+  }
+  std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
+    return scaling_conclusions(values);
   }
 };
 

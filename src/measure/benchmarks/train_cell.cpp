@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view by_device = "auto";
+constexpr std::string_view all_powers = "powers";
 constexpr const char* small_model = "4L4H128C256V";  // a million parameters, for CPUs
 constexpr std::int64_t bytes_vocabulary = 256;
 
@@ -102,11 +103,17 @@ std::vector<Axis> make_train_axes() {
        .choices = {"none", "gelu", "layer"}},
       attention_axis(),
       {.name = "ranks",
-       .description = "how many ranks train together; all: the whole team",
+       .description = "how many ranks train together; all: the whole team; powers: 1, 2, 4 and so "
+                      "on up to the whole team, one after the other",
        .kind = Axis::Kind::integer,
        .defaults = {"all"},
-       .choices = {"all"},
+       .choices = {"all", std::string(all_powers)},
        .most = 65536},
+      {.name = "scaling",
+       .description = "weak: batch is that of each rank; strong: of all ranks together, which cut "
+                      "it; none: one rank alone",
+       .defaults = {"weak"},
+       .choices = {"weak", "strong", "none"}},
       {.name = "parallel",
        .description =
            "how they do: ddp adds gradients up, zero1 also cuts what the optimizer keeps "
@@ -265,6 +272,22 @@ Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision)
   return plan;
 }
 
+/// Among how many ranks a batch is cut.
+std::int64_t batch_cuts(const Cell& cell) {
+  return cell.text("scaling") == "strong" ? static_cast<std::int64_t>(cell.integer("ranks")) : 1;
+}
+
+/// Of one pass on one rank.
+Result<std::int64_t> parse_batch(const Cell& cell) {
+  const auto batch = static_cast<std::int64_t>(cell.integer("batch"));
+  const std::int64_t cuts = batch_cuts(cell);
+  if (batch % cuts == 0) return batch / cuts;
+  return Error{ErrorKind::usage,
+               fmt::format("scaling=strong cuts a batch among ranks: batch={} is not a multiple "
+                           "of ranks={}",
+                           batch, cuts)};
+}
+
 TrainingSettings parse_settings(const Cell& cell) {
   TrainingSettings settings;
   settings.precision = *parse_data_type(cell.text("precision"));
@@ -293,8 +316,8 @@ Result<std::unique_ptr<TrainModel>> parse_mlp(const Cell& cell) {
   static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
   plan.shape = TRY(parse_mlp_shape(cell.text("model")));
   plan.shape.bias = cell.text("bias") == "on";
-  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
-  return train_mlp(std::move(settings));
+  plan.batch = TRY(parse_batch(cell));
+  return train_mlp(std::move(settings), batch_cuts(cell));
 }
 
 Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
@@ -304,7 +327,7 @@ Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
   static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
   plan.shape = TRY(parse_gpt_shape(cell.text("model")));
   plan.shape.bias = cell.text("bias") == "on";
-  plan.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  plan.batch = TRY(parse_batch(cell));
   plan.sequence = plan.shape.positions = static_cast<std::int64_t>(cell.integer("sequence"));
   plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
                    : cell.text("recompute") == "layer" ? Recompute::layer
@@ -318,7 +341,21 @@ Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
   if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
     plan.shape.vocabulary = bytes_vocabulary;
   }
+  source.batch_cuts = batch_cuts(cell);
   return train_gpt(std::move(settings), std::move(source));
+}
+
+Cell with_ranks(const Cell& cell, int ranks, std::string_view library) {
+  Cell decided = with_value(cell, "ranks", std::to_string(ranks));
+  if (ranks == 1) {
+    for (const char* axis : {"parallel", "sums", "library", "scaling"}) {
+      decided = with_value(decided, axis, "none");
+    }
+  }
+  if (decided.text("library") == by_device && !library.empty()) {
+    decided = with_value(decided, "library", std::string(library));
+  }
+  return decided;
 }
 
 }  // namespace
@@ -328,21 +365,17 @@ const std::vector<Axis>& train_axes() {
   return axes;
 }
 
-Cell decide_ranks(const Cell& cell, const Device& device, const Team& team) {
-  Cell decided = cell;
-  if (cell.text("ranks") == "all") {
-    decided = with_value(decided, "ranks", std::to_string(team.size()));
+std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team) {
+  const std::string_view library = best_communicator_kind(device, team);
+  const std::string_view ranks = cell.text("ranks");
+  if (ranks == "all") return {with_ranks(cell, team.size(), library)};
+  if (ranks != all_powers) {
+    return {with_ranks(cell, static_cast<int>(cell.integer("ranks")), library)};
   }
-  if (decided.integer("ranks") == 1) {
-    for (const char* axis : {"parallel", "sums", "library"}) {
-      decided = with_value(decided, axis, "none");
-    }
-  }
-  const std::string_view best = best_communicator_kind(device, team);
-  if (decided.text("library") == by_device && !best.empty()) {
-    decided = with_value(decided, "library", std::string(best));
-  }
-  return decided;
+  std::vector<Cell> cells;
+  for (int i = 1; i < team.size(); i *= 2) cells.push_back(with_ranks(cell, i, library));
+  cells.push_back(with_ranks(cell, team.size(), library));
+  return cells;
 }
 
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {

@@ -27,8 +27,9 @@ struct TrainCell {
 
 const std::vector<Axis>& train_axes();
 
-/// The cell with the number of ranks and what they talk through decided for the team.
-Cell decide_ranks(const Cell& cell, const Device& device, const Team& team);
+/// The cell with the number of ranks and what they talk through decided for the team; several for
+/// ranks=powers.
+std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team);
 /// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
 /// that suit it.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);

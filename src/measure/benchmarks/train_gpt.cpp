@@ -60,7 +60,8 @@ class TrainGpt final : public TrainModel {
     settings.ranks = ranks;
     const SplitTokens text = TRY(tokens_of_source());
     const auto cut = [&](const TokenStream& from, std::int64_t batches) {
-      return cut_batches(from, batches, plan().batch, plan().sequence, settings_.seed);
+      return cut_batches(from, batches * source_.batch_cuts, plan().batch, plan().sequence,
+                         settings_.seed);
     };
     const TokenBatches batches = TRY(cut(text.training, token_batches));
     TokenBatches held_back;
@@ -83,7 +84,7 @@ class TrainGpt final : public TrainModel {
     if (source_.data != "synthetic") {
       return hold_back(TRY(read_tokens(source_.data, source_.bytes_per_token, vocabulary)), least);
     }
-    const auto needed = static_cast<std::size_t>(plan().tokens() * 4 + 1);
+    const auto needed = static_cast<std::size_t>(plan().tokens() * source_.batch_cuts * 4 + 1);
     return hold_back(
         synthetic_tokens(vocabulary, std::max<std::size_t>(needed, 1 << 18), settings_.seed),
         least);

@@ -9,7 +9,8 @@ constexpr std::int64_t regression_batches_held_back = 1;
 
 class TrainMlp final : public TrainModel {
  public:
-  explicit TrainMlp(MlpSettings settings) : settings_(std::move(settings)) {}
+  TrainMlp(MlpSettings settings, std::int64_t batch_cuts)
+      : settings_(std::move(settings)), batch_cuts_(batch_cuts) {}
 
   const TrainingSettings& settings() const override { return settings_; }
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
@@ -44,9 +45,10 @@ class TrainMlp final : public TrainModel {
     settings.ranks = ranks;
     const std::vector<std::int64_t>& widths = plan().shape.widths;
     RegressionBatches batches =
-        synthetic_regression(regression_batches + regression_batches_held_back, plan().batch,
-                             widths.front(), widths.back(), settings_.seed);
-    const RegressionBatches held_back = batches.split_off(regression_batches_held_back);
+        synthetic_regression((regression_batches + regression_batches_held_back) * batch_cuts_,
+                             plan().batch, widths.front(), widths.back(), settings_.seed);
+    const RegressionBatches held_back =
+        batches.split_off(regression_batches_held_back * batch_cuts_);
     auto made = TRY(MlpTraining::create(device, stream, settings, batches, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
@@ -57,12 +59,13 @@ class TrainMlp final : public TrainModel {
   const MlpPlan& plan() const { return settings_.plan; }
 
   MlpSettings settings_;
+  std::int64_t batch_cuts_;
 };
 
 }  // namespace
 
-std::unique_ptr<TrainModel> train_mlp(MlpSettings settings) {
-  return std::make_unique<TrainMlp>(std::move(settings));
+std::unique_ptr<TrainModel> train_mlp(MlpSettings settings, std::int64_t batch_cuts) {
+  return std::make_unique<TrainMlp>(std::move(settings), batch_cuts);
 }
 
 }  // namespace assay

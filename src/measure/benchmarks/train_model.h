@@ -53,9 +53,12 @@ class TrainModel {
 struct TokenSource {
   std::string data;         ///< "synthetic" or a file
   int bytes_per_token = 1;  ///< of the file
+  /// Batches are parts of such that are so many times as large, and train on the same tokens.
+  std::int64_t batch_cuts = 1;
 };
 
 std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source);
-std::unique_ptr<TrainModel> train_mlp(MlpSettings settings);
+/// `batch_cuts`: as TokenSource's.
+std::unique_ptr<TrainModel> train_mlp(MlpSettings settings, std::int64_t batch_cuts);
 
 }  // namespace assay

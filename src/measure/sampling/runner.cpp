@@ -104,8 +104,10 @@ class Runner {
         record.reason = measured.error().message;
       }
       record.time = utc_now();
-      if (record.value)
-        values_[record.cell.benchmark()].push_back({cells[i], record.value->median});
+      if (record.value) {
+        values_[record.cell.benchmark()].push_back(
+            {cells[i], record.value->median, record.value->interval95, record.metrics});
+      }
       ++outcome.measured;
       TRY(observer_.finished(i, std::move(record)));
       TRY(team_.still_whole());

@@ -52,9 +52,9 @@ Json to_json(const SampleSet& set) {
   json["after"] = to_json(set.after);
   Json seconds = Json::array(), clocks = Json::array(), throttled = Json::array();
   for (const Sample& sample : set.samples) {
+    if (sample.throttled) throttled.push_back(seconds.size());
     seconds.push_back(sample.seconds);
     clocks.push_back(sample.clock_hz ? Json(*sample.clock_hz) : Json());
-    throttled.push_back(sample.throttled);
   }
   json["seconds"] = std::move(seconds);
   if (std::any_of(set.samples.begin(), set.samples.end(),

@@ -1,6 +1,8 @@
 // Reads a record from JSON and checks every field: a store may come from anywhere.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/json.h"
 #include "measure/store/json_reader.h"
 #include "measure/store/record.h"
@@ -149,36 +151,52 @@ Result<SensorReading> read_sensors(const JsonReader& json) {
   return reading;
 }
 
-/// The array `key`, with its length checked; null if absent.
-Result<const Json*> array_of(const JsonReader& json, const char* key, std::size_t length) {
-  const Json* array = json.find(key);
-  if (array == nullptr) return array;
-  if (!array->is_array() || array->size() != length) {
-    return json.wrong(key, "must be an array of the same length as seconds");
+Status read_clocks(const JsonReader& json, std::vector<Sample>& samples) {
+  const Json* clocks = json.find("clock_hz");
+  if (clocks == nullptr) return {};
+  if (!clocks->is_array() || clocks->size() != samples.size()) {
+    return json.wrong("clock_hz", "must be an array of the same length as seconds");
   }
-  return array;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Json& clock = (*clocks)[i];
+    if (clock.is_null()) continue;
+    if (!clock.is_number()) return json.wrong("clock_hz", "must contain only numbers");
+    samples[i].clock_hz = clock.get<double>();
+  }
+  return {};
+}
+
+Status read_throttled(const JsonReader& json, std::vector<Sample>& samples) {
+  const Json* throttled = json.find("throttled");
+  if (throttled == nullptr) return {};
+  if (!throttled->is_array()) return json.wrong("throttled", "must be an array");
+  // Records of earlier versions say true or false of each sample.
+  const bool of_each =
+      throttled->size() == samples.size() && std::ranges::all_of(*throttled, &Json::is_boolean);
+  for (std::size_t i = 0; i < throttled->size(); ++i) {
+    const Json& item = (*throttled)[i];
+    if (of_each) {
+      samples[i].throttled = item.get<bool>();
+    } else if (item.is_number_unsigned() && item.get<std::uint64_t>() < samples.size()) {
+      samples[item.get<std::size_t>()].throttled = true;
+    } else {
+      return json.wrong("throttled",
+                        fmt::format("must hold indices of samples, each below {}", samples.size()));
+    }
+  }
+  return {};
 }
 
 Result<std::vector<Sample>> read_samples(const JsonReader& json) {
   const Json* seconds = json.find("seconds");
   if (seconds == nullptr || !seconds->is_array()) return json.wrong("seconds", "must be an array");
-  const Json* clocks = TRY(array_of(json, "clock_hz", seconds->size()));
-  const Json* throttled = TRY(array_of(json, "throttled", seconds->size()));
   std::vector<Sample> samples(seconds->size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (!(*seconds)[i].is_number()) return json.wrong("seconds", "must contain only numbers");
     samples[i].seconds = (*seconds)[i].get<double>();
-    if (clocks != nullptr && !(*clocks)[i].is_null()) {
-      if (!(*clocks)[i].is_number()) return json.wrong("clock_hz", "must contain only numbers");
-      samples[i].clock_hz = (*clocks)[i].get<double>();
-    }
-    if (throttled != nullptr) {
-      if (!(*throttled)[i].is_boolean()) {
-        return json.wrong("throttled", "must contain only true and false");
-      }
-      samples[i].throttled = (*throttled)[i].get<bool>();
-    }
   }
+  TRY(read_clocks(json, samples));
+  TRY(read_throttled(json, samples));
   return samples;
 }
 

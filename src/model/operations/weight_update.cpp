@@ -15,7 +15,8 @@ bool is_stochastic(const ParameterPlan& plan) {
 Result<WeightUpdate> WeightUpdate::create(Device& device, Stream& stream, const ParameterPlan& plan,
                                           const UpdateSettings& settings,
                                           const std::vector<float>& rates,
-                                          std::vector<UpdatePiece> pieces, std::uint64_t seed) {
+                                          std::vector<UpdatePiece> pieces, std::uint64_t seed,
+                                          Elementwise& elementwise) {
   WeightUpdate made(device.facts(), TRY(Kernels::build(device, "weight_update", plan.type)));
   const std::string rule = plan.optimizer == Optimizer::adamw ? "adamw" : "sgd";
   made.sum_squares_ = TRY(made.kernels_.of_type("sum_squares"));
@@ -23,7 +24,7 @@ Result<WeightUpdate> WeightUpdate::create(Device& device, Stream& stream, const 
   made.prepare_ = TRY(made.kernels_.plain("prepare_update"));
   made.change_ = TRY(made.kernels_.of_type(is_stochastic(plan) ? rule + "_stochastic" : rule));
   made.end_step_ = TRY(made.kernels_.plain("end_step"));
-  made.elementwise_ = TRY(Elementwise::create(device, plan.type));
+  made.elementwise_ = &elementwise;
   made.plan_ = plan;
   made.settings_ = settings;
   made.seed_ = seed;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -31,11 +30,12 @@ using SumOverRanks = std::function<Status(Stream&, float*)>;
 class WeightUpdate {
  public:
   /// `rates`: the learning rate of each step, the last one from then on. `seed`: of stochastic
-  /// rounding.
+  /// rounding. `elementwise` must outlive it.
   static Result<WeightUpdate> create(Device& device, Stream& stream, const ParameterPlan& plan,
                                      const UpdateSettings& settings,
                                      const std::vector<float>& rates,
-                                     std::vector<UpdatePiece> pieces, std::uint64_t seed);
+                                     std::vector<UpdatePiece> pieces, std::uint64_t seed,
+                                     Elementwise& elementwise);
 
   /// master = weights, and moments 0: before the first step.
   Status begin(Stream& stream);
@@ -54,7 +54,7 @@ class WeightUpdate {
   Kernels kernels_;
   Kernel *sum_squares_ = nullptr, *sum_partial_ = nullptr, *prepare_ = nullptr;
   Kernel *change_ = nullptr, *end_step_ = nullptr;
-  std::optional<Elementwise> elementwise_;
+  Elementwise* elementwise_ = nullptr;
   ParameterPlan plan_;
   UpdateSettings settings_ = {};
   std::vector<UpdatePiece> pieces_;

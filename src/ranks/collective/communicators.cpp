@@ -40,6 +40,14 @@ Result<Communicator*> Communicators::split(std::string_view library, int colour,
   return parts_.emplace_back(std::move(*part)).get();
 }
 
+Result<Communicator*> Communicators::first(std::string_view library, int ranks) {
+  if (ranks == team_.size()) return get(library);
+  const std::pair key(std::string(library), ranks);
+  if (const auto known = first_.find(key); known != first_.end()) return known->second;
+  const int colour = team_.rank() < ranks ? 0 : -1;
+  return first_[key] = TRY(split(library, colour, team_.rank()));
+}
+
 void Communicators::abort() {
   for (const auto& part : parts_) part->abort();
   for (auto& [name, made] : made_) {

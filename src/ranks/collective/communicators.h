@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -30,6 +31,9 @@ class Communicators {
   /// Error: as get() and Communicator::split(), here or on another rank.
   Result<Communicator*> split(std::string_view library, int colour, int key,
                               const CommunicatorConfig& config = {});
+  /// The communicator of the first `ranks` ranks of the team, shared by all that ask for the same,
+  /// with the same lifetime. All ranks call it together. Null on the others. Error: as split().
+  Result<Communicator*> first(std::string_view library, int ranks);
   /// Ends calls that hang because a rank is gone; the communicators are unusable afterwards.
   void abort();
 
@@ -40,6 +44,7 @@ class Communicators {
   Team& team_;
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
   std::vector<std::unique_ptr<Communicator>> parts_;
+  std::map<std::pair<std::string, int>, Communicator*> first_;
 };
 
 /// A barrier: reduces one element, so no rank leaves before all have arrived. `two_floats` is

@@ -1,5 +1,6 @@
 #include "ranks/fabric/verbs.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,28 +38,55 @@ std::string gid_type(const VerbsApi& api, const Port& port, int index) {
   return read_fact(this_machine(), file).value_or("");
 }
 
-/// How far packets with this address can travel: larger is better, 0 is not an address.
-int worth(const Gid& gid, const std::string& type) {
-  const auto* const begin = std::begin(gid.raw);
-  if (std::all_of(begin, std::end(gid.raw), [](std::uint8_t byte) { return byte == 0; })) return 0;
+bool is_set(const Gid& gid) {
+  return std::any_of(std::begin(gid.raw), std::end(gid.raw),
+                     [](std::uint8_t byte) { return byte != 0; });
+}
+
+/// "::ffff:10.0.0.1", "fe80::1"
+std::string gid_text(const Gid& gid) {
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(AF_INET6, gid.raw, text, sizeof text);
+  return text;
+}
+
+/// An entry of a port's table of addresses.
+struct PortAddress {
+  int index = 0;
+  Gid gid{};
+  std::string type;
+};
+
+/// Without empty entries.
+std::vector<PortAddress> addresses_of(const VerbsApi& api, const Port& port) {
+  std::vector<PortAddress> addresses;
+  for (int index = 0; index < port.attributes.gid_tbl_len; ++index) {
+    Gid gid{};
+    if (api.query_gid(port.context.get(), port.number, index, &gid) != 0 || !is_set(gid)) continue;
+    addresses.push_back({index, gid, gid_type(api, port, index)});
+  }
+  return addresses;
+}
+
+void use_address(Port& port, const PortAddress& address) {
+  port.gid_index = address.index;
+  port.gid = address.gid;
+  port.gid_type = address.type;
+}
+
+/// How far packets with this address can travel: larger is better.
+int worth(const PortAddress& address) {
+  const Gid& gid = address.gid;
   const bool link_local = gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
   constexpr std::uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  const bool ipv4 = std::equal(std::begin(mapped), std::end(mapped), begin);
-  return (type == "RoCE v2" ? 4 : 1) + (ipv4 ? 2 : link_local ? 0 : 1);
+  const bool ipv4 = std::equal(std::begin(mapped), std::end(mapped), std::begin(gid.raw));
+  return (address.type == "RoCE v2" ? 4 : 1) + (ipv4 ? 2 : link_local ? 0 : 1);
 }
 
 void choose_gid(const VerbsApi& api, Port& port) {
-  int best = 0;
-  for (int index = 0; index < port.attributes.gid_tbl_len; ++index) {
-    Gid gid{};
-    if (api.query_gid(port.context.get(), port.number, index, &gid) != 0) continue;
-    const std::string type = gid_type(api, port, index);
-    if (worth(gid, type) <= best) continue;
-    best = worth(gid, type);
-    port.gid_index = index;
-    port.gid = gid;
-    port.gid_type = type;
-  }
+  const std::vector<PortAddress> addresses = addresses_of(api, port);
+  const auto best = std::ranges::max_element(addresses, {}, worth);  // the first of equal ones
+  if (best != addresses.end()) use_address(port, *best);
 }
 
 /// Appends to `trouble` why ports cannot be used.
@@ -141,6 +169,30 @@ Result<std::vector<Port>> Library::active_ports() const {
   return Error{ErrorKind::unavailable,
                count == 0 ? "libibverbs found no RDMA device"
                           : fmt::format("no usable RDMA port: {}", fmt::join(trouble, "; "))};
+}
+
+Status Library::use_gid(Port& port, int index) const {
+  std::vector<std::string> known;
+  for (const PortAddress& address : addresses_of(api_, port)) {
+    if (address.index == index) {
+      use_address(port, address);
+      return {};
+    }
+    known.push_back(fmt::format("{} ({}, {})", address.index, gid_text(address.gid), address.type));
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("{} has no GID {}; it has {}", label(port), index,
+                           known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))};
+}
+
+Result<Port> port_named(const std::vector<Port>& ports, std::string_view name) {
+  std::vector<std::string> known;
+  for (const Port& port : ports) {
+    known.push_back(fmt::format("{}:{}", port.device, port.number));
+    if (name == port.device || name == known.back()) return port;
+  }
+  return Error{ErrorKind::usage, fmt::format("no active RDMA port here is called {}; there are {}",
+                                             name, fmt::join(known, ", "))};
 }
 
 const Result<Ports>& ports_here() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -18,7 +19,7 @@ struct Port {
   PortAttributes attributes{};
   int read_depth = 1;         ///< outstanding reads per queue pair, as initiator
   int served_read_depth = 1;  ///< reads that a queue pair can serve at a time
-  /// The GID in use; index -1: none is needed (InfiniBand within a subnet).
+  /// The GID in use; index -1: none (InfiniBand within a subnet needs none).
   int gid_index = -1;
   Gid gid{};
   std::string gid_type;  ///< "RoCE v2"
@@ -40,6 +41,8 @@ class Library {
   /// address is chosen (IPv4 before IPv6), else the best there is. Error: unavailable, with the
   /// reason: no device, no permission to open one, no active port.
   Result<std::vector<Port>> active_ports() const;
+  /// Makes the port use the address at `index` of its table. Error: usage, listing the addresses.
+  Status use_gid(Port& port, int index) const;
 
  private:
   VerbsApi api_{};
@@ -52,6 +55,10 @@ struct Ports {
   std::vector<Port> ports;
 };
 const Result<Ports>& ports_here();
+
+/// The port that a user names: "mlx5_0", the first active port of this device, or "mlx5_0:2".
+/// Error: usage, listing the active ports.
+Result<Port> port_named(const std::vector<Port>& ports, std::string_view name);
 
 /// "mlx5_0: creating a queue pair: Cannot allocate memory (errno 12)"
 Error verbs_error(const std::string& device, const std::string& doing, int code);

@@ -187,7 +187,7 @@ Status Rail::connect(std::size_t queue, const QueueAddress& peer) {
   attributes.min_rnr_timer = receiver_not_ready_timer;
   attributes.ah_attr.port_num = port_.number;
   attributes.ah_attr.dlid = static_cast<std::uint16_t>(peer.lid);
-  if (port_.ethernet()) {
+  if (port_.gid_index >= 0) {
     attributes.ah_attr.is_global = 1;
     attributes.ah_attr.dgid = parse_gid(peer.gid);
     attributes.ah_attr.sgid_index = static_cast<std::uint8_t>(port_.gid_index);

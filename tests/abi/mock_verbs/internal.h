@@ -36,7 +36,8 @@ struct Region {
 };
 
 inline std::mutex mutex;  // guards what follows, and every object
-inline std::map<std::string, int> settings = {{"devices", 2}, {"port_state", IBV_PORT_ACTIVE}};
+inline std::map<std::string, int> settings = {
+    {"devices", 2}, {"port_state", IBV_PORT_ACTIVE}, {"gid", 3}};
 inline std::map<std::string, int> counts;
 inline std::map<std::uint32_t, Pair*> pairs;
 inline std::map<std::uint32_t, Region*> regions;

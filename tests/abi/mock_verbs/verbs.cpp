@@ -227,11 +227,12 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   const bool next = static_cast<int>(attributes->qp_state) == static_cast<int>(qp->state) + 1;
   if (!next || mask != required(attributes->qp_state)) return EINVAL;
   if (attributes->qp_state == IBV_QPS_RTR) {
-    const ibv_gid wanted = gid_at(3);
+    const ibv_gid wanted = gid_at(settings["gid"]);
     const bool address_good =
         settings["infiniband"] != 0
             ? attributes->ah_attr.dlid == 7 && attributes->ah_attr.is_global == 0
-            : attributes->ah_attr.is_global == 1 && attributes->ah_attr.grh.sgid_index == 3 &&
+            : attributes->ah_attr.is_global == 1 &&
+                  attributes->ah_attr.grh.sgid_index == settings["gid"] &&
                   std::memcmp(&attributes->ah_attr.grh.dgid, &wanted, sizeof wanted) == 0;
     if (!address_good) return ENETUNREACH;
     pair.destination = attributes->dest_qp_num;

@@ -1,10 +1,16 @@
 #include "compute/backends/cpu/host_facts.h"
 
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -52,6 +58,25 @@ std::optional<std::uint64_t> cgroup_number(const std::string& path) {
   return value;
 }
 
+/// What the CPU itself says; empty for architectures whose CPUs do not.
+std::string brand_of_cpu() {
+#if defined(__x86_64__)
+  constexpr unsigned first = 0x80000002, last = 0x80000004;
+  std::array<unsigned, 12> words = {};
+  for (unsigned leaf = first; leaf <= last; ++leaf) {
+    unsigned* at = &words[(leaf - first) * 4];
+    if (__get_cpuid(leaf, at, at + 1, at + 2, at + 3) == 0) return {};
+  }
+  std::array<char, sizeof words + 1> text = {};
+  std::memcpy(text.data(), words.data(), sizeof words);
+  std::string brand = text.data();
+  brand.erase(brand.find_last_not_of(' ') + 1);
+  return brand.substr(std::min(brand.find_first_not_of(' '), brand.size()));
+#else
+  return {};
+#endif
+}
+
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -60,7 +85,8 @@ std::string model_name() {
       if (colon != std::string::npos) return line.substr(colon + 2);
     }
   }
-  return "CPU";
+  const std::string brand = brand_of_cpu();  // /proc may be missing
+  return brand.empty() ? "CPU" : brand;
 }
 
 double highest_clock() {
@@ -140,6 +166,11 @@ std::uint64_t last_level_cache_bytes(const std::vector<int>& cpus) {
 std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
   std::uint64_t free = meminfo("MemAvailable");
   std::uint64_t total = meminfo("MemTotal");
+  if (struct sysinfo system; total == 0 && sysinfo(&system) == 0) {  // /proc is missing
+    total = std::uint64_t{system.totalram} * system.mem_unit;
+    // Without the page cache, which the kernel could give back: this system call does not say.
+    free = std::uint64_t{system.freeram + system.bufferram} * system.mem_unit;
+  }
   const auto limit = [&](const std::string& most_path, const std::string& used_path) {
     const auto most = cgroup_number(most_path);
     if (!most) return;

@@ -27,6 +27,7 @@ function tipOf(row, valueColumn) {
     ? ` [${significant(row.low)}, ${significant(row.high)}]` : '';
   parts.push(`${significant(row.value)}${unit}${interval}`);
   if (row.runs) parts.push(`${row.runs} run${row.runs === 1 ? '' : 's'}`);
+  if (row.fault) parts.push(`void: ${row.fault}`);
   return parts.join('\n');
 }
 
@@ -50,6 +51,11 @@ function roofMarks(roofs, valueColumn, theme) {
   };
 }
 
+/** One encoding for void values, which are hollow, another for all others. */
+function hollowIf(hollow, filled) {
+  return [{test: 'datum.fault', ...hollow}, filled];
+}
+
 /** Band, line and points of each series. */
 function seriesMarks(theme, options) {
   const encode = {x: {scale: 'x', field: 'x'}, stroke: {scale: 'colour', field: 'series'}};
@@ -66,8 +72,9 @@ function seriesMarks(theme, options) {
   if (options.points) {
     marks.push({type: 'symbol', encode: {update: {
       ...encode, y: {scale: 'y', field: 'value'}, shape: {scale: 'shape', field: 'series'},
-      fill: {scale: 'colour', field: 'series'}, size: {value: options.thin ? 14 : 42},
-      stroke: {value: theme.paper}, strokeWidth: {value: 1}, tooltip: {field: 'tip'}}}});
+      fill: hollowIf({value: theme.paper}, {scale: 'colour', field: 'series'}), size: hollowIf({value: 64}, {value: options.thin ? 14 : 42}),
+      stroke: hollowIf({scale: 'colour', field: 'series'}, {value: theme.paper}),
+      strokeWidth: hollowIf({value: 2}, {value: 1}), tooltip: {field: 'tip'}}}});
   }
   return {type: 'group', from: {facet: {name: 'one', data: 'points', groupby: 'id'}},
           marks: marks.map((mark) => ({...mark, from: {data: 'one'}}))};

@@ -66,7 +66,9 @@ function barsSpec(chart, width, theme) {
         strokeDash: {value: [6, 4]}, tooltip: {field: 'text'}}}},
       {type: 'rect', from: {data: 'bars'}, encode: {update: {
         x: {value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1}, height: {value: 15},
-        fill: {scale: 'colour', field: 'series'}, fillOpacity: {value: 0.85}, tooltip: {field: 'tip'}}}},
+        fill: hollowIf({value: theme.paper}, {scale: 'colour', field: 'series'}), fillOpacity: {value: 0.85},
+        stroke: {scale: 'colour', field: 'series'}, strokeWidth: hollowIf({value: 1.5}, {value: 0}),
+        tooltip: {field: 'tip'}}}},
       {type: 'rule', from: {data: 'bars'}, encode: {update: {
         x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y', offset: 8.5},
         stroke: {value: theme.ink}, strokeWidth: {value: 1.5}}}},
@@ -216,31 +218,38 @@ function heatEnds(table) {
   return {from: of('from'), to: of('to')};
 }
 
+/** Width of the squares: what names of rows leave. */
+function heatSide({from, to}, width) {
+  const names = Math.min(0.4 * width, Math.max(...from.map(textWidth)));
+  return Math.min(46, (width - Math.max(90, names + 50)) / to.length);
+}
+
 function heatHeight(chart, width) {
-  const {from, to} = heatEnds(chart.table);
-  const side = Math.min(46, (width - 90) / to.length);
-  return from.length * side + 120;
+  const ends = heatEnds(chart.table);
+  return ends.from.length * heatSide(ends, width) + 120;
 }
 
 function heatSpec(chart, width, theme) {
   const {table} = chart;
   const value = columnOf(table, 'value');
-  const {from, to} = heatEnds(table);
+  const ends = heatEnds(table), {from, to} = ends;
   const rows = rowsOf(table).filter((row) => row.value !== null);
   const values = rows.map((row) => row.value);
   const least = chart.settings.least / value.factor, most = chart.settings.most / value.factor;
-  const side = Math.min(46, (width - 90) / to.length);
+  const side = heatSide(ends, width);
   const digits = Math.max(...values.map((v) => significant(v).length));
   for (const row of rows) {
     const rgb = heatColour(most > least ? (row.value - least) / (most - least) : 0.5);
-    row.fill = `rgb(${rgb.join(',')})`;
-    row.ink = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
+    row.fill = row.fault ? theme.paper : `rgb(${rgb.join(',')})`;
+    row.ink = row.fault ? theme.ink : 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
     row.text = side >= digits * 6.2 + 4 ? significant(row.value) : '';
-    row.edge = row.odd ? theme.verdicts.SLOWER : null;
-    row.tip = `${row.from} \u2192 ${row.to}\n${significant(row.value)} ${value.shown}`;
+    row.edge = row.odd ? theme.verdicts.SLOWER : row.fault ? theme.muted : null;
+    row.tip = `${row.from} \u2192 ${row.to}\n${significant(row.value)} ${value.shown}` +
+        (row.fault ? `\nvoid: ${row.fault}` : '');
   }
   const band = (name, domain, range) => ({name, type: 'band', domain, range, padding: 0.04});
-  const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11});
+  const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11,
+                                          labelLimit: orient === 'left' ? 0.4 * width : 180});
   return {
     ...frame(width, 0, theme),
     autosize: {type: 'pad'},
@@ -249,7 +258,7 @@ function heatSpec(chart, width, theme) {
     scales: [band('x', to, 'width'), band('y', from, 'height'),
              {name: 'heat', type: 'linear', zero: false, range: heatColours,
               domain: heatColours.map((_, i) => least + (most - least || 1) * i / (heatColours.length - 1))}],
-    axes: [axis('x', 'top', 'to'), axis('y', 'left', 'from')],
+    axes: [axis('x', 'top', 'to'), axis('y', 'left', chart.settings.merged ? '' : 'from')],
     legends: [{fill: 'heat', type: 'gradient', orient: 'bottom', direction: 'horizontal', title: titled(value),
                gradientLength: Math.max(120, Math.min(240, side * to.length)), gradientThickness: 12,
                values: [least, (least + most) / 2, most],
@@ -259,7 +268,7 @@ function heatSpec(chart, width, theme) {
         x: {scale: 'x', field: 'to'}, y: {scale: 'y', field: 'from'}, width: {scale: 'x', band: 1},
         height: {scale: 'y', band: 1}, fill: {field: 'fill'}, stroke: {field: 'edge'},
         strokeWidth: {value: 3}, tooltip: {field: 'tip'}}}},
-      {type: 'text', from: {data: 'links'}, encode: {update: {
+      {type: 'text', interactive: false, from: {data: 'links'}, encode: {update: {
         x: {scale: 'x', field: 'to', band: 0.5}, y: {scale: 'y', field: 'from', band: 0.5},
         align: {value: 'center'}, baseline: {value: 'middle'}, text: {field: 'text'}, fill: {field: 'ink'}}}},
     ],

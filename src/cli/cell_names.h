@@ -1,0 +1,31 @@
+// The names of a table's cells, without what all of them share. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+struct CellNames {
+  std::string common;              ///< "memory dtype=f64 cache=hot"; empty: nothing is
+  std::vector<std::string> names;  ///< "op=copy size=4KiB", in the order of the cells
+
+  /// A line to stand above the table; empty if nothing is common.
+  std::string heading(std::size_t width, std::size_t indent = 2) const;
+};
+
+/// `cells` are texts as Cell::id() makes them. Cells that are all the same keep the benchmark's
+/// name, a single one its full name.
+CellNames cell_names(const std::vector<std::string>& cells);
+
+/// Of rows, of which `cell_of` gives each one's cell.
+template <typename Rows, typename CellOf>
+CellNames cell_names(const Rows& rows, CellOf cell_of) {
+  std::vector<std::string> cells;
+  for (const auto& row : rows) cells.push_back(cell_of(row));
+  return cell_names(cells);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,110 @@
+#include "measure/benchmarks/train_scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "core/units.h"
+
+namespace assay {
+namespace {
+
+/// Whether both train the same but for the ranks and how those share the work.
+bool trains_the_same(const Cell& a, const Cell& b) {
+  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel", "sums", "library"};
+  return std::ranges::all_of(a.values(), [&](const auto& value) {
+    return std::ranges::count(of_ranks, value.first) > 0 || b.text(value.first) == value.second;
+  });
+}
+
+std::string way_of(const Cell& cell) {
+  return fmt::format("model={} parallel={} scaling={} ranks={}", cell.text("model"),
+                     cell.text("parallel"), cell.text("scaling"), cell.text("ranks"));
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f}%", share * 100);
+}
+
+/// What of a step, as a share, is missing to a perfect one, and why.
+std::string losses_text(const CellValue& value, double efficiency) {
+  const auto step = value.metric("step_time"), exposed = value.metric("exchange_exposed");
+  const auto alone = value.metric("exchange_alone"),
+             bandwidth = value.metric("exchange_bus_bandwidth"), skew = value.metric("rank_skew");
+  if (!step || !exposed || !alone || !bandwidth || !skew || *step <= 0) return "";
+  const double waiting = *exposed / *step;
+  std::string text = fmt::format(
+      "; waiting for the exchange takes {} of a step, slower passes {}; the exchange alone {} at "
+      "{}, "
+      "the slowest rank is {} behind the fastest",
+      percent(waiting), percent(1 - efficiency - waiting), format_seconds(*alone),
+      format_rate(*bandwidth, "B/s"), percent(*skew));
+  const auto lowest = value.metric("rank_clock_lowest"),
+             highest = value.metric("rank_clock_highest");
+  if (lowest && highest) {
+    text += fmt::format(", clocks {} to {}", format_frequency(*lowest), format_frequency(*highest));
+  }
+  return text;
+}
+
+/// What a simulation makes of the same passes on more ranks. Empty where nothing was simulated.
+std::optional<Conclusion> simulated_conclusion(const CellValue& value, const CellValue& one,
+                                               const std::string& way) {
+  const std::uint64_t ranks = value.cell.integer("ranks");
+  const auto simulated = [&](std::uint64_t number) {
+    return value.metric(fmt::format("simulated_step_time_{}_ranks", number));
+  };
+  const auto step = value.metric("step_time"), alone = one.metric("step_time");
+  const auto here = simulated(ranks);
+  if (!step || !alone || !here || value.cell.text("scaling") != "weak") return std::nullopt;
+  const double error = *here / *step - 1;
+  std::vector<std::string> shares;
+  for (const std::uint64_t number : {8, 64, 1024}) {
+    const auto seconds = simulated(number);
+    if (seconds && number > ranks) {
+      shares.push_back(fmt::format("{} of {} times", percent(*alone / *seconds), number));
+    }
+  }
+  return Conclusion{
+      "simulation_error " + way, error, "1",
+      fmt::format(
+          "{}: a simulation of these steps takes {} {}; on more ranks, joined as these are, "
+          "it has {} one rank (a model, not measured)",
+          way, percent(std::abs(error)), error < 0 ? "less" : "more", fmt::join(shares, ", "))};
+}
+
+Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
+                              const std::string& way) {
+  const double ranks = static_cast<double>(value.cell.integer("ranks"));
+  const double efficiency = value.value / (ranks * one.value);
+  // The worst and the best that both intervals allow.
+  const double low = value.interval95.low / (ranks * one.interval95.high);
+  const double high = value.interval95.high / (ranks * one.interval95.low);
+  return {"efficiency " + way, efficiency, "1",
+          fmt::format("{}: {} ({} to {}) of {} times one rank{}", way, percent(efficiency),
+                      percent(low), percent(high), value.cell.text("ranks"),
+                      losses_text(value, efficiency))};
+}
+
+}  // namespace
+
+std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values) {
+  std::vector<Conclusion> conclusions;
+  for (const CellValue& value : values) {
+    if (value.cell.integer("ranks") < 2) continue;
+    for (const CellValue& one : values) {
+      if (one.cell.integer("ranks") != 1 || one.value <= 0) continue;
+      if (!trains_the_same(value.cell, one.cell)) continue;
+      const std::string way = way_of(value.cell);
+      conclusions.push_back(scaling_conclusion(value, one, way));
+      auto simulated = simulated_conclusion(value, one, way);
+      if (simulated) conclusions.push_back(*std::move(simulated));
+    }
+  }
+  return conclusions;
+}
+
+}  // namespace assay

@@ -1,0 +1,16 @@
+// How the rate of a training grows with its ranks, and what is lost on the way.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "measure/benchmarks/benchmark.h"
+
+namespace assay {
+
+/// For each cell of several ranks beside which the same was trained on one: its rate as a share of
+/// so many times the rate of one rank, and of what is missing how much is exchange that no pass
+/// hides, and how much is passes that are slower; and what a simulation says of more ranks.
+std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values);
+
+}  // namespace assay

@@ -1,0 +1,169 @@
+// What it costs ranks to tell each other gradients, measured where a slow communicator makes the
+// answer known.
+#include "measure/benchmarks/train_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "gpt_example.h"
+#include "training_ranks.h"
+
+namespace assay {
+namespace {
+
+/// Another one, each of whose queued operations takes `seconds` longer.
+class SlowCommunicator final : public Communicator {
+ public:
+  SlowCommunicator(Communicator& other, double seconds) : other_(other), seconds_(seconds) {}
+
+  std::string library() const override { return other_.library(); }
+  int rank() const override { return other_.rank(); }
+  int size() const override { return other_.size(); }
+  bool queues_on_stream() const override { return other_.queues_on_stream(); }
+  std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
+                                         Reduction reduction) const override {
+    return other_.unsupported(operation, type, reduction);
+  }
+  Status run(const CollectiveCall& call, Stream& stream) override {
+    return other_.run(call, stream);
+  }
+  Status transfer(std::span<const Message> sends, std::span<const Message> receives,
+                  Stream& stream) override {
+    return other_.transfer(sends, receives, stream);
+  }
+  Status enqueue(const CollectiveCall& call, Stream& stream) override {
+    TRY(stream.call(
+        [this] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds_)); }));
+    return other_.enqueue(call, stream);
+  }
+  Status enqueue(std::span<const Message> sends, std::span<const Message> receives,
+                 Stream& stream) override {
+    return other_.enqueue(sends, receives, stream);
+  }
+  Status status() const override { return other_.status(); }
+  Result<std::unique_ptr<Communicator>> split(int colour, int key,
+                                              const CommunicatorConfig& config) override {
+    return other_.split(colour, key, config);
+  }
+
+ private:
+  Communicator& other_;
+  double seconds_;
+};
+
+GptSettings settings_of(Sharding sharding, std::uint64_t bucket_bytes) {
+  GptSettings settings = small_training();
+  settings.plan.shape.layers = 3;
+  settings.plan.parallel.ranks = 2;
+  settings.plan.parallel.sharding = sharding;
+  settings.plan.parallel.bucket_bytes = bucket_bytes;
+  return settings;
+}
+
+ExchangeTimes measure(const GptSettings& settings, double seconds, bool replayed) {
+  std::array<ExchangeTimes, 2> times;
+  on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    SlowCommunicator slow(*ranks.communicator, seconds);
+    GptSettings own = settings;
+    own.ranks = {&slow, ranks.team};
+    const TokenBatches batches = random_batches(settings.plan, 9, 5);
+    auto training = TRY(GptTraining::create(device, stream, own, batches));
+    TRY(training->step(stream));
+    times[static_cast<std::size_t>(rank)] =
+        TRY(measure_exchange(*training, device, stream, own.ranks, replayed));
+    return {};
+  });
+  return of_all_ranks({to_text(times[0]), to_text(times[1])}).value();
+}
+
+/// One all-reduce of everything follows the backward pass, so that all of it is waited for.
+TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
+  constexpr double seconds = 0.1;
+  for (const bool replayed : {false, true}) {
+    const ExchangeTimes times = measure(settings_of(Sharding::none, 1 << 30), seconds, replayed);
+    for (const double measured : {times.exposed(), times.alone}) {
+      EXPECT_GT(measured, 0.95 * seconds);
+      EXPECT_LT(measured, 2 * seconds);  // on a busy machine the exchange itself takes some
+    }
+  }
+}
+
+/// Many buckets: each is late by itself, so that what is added up alone takes as long as all of
+/// them, and what the passes hide is no more than the passes.
+TEST(TrainExchange, ManyOperationsAddUp) {
+  constexpr double seconds = 0.02;
+  const GptSettings settings = settings_of(Sharding::none, 1);
+  const ExchangeTimes times = measure(settings, seconds, false);
+  constexpr double sections = 4;  // three layers, and what is outside of them
+  EXPECT_GT(times.alone, sections * seconds);
+  EXPECT_GE(times.exposed(), times.alone - times.passes - 0.5 * seconds);
+}
+
+/// Bytes on the bus by the formulas of nccl-tests, of two ranks: 2 (n-1)/n = 1 for all-reduce, 1/2
+/// for each of reduce-scatter and all-gather; fsdp gathers layers once more for the backward pass.
+TEST(TrainExchange, CountsBytesOnTheBus) {
+  const auto bytes = [](Sharding sharding) {
+    return measure(settings_of(sharding, 1), 0, false).bus_bytes;
+  };
+  const double ddp = bytes(Sharding::none), zero1 = bytes(Sharding::optimizer),
+               fsdp = bytes(Sharding::parameters);
+  GptPlan plan = settings_of(Sharding::none, 1).plan;
+  const double parameters = plan.shape.parameters() * sizeof(float);
+  EXPECT_GT(ddp, parameters);
+  EXPECT_LT(ddp, parameters * 1.1);  // gaps between tensors
+  EXPECT_NEAR(zero1, ddp, 0.02 * ddp);
+  EXPECT_GT(fsdp, zero1 * 1.1);
+  EXPECT_LT(fsdp, zero1 * 1.5);
+}
+
+/// A simulation of what was measured, with a communicator so slow that it decides: each way's
+/// schedule comes to what its steps took. More ranks only add what the model says.
+TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
+  constexpr double seconds = 0.03;
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
+    const GptSettings settings = settings_of(sharding, 1);
+    std::map<int, double> simulated;
+    ExchangeTimes times;
+    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      SlowCommunicator slow(*ranks.communicator, seconds);
+      GptSettings own = settings;
+      own.ranks = {&slow, ranks.team};
+      const TokenBatches batches = random_batches(settings.plan, 9, 5);
+      auto training = TRY(GptTraining::create(device, stream, own, batches));
+      TRY(training->step(stream));
+      const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
+      auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, {2, 8, 1024}));
+      if (rank == 0) {
+        times = measured;
+        simulated = std::move(steps);
+      }
+      return {};
+    });
+    EXPECT_NEAR(simulated[2] / times.step, 1, 0.25) << static_cast<int>(sharding);
+    EXPECT_GT(simulated[8], simulated[2] + seconds);
+    EXPECT_GT(simulated[1024], simulated[8] + seconds);
+  }
+}
+
+TEST(TrainExchange, OfAllRanks) {
+  ExchangeTimes slow = {.step = 3.2, .passes = 2.5, .alone = 1.1, .bus_bytes = 7};
+  ExchangeTimes fast = {.step = 3.0, .passes = 2.0, .alone = 1.0, .bus_bytes = 7};
+  slow.lowest_clock = slow.highest_clock = 1e9;
+  fast.lowest_clock = fast.highest_clock = 2e9;
+  const ExchangeTimes all = of_all_ranks({to_text(slow), to_text(fast), ""}).value();
+  EXPECT_EQ(all.step, 3.0);  // it ended on both at once, and began there last
+  EXPECT_EQ(all.passes, 2.5);
+  EXPECT_EQ(all.alone, 1.0);
+  EXPECT_EQ(all.bus_bytes, 7);
+  EXPECT_DOUBLE_EQ(all.skew, 0.25);
+  EXPECT_EQ(all.lowest_clock, 1e9);
+  EXPECT_EQ(all.highest_clock, 2e9);
+  EXPECT_FALSE(of_all_ranks({to_text(slow), "short"}).ok());
+}
+
+}  // namespace
+}  // namespace assay
