@@ -1,5 +1,7 @@
 #include "model/simulated_device.h"
 
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
@@ -94,7 +96,7 @@ class SimulatedDevice final : public Device {
   }
   Result<Buffer> allocate(std::size_t bytes, MemoryKind) override {
     // Addresses are only compared and added to.
-    void* const address = static_cast<std::byte*>(nullptr) + 4096;
+    void* const address = std::bit_cast<void*>(std::uintptr_t{4096});
     return Buffer(address, bytes, nullptr, [](void*, void*, std::size_t) {});
   }
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority) override {
