@@ -21,6 +21,7 @@
 #include "measure/benchmarks/suite.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_plan.h"
+#include "ranks/launch/cpu_share.h"
 #include "ranks/team/agreement.h"
 
 namespace assay::cli::run_command {
@@ -183,6 +184,13 @@ int measure(Request& request, Terminal& terminal) {
   Team& team = session->team ? *session->team : solo_team();
   if (team.rank() == 0) complain_without_proc(terminal);
   auto backends = make_backends();
+  const bool on_cpu = chooses_cpu(backends, request.device);
+  // Before the CPUs are divided, which is of this run and not of the machine.
+  const Json found = team.rank() == 0 ? take_fingerprint(facts_of(backends)) : Json();
+  const Status divided = divide_cpus(team, on_cpu);
+  if (!divided.ok()) {
+    return team.rank() > 0 ? exit_nothing_ran : report(terminal, divided.error());
+  }
   const auto device = open_device_of_rank(backends, request.device, own_place(team).local_rank);
   if (team.rank() > 0) return measure_for_rank_0(device, request.options, team);
   const Status opened =
@@ -192,8 +200,7 @@ int measure(Request& request, Terminal& terminal) {
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
   std::optional<Store> store;
-  const auto fingerprint =
-      keep_fingerprint(request.folder, take_fingerprint(facts_of(backends)), store, terminal);
+  const auto fingerprint = keep_fingerprint(request.folder, found, store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;
@@ -201,7 +208,8 @@ int measure(Request& request, Terminal& terminal) {
   request.options.run = new_run_id();
   request.options.fingerprint = *fingerprint;
   catch_interrupts();
-  terminal.note(fmt::format("{}: {} cells on {}{}\n", request.plan.name, request.plan.cells.size(),
+  terminal.note(fmt::format("{}: {} cell{} on {}{}\n", request.plan.name, request.plan.cells.size(),
+                            request.plan.cells.size() == 1 ? "" : "s",
                             device_text((*device)->facts()),
                             team.size() > 1 ? fmt::format(", {} ranks", team.size()) : ""));
   RunView view(terminal, store ? &*store : nullptr, request.plan.cells.size(),

@@ -47,7 +47,7 @@ std::optional<int> parse_ordinal(std::string_view text) {
 }
 
 /// The backend used if the user names none; null if all are absent.
-Backend* default_backend(std::vector<std::unique_ptr<Backend>>& backends) {
+Backend* default_backend(const std::vector<std::unique_ptr<Backend>>& backends) {
   Backend* best = nullptr;
   int best_score = 0;
   for (const auto& backend : backends) {
@@ -110,6 +110,11 @@ Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>
                              count == 1 ? "" : "s", choices(backends))};
   }
   return backend.open(*ordinal);
+}
+
+bool chooses_cpu(const std::vector<std::unique_ptr<Backend>>& backends, std::string_view choice) {
+  const Backend* backend = choice.empty() ? default_backend(backends) : nullptr;
+  return (backend != nullptr ? backend->name() : choice.substr(0, choice.find(':'))) == "cpu";
 }
 
 Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,

@@ -55,6 +55,9 @@ Json facts_of(const std::vector<std::unique_ptr<Backend>>& backends);
 Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
                                             std::string_view choice);
 
+/// Whether `choice`, as for open_device(), means the machine's CPUs.
+bool chooses_cpu(const std::vector<std::unique_ptr<Backend>>& backends, std::string_view choice);
+
 /// The device for rank number `local_rank` on its machine: `choice` if it has an ordinal, otherwise
 /// the backend's device with the number of the rank; ranks on CPUs share one device. Error: as from
 /// open_device(); usage if there are more ranks than devices.

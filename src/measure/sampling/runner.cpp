@@ -252,7 +252,7 @@ class Runner {
     TRY(meet(index));
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
-    TRY(work->keep(sampler_.stream()));
+    TRY(free_of_hanging(work->keep(sampler_.stream())));
     record.notes = work->notes();  // again: a case may add notes while it runs
     summarize_samples(record);
     take_telemetry(record);
@@ -288,7 +288,10 @@ class Runner {
   /// Work that waits for a lost rank must end before its buffers can be freed.
   template <typename T>
   Result<T> free_of_hanging(Result<T> result) {
-    if (!result.ok() && !team_.still_whole().ok()) communicators_.abort();
+    if (!result.ok() && !team_.still_whole().ok()) {
+      communicators_.abort();
+      (void)sampler_.stream().synchronize();  // `result` already says what failed
+    }
     return result;
   }
 
