@@ -105,7 +105,8 @@ std::unique_ptr<Device> device_for_dry_run(const Request& request) {
 void print_cells(const Request& request, Terminal& terminal) {
   const std::unique_ptr<Device> device = device_for_dry_run(request);
   const std::vector<Cell> cells =
-      device ? expand_on(request.plan.cells, *device, solo_team()) : request.plan.cells;
+      device ? expand_on(request.plan.cells, *device, *team_to_meet(request.team))
+             : request.plan.cells;
   for (const Cell& cell : cells) {
     const Benchmark* benchmark = find_benchmark(cell.benchmark());
     const std::string needs =

@@ -17,6 +17,7 @@
 #include "measure/sampling/team_plan.h"
 #include "ranks/collective/mpi_world.h"
 #include "ranks/team/agreement.h"
+#include "ranks/team/rendezvous.h"
 
 namespace assay::cli {
 namespace {
@@ -125,6 +126,21 @@ Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Ter
   if (!warning.empty()) terminal.note("warning: " + warning + "\n");
   if (queues_collectives(plan)) mpi_use_from_streams();  // before the ranks meet through MPI
   return form_team(request);
+}
+
+std::unique_ptr<Team> team_to_meet(const TeamRequest& request) {
+  std::vector<HostSlots> hosts = request.hosts;
+  if (hosts.empty()) {
+    const int here = request.place ? request.place->size : request.ranks;
+    hosts = {{host_name(), std::max(here, 1)}};
+  }
+  std::vector<TeamMember> members;
+  for (const HostSlots& host : hosts) {
+    for (int local = 0; local < host.ranks; ++local) {
+      members.push_back({static_cast<int>(members.size()), local, host.host, 0});
+    }
+  }
+  return planned_team(std::move(members));
 }
 
 int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions options,

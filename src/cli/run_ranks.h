@@ -25,6 +25,9 @@ double device_patience(const TeamRequest& request);
 /// as from form_team() and warn_of_strangers().
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Terminal& terminal);
 
+/// The ranks that meet_ranks() would bring together.
+std::unique_ptr<Team> team_to_meet(const TeamRequest& request);
+
 /// The work of a rank other than 0, without output: rank 0 shows and stores the results of all.
 /// Returns the exit status.
 int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions options,

@@ -42,6 +42,7 @@ TEST(List, CountsTheCellsOfADryRun) {
   const Json list = Json::parse(assay_run({"list", "--json"}).out);
   bool some_are_left_out = false;
   for (const Json& suite : list["suites"]) {
+    if (suite["name"] == "scaling") continue;  // as many cells as powers of two up to --ranks
     for (const char* device : {"cpu", "fake"}) {
       const Outcome run =
           assay_run({"run", suite["name"], "--dry-run", "--json", "--device", device});

@@ -47,8 +47,8 @@ TEST_F(OverTime, ABaselineIsMadeShownAndComparedWith) {
   store("slow", 10, 18, 0.9);
   const Outcome dry = assay_run({"baseline", path("good"), "--dry-run"});
   EXPECT_EQ(dry.status, 0) << dry.err;
-  EXPECT_THAT(dry.out, AllOf(StartsWith("accepted: 8 runs, 2 series\n"),
-                             HasSubstr("  memory op=copy   bandwidth     8  ")));
+  EXPECT_THAT(dry.out, AllOf(StartsWith("accepted: 8 runs, 2 series\n  all cells: memory\n"),
+                             HasSubstr("  op=copy   bandwidth     8  ")));
   const Outcome made = assay_run({"baseline", path("good"), "-o", path("b"), "--json"});
   EXPECT_EQ(made.status, 0) << made.err;
   const Json json = Json::parse(made.out, nullptr, false);

