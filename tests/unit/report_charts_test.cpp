@@ -23,15 +23,6 @@ std::vector<Mark> line_of(const std::vector<double>& values) {
   return line;
 }
 
-const Field& field(const Table& table, std::size_t row, const std::string& key) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].key == key) return table.rows.at(row).at(i);
-  }
-  ADD_FAILURE() << "no column " << key;
-  static const Field none;
-  return none;
-}
-
 TEST(ReportCharts, SaturationIsWhereACurveComesToStayNearItsBest) {
   const auto point = saturation_of(line_of({10, 50, 89, 91, 100, 95}));
   ASSERT_TRUE(point.has_value());

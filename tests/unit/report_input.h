@@ -1,11 +1,14 @@
-// Environments for tests of the report, made from values.
+// Environments for tests of the report, made from values, and what its tables say.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "judge/report/document.h"
 #include "judge/report/input.h"
 
 namespace assay::report {
@@ -26,6 +29,16 @@ inline Series series_of(const std::string& benchmark, const Axes& axes, std::vec
     series.points.push_back({i, values[i], values[i] * 0.99, values[i] * 1.01, 30, 0});
   }
   return series;
+}
+
+/// What the table says in the column whose key is `key`.
+inline const Field& field(const Table& table, std::size_t row, const std::string& key) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return table.rows.at(row).at(i);
+  }
+  ADD_FAILURE() << "no column " << key;
+  static const Field none;
+  return none;
 }
 
 /// Paired runs, as many as the longest series has values.

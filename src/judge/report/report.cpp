@@ -13,6 +13,7 @@
 #include "judge/report/display.h"
 #include "judge/report/panels.h"
 #include "judge/report/partitions.h"
+#include "judge/report/scaling.h"
 #include "judge/report/tables.h"
 
 namespace assay::report {
@@ -232,6 +233,9 @@ void add_curves(const ReportInput& input, Document& document) {
   }
   for (Chart& chart : memory_charts(input.environments)) {
     chapter.blocks.emplace_back(std::move(chart));
+  }
+  if (auto scaling = scaling_chapter(input.environments)) {
+    document.chapters.push_back(std::move(*scaling));
   }
   std::vector<Chart> latency = latency_charts(input.environments);
   if (!latency.empty()) {

@@ -12,14 +12,6 @@
 namespace assay {
 namespace {
 
-/// Whether both train the same but for the ranks and how those share the work.
-bool trains_the_same(const Cell& a, const Cell& b) {
-  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel", "sums", "library"};
-  return std::ranges::all_of(a.values(), [&](const auto& value) {
-    return std::ranges::count(of_ranks, value.first) > 0 || b.text(value.first) == value.second;
-  });
-}
-
 std::string way_of(const Cell& cell) {
   return fmt::format("model={} parallel={} scaling={} ranks={}", cell.text("model"),
                      cell.text("parallel"), cell.text("scaling"), cell.text("ranks"));
@@ -91,13 +83,21 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
 
 }  // namespace
 
+bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
+                     std::span<const std::pair<std::string, std::string>> b) {
+  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel", "sums", "library"};
+  return std::ranges::all_of(a, [&](const auto& value) {
+    return std::ranges::count(of_ranks, value.first) > 0 || std::ranges::count(b, value) > 0;
+  });
+}
+
 std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values) {
   std::vector<Conclusion> conclusions;
   for (const CellValue& value : values) {
     if (value.cell.integer("ranks") < 2) continue;
     for (const CellValue& one : values) {
       if (one.cell.integer("ranks") != 1 || one.value <= 0) continue;
-      if (!trains_the_same(value.cell, one.cell)) continue;
+      if (!trains_the_same(value.cell.values(), one.cell.values())) continue;
       const std::string way = way_of(value.cell);
       conclusions.push_back(scaling_conclusion(value, one, way));
       auto simulated = simulated_conclusion(value, one, way);

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/benchmarks/benchmark.h"
 
 namespace assay {
+
+/// Whether two cells' axes say the same training but for the ranks and how those share the work.
+bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
+                     std::span<const std::pair<std::string, std::string>> b);
 
 /// For each cell of several ranks beside which the same was trained on one: its rate as a share of
 /// so many times the rate of one rank, and of what is missing how much is exchange that no pass
