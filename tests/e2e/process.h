@@ -104,10 +104,16 @@ class Process {
     }
   }
 
-  /// Waits until standard error holds `text`; false after 60 s.
+  /// What it has written to standard error.
+  std::string error_text() const { return read(err_); }
+
+  /// Waits until standard error holds `text`; false after 60 s, or if it has ended without.
   bool wait_for_error_text(std::string_view text) const {
     for (int i = 0; i < 6000; ++i) {
-      if (read(err_).find(text) != std::string::npos) return true;
+      siginfo_t ended = {};
+      ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+      if (error_text().find(text) != std::string::npos) return true;
+      if (ended.si_pid != 0) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
