@@ -25,7 +25,8 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 3
+# s that ranks wait for one another. One that gets no memory says so; with little patience, slow ones would be lost.
+PATIENCE = {"kill": 3, "stop": 3, "delay": 3, "memory": 30}
 SILENCE = 5  # s until a rank that says nothing counts as lost: --patience, but at least this
 MODEL = ["model=2L2H64C64V", "sequence=16"]
 WAYS = ["ddp", "zero1", "fsdp"]
@@ -69,7 +70,7 @@ def harm(fault, process):
     else:
         os.kill(process, signal.SIGSTOP)
         if fault == "delay":
-            return time.monotonic() + 3 * PATIENCE, lambda: os.kill(process, signal.SIGCONT)
+            return time.monotonic() + 3 * PATIENCE[fault], lambda: os.kill(process, signal.SIGCONT)
     return None
 
 
@@ -82,7 +83,7 @@ def trial(arguments, fault, parallel, chance):
         with open(log, "wb") as err:
             run = subprocess.Popen(
                 [arguments.assay, "run", "train", "--device", "cpu", "--telemetry", "off", "--ranks",
-                 str(arguments.ranks), "--patience", f"{PATIENCE}s", "--out", os.path.join(folder, "r"),
+                 str(arguments.ranks), "--patience", f"{PATIENCE[fault]}s", "--out", os.path.join(folder, "r"),
                  f"parallel={parallel}", *MODEL, *cells],
                 stdout=subprocess.DEVNULL, stderr=err)
 
@@ -100,7 +101,7 @@ def trial(arguments, fault, parallel, chance):
             start = time.monotonic()
             later = harm(fault, ranks[rank])
             # Until a rank counts as lost, until the others stop waiting for it, and some for ending.
-            deadline = start + 2 * PATIENCE + SILENCE + 15 + (3 * PATIENCE if later else 0)
+            deadline = start + 2 * PATIENCE[fault] + SILENCE + 15 + (3 * PATIENCE[fault] if later else 0)
             while run.poll() is None and time.monotonic() < deadline:
                 if later and time.monotonic() > later[0]:
                     try:

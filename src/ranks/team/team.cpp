@@ -14,7 +14,7 @@ class PlannedTeam final : public Team {
   const std::string& secret() const override { return secret_; }
   const std::vector<TeamMember>& members() const override { return members_; }
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
-    return std::vector<std::string>(members_.size(), std::move(mine));
+    return std::vector<std::string>(members_.size(), mine);
   }
   Status still_whole() override { return {}; }
 
