@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cctype>
-
 #include "core/suggest.h"
-#include "core/units.h"
+#include "model/lettered_numbers.h"
 
 namespace assay {
 namespace {
@@ -15,14 +13,13 @@ struct NamedShape {
   const char* name;
   std::int64_t layers, heads, width, hidden;
 };
-constexpr NamedShape named[] = {
+constexpr NamedShape named_shapes[] = {
     {"30M", 6, 6, 384, 1536},     {"124M", 12, 12, 768, 3072},  {"354M", 24, 16, 1024, 4096},
     {"773M", 36, 20, 1280, 5120}, {"1.5B", 48, 24, 1536, 6144}, {"3B", 32, 32, 2560, 10240},
     {"7B", 32, 32, 4096, 11008},  {"13B", 40, 40, 5120, 13824},
 };
 
-// Far above any model, and low enough that all sizes in bytes fit 64 bits.
-constexpr std::int64_t largest_number = 1 << 20, most_layers = 4096;
+constexpr std::int64_t most_layers = 4096;
 
 Error not_a_shape(std::string_view text, std::string_view why) {
   return {ErrorKind::usage,
@@ -44,7 +41,7 @@ double GptShape::parameters() const {
 const std::vector<std::string>& gpt_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const NamedShape& shape : named) all.emplace_back(shape.name);
+    for (const NamedShape& shape : named_shapes) all.emplace_back(shape.name);
     return all;
   }();
   return names;
@@ -52,7 +49,7 @@ const std::vector<std::string>& gpt_names() {
 
 Result<GptShape> parse_gpt_shape(std::string_view text) {
   GptShape shape;
-  for (const NamedShape& known : named) {
+  for (const NamedShape& known : named_shapes) {
     if (text != known.name) continue;
     shape.layers = known.layers;
     shape.heads = known.heads;
@@ -60,22 +57,9 @@ Result<GptShape> parse_gpt_shape(std::string_view text) {
     shape.hidden = known.hidden;
     return shape;
   }
-  std::string_view rest = text;
-  std::string seen;
-  while (!rest.empty()) {
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    if (digits == 0 || digits == rest.size()) return not_a_shape(text, "is not a model");
-    const auto number = parse_integer(rest.substr(0, digits));
-    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(rest[digits])));
-    rest.remove_prefix(digits + 1);
-    if (!number.ok() || *number < 1 || *number > static_cast<std::uint64_t>(largest_number)) {
-      return not_a_shape(text, fmt::format("has a number out of range (1 to {})", largest_number));
-    }
-    if (seen.find(letter) != std::string::npos) {
-      return not_a_shape(text, fmt::format("gives {} twice", letter));
-    }
-    seen += letter;
-    const auto value = static_cast<std::int64_t>(*number);
+  const auto numbers = parse_lettered_numbers(text, "LHCFV");
+  if (!numbers.ok()) return not_a_shape(text, numbers.error().message);
+  for (const auto& [letter, value] : *numbers) {
     switch (letter) {
       case 'L':
         shape.layers = value;
@@ -89,11 +73,8 @@ Result<GptShape> parse_gpt_shape(std::string_view text) {
       case 'F':
         shape.hidden = value;
         break;
-      case 'V':
-        shape.vocabulary = value;
-        break;
       default:
-        return not_a_shape(text, fmt::format("has the unknown letter {}", letter));
+        shape.vocabulary = value;
     }
   }
   if (shape.layers == 0 || shape.heads == 0 || shape.width == 0) {

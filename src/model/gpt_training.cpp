@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/operations/norm_shape.h"
 #include "model/weights.h"
 
 namespace assay {
@@ -230,7 +231,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
                                                          const TokenBatches& batches,
                                                          const TokenBatches& held_back) {
   TRY(validate(settings.plan.shape));
-  TRY(LayerNorm::validate(settings.plan.shape.width));
+  TRY(validate_norm(settings.plan.shape.width));
   if (settings.plan.shape.positions < settings.plan.sequence) {
     return Error{ErrorKind::usage,
                  fmt::format("a sequence of {} is longer than the model's {} positions",

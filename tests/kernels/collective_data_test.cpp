@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t elements = 1003;
+constexpr std::size_t part_elements = 1003;
 
 const std::vector<DataType> all_types = {
     DataType::f64,  DataType::f32,       DataType::f16,       DataType::bf16, DataType::e4m3,
@@ -50,19 +50,19 @@ class CollectiveKernels : public KernelTest {
     std::vector<std::vector<std::byte>> parts;
     std::vector<const void*> sends;
     for (int rank = 0; rank < ranks; ++rank) {
-      parts.push_back(written(made, type, {DataKind::part, rank, 17, elements}));
+      parts.push_back(written(made, type, {DataKind::part, rank, 17, part_elements}));
     }
     for (const auto& part : parts) sends.push_back(part.data());
     for (const bool backwards : {false, true}) {
-      std::vector<std::byte> reduced(elements * size_of(type));
+      std::vector<std::byte> reduced(part_elements * size_of(type));
       with_type(type, [&](auto zero) {
         using T = decltype(zero);
-        for (std::size_t i = 0; i < elements; ++i) {
+        for (std::size_t i = 0; i < part_elements; ++i) {
           const T value = reference_reduced<T>(sends, i, reduction, backwards);
           std::memcpy(reduced.data() + i * sizeof(T), &value, sizeof(T));
         }
       });
-      const auto wrong = check(made, {DataKind::reduced, 0, 17, elements}, reduced);
+      const auto wrong = check(made, {DataKind::reduced, 0, 17, part_elements}, reduced);
       EXPECT_FALSE(wrong) << name_of(type) << " " << name_of(reduction) << " of " << ranks << ": "
                           << wrong->count << " wrong, " << wrong->index << " is " << wrong->got
                           << ", expected " << wrong->expected;
@@ -89,20 +89,20 @@ TEST_P(CollectiveKernels, AnyOrderOfReductionGivesTheExpectedBits) {
 TEST_P(CollectiveKernels, SumsAreWhatExactArithmeticGives) {
   constexpr int ranks = 13;
   CollectiveData made = data(DataType::f32, Reduction::sum, ranks);
-  std::vector<double> sums(elements);
+  std::vector<double> sums(part_elements);
   std::set<float> values;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto part = written(made, DataType::f32, {DataKind::part, rank, 0, elements});
+    const auto part = written(made, DataType::f32, {DataKind::part, rank, 0, part_elements});
     const auto* x = reinterpret_cast<const float*>(part.data());
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < part_elements; ++i) {
       sums[i] += x[i];
       values.insert(x[i]);
     }
   }
-  EXPECT_GT(values.size(), 5 * elements);  // 8 of 13 ranks contribute, nearly all different
-  const auto reduced = written(made, DataType::f32, {DataKind::reduced, 0, 0, elements});
+  EXPECT_GT(values.size(), 5 * part_elements);  // 8 of 13 ranks contribute, nearly all different
+  const auto reduced = written(made, DataType::f32, {DataKind::reduced, 0, 0, part_elements});
   const auto* x = reinterpret_cast<const float*>(reduced.data());
-  for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(x[i], sums[i]) << i;
+  for (std::size_t i = 0; i < part_elements; ++i) ASSERT_EQ(x[i], sums[i]) << i;
 }
 
 TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
@@ -114,7 +114,7 @@ TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
         std::vector<std::vector<std::byte>> parts;
         std::vector<const void*> all;
         for (int rank = 0; rank < 5; ++rank) {
-          parts.push_back(written(made, type, {DataKind::part, rank, 0, elements}));
+          parts.push_back(written(made, type, {DataKind::part, rank, 0, part_elements}));
         }
         for (const auto& part : parts) all.push_back(part.data());
         for (const bool twice : {false, true}) {
@@ -124,13 +124,13 @@ TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
           } else {
             sends.erase(sends.begin() + 2);
           }
-          std::vector<T> reduced(elements);
-          for (std::size_t i = 0; i < elements; ++i) {
+          std::vector<T> reduced(part_elements);
+          for (std::size_t i = 0; i < part_elements; ++i) {
             reduced[i] = reference_reduced<T>(sends, i, reduction);
           }
-          const auto wrong = check(made, {DataKind::reduced, 0, 0, elements}, reduced);
+          const auto wrong = check(made, {DataKind::reduced, 0, 0, part_elements}, reduced);
           ASSERT_TRUE(wrong) << name_of(type);
-          EXPECT_EQ(wrong->count, elements) << name_of(type) << " " << name_of(reduction);
+          EXPECT_EQ(wrong->count, part_elements) << name_of(type) << " " << name_of(reduction);
         }
       });
     }
@@ -140,12 +140,12 @@ TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
 TEST_P(CollectiveKernels, BitsDifferByRankAndIndexAndAWrongOneIsNamed) {
   for (const DataType type : {DataType::u8, DataType::f16, DataType::f32, DataType::u64}) {
     CollectiveData made = data(type, Reduction::sum, 3);
-    const DataRange range = {DataKind::bits, 1, 5000, elements};
+    const DataRange range = {DataKind::bits, 1, 5000, part_elements};
     auto bytes = written(made, type, range);
     EXPECT_FALSE(check(made, range, bytes));
-    EXPECT_TRUE(check(made, {DataKind::bits, 2, 5000, elements}, bytes));
-    EXPECT_TRUE(check(made, {DataKind::bits, 1, 5001, elements}, bytes));
-    bytes[(elements - 1) * size_of(type)] ^= std::byte{1};
+    EXPECT_TRUE(check(made, {DataKind::bits, 2, 5000, part_elements}, bytes));
+    EXPECT_TRUE(check(made, {DataKind::bits, 1, 5001, part_elements}, bytes));
+    bytes[(part_elements - 1) * size_of(type)] ^= std::byte{1};
     bytes[700 * size_of(type)] ^= std::byte{1};
     const auto wrong = check(made, range, bytes);
     ASSERT_TRUE(wrong);
@@ -158,10 +158,10 @@ TEST_P(CollectiveKernels, BitsDifferByRankAndIndexAndAWrongOneIsNamed) {
 TEST_P(CollectiveKernels, APartOfAnotherRankIsNotThisOnes) {
   for (const DataType type : all_types) {
     CollectiveData made = data(type, Reduction::sum, 3);
-    const DataRange range = {DataKind::part, 1, 40, elements};
+    const DataRange range = {DataKind::part, 1, 40, part_elements};
     auto bytes = written(made, type, range);
     EXPECT_FALSE(check(made, range, bytes)) << name_of(type);
-    EXPECT_TRUE(check(made, {DataKind::part, 2, 40, elements}, bytes)) << name_of(type);
+    EXPECT_TRUE(check(made, {DataKind::part, 2, 40, part_elements}, bytes)) << name_of(type);
     bytes[700 * size_of(type)] ^= std::byte{1};
     const auto wrong = check(made, range, bytes);
     ASSERT_TRUE(wrong) << name_of(type);

@@ -65,10 +65,26 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
   });
 }
 
+DEVICE float silu_of(float x) {
+  return x * fast_reciprocal(1 + fast_exp2(-log2_e * x));
+}
+
+template <typename T>
+DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
+  for_each_pack_of_all(rows * width, [&](u64 i) {
+    const T* const gates = x + i / width * 2 * width + i % width;
+    Floats values = load_floats(gates);
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) values.v[e] = silu_of(values.v[e]);
+    store_floats(y + i, to_floats(from_floats<T, row_pack>(values)) * load_floats(gates + width));
+  });
+}
+
 }  // namespace
 
 /// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0), NaNs kept.
 /// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width].
+/// swiglu: y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second.
 #define ACTIVATION_KERNELS(T, suffix)                                   \
   KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
     gelu(y, x, elements);                                               \
@@ -84,6 +100,9 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
   }                                                                     \
   KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) { \
     add_bias(x, bias, rows, width);                                     \
+  }                                                                     \
+  KERNEL(swiglu_##suffix, T* y, const T* x, u64 rows, u64 width) {      \
+    swiglu(y, x, rows, width);                                          \
   }
 ACTIVATION_KERNELS(float, f32)
 ACTIVATION_KERNELS(Bf16, bf16)

@@ -1,5 +1,5 @@
-// Layer norm with the residual addition before it, and its gradients. A block's threads hold a row
-// in their registers.
+// Layer norm and RMS norm with the residual addition before them, and layer norm's gradients. A
+// block's threads hold a row in their registers.
 #include "fast_math.h"
 #include "rows.h"
 
@@ -27,6 +27,17 @@ DEVICE void for_my_packs(u64 width, Body body) {
   }
 }
 
+/// The pack at `i` of stream + branch, as it is rounded into `sum`; without a branch (null) that of
+/// stream.
+template <typename T>
+DEVICE Floats add_branch(T* sum, const T* stream, const T* branch, u64 i) {
+  const Floats x = load_floats(stream + i);
+  if (branch == nullptr) return x;
+  const Pack<T, row_pack> stored = from_floats<T, row_pack>(x + load_floats(branch + i));
+  store_pack(sum + i, stored);
+  return to_floats(stored);
+}
+
 template <typename T>
 DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, const T* branch,
                      const T* weight, const T* bias, u64 rows, u64 width) {
@@ -38,13 +49,7 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
     Floats x[NORM_PACKS];
     float total = 0;
     for_my_packs(width, [&](u32 j, u64 i) {
-      x[j] = load_floats(stream + at + i);
-      if (branch != nullptr) {
-        const Pack<T, row_pack> stored =
-            from_floats<T, row_pack>(x[j] + load_floats(branch + at + i));
-        store_pack(sum + at + i, stored);
-        x[j] = to_floats(stored);  // as it was rounded
-      }
+      x[j] = add_branch(sum, stream, branch, at + i);
       total += x[j].sum();
     });
     const float mean = block_reduce(total, Sum{}, scratch[0]) * share;
@@ -62,6 +67,29 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
       statistics[2 * row] = mean;
       statistics[2 * row + 1] = inverse;
     }
+    barrier();  // scratch is free for the next row
+  }
+}
+
+template <typename T>
+DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, const T* weight,
+                         u64 rows, u64 width, float epsilon_of_model) {
+  SHARED float scratch[most_waves];
+  const Tiles mine = my_tiles(rows, 1);
+  for (u64 row = mine.begin; row < mine.end; row += mine.step) {
+    const u64 at = row * width;
+    Floats x[NORM_PACKS];
+    float squares = 0;
+    for_my_packs(width, [&](u32 j, u64 i) {
+      x[j] = add_branch(sum, stream, branch, at + i);
+      squares += (x[j] * x[j]).sum();
+    });
+    const float mean = block_reduce(squares, Sum{}, scratch) / static_cast<float>(width);
+    const float inverse = fast_rsqrt(mean + epsilon_of_model);
+    for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight, as models were trained
+      const Floats unit = to_floats(from_floats<T, row_pack>(x[j] * floats_of(inverse)));
+      store_floats(normed + at + i, unit * load_floats(weight + i));
+    });
     barrier();  // scratch is free for the next row
   }
 }
@@ -127,6 +155,12 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
             const T* stream, const T* branch, const T* weight, const T* bias, u64 rows,            \
             u64 width) {                                                                           \
     add_norm(normed, statistics, sum, stream, branch, weight, bias, rows, width);                  \
+  }                                                                                                \
+  /* normed[rows, width] = stream + branch by its root mean square, times weight; `sum` as above,  \
+     where it may be `stream`. */                                                                  \
+  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, T* sum, const T* stream,            \
+            const T* branch, const T* weight, u64 rows, u64 width, float epsilon_of_model) {       \
+    add_rms_norm(normed, sum, stream, branch, weight, rows, width, epsilon_of_model);              \
   }                                                                                                \
   /* dx = the gradient of the norm's input x, `add`ed to what is there. partial[blocks, 3, width]: \
      sums over the rows of a block, which lie together, of dy times the normed x and of dy, the    \

@@ -9,6 +9,7 @@ Result<Activations> Activations::create(Device& device, DataType type) {
   made.relu_ = TRY(made.kernels_.of_type("relu"));
   made.relu_backward_ = TRY(made.kernels_.of_type("relu_backward"));
   made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
+  made.swiglu_ = TRY(made.kernels_.of_type("swiglu"));
   return made;
 }
 
@@ -29,6 +30,12 @@ Status Activations::relu(Stream& stream, void* x, std::int64_t elements) {
 Status Activations::relu_backward(Stream& stream, void* d, const void* y, std::int64_t elements) {
   return launch(stream, *relu_backward_, shape_of_elements(*facts_, elements), d, y,
                 std::uint64_t(elements));
+}
+
+Status Activations::swiglu(Stream& stream, void* y, const void* x, std::int64_t rows,
+                           std::int64_t width) {
+  return launch(stream, *swiglu_, shape_of_elements(*facts_, rows * width), y, x,
+                std::uint64_t(rows), std::uint64_t(width));
 }
 
 Status Activations::add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows,

@@ -1,4 +1,5 @@
-// Elementwise functions between matrix products: GELU (tanh), ReLU, their gradients, and biases.
+// Elementwise functions between matrix products: GELU (tanh), ReLU, their gradients, SwiGLU, and
+// biases.
 #pragma once
 
 #include "compute/device/device.h"
@@ -18,6 +19,8 @@ class Activations {
   Status relu(Stream& stream, void* x, std::int64_t elements);
   /// d = 0 where y, the result of relu(), is 0.
   Status relu_backward(Stream& stream, void* d, const void* y, std::int64_t elements);
+  /// y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second.
+  Status swiglu(Stream& stream, void* y, const void* x, std::int64_t rows, std::int64_t width);
   /// x[rows, width] += bias[width]
   Status add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows, std::int64_t width);
 
@@ -28,7 +31,7 @@ class Activations {
   const DeviceFacts* facts_;
   Kernels kernels_;
   Kernel *gelu_ = nullptr, *gelu_backward_ = nullptr, *relu_ = nullptr, *relu_backward_ = nullptr,
-         *add_bias_ = nullptr;
+         *add_bias_ = nullptr, *swiglu_ = nullptr;
 };
 
 }  // namespace assay

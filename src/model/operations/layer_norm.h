@@ -14,9 +14,6 @@ class LayerNorm {
  public:
   /// `sums` must outlive it.
   static Result<LayerNorm> create(Device& device, DataType type, ColumnSums& sums);
-  /// Error: unsupported if rows of `width` elements are too wide for a block.
-  static Status validate(std::int64_t width);
-
   /// sum = stream + branch; normed = its norm. Without a branch (null) the norm of stream, and sum
   /// is not used. statistics: f32 [rows, 2], for backward().
   Status forward(Stream& on, void* normed, void* statistics, void* sum, const void* stream,
@@ -38,8 +35,6 @@ class LayerNorm {
  private:
   LayerNorm(const DeviceFacts& facts, ColumnSums& sums, Kernels kernels)
       : facts_(&facts), sums_(&sums), kernels_(std::move(kernels)) {}
-  /// Blocks whose threads hold a row.
-  LaunchShape shape(std::uint64_t blocks, std::int64_t width) const;
 
   const DeviceFacts* facts_;
   ColumnSums* sums_;

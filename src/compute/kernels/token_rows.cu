@@ -1,0 +1,69 @@
+// Tokens into a model and out of it: rows of the embedding, and the most likely next token.
+#include "rows.h"
+
+namespace {
+
+template <typename T>
+DEVICE void gather_rows(T* y, const T* x, const i32* indices, u64 count, u64 width) {
+  const u64 row_packs = width / row_pack;
+  const Tiles tiles = my_tiles(count * row_packs, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = tile + thread_index();
+    if (i >= count * row_packs) continue;
+    const u64 row = i / row_packs, column = i % row_packs * row_pack;
+    store_pack(y + row * width + column,
+               load_pack<row_pack>(x + static_cast<u64>(indices[row]) * width + column));
+  }
+}
+
+/// A logit and its token, ordered as one number: of equal logits the lower token is the larger.
+DEVICE u64 candidate(float logit, u64 token) {
+  const u32 bits = bits_of(logit), ordered = bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+  return u64{ordered} << 32 | (0xFFFFFFFFu - static_cast<u32>(token));
+}
+
+template <typename T>
+DEVICE void most_likely(i32* next, const T* logits, u64 rows, u64 vocabulary, u64 columns) {
+  SHARED u64 scratch[most_waves];
+  const Tiles mine = my_tiles(rows, 1);
+  for (u64 row = mine.begin; row < mine.end; row += mine.step) {
+    const T* const of_row = logits + row * columns;
+    u64 best = 0;
+    for_each_pack(vocabulary, [&](u64 i) {
+      const Floats values = load_floats(of_row + i);
+      for (u64 e = 0; e < row_pack && i + e < vocabulary; ++e) {
+        best = Maximum{}(best, candidate(values.v[e], i + e));
+      }
+    });
+    best = block_reduce(best, Maximum{}, scratch);
+    if (thread_index() == 0) next[row] = static_cast<i32>(0xFFFFFFFFu - static_cast<u32>(best));
+    barrier();  // scratch is free for the next row
+  }
+}
+
+}  // namespace
+
+/// Every sequence goes on by its next token.
+KERNEL(advance_tokens, i32* tokens, i32* positions, const i32* next, u64 count) {
+  const Tiles tiles = my_tiles(count, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = tile + thread_index();
+    if (i >= count) continue;
+    tokens[i] = next[i];
+    positions[i] += 1;
+  }
+}
+
+/// gather_rows: row i of y[count, width] = row indices[i] of x. most_likely: next[i] = the column
+/// with the largest of the first `vocabulary` logits of row i of logits[rows, columns], the first
+/// of equal ones; rows are readable up to a multiple of eight.
+#define TOKEN_KERNELS(T, suffix)                                                             \
+  KERNEL(gather_rows_##suffix, T* y, const T* x, const i32* indices, u64 count, u64 width) { \
+    gather_rows(y, x, indices, count, width);                                                \
+  }                                                                                          \
+  KERNEL(most_likely_##suffix, i32* next, const T* logits, u64 rows, u64 vocabulary,         \
+         u64 columns) {                                                                      \
+    most_likely(next, logits, rows, vocabulary, columns);                                    \
+  }
+TOKEN_KERNELS(float, f32)
+TOKEN_KERNELS(Bf16, bf16)

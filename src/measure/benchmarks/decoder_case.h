@@ -1,0 +1,33 @@
+// A pass of a decoder as a case: a prompt of each sequence, or one more token of each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "measure/benchmarks/benchmark.h"
+#include "model/decoder.h"
+
+namespace assay {
+
+enum class DecoderPhase {
+  prefill,  ///< whole prompts, until the first token after them
+  decode,   ///< one token of each sequence, with those before it in the cache
+};
+
+struct DecoderCell {
+  DecoderPhase phase = DecoderPhase::prefill;
+  DecoderShape shape;
+  DataType precision = DataType::bf16;
+  std::int64_t batch = 0;   ///< sequences
+  std::int64_t tokens = 0;  ///< of each: its prompt, or its context, the new token included
+
+  /// With the room that measuring and verifying need.
+  DecoderSettings settings(std::uint64_t seed) const;
+  /// Of a pass. Bytes are those of the weights that are read and of the cache.
+  Work work() const;
+};
+
+/// Error: of the device; failed, if a small version of the model differs from the reference.
+Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
+
+}  // namespace assay

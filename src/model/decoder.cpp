@@ -1,0 +1,289 @@
+#include "model/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/device/helpers.h"
+#include "model/weights.h"
+
+namespace assay {
+namespace {
+
+std::size_t cache_elements_of_layer(const DecoderSettings& settings) {
+  const std::int64_t tokens = settings.limits.blocks * page_tokens;
+  return static_cast<std::size_t>(2 * tokens * settings.shape.kv_width());
+}
+
+}  // namespace
+
+DecoderMemory memory_of(const DecoderSettings& settings) {
+  const DecoderLimits& limits = settings.limits;
+  const std::size_t element = size_of(settings.precision);
+  const auto activations =
+      DecoderActivations::of(settings.shape, limits.tokens, limits.results).elements;
+  return {.weights = DecoderWeights::of(settings.shape).elements * element,
+          .cache = cache_elements_of_layer(settings) *
+                   static_cast<std::size_t>(settings.shape.layers) * element,
+          .activations = activations * element};
+}
+
+// ---- A pass, from top to bottom ----
+
+Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
+  const DecoderShape& shape = settings_.shape;
+  const std::int64_t n = pass.tokens, c = shape.width;
+  const PagedTokens tokens = {.count = n,
+                              .longest = pass.longest,
+                              .positions = input(places_.positions),
+                              .sequences = input(places_.sequences),
+                              .tables = input(places_.tables),
+                              .table_width = settings_.limits.blocks_of_sequence()};
+  void* const residual = active(activations_.stream);
+  void* const normed = active(activations_.normed);
+  TRY(rows_->gather(stream, residual, weight(layout_.embedding), input(places_.tokens), n, c));
+  for (std::size_t i = 0; i < layout_.layers.size(); ++i) {
+    TRY(enqueue_layer(stream, i, tokens, i == 0));
+  }
+  TRY(norm_->forward(stream, normed, residual, active(activations_.branch), weight(layout_.norm),
+                     {n, c}));
+  const void* last = normed;
+  if (pass.results < n) {
+    last = active(activations_.last);
+    TRY(rows_->gather(stream, active(activations_.last), normed, input(places_.results),
+                      pass.results, c));
+  }
+  const std::int64_t columns = shape.padded_vocabulary();
+  void* const logits = active(activations_.logits);
+  TRY(linear_->forward(stream, logits, last, weight(layout_.head), nullptr,
+                       {pass.results, columns, c}));
+  return rows_->most_likely(stream, input(places_.next), logits, pass.results, shape.vocabulary,
+                            columns);
+}
+
+/// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
+Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const PagedTokens& tokens,
+                              bool first) {
+  const DecoderShape& shape = settings_.shape;
+  const DecoderLayerWeights& w = layout_.layers[layer];
+  const std::int64_t n = tokens.count, c = shape.width, f = shape.hidden;
+  void* const residual = active(activations_.stream);
+  void* const normed = active(activations_.normed);
+  void* const branch = active(activations_.branch);
+  void* const qkv = active(activations_.qkv);
+  void* const attended = active(activations_.attended);
+  void* const gate_up = active(activations_.gate_up);
+  void* const hidden = active(activations_.hidden);
+  TRY(norm_->forward(stream, normed, residual, first ? nullptr : branch, weight(w.norm1), {n, c}));
+  TRY(linear_->forward(stream, qkv, normed, weight(w.qkv), weight_or_null(w.qkv_bias),
+                       {n, shape.qkv_width(), c}));
+  const PagedCache cache = cache_of(layer);
+  TRY(attention_->store(stream, qkv, cache, weight_or_null(w.query_norm),
+                        weight_or_null(w.key_norm), angles_.data(), tokens));
+  TRY(attention_->forward(stream, attended, qkv, cache, scratch_.data(), tokens));
+  TRY(linear_->forward(stream, branch, attended, weight(w.proj), nullptr,
+                       {n, c, shape.query_width()}));
+  TRY(norm_->forward(stream, normed, residual, branch, weight(w.norm2), {n, c}));
+  TRY(linear_->forward(stream, gate_up, normed, weight(w.gate_up), nullptr, {n, 2 * f, c}));
+  TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
+  return linear_->forward(stream, branch, hidden, weight(w.down), nullptr, {n, c, f});
+}
+
+Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
+  return rows_->advance(stream, input(places_.tokens), input(places_.positions),
+                        input(places_.next), pass.tokens);
+}
+
+// ---- What the host gives and gets ----
+
+Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
+  const DecoderShape& shape = settings_.shape;
+  const DecoderLimits& limits = settings_.limits;
+  const auto wrong = [](std::string what) -> Status {
+    return Error{ErrorKind::usage, "a decoder's pass: " + std::move(what)};
+  };
+  if (tokens.positions.size() != tokens.tokens.size() ||
+      tokens.sequences.size() != tokens.tokens.size()) {
+    return wrong(fmt::format("{} tokens, but {} positions and {} sequences", tokens.tokens.size(),
+                             tokens.positions.size(), tokens.sequences.size()));
+  }
+  const auto below = [&](const std::vector<std::int32_t>& values, std::int64_t end,
+                         const char* what) -> Status {
+    for (const std::int32_t value : values) {
+      if (value < 0 || value >= end) {
+        return wrong(fmt::format("{} {}, allowed are 0 to {}", what, value, end - 1));
+      }
+    }
+    return {};
+  };
+  TRY(below(tokens.tokens, shape.vocabulary, "token"));
+  TRY(below(tokens.positions, limits.positions, "position"));
+  TRY(below(tokens.sequences, limits.sequences, "sequence"));
+  TRY(below(tokens.results, static_cast<std::int64_t>(tokens.tokens.size()), "result of row"));
+  TRY(copy_input(stream, places_.tokens, tokens.tokens));
+  TRY(copy_input(stream, places_.positions, tokens.positions));
+  TRY(copy_input(stream, places_.sequences, tokens.sequences));
+  TRY(copy_input(stream, places_.results, tokens.results));
+  return stream.synchronize();
+}
+
+Status Decoder::set_tables(Stream& stream, const std::vector<std::int32_t>& tables) {
+  for (const std::int32_t block : tables) {
+    if (block < 0 || block >= settings_.limits.blocks) {
+      return Error{ErrorKind::usage,
+                   fmt::format("block {} of a cache of {}", block, settings_.limits.blocks)};
+    }
+  }
+  TRY(copy_input(stream, places_.tables, tables));
+  return stream.synchronize();
+}
+
+Status Decoder::copy_input(Stream& stream, const Tensor& to,
+                           const std::vector<std::int32_t>& from) {
+  if (from.empty()) return {};
+  if (from.size() > static_cast<std::size_t>(to.elements())) {
+    return Error{ErrorKind::usage, fmt::format("{} numbers of a decoder's pass, allowed are {}",
+                                               from.size(), to.elements())};
+  }
+  return stream.copy(input(to), from.data(), from.size() * sizeof(std::int32_t));
+}
+
+Result<std::vector<float>> Decoder::logits(Stream& stream, std::int64_t rows) {
+  const auto vocabulary = static_cast<std::size_t>(settings_.shape.vocabulary),
+             columns = static_cast<std::size_t>(settings_.shape.padded_vocabulary());
+  const std::vector<float> padded =
+      TRY(read_weights(stream, active(activations_.logits), settings_.precision,
+                       static_cast<std::size_t>(rows) * columns));
+  std::vector<float> result;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+    const auto begin = padded.begin() + static_cast<std::ptrdiff_t>(row * columns);
+    result.insert(result.end(), begin, begin + static_cast<std::ptrdiff_t>(vocabulary));
+  }
+  return result;
+}
+
+Result<std::vector<std::int32_t>> Decoder::next_tokens(Stream& stream, std::int64_t rows) {
+  return read_back<std::int32_t>(stream, input(places_.next), static_cast<std::size_t>(rows));
+}
+
+Status Decoder::poison_results(Stream& stream) {
+  constexpr std::uint8_t poison = 0xFF;
+  const auto fill = [&](void* address, const Tensor& t, std::size_t element) {
+    return stream.fill(address, poison, static_cast<std::size_t>(t.elements()) * element);
+  };
+  TRY(fill(active(activations_.logits), activations_.logits, element_));
+  return fill(input(places_.next), places_.next, sizeof(std::int32_t));
+}
+
+Result<std::vector<float>> Decoder::weights(Stream& stream) {
+  return read_weights(stream, weights_.data(), settings_.precision, layout_.elements);
+}
+
+// ---- How it begins ----
+
+Decoder::Inputs Decoder::inputs_of(const DecoderLimits& limits) {
+  TensorPlaces place;
+  Inputs inputs;
+  inputs.tokens = place.next(1, limits.tokens);
+  inputs.positions = place.next(1, limits.tokens);
+  inputs.sequences = place.next(1, limits.tokens);
+  inputs.results = place.next(1, limits.results);
+  inputs.next = place.next(1, limits.results);
+  inputs.tables = place.next(limits.sequences, limits.blocks_of_sequence());
+  inputs.elements = place.used();
+  return inputs;
+}
+
+Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings)
+    : device_(device),
+      settings_(settings),
+      element_(size_of(settings.precision)),
+      layout_(DecoderWeights::of(settings.shape)),
+      activations_(
+          DecoderActivations::of(settings.shape, settings.limits.tokens, settings.limits.results)),
+      places_(inputs_of(settings.limits)),
+      plans_(device, stream, {.own_if_none = true}, ChoiceCache::of_user(device.facts())) {}
+
+Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
+                                                 const DecoderSettings& settings) {
+  TRY(validate(settings.shape));
+  std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
+  TRY(made->load_operations());
+  TRY(made->allocate(stream));
+  TRY(made->upload_angles(stream));
+  TRY(made->write_initial_weights(stream));
+  TRY(stream.synchronize());
+  return made;
+}
+
+Status Decoder::load_operations() {
+  const DecoderShape& shape = settings_.shape;
+  const DataType type = settings_.precision;
+  functions_ = TRY(Activations::create(device_, type));
+  linear_.emplace(plans_, *functions_, type);
+  norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
+  attention_ = TRY(PagedAttention::create(
+      device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
+  rows_ = TRY(TokenRows::create(device_, type));
+  return {};
+}
+
+Status Decoder::allocate(Stream& stream) {
+  const DecoderMemory memory = memory_of(settings_);
+  const auto allocate = [&](Buffer& buffer, std::size_t bytes) -> Status {
+    // A kernel may get the address of scratch that it does not use.
+    buffer = TRY(device_.allocate(std::max<std::size_t>(bytes, 256), MemoryKind::device));
+    // Gaps, the rows that pad the vocabulary, and the blocks of tables that nobody has set.
+    return stream.fill(buffer.data(), 0, buffer.bytes());
+  };
+  TRY(allocate(weights_, memory.weights));
+  TRY(allocate(cache_, memory.cache));
+  TRY(allocate(active_, memory.activations));
+  TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  return allocate(scratch_,
+                  attention_->scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
+}
+
+Status Decoder::upload_angles(Stream& stream) {
+  const std::vector<double> frequencies = rotary_frequencies(settings_.shape);
+  std::vector<float> angles;
+  for (std::int64_t position = 0; position < settings_.limits.positions; ++position) {
+    const auto angle = [&](double f) { return static_cast<double>(position) * f; };
+    for (const double f : frequencies) angles.push_back(static_cast<float>(std::cos(angle(f))));
+    for (const double f : frequencies) angles.push_back(static_cast<float>(std::sin(angle(f))));
+  }
+  const std::size_t bytes = angles.size() * sizeof(float);
+  angles_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  TRY(stream.copy(angles_.data(), angles.data(), bytes));
+  return stream.synchronize();
+}
+
+Status Decoder::write_initial_weights(Stream& stream) {
+  constexpr double deviation = 0.02;  // as transformers begins
+  InitialWeights initial =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  const auto normal_rows = [&](const Tensor& t) {
+    return initial.normal(weight(t), t, settings_.shape.vocabulary, deviation);
+  };
+  TRY(normal_rows(layout_.embedding));
+  if (!settings_.shape.tied) TRY(normal_rows(layout_.head));
+  for (const Tensor& t : layout_.matrices()) TRY(initial.normal(weight(t), t, deviation));
+  for (const Tensor& t : layout_.norms()) TRY(initial.ones(weight(t), t));
+  return {};
+}
+
+Status Decoder::fill_cache(Stream& stream) {
+  InitialWeights random =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  const Tensor all = {static_cast<std::int64_t>(cache_.bytes() / element_) / 16, 16, 0};
+  return random.normal(cache_.data(), all, 1);
+}
+
+PagedCache Decoder::cache_of(std::size_t layer) const {
+  const std::size_t bytes = cache_elements_of_layer(settings_) * element_;
+  auto* const of_layer = cache_.as<std::byte>() + layer * bytes;
+  return {of_layer, of_layer + bytes / 2};
+}
+
+}  // namespace assay

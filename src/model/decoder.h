@@ -1,0 +1,135 @@
+// A decoder at work: passes over tokens of many sequences, whole prompts, parts of them, or single
+// tokens, which leave keys and values in a paged cache and the logits of the rows that were asked
+// for. What a pass computes is read from device memory, so that a captured pass can be replayed for
+// other tokens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/blas/gemm_plans.h"
+#include "compute/device/device.h"
+#include "model/decoder_layout.h"
+#include "model/operations/activations.h"
+#include "model/operations/linear.h"
+#include "model/operations/paged_attention.h"
+#include "model/operations/rms_norm.h"
+#include "model/operations/token_rows.h"
+
+namespace assay {
+
+/// What a decoder has room for.
+struct DecoderLimits {
+  std::int64_t tokens = 0;     ///< of a pass
+  std::int64_t results = 0;    ///< rows of it with logits
+  std::int64_t sequences = 0;  ///< at a time
+  std::int64_t positions = 0;  ///< of a sequence
+  std::int64_t blocks = 0;     ///< of the cache, page_tokens tokens each
+
+  /// Blocks of a sequence that fills all positions.
+  std::int64_t blocks_of_sequence() const { return (positions + page_tokens - 1) / page_tokens; }
+};
+
+/// Bytes on the device.
+struct DecoderMemory {
+  std::uint64_t weights = 0, cache = 0, activations = 0;
+
+  std::uint64_t all() const { return weights + cache + activations; }
+};
+
+struct DecoderSettings {
+  DecoderShape shape;
+  DecoderLimits limits;
+  DataType precision = DataType::bf16;  ///< f32 or bf16, of weights and cache too
+  std::uint64_t seed = 1;               ///< of the weights
+};
+
+DecoderMemory memory_of(const DecoderSettings& settings);
+
+/// The tokens of a pass, as the host gives them. The first three have an element per token.
+struct DecoderTokens {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> positions;  ///< in its sequence, from 0
+  std::vector<std::int32_t> sequences;
+  std::vector<std::int32_t> results;  ///< rows whose logits are wanted
+};
+
+/// The size of a pass: of tokens set before, or left by advance().
+struct DecoderPass {
+  std::int64_t tokens = 0, results = 0;
+  std::int64_t longest = 0;  ///< no position is larger
+};
+
+class Decoder {
+ public:
+  /// Allocates everything and writes random weights. `device` and `stream` must outlive it. Error:
+  /// exhausted, naming the bytes.
+  static Result<std::unique_ptr<Decoder>> create(Device& device, Stream& stream,
+                                                 const DecoderSettings& settings);
+
+  /// Waits until they are there. Error: usage if they exceed the limits.
+  Status set_tokens(Stream& stream, const DecoderTokens& tokens);
+  /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
+  Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);
+  /// Queues a pass. If all tokens have results, rows of logits are those of the tokens; else those
+  /// of DecoderTokens::results.
+  Status enqueue(Stream& stream, const DecoderPass& pass);
+  /// Queues that each of the pass's tokens becomes the most likely next one of its sequence.
+  Status advance(Stream& stream, const DecoderPass& pass);
+
+  /// [rows, vocabulary], of the last pass. Waits for it.
+  Result<std::vector<float>> logits(Stream& stream, std::int64_t rows);
+  /// The most likely next tokens of the last pass. Waits for it.
+  Result<std::vector<std::int32_t>> next_tokens(Stream& stream, std::int64_t rows);
+  /// Makes all results NaN, or no token, so that those of an earlier pass are not taken for new.
+  Status poison_results(Stream& stream);
+  /// The arena of weights, in f32.
+  Result<std::vector<float>> weights(Stream& stream);
+  /// Normally distributed numbers as keys and values of all blocks.
+  Status fill_cache(Stream& stream);
+
+  const DecoderSettings& settings() const { return settings_; }
+  /// Of matrix products: "cublaslt 13.0".
+  std::string libraries() const { return plans_.libraries(); }
+
+ private:
+  Decoder(Device& device, Stream& stream, const DecoderSettings& settings);
+  Status allocate(Stream& stream);
+  Status load_operations();
+  Status write_initial_weights(Stream& stream);
+  Status upload_angles(Stream& stream);
+  Status enqueue_layer(Stream& stream, std::size_t layer, const PagedTokens& tokens, bool first);
+
+  /// Where the host's tokens lie, i32 each.
+  struct Inputs {
+    Tensor tokens, positions, sequences, results, next, tables;
+    std::size_t elements = 0;
+  };
+  static Inputs inputs_of(const DecoderLimits& limits);
+
+  void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
+  void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
+  void* active(const Tensor& t) const { return address_of(active_, t, element_); }
+  void* input(const Tensor& t) const { return address_of(inputs_, t, sizeof(std::int32_t)); }
+  PagedCache cache_of(std::size_t layer) const;
+  Status copy_input(Stream& stream, const Tensor& to, const std::vector<std::int32_t>& from);
+
+  Device& device_;
+  DecoderSettings settings_;
+  const std::size_t element_;
+  const DecoderWeights layout_;
+  const DecoderActivations activations_;
+  const Inputs places_;
+  Buffer weights_, cache_, active_, inputs_, angles_, scratch_;
+  GemmPlans plans_;
+  std::optional<Activations> functions_;
+  std::optional<Linear> linear_;
+  std::optional<RmsNorm> norm_;
+  std::optional<PagedAttention> attention_;
+  std::optional<TokenRows> rows_;
+};
+
+}  // namespace assay

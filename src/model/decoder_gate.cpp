@@ -1,0 +1,98 @@
+#include "model/decoder_gate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "core/random.h"
+#include "model/decoder_oracle.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t prompt_tokens[] = {37, 21}, first_part = 17, generated_tokens = 5;
+
+/// Small, and awkward: nothing but heads and rows is a multiple of anything.
+DecoderSettings small_version_of(const DecoderSettings& settings) {
+  DecoderSettings small = settings;
+  DecoderShape& shape = small.shape;
+  shape.heads = 2 * (shape.heads / shape.kv_heads);
+  shape.kv_heads = 2;
+  shape.layers = 2;
+  shape.width = 72;
+  shape.hidden = 104;
+  shape.vocabulary = 101;
+  small.limits = {.tokens = 64, .results = 64, .sequences = 2, .positions = 64, .blocks = 9};
+  return small;
+}
+
+/// The tokens of a sequence from `begin` to `end`, all with results.
+void append(DecoderTokens& to, const std::vector<std::int32_t>& text, std::int32_t sequence,
+            std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    to.results.push_back(static_cast<std::int32_t>(to.tokens.size()));
+    to.tokens.push_back(text[static_cast<std::size_t>(i)]);
+    to.positions.push_back(static_cast<std::int32_t>(i));
+    to.sequences.push_back(sequence);
+  }
+}
+
+}  // namespace
+
+double logits_tolerance(DataType precision) {
+  return precision == DataType::bf16 ? 2e-2 : 1e-4;
+}
+
+double relative_distance(std::span<const float> found, std::span<const double> expected) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += (found[i] - expected[i]) * (found[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings) {
+  const DecoderSettings small = small_version_of(settings);
+  auto decoder = TRY(Decoder::create(device, stream, small));
+  // Blocks in no order, none of a sequence beside another of it.
+  TRY(decoder->set_tables(stream, {8, 1, 6, 3, 2, 7, 0, 5}));
+  Random random(settings.seed);
+  std::vector<std::int32_t> texts[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::int64_t t = 0; t < prompt_tokens[i] + generated_tokens; ++t) {
+      texts[i].push_back(static_cast<std::int32_t>(
+          random.next() % static_cast<std::uint64_t>(small.shape.vocabulary)));
+    }
+  }
+  std::vector<DecoderTokens> passes(2);
+  append(passes[0], texts[0], 0, 0, first_part);
+  append(passes[0], texts[1], 1, 0, prompt_tokens[1]);
+  append(passes[1], texts[0], 0, first_part, prompt_tokens[0]);
+  for (std::int64_t t = 0; t < generated_tokens; ++t) {
+    DecoderTokens& pass = passes.emplace_back();
+    append(pass, texts[0], 0, prompt_tokens[0] + t, prompt_tokens[0] + t + 1);
+    append(pass, texts[1], 1, prompt_tokens[1] + t, prompt_tokens[1] + t + 1);
+  }
+  const std::vector<float> weights = TRY(decoder->weights(stream));
+  const DecoderOracle oracle(small.shape, std::vector<double>(weights.begin(), weights.end()));
+  const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
+  std::vector<float> found;
+  std::vector<double> expected;
+  for (const DecoderTokens& pass : passes) {
+    TRY(decoder->set_tokens(stream, pass));
+    const auto rows = static_cast<std::int64_t>(pass.tokens.size());
+    const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
+    TRY(decoder->enqueue(stream, {rows, rows, longest}));
+    const std::vector<float> logits = TRY(decoder->logits(stream, rows));
+    found.insert(found.end(), logits.begin(), logits.end());
+    for (std::size_t i = 0; i < pass.tokens.size(); ++i) {
+      const auto& of_sequence = reference[static_cast<std::size_t>(pass.sequences[i])];
+      const auto begin = of_sequence.begin() + pass.positions[i] * small.shape.vocabulary;
+      expected.insert(expected.end(), begin, begin + small.shape.vocabulary);
+    }
+  }
+  return DecoderGate{relative_distance(found, expected), logits_tolerance(small.precision)};
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+// The gate before a decoder is measured: a small version of it, on the same device, against the
+// reference in double precision.
+#pragma once
+
+#include "model/decoder.h"
+
+namespace assay {
+
+struct DecoderGate {
+  double error = 0;      ///< of logits: the relative distance in the Euclidean norm
+  double tolerance = 0;  ///< of the precision
+
+  bool passed() const { return error <= tolerance; }  // false for NaN
+};
+
+/// Two prompts of different lengths in one pass, of which one comes in two parts, then tokens of
+/// both, with blocks of the cache in a mixed order; the logits of every token are compared. Of
+/// `settings`, the limits are not used. Error: of the device.
+Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings);
+
+/// How far logits may be from those of the same tokens in another way, in the same unit.
+double logits_tolerance(DataType precision);
+
+/// ||found - expected|| / ||expected||
+double relative_distance(std::span<const float> found, std::span<const double> expected);
+
+}  // namespace assay

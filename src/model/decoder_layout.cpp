@@ -1,0 +1,64 @@
+#include "model/decoder_layout.h"
+
+namespace assay {
+
+DecoderWeights DecoderWeights::of(const DecoderShape& shape) {
+  TensorPlaces place;
+  DecoderWeights w;
+  const std::int64_t c = shape.width;
+  w.embedding = place.next(shape.padded_vocabulary(), c);
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    DecoderLayerWeights layer;
+    layer.norm1 = place.next(1, c);
+    layer.qkv = place.next(shape.qkv_width(), c);
+    layer.qkv_bias = place.next(shape.qkv_bias ? 1 : 0, shape.qkv_width());
+    layer.query_norm = place.next(shape.head_norms ? 1 : 0, shape.head_width);
+    layer.key_norm = place.next(shape.head_norms ? 1 : 0, shape.head_width);
+    layer.proj = place.next(c, shape.query_width());
+    layer.norm2 = place.next(1, c);
+    layer.gate_up = place.next(2 * shape.hidden, c);
+    layer.down = place.next(c, shape.hidden);
+    w.layers.push_back(layer);
+  }
+  w.norm = place.next(1, c);
+  w.head = shape.tied ? w.embedding : place.next(shape.padded_vocabulary(), c);
+  w.elements = place.used();
+  return w;
+}
+
+std::vector<Tensor> DecoderWeights::matrices() const {
+  std::vector<Tensor> all;
+  for (const DecoderLayerWeights& layer : layers) {
+    all.insert(all.end(), {layer.qkv, layer.qkv_bias, layer.proj, layer.gate_up, layer.down});
+  }
+  std::erase_if(all, [](const Tensor& t) { return t.elements() == 0; });
+  return all;
+}
+
+std::vector<Tensor> DecoderWeights::norms() const {
+  std::vector<Tensor> all = {norm};
+  for (const DecoderLayerWeights& layer : layers) {
+    all.insert(all.end(), {layer.norm1, layer.query_norm, layer.key_norm, layer.norm2});
+  }
+  std::erase_if(all, [](const Tensor& t) { return t.elements() == 0; });
+  return all;
+}
+
+DecoderActivations DecoderActivations::of(const DecoderShape& shape, std::int64_t tokens,
+                                          std::int64_t results) {
+  TensorPlaces place;
+  DecoderActivations a;
+  a.stream = place.next(tokens, shape.width);
+  a.normed = place.next(tokens, shape.width);
+  a.branch = place.next(tokens, shape.width);
+  a.qkv = place.next(tokens, shape.qkv_width());
+  a.attended = place.next(tokens, shape.query_width());
+  a.gate_up = place.next(tokens, 2 * shape.hidden);
+  a.hidden = place.next(tokens, shape.hidden);
+  a.last = place.next(results, shape.width);
+  a.logits = place.next(results, shape.padded_vocabulary());
+  a.elements = place.used();
+  return a;
+}
+
+}  // namespace assay

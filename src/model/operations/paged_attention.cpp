@@ -1,0 +1,92 @@
+#include "model/operations/paged_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/device/helpers.h"
+
+namespace assay {
+namespace {
+
+// As in kernels/paged_attention.cu.
+constexpr unsigned paged_threads = 128;
+constexpr std::int64_t widths[] = {16, 32, 64, 128}, most_group = 8;
+
+}  // namespace
+
+std::optional<std::string> PagedAttention::unsupported(PagedHeads heads) {
+  if (std::ranges::find(widths, heads.width) == std::end(widths)) {
+    return fmt::format("heads are {} wide, allowed are 16, 32, 64 and 128", heads.width);
+  }
+  if (heads.heads % heads.kv_heads != 0 || heads.heads / heads.kv_heads > most_group) {
+    return fmt::format("{} heads share {} of keys, allowed are 1 to {} for each", heads.heads,
+                       heads.kv_heads, most_group);
+  }
+  return std::nullopt;
+}
+
+Result<PagedAttention> PagedAttention::create(Device& device, DataType type, PagedHeads heads,
+                                              double norm_epsilon) {
+  if (const auto reason = unsupported(heads)) return Error{ErrorKind::unsupported, *reason};
+  PagedAttention made(device.facts(), heads, norm_epsilon);
+  made.program_ =
+      TRY(device.build({"paged_attention",
+                        {{"PAGED_WIDTH", std::to_string(heads.width)},
+                         {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)}}}));
+  const char* const suffix = type == DataType::bf16 ? "bf16" : "f32";
+  made.rotate_and_store_ = TRY(made.program_->kernel(fmt::format("rotate_and_store_{}", suffix)));
+  made.merge_splits_ = TRY(made.program_->kernel(fmt::format("merge_splits_{}", suffix)));
+  made.attention_ =
+      TRY(made.program_->kernel(fmt::format("paged_attention_{}_{}", heads.width, suffix)));
+  return made;
+}
+
+Status PagedAttention::store(Stream& stream, void* qkv, const PagedCache& cache,
+                             const void* query_norm, const void* key_norm, const void* angles,
+                             const PagedTokens& tokens) {
+  // A wave per head of a token.
+  const std::int64_t vectors = tokens.count * (heads_.heads + 2 * heads_.kv_heads);
+  return launch(stream, *rotate_and_store_,
+                shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack), qkv, cache.keys,
+                cache.values, query_norm, key_norm, angles, tokens.positions, tokens.sequences,
+                tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
+                std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads),
+                std::uint64_t(heads_.width), norm_epsilon_);
+}
+
+Status PagedAttention::forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
+                               void* scratch, const PagedTokens& tokens) {
+  const std::int64_t parts = splits(tokens.count, tokens.longest);
+  const std::int64_t rows = tokens.count * heads_.heads;
+  TRY(launch(stream, *attention_,
+             {{static_cast<unsigned>(tokens.count * heads_.kv_heads), static_cast<unsigned>(parts)},
+              {paged_threads}},
+             y, scratch, qkv, cache.keys, cache.values, tokens.positions, tokens.sequences,
+             tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(heads_.heads),
+             std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
+             1 / std::sqrt(static_cast<float>(heads_.width))));
+  if (parts == 1) return {};
+  return launch(stream, *merge_splits_, shape_of_elements(*facts_, rows * heads_.width * row_pack),
+                y, scratch, std::uint64_t(rows), std::uint64_t(parts), std::uint64_t(heads_.width));
+}
+
+std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t longest) const {
+  std::uint64_t most = 0;  // fewer tokens may be cut into more parts
+  for (std::int64_t count = 1; count <= tokens; ++count) {
+    const std::int64_t parts = splits(count, longest);
+    if (parts == 1) break;
+    most = std::max(most, std::uint64_t(count * heads_.heads * parts * (heads_.width + 2)));
+  }
+  return most * sizeof(float);
+}
+
+std::int64_t PagedAttention::splits(std::int64_t tokens, std::int64_t longest) const {
+  constexpr std::int64_t least_keys = 64;  // fewer are not worth merging
+  const std::int64_t per_unit = runs_on_host(*facts_) ? 1 : 4;
+  const std::int64_t wanted = facts_->multiprocessors * per_unit / (tokens * heads_.kv_heads);
+  return std::clamp<std::int64_t>(wanted, 1, longest / least_keys + 1);
+}
+
+}  // namespace assay

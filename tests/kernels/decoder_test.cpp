@@ -1,0 +1,151 @@
+// Decoders of every kind against the reference in double precision, and what they generate.
+#include "model/decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernel_test.h"
+#include "model/decoder_gate.h"
+#include "model/decoder_oracle.h"
+
+namespace assay {
+namespace {
+
+class Decoders : public KernelTest {
+ protected:
+  static constexpr DataType types[] = {DataType::f32, DataType::bf16};
+
+  void expect_gate(const DecoderShape& shape) {
+    for (const DataType type : types) {
+      const auto gate =
+          check_decoder(*device_, *stream_, {.shape = shape, .limits = {}, .precision = type});
+      ASSERT_TRUE(gate.ok()) << gate.error().message;
+      EXPECT_TRUE(gate->passed()) << name_of(type) << ": " << gate->error;
+      EXPECT_GT(gate->error, 0);
+    }
+  }
+};
+
+TEST_P(Decoders, OfLlama) {
+  DecoderShape shape = parse_decoder_shape("1L8H2K64D64C").value();
+  shape.rope_scaling = RopeScaling{.original_positions = 32};  // so that it matters
+  expect_gate(shape);
+}
+
+TEST_P(Decoders, OfQwen3) {
+  DecoderShape shape = parse_decoder_shape("1L2H1K128D64C").value();
+  shape.head_norms = true;
+  shape.tied = true;
+  expect_gate(shape);
+}
+
+TEST_P(Decoders, OfQwen2) {
+  DecoderShape shape = parse_decoder_shape("1L7H1K32D64C").value();
+  shape.qkv_bias = true;
+  expect_gate(shape);
+}
+
+TEST_P(Decoders, OfHeadsThatShareNothing) {
+  expect_gate(parse_decoder_shape("1L2H2K16D64C").value());
+}
+
+TEST_P(Decoders, GenerateTheMostLikelyTokens) {
+  DecoderSettings settings = {
+      .shape = parse_decoder_shape("2L4H2K16D64C96F131V").value(),
+      .limits = {.tokens = 8, .results = 2, .sequences = 2, .positions = 48, .blocks = 6},
+      .precision = DataType::f32};
+  auto decoder = Decoder::create(*device_, *stream_, settings).value();
+  ASSERT_TRUE(decoder->set_tables(*stream_, {0, 2, 4, 1, 3, 5}));
+  const std::vector<float> weights = decoder->weights(*stream_).value();
+  const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  std::vector<std::int32_t> texts[2] = {{17, 3, 99, 130}, {5, 6, 7}};
+  const auto append_expected = [&] {
+    for (auto& text : texts) {
+      const std::vector<double> logits = oracle.logits(text);
+      const auto last = logits.end() - settings.shape.vocabulary;
+      text.push_back(static_cast<std::int32_t>(std::max_element(last, logits.end()) - last));
+    }
+  };
+  ASSERT_TRUE(decoder->set_tokens(*stream_, {.tokens = {17, 3, 99, 130, 5, 6, 7},
+                                             .positions = {0, 1, 2, 3, 0, 1, 2},
+                                             .sequences = {0, 0, 0, 0, 1, 1, 1},
+                                             .results = {3, 6}}));
+  ASSERT_TRUE(decoder->enqueue(*stream_, {7, 2, 3}));
+  append_expected();
+  std::vector<std::int32_t> next = decoder->next_tokens(*stream_, 2).value();
+  EXPECT_EQ(next, (std::vector<std::int32_t>{texts[0].back(), texts[1].back()}));
+  // From here on the device goes on by itself, by one captured pass.
+  ASSERT_TRUE(decoder->set_tokens(
+      *stream_, {.tokens = next, .positions = {4, 3}, .sequences = {0, 1}, .results = {0, 1}}));
+  const DecoderPass pass = {2, 2, settings.limits.positions - 1};
+  ASSERT_TRUE(decoder->enqueue(*stream_, pass));  // chooses how products are computed
+  ASSERT_TRUE(stream_->begin_capture());
+  ASSERT_TRUE(decoder->enqueue(*stream_, pass));
+  ASSERT_TRUE(decoder->advance(*stream_, pass));
+  const auto graph = stream_->end_capture();
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  for (int i = 0; i < 32; ++i) {
+    ASSERT_TRUE(stream_->launch(**graph));
+    append_expected();
+    next = decoder->next_tokens(*stream_, 2).value();
+    ASSERT_EQ(next, (std::vector<std::int32_t>{texts[0].back(), texts[1].back()})) << i;
+  }
+}
+
+TEST_P(Decoders, CutTheKeysOfFewTokens) {
+  const std::int64_t prompt = 150;
+  DecoderSettings settings = {
+      .shape = parse_decoder_shape("1L2H1K16D64C96F131V").value(),
+      .limits = {.tokens = prompt, .results = 1, .sequences = 1, .positions = 160, .blocks = 10}};
+  for (const DataType type : types) {
+    settings.precision = type;
+    auto decoder = Decoder::create(*device_, *stream_, settings).value();
+    ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 5, 9, 2, 6, 8, 7}));
+    const std::vector<float> weights = decoder->weights(*stream_).value();
+    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    DecoderTokens tokens;
+    for (std::int32_t i = 0; i < prompt; ++i) {
+      tokens.tokens.push_back(i * 7 % 131);
+      tokens.positions.push_back(i);
+      tokens.sequences.push_back(0);
+    }
+    tokens.results = {prompt - 1};
+    std::vector<std::int32_t> text = tokens.tokens;
+    ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
+    ASSERT_TRUE(decoder->enqueue(*stream_, {prompt, 1, prompt - 1}));
+    text.push_back(77);
+    ASSERT_TRUE(decoder->set_tokens(*stream_, {{77}, {prompt}, {0}, {0}}));
+    ASSERT_TRUE(decoder->enqueue(*stream_, {1, 1, prompt}));
+    const std::vector<double> logits = oracle.logits(text);
+    const std::vector<double> expected(logits.end() - settings.shape.vocabulary, logits.end());
+    EXPECT_LE(relative_distance(decoder->logits(*stream_, 1).value(), expected),
+              logits_tolerance(type));
+  }
+}
+
+TEST_P(Decoders, RefuseWhatTheyHaveNoRoomFor) {
+  const DecoderSettings settings = {
+      .shape = parse_decoder_shape("1L2H1K16D64C131V").value(),
+      .limits = {.tokens = 4, .results = 1, .sequences = 1, .positions = 16, .blocks = 1},
+      .precision = DataType::f32};
+  auto decoder = Decoder::create(*device_, *stream_, settings).value();
+  const auto refused = [&](const DecoderTokens& tokens) {
+    return !decoder->set_tokens(*stream_, tokens).ok();
+  };
+  EXPECT_FALSE(refused({{130}, {15}, {0}, {0}}));
+  EXPECT_TRUE(refused({{131}, {0}, {0}, {0}}));
+  EXPECT_TRUE(refused({{-1}, {0}, {0}, {0}}));
+  EXPECT_TRUE(refused({{1}, {16}, {0}, {0}}));
+  EXPECT_TRUE(refused({{1}, {0}, {1}, {0}}));
+  EXPECT_TRUE(refused({{1}, {0}, {0}, {1}}));
+  EXPECT_TRUE(refused({{1}, {0}, {}, {0}}));
+  EXPECT_TRUE(refused({{1, 1, 1, 1, 1}, {0, 1, 2, 3, 4}, {0, 0, 0, 0, 0}, {0}}));
+  EXPECT_FALSE(decoder->set_tables(*stream_, {1}).ok());
+  EXPECT_FALSE(decoder->set_tables(*stream_, {0, 0}).ok());
+}
+
+ASSAY_KERNEL_BUILDS(Decoders);
+
+}  // namespace
+}  // namespace assay
