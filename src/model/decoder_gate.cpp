@@ -39,8 +39,9 @@ void append(DecoderTokens& to, const std::vector<std::int32_t>& text, std::int32
 
 }  // namespace
 
-double logits_tolerance(DataType precision) {
-  return precision == DataType::bf16 ? 2e-2 : 1e-4;
+double logits_tolerance(DataType precision, std::int64_t layers) {
+  const double of_two_layers = precision == DataType::bf16 ? 2e-2 : 1e-4;
+  return of_two_layers * std::sqrt(std::max(1.0, static_cast<double>(layers) / 2));
 }
 
 double relative_distance(std::span<const float> found, std::span<const double> expected) {
@@ -92,7 +93,8 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
       expected.insert(expected.end(), begin, begin + small.shape.vocabulary);
     }
   }
-  return DecoderGate{relative_distance(found, expected), logits_tolerance(small.precision)};
+  return DecoderGate{relative_distance(found, expected),
+                     logits_tolerance(small.precision, small.shape.layers)};
 }
 
 }  // namespace assay

@@ -18,8 +18,9 @@ struct DecoderGate {
 /// `settings`, the limits are not used. Error: of the device.
 Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings);
 
-/// How far logits may be from those of the same tokens in another way, in the same unit.
-double logits_tolerance(DataType precision);
+/// How far logits may be from those of the same tokens in another way, in the same unit: each layer
+/// rounds anew, and roundings add up like random numbers.
+double logits_tolerance(DataType precision, std::int64_t layers);
 
 /// ||found - expected|| / ||expected||
 double relative_distance(std::span<const float> found, std::span<const double> expected);

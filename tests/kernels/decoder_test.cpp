@@ -120,7 +120,7 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
     const std::vector<double> logits = oracle.logits(text);
     const std::vector<double> expected(logits.end() - settings.shape.vocabulary, logits.end());
     EXPECT_LE(relative_distance(decoder->logits(*stream_, 1).value(), expected),
-              logits_tolerance(type));
+              logits_tolerance(type, 1));
   }
 }
 

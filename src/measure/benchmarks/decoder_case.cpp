@@ -74,7 +74,7 @@ class DecoderCase final : public Case {
     TRY(fill_in_parts(stream, cell_.tokens));
     const std::vector<float> again = TRY(decoder_->logits(stream, 1));
     v.error = relative_distance(measured, std::vector<double>(again.begin(), again.end()));
-    v.tolerance = logits_tolerance(settings_.precision);
+    v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers);
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
