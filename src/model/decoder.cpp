@@ -32,62 +32,117 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
-  const std::int64_t n = pass.tokens, c = shape.width;
-  const PagedTokens tokens = {.count = n,
-                              .longest = pass.longest,
-                              .positions = input(places_.positions),
-                              .sequences = input(places_.sequences),
-                              .tables = input(places_.tables),
-                              .table_width = settings_.limits.blocks_of_sequence()};
-  void* const residual = active(activations_.stream);
-  void* const normed = active(activations_.normed);
-  TRY(rows_->gather(stream, residual, weight(layout_.embedding), input(places_.tokens), n, c));
+  const bool skinny = is_skinny(pass);
+  TRY(rows_->gather(stream, active(activations_.stream), weight(layout_.embedding),
+                    input(places_.tokens), pass.tokens, settings_.shape.width));
   for (std::size_t i = 0; i < layout_.layers.size(); ++i) {
-    TRY(enqueue_layer(stream, i, tokens, i == 0));
+    TRY(skinny ? enqueue_skinny_layer(stream, i, pass) : enqueue_layer(stream, i, pass));
   }
-  TRY(norm_->forward(stream, normed, residual, active(activations_.branch), weight(layout_.norm),
-                     {n, c}));
-  const void* last = normed;
-  if (pass.results < n) {
-    last = active(activations_.last);
-    TRY(rows_->gather(stream, active(activations_.last), normed, input(places_.results),
-                      pass.results, c));
-  }
-  const std::int64_t columns = shape.padded_vocabulary();
-  void* const logits = active(activations_.logits);
-  TRY(linear_->forward(stream, logits, last, weight(layout_.head), nullptr,
-                       {pass.results, columns, c}));
-  return rows_->most_likely(stream, input(places_.next), logits, pass.results, shape.vocabulary,
-                            columns);
+  TRY(skinny ? enqueue_skinny_head(stream, pass) : enqueue_head(stream, pass));
+  return rows_->most_likely(stream, input(places_.next), active(activations_.logits), pass.results,
+                            settings_.shape.vocabulary, settings_.shape.padded_vocabulary());
 }
 
 /// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
-Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const PagedTokens& tokens,
-                              bool first) {
+Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderShape& shape = settings_.shape;
   const DecoderLayerWeights& w = layout_.layers[layer];
-  const std::int64_t n = tokens.count, c = shape.width, f = shape.hidden;
+  const std::int64_t n = pass.tokens, c = shape.width, f = shape.hidden;
   void* const residual = active(activations_.stream);
   void* const normed = active(activations_.normed);
   void* const branch = active(activations_.branch);
-  void* const qkv = active(activations_.qkv);
-  void* const attended = active(activations_.attended);
   void* const gate_up = active(activations_.gate_up);
   void* const hidden = active(activations_.hidden);
-  TRY(norm_->forward(stream, normed, residual, first ? nullptr : branch, weight(w.norm1), {n, c}));
-  TRY(linear_->forward(stream, qkv, normed, weight(w.qkv), weight_or_null(w.qkv_bias),
-                       {n, shape.qkv_width(), c}));
-  const PagedCache cache = cache_of(layer);
-  TRY(attention_->store(stream, qkv, cache, weight_or_null(w.query_norm),
-                        weight_or_null(w.key_norm), angles_.data(), tokens));
-  TRY(attention_->forward(stream, attended, qkv, cache, scratch_.data(), tokens));
-  TRY(linear_->forward(stream, branch, attended, weight(w.proj), nullptr,
+  TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weight(w.norm1),
+                     {n, c}));
+  TRY(linear_->forward(stream, active(activations_.qkv), normed, weight(w.qkv),
+                       weight_or_null(w.qkv_bias), {n, shape.qkv_width(), c}));
+  TRY(attend(stream, layer, pass));
+  TRY(linear_->forward(stream, branch, active(activations_.attended), weight(w.proj), nullptr,
                        {n, c, shape.query_width()}));
   TRY(norm_->forward(stream, normed, residual, branch, weight(w.norm2), {n, c}));
   TRY(linear_->forward(stream, gate_up, normed, weight(w.gate_up), nullptr, {n, 2 * f, c}));
   TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
   return linear_->forward(stream, branch, hidden, weight(w.down), nullptr, {n, c, f});
+}
+
+Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
+  const DecoderShape& shape = settings_.shape;
+  const std::int64_t c = shape.width;
+  void* last = active(activations_.normed);
+  TRY(norm_->forward(stream, last, active(activations_.stream), active(activations_.branch),
+                     weight(layout_.norm), {pass.tokens, c}));
+  if (pass.results < pass.tokens) {
+    TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
+                      c));
+    last = active(activations_.last);
+  }
+  return linear_->forward(stream, active(activations_.logits), last, weight(layout_.head), nullptr,
+                          {pass.results, shape.padded_vocabulary(), c});
+}
+
+bool Decoder::is_skinny(const DecoderPass& pass) const {
+  return pass.tokens <= SkinnyProduct::most_rows && !runs_on_host(device_.facts());
+}
+
+Status Decoder::enqueue_skinny_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+  const DecoderShape& shape = settings_.shape;
+  const DecoderLayerWeights& w = layout_.layers[layer];
+  const std::int64_t n = pass.tokens, c = shape.width, f = shape.hidden;
+  void* const residual = active(activations_.stream);
+  void* const hidden = active(activations_.hidden);
+  TRY(skinny_->forward(stream, active(activations_.qkv), residual, weight(w.qkv),
+                       {.norm = weight(w.norm1), .bias = weight_or_null(w.qkv_bias)},
+                       {n, shape.qkv_width(), c}));
+  TRY(attend(stream, layer, pass));
+  TRY(skinny_->forward(stream, residual, active(activations_.attended), weight(w.proj),
+                       {.add = true}, {n, c, shape.query_width()}));
+  TRY(skinny_->forward_swiglu(stream, hidden, residual, weight(w.gate_up), weight(w.norm2),
+                              {n, f, c}));
+  return skinny_->forward(stream, residual, hidden, weight(w.down), {.add = true}, {n, c, f});
+}
+
+Status Decoder::enqueue_skinny_head(Stream& stream, const DecoderPass& pass) {
+  const DecoderShape& shape = settings_.shape;
+  const std::int64_t c = shape.width;
+  void* last = active(activations_.stream);
+  if (pass.results < pass.tokens) {
+    TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
+                      c));
+    last = active(activations_.last);
+  }
+  return skinny_->forward(stream, active(activations_.logits), last, weight(layout_.head),
+                          {.norm = weight(layout_.norm)},
+                          {pass.results, shape.padded_vocabulary(), c});
+}
+
+Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+  const DecoderShape& shape = settings_.shape;
+  const DecoderLayerWeights& w = layout_.layers[layer];
+  const PagedTokens tokens = paged_tokens(pass);
+  const PagedCache cache = cache_of(layer);
+  void* const qkv = active(activations_.qkv);
+  void* const attended = active(activations_.attended);
+  TRY(attention_->store(stream, qkv, cache, weight_or_null(w.query_norm),
+                        weight_or_null(w.key_norm), angles_.data(), tokens));
+  if (pass.prompt > 0 && prompt_attention_ != nullptr) {
+    return prompt_attention_->forward(stream, attended, qkv, {},
+                                      {.batch = pass.tokens / pass.prompt,
+                                       .sequence = pass.prompt,
+                                       .heads = shape.heads,
+                                       .head_width = shape.head_width,
+                                       .kv_heads = shape.kv_heads});
+  }
+  return attention_->forward(stream, attended, qkv, cache, scratch_.data(), tokens);
+}
+
+PagedTokens Decoder::paged_tokens(const DecoderPass& pass) const {
+  return {.count = pass.tokens,
+          .longest = pass.longest,
+          .positions = input(places_.positions),
+          .sequences = input(places_.sequences),
+          .tables = input(places_.tables),
+          .table_width = settings_.limits.blocks_of_sequence()};
 }
 
 Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
@@ -225,6 +280,10 @@ Status Decoder::load_operations() {
   norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
+  if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
+    prompt_attention_ = TRY(own_attention(device_, shape.head_width));
+  }
+  skinny_ = TRY(SkinnyProduct::create(device_, type, shape.norm_epsilon));
   rows_ = TRY(TokenRows::create(device_, type));
   return {};
 }

@@ -14,9 +14,11 @@
 #include "compute/device/device.h"
 #include "model/decoder_layout.h"
 #include "model/operations/activations.h"
+#include "model/operations/attention.h"
 #include "model/operations/linear.h"
 #include "model/operations/paged_attention.h"
 #include "model/operations/rms_norm.h"
+#include "model/operations/skinny_product.h"
 #include "model/operations/token_rows.h"
 
 namespace assay {
@@ -61,6 +63,8 @@ struct DecoderTokens {
 struct DecoderPass {
   std::int64_t tokens = 0, results = 0;
   std::int64_t longest = 0;  ///< no position is larger
+  /// If not 0, the tokens are whole prompts of this length, one after another.
+  std::int64_t prompt = 0;
 };
 
 class Decoder {
@@ -101,7 +105,14 @@ class Decoder {
   Status load_operations();
   Status write_initial_weights(Stream& stream);
   Status upload_angles(Stream& stream);
-  Status enqueue_layer(Stream& stream, std::size_t layer, const PagedTokens& tokens, bool first);
+  Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
+  Status enqueue_head(Stream& stream, const DecoderPass& pass);
+  /// The same for a pass of few tokens, by products that read weights at the memory's speed.
+  bool is_skinny(const DecoderPass& pass) const;
+  Status enqueue_skinny_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
+  Status enqueue_skinny_head(Stream& stream, const DecoderPass& pass);
+  Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
+  PagedTokens paged_tokens(const DecoderPass& pass) const;
 
   /// Where the host's tokens lie, i32 each.
   struct Inputs {
@@ -129,6 +140,8 @@ class Decoder {
   std::optional<Linear> linear_;
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
+  std::unique_ptr<Attention> prompt_attention_;  // null: attention_ computes prompts too
+  std::optional<SkinnyProduct> skinny_;
   std::optional<TokenRows> rows_;
 };
 

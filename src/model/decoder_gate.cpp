@@ -75,6 +75,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
     append(pass, texts[0], 0, prompt_tokens[0] + t, prompt_tokens[0] + t + 1);
     append(pass, texts[1], 1, prompt_tokens[1] + t, prompt_tokens[1] + t + 1);
   }
+  append(passes.emplace_back(), texts[1], 1, 0, prompt_tokens[1]);  // again, as a whole prompt
   const std::vector<float> weights = TRY(decoder->weights(stream));
   const DecoderOracle oracle(small.shape, std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
@@ -84,7 +85,8 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
     TRY(decoder->set_tokens(stream, pass));
     const auto rows = static_cast<std::int64_t>(pass.tokens.size());
     const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
-    TRY(decoder->enqueue(stream, {rows, rows, longest}));
+    const bool whole = &pass == &passes.back();
+    TRY(decoder->enqueue(stream, {rows, rows, longest, whole ? prompt_tokens[1] : 0}));
     const std::vector<float> logits = TRY(decoder->logits(stream, rows));
     found.insert(found.end(), logits.begin(), logits.end());
     for (std::size_t i = 0; i < pass.tokens.size(); ++i) {

@@ -14,7 +14,8 @@ struct DecoderGate {
 };
 
 /// Two prompts of different lengths in one pass, of which one comes in two parts, then tokens of
-/// both, with blocks of the cache in a mixed order; the logits of every token are compared. Of
+/// both, and a whole prompt, with blocks of the cache in a mixed order; the logits of every token
+/// are compared. Of
 /// `settings`, the limits are not used. Error: of the device.
 Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings);
 

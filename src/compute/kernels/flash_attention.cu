@@ -1,5 +1,6 @@
 // Causal attention of packed queries, keys and values, [tokens, 3, heads, D], without its scores in
-// memory: forward and backward by tiles on matrix units (Dao et al. 2022; Dao 2023). The backward
+// memory: forward and backward by tiles on matrix units (Dao et al. 2022; Dao 2023). Forward, query
+// heads may share heads of keys and values: [tokens, heads + 2 kv_heads, D]. The backward
 // pass is two kernels, one for keys and values and one for queries, each of which computes the
 // scores again: 7 products instead of 5, but no atomics, so the same bits every time.
 #include "conversions.h"
@@ -35,19 +36,23 @@ struct Head {
   u64 sequence, ld;  ///< ld: elements between tokens, of qkv
   u64 tiles, tile;   ///< of `rows` queries or keys
   u64 first_token, index;
-  u64 heads, width;
+  u64 heads, width, kv_width;
 
-  DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, int d, int rows)
-      : sequence(tokens_per_sequence), heads(head_count), width(head_count * d) {
+  /// `kv_heads` heads of keys and values, each shared by as many query heads.
+  DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, u64 kv_heads, int d, int rows)
+      : sequence(tokens_per_sequence),
+        heads(head_count),
+        width(head_count * d),
+        kv_width(kv_heads * d) {
     tiles = (sequence + rows - 1) / rows;
     tile = block_index() % tiles;
     index = block_index() / tiles;
     const u64 head = index % heads;
     first_token = index / heads * sequence;
-    ld = 3 * width;
+    ld = width + 2 * kv_width;
     q = qkv + first_token * ld + head * d;
-    k = q + width;
-    v = k + width;
+    k = qkv + first_token * ld + width + head / (heads / kv_heads) * d;
+    v = k + kv_width;
   }
   /// This head's part of an array [tokens, heads, D].
   template <typename Array>
@@ -140,10 +145,10 @@ DEVICE Next after(Tile tile) {
   return {tile.data + Tile::elements};
 }
 
-/// y[tokens, heads, D] and log_sum[batch, heads, sequence], the log of the sum of exp(scale *
-/// score). Grid: the tiles of queries of all heads of all sequences.
+/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence], the log of the sum of
+/// exp(scale * score). Grid: the tiles of queries of all heads of all sequences.
 template <typename T, int D>
-DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
+DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
                           float scale) {
   constexpr int step = FLASH_STEP, wave_rows = FLASH_ROWS, block_rows = waves * wave_rows;
   using Queries = SharedTile<T, block_rows, D>;
@@ -152,7 +157,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
   constexpr bool keep = wave_rows * D <= 32 * 64;  // more would leave too few registers
-  const Head<T> head(qkv, sequence, heads, D, block_rows);
+  const Head<T> head(qkv, sequence, heads, kv_heads, D, block_rows);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
   const Keys keys = after<Keys>(queries), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
@@ -179,7 +184,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     await_copies<0>();
     barrier();  // the keys are there, and nobody still reads the last values
     if (key == 0) my_queries.keep();
-    copy.begin(values, head.width);  // which lie beside the keys
+    copy.begin(values, head.kv_width);  // which lie beside the keys
     Scores scores;
     scores.fill(0);
     add_product(scores, my_queries, keys);
@@ -224,7 +229,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   const u64 mine = first + my_row;
   write_rows(head.part(y, D) + mine * head.width, head.width, left_of(sequence, mine), sums,
              queries, my_row);
-  if (Sums::first_in_row()) {
+  if (log_sum != nullptr && Sums::first_in_row()) {
     Sums::for_each_row([&](int slot, int i) {
       const u64 row = first + my_row + i;
       if (row >= sequence) return;
@@ -275,7 +280,7 @@ DEVICE void flash_backward_keys(T* d_qkv, const T* dy, const T* qkv, const float
   using Scores = WaveTile<T, wave_rows, step>;  // transposed: keys x queries
   using Sums = WaveTile<T, wave_rows, D>;
   SHARED QueryRow rows[step];
-  const Head<T> head(qkv, sequence, heads, D, block_rows);
+  const Head<T> head(qkv, sequence, heads, heads, D, block_rows);
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
   const Queries queries = after<Queries>(values), outputs = after<Queries>(queries);
   const Scratch scratch = after<Scratch>(outputs);
@@ -342,7 +347,7 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
   SHARED QueryRow rows[block_rows];
-  const Head<T> head(qkv, sequence, heads, D, block_rows);
+  const Head<T> head(qkv, sequence, heads, heads, D, block_rows);
   const Queries queries = {static_cast<T*>(dynamic_shared())}, outputs = after<Queries>(queries);
   const Keys keys = after<Keys>(outputs), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
@@ -399,8 +404,8 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
 /// qkv, dy and y begin at multiples of 16 bytes.
 #define FLASH_KERNELS(T, suffix, D)                                                              \
   KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv,        \
-            u64 sequence, u64 heads, float scale) {                                              \
-    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, scale);                                \
+            u64 sequence, u64 heads, u64 kv_heads, float scale) {                                \
+    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);                      \
   }                                                                                              \
   KERNEL(flash_delta_##D##_##suffix, float* delta, const T* dy, const T* y, u64 rows,            \
          u64 sequence, u64 heads) {                                                              \

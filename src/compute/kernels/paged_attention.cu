@@ -22,8 +22,10 @@ namespace {
 constexpr u32 page_tokens = 16;
 #if defined(ON_CPU)
 constexpr u32 paged_threads = 1;
+constexpr u32 keys_ahead = 1;
 #else
 constexpr u32 paged_threads = 128;
+constexpr u32 keys_ahead = 4;  // of each team, on their way at the same time
 #endif
 constexpr float nothing_seen = -1e30f;  // a maximum of no scores; its differences stay finite
 
@@ -66,8 +68,8 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
       continue;
     }
     const bool is_query = head < heads;
-    T* const to =
-        is_query ? from : keys + place_in_cache(table, position, head - heads, kv_heads, width);
+    T* const cached =
+        is_query ? nullptr : keys + place_in_cache(table, position, head - heads, kv_heads, width);
     const T* const norm = is_query ? query_norm : key_norm;
     float inverse = 1;
     if (norm != nullptr) {
@@ -85,8 +87,11 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
     const float* const cosines = angles + position * width;
     for (u64 i = lane_index(); i < half; i += wave_width) {
       const Rotated r = rotate(read(i), read(i + half), cosines[i], cosines[half + i]);
-      to[i] = encode<T>(r.low);
-      to[half + i] = encode<T>(r.high);
+      from[i] = encode<T>(r.low);
+      from[half + i] = encode<T>(r.high);
+      if (is_query) continue;
+      cached[i] = encode<T>(r.low);
+      cached[half + i] = encode<T>(r.high);
     }
   }
 }
@@ -137,32 +142,53 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
     largest[g] = nothing_seen;
     total[g] = 0;
   }
-  for (u64 base = begin; base < end; base += teams) {  // alike in all lanes, which shuffle
-    const u64 key = base + team;
-    const bool there = key < end;
-    Floats k[packs], v[packs];
-    const u64 at = place_in_cache(table, there ? key : begin, kv_head, kv_heads, D);
+  using Raw = Pack<T, row_pack>;
+  for (u64 base = begin; base < end; base += teams * keys_ahead) {  // alike in all lanes
+    Raw k[keys_ahead][packs], v[keys_ahead][packs];
     UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      k[p] = load_floats(keys + at + (p * lanes + lane) * row_pack);
-      v[p] = load_floats(values + at + (p * lanes + lane) * row_pack);
+    for (u32 j = 0; j < keys_ahead; ++j) {
+      const u64 key = base + j * teams + team;
+      const u64 at = place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs; ++p) {
+        k[j][p] = load_pack<row_pack>(keys + at + (p * lanes + lane) * row_pack);
+        v[j][p] = load_pack<row_pack>(values + at + (p * lanes + lane) * row_pack);
+      }
+    }
+    float scores[keys_ahead][MOST_GROUP];
+    UNROLL_LOOP
+    for (u32 j = 0; j < keys_ahead; ++j) {
+      const bool there = base + j * teams + team < end;
+      UNROLL_LOOP
+      for (u32 g = 0; g < MOST_GROUP; ++g) {
+        if (g >= group) break;
+        float score = 0;
+        UNROLL_LOOP
+        for (u32 p = 0; p < packs; ++p) score += (q[g][p] * to_floats(k[j][p])).sum();
+        UNROLL_LOOP
+        for (u32 mask = 1; mask < lanes; mask *= 2) score += shuffle_xor(score, mask);
+        scores[j][g] = there ? score : 2 * nothing_seen;
+      }
     }
     UNROLL_LOOP
     for (u32 g = 0; g < MOST_GROUP; ++g) {
       if (g >= group) break;
-      float score = 0;
+      float most = largest[g];
       UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) score += (q[g][p] * k[p]).sum();
+      for (u32 j = 0; j < keys_ahead; ++j) most = larger(most, scores[j][g]);
+      const float fade = fast_exp2(largest[g] - most);
+      largest[g] = most;
+      total[g] *= fade;
       UNROLL_LOOP
-      for (u32 mask = 1; mask < lanes; mask *= 2) score += shuffle_xor(score, mask);
-      if (!there) continue;
-      const float before = largest[g];
-      largest[g] = larger(before, score);
-      const float fade = fast_exp2(before - largest[g]), weight = fast_exp2(score - largest[g]);
-      total[g] = total[g] * fade + weight;
+      for (u32 p = 0; p < packs; ++p) sums[g][p] = sums[g][p] * floats_of(fade);
       UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) {
-        sums[g][p] = sums[g][p] * floats_of(fade) + v[p] * floats_of(weight);
+      for (u32 j = 0; j < keys_ahead; ++j) {
+        const float weight = fast_exp2(scores[j][g] - most);
+        total[g] += weight;
+        UNROLL_LOOP
+        for (u32 p = 0; p < packs; ++p) {
+          sums[g][p] = sums[g][p] + to_floats(v[j][p]) * floats_of(weight);
+        }
       }
     }
   }
@@ -223,9 +249,9 @@ DEVICE void merge_splits(T* y, const float* partial, u64 rows, u64 splits, u64 w
 
 }  // namespace
 
-/// qkv[tokens, heads + 2 kv_heads, width]: queries are normed (unless `query_norm` is null) and
-/// rotated in place, keys into the cache, values are copied there. angles[positions, width]:
-/// cosines, then sines, of half the width each; element i is paired with i + width / 2.
+/// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are normed (unless `query_norm` is
+/// null) and rotated in place, then keys and values are copied into the cache. angles[positions,
+/// width]: cosines, then sines, of half the width each; element i is paired with i + width / 2.
 #define CACHE_KERNELS(T, suffix)                                                               \
   KERNEL(rotate_and_store_##suffix, T* qkv, T* keys, T* values, const T* query_norm,           \
          const T* key_norm, const float* angles, const i32* positions, const i32* sequences,   \
@@ -243,7 +269,7 @@ CACHE_KERNELS(Bf16, bf16)
 
 /// y[tokens, heads, D] = softmax(scale q k) v over the tokens of the same sequence up to its own.
 #define PAGED_KERNEL(T, suffix, D)                                                                \
-  KERNEL_OF(paged_threads, 1, paged_attention_##D##_##suffix, T* y, float* partial, const T* qkv, \
+  KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* partial, const T* qkv, \
             const T* keys, const T* values, const i32* positions, const i32* sequences,           \
             const i32* tables, u64 table_width, u64 heads, u64 kv_heads, u64 splits,              \
             float scale) {                                                                        \

@@ -132,7 +132,8 @@ class DecoderCase final : public Case {
     return tokens;
   }
   DecoderPass measured_pass() const {
-    return {cell_.batch * (cell_.tokens - first_measured()), cell_.batch, cell_.tokens - 1};
+    return {cell_.batch * (cell_.tokens - first_measured()), cell_.batch, cell_.tokens - 1,
+            cell_.phase == DecoderPhase::prefill ? cell_.tokens : 0};
   }
 
   /// The first `end` tokens of sequence 0 in passes other than those measured.

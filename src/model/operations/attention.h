@@ -17,6 +17,9 @@ namespace assay {
 
 struct AttentionShape {
   std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
+  /// Of keys and values, each shared by as many of the heads of queries, which is computed by
+  /// own_attention(), forward, alone; 0: as many as heads.
+  std::int64_t kv_heads = 0;
 
   std::int64_t width() const { return heads * head_width; }
 };
@@ -24,7 +27,7 @@ struct AttentionShape {
 /// What forward() leaves for backward(), beside its result; each way uses one of them.
 struct AttentionMemory {
   void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
-  void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]
+  void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]; null: no backward() follows
   void* scratch = nullptr;  ///< f32, as scratch_bytes() of gpt_layout.h says; not of a library
 };
 

@@ -51,9 +51,10 @@ class OwnAttention final : public Attention {
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
+    const std::int64_t kv_heads = shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
     return launch(stream, *forward_, grid(shape, geometry_.block_rows(), forward_bytes()), y,
                   memory.log_sum, qkv, std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
-                  scale());
+                  std::uint64_t(kv_heads), scale());
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,

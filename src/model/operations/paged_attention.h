@@ -43,9 +43,9 @@ class PagedAttention {
   /// Why there is none; empty: there is.
   static std::optional<std::string> unsupported(PagedHeads heads);
 
-  /// qkv[tokens, heads + 2 kv_heads, width]: queries are normed by query_norm[width] (unless null)
-  /// and rotated in place, keys likewise into the cache, and values are copied there. `angles`: f32
-  /// [positions, width], cosines, then sines, of half the width each.
+  /// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are normed by these norms[width]
+  /// (unless null) and rotated in place, then keys and values are copied into the cache. `angles`:
+  /// f32 [positions, width], cosines, then sines, of half the width each.
   Status store(Stream& stream, void* qkv, const PagedCache& cache, const void* query_norm,
                const void* key_norm, const void* angles, const PagedTokens& tokens);
   /// y[tokens, heads, width] = what each query sees of its sequence up to its own position.
