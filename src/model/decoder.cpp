@@ -32,13 +32,13 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
-  const bool skinny = is_skinny(pass);
+  const bool one = is_of_one(pass);
   TRY(rows_->gather(stream, active(activations_.stream), weight(layout_.embedding),
                     input(places_.tokens), pass.tokens, settings_.shape.width));
   for (std::size_t i = 0; i < layout_.layers.size(); ++i) {
-    TRY(skinny ? enqueue_skinny_layer(stream, i, pass) : enqueue_layer(stream, i, pass));
+    TRY(one ? enqueue_layer_of_one(stream, i, pass) : enqueue_layer(stream, i, pass));
   }
-  TRY(skinny ? enqueue_skinny_head(stream, pass) : enqueue_head(stream, pass));
+  TRY(one ? enqueue_head_of_one(stream) : enqueue_head(stream, pass));
   return rows_->most_likely(stream, input(places_.next), active(activations_.logits), pass.results,
                             settings_.shape.vocabulary, settings_.shape.padded_vocabulary());
 }
@@ -81,39 +81,31 @@ Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
                           {pass.results, shape.padded_vocabulary(), c});
 }
 
-bool Decoder::is_skinny(const DecoderPass& pass) const {
-  return pass.tokens <= SkinnyProduct::most_rows && !runs_on_host(device_.facts());
+bool Decoder::is_of_one(const DecoderPass& pass) const {
+  return pass.tokens == 1 && pass.results == 1 && !runs_on_host(device_.facts());
 }
 
-Status Decoder::enqueue_skinny_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderShape& shape = settings_.shape;
   const DecoderLayerWeights& w = layout_.layers[layer];
-  const std::int64_t n = pass.tokens, c = shape.width, f = shape.hidden;
+  const std::int64_t c = shape.width, f = shape.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
-  TRY(skinny_->forward(stream, active(activations_.qkv), residual, weight(w.qkv),
-                       {.norm = weight(w.norm1), .bias = weight_or_null(w.qkv_bias)},
-                       {n, shape.qkv_width(), c}));
+  TRY(vector_product_->forward(stream, active(activations_.qkv), residual, weight(w.qkv),
+                               {shape.qkv_width(), c},
+                               {.norm = weight(w.norm1), .bias = weight_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
-  TRY(skinny_->forward(stream, residual, active(activations_.attended), weight(w.proj),
-                       {.add = true}, {n, c, shape.query_width()}));
-  TRY(skinny_->forward_swiglu(stream, hidden, residual, weight(w.gate_up), weight(w.norm2),
-                              {n, f, c}));
-  return skinny_->forward(stream, residual, hidden, weight(w.down), {.add = true}, {n, c, f});
+  TRY(vector_product_->forward(stream, residual, active(activations_.attended), weight(w.proj),
+                               {c, shape.query_width()}, {.add = true}));
+  TRY(vector_product_->forward_swiglu(stream, hidden, residual, weight(w.gate_up), {f, c},
+                                      weight(w.norm2)));
+  return vector_product_->forward(stream, residual, hidden, weight(w.down), {c, f}, {.add = true});
 }
 
-Status Decoder::enqueue_skinny_head(Stream& stream, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
-  const std::int64_t c = shape.width;
-  void* last = active(activations_.stream);
-  if (pass.results < pass.tokens) {
-    TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
-                      c));
-    last = active(activations_.last);
-  }
-  return skinny_->forward(stream, active(activations_.logits), last, weight(layout_.head),
-                          {.norm = weight(layout_.norm)},
-                          {pass.results, shape.padded_vocabulary(), c});
+Status Decoder::enqueue_head_of_one(Stream& stream) {
+  return vector_product_->forward(
+      stream, active(activations_.logits), active(activations_.stream), weight(layout_.head),
+      {settings_.shape.padded_vocabulary(), settings_.shape.width}, {.norm = weight(layout_.norm)});
 }
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
@@ -283,7 +275,7 @@ Status Decoder::load_operations() {
   if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
     prompt_attention_ = TRY(own_attention(device_, shape.head_width));
   }
-  skinny_ = TRY(SkinnyProduct::create(device_, type, shape.norm_epsilon));
+  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon));
   rows_ = TRY(TokenRows::create(device_, type));
   return {};
 }

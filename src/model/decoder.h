@@ -18,8 +18,8 @@
 #include "model/operations/linear.h"
 #include "model/operations/paged_attention.h"
 #include "model/operations/rms_norm.h"
-#include "model/operations/skinny_product.h"
 #include "model/operations/token_rows.h"
+#include "model/operations/vector_product.h"
 
 namespace assay {
 
@@ -107,10 +107,10 @@ class Decoder {
   Status upload_angles(Stream& stream);
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
-  /// The same for a pass of few tokens, by products that read weights at the memory's speed.
-  bool is_skinny(const DecoderPass& pass) const;
-  Status enqueue_skinny_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
-  Status enqueue_skinny_head(Stream& stream, const DecoderPass& pass);
+  /// The same for a pass of one token, by products of a vector.
+  bool is_of_one(const DecoderPass& pass) const;
+  Status enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass);
+  Status enqueue_head_of_one(Stream& stream);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
   PagedTokens paged_tokens(const DecoderPass& pass) const;
 
@@ -141,7 +141,7 @@ class Decoder {
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
   std::unique_ptr<Attention> prompt_attention_;  // null: attention_ computes prompts too
-  std::optional<SkinnyProduct> skinny_;
+  std::optional<VectorProduct> vector_product_;
   std::optional<TokenRows> rows_;
 };
 

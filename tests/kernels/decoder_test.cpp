@@ -10,7 +10,7 @@
 #include "kernel_test.h"
 #include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
-#include "model/operations/skinny_product.h"
+#include "model/operations/vector_product.h"
 #include "model/weights.h"
 
 namespace assay {
@@ -128,9 +128,9 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
   }
 }
 
-/// Each way to join a product, for each number of rows; outputs and inputs that fill no wave.
-TEST_P(Decoders, SkinnyProducts) {
-  constexpr std::int64_t outputs = 37, inputs = 2 * 64 * 8 * 4 + 104;
+/// Each way to join a product; outputs and inputs that fill no wave.
+TEST_P(Decoders, ProductsOfAVector) {
+  constexpr std::size_t outputs = 37, inputs = 2 * 64 * 8 * 4 + 104;
   constexpr double epsilon = 0.25;
   Random random(5);
   const auto upload = [&](DataType type, std::size_t count, std::vector<float>& host) {
@@ -142,60 +142,41 @@ TEST_P(Decoders, SkinnyProducts) {
     return buffer;
   };
   for (const DataType type : types) {
-    SkinnyProduct skinny = SkinnyProduct::create(*device_, type, epsilon).value();
+    VectorProduct products = VectorProduct::create(*device_, type, epsilon).value();
     std::vector<float> x, w, norm, bias, before;
-    const Buffer x_there = upload(type, 8 * inputs, x),
-                 w_there = upload(type, 2 * outputs * inputs, w);
+    const Buffer x_there = upload(type, inputs, x), w_there = upload(type, 2 * outputs * inputs, w);
     const Buffer norm_there = upload(type, inputs, norm), bias_there = upload(type, outputs, bias);
-    for (const std::int64_t rows : {1, 2, 3, 7}) {
-      const LinearShape shape = {rows, outputs, inputs};
-      const auto product = [&](std::int64_t row, std::int64_t output, bool normed) {
-        double sum = 0, squares = 0;
-        for (std::int64_t i = 0; i < inputs; ++i) {
-          const double value = x[std::size_t(row * inputs + i)];
-          squares += value * value;
-          sum += value * w[std::size_t(output * inputs + i)] * (normed ? norm[std::size_t(i)] : 1);
-        }
-        return normed ? sum / std::sqrt(squares / inputs + epsilon) : sum;
-      };
-      const auto expect = [&](const Buffer& y, auto expected_of, const char* what) {
-        const auto count = std::size_t(rows * outputs);
-        std::vector<double> expected;
-        for (std::int64_t i = 0; i < rows * outputs; ++i) {
-          expected.push_back(expected_of(i / outputs, i % outputs));
-        }
-        const auto found = read_weights(*stream_, y.data(), type, count).value();
-        EXPECT_LT(relative_distance(found, expected), type == DataType::f32 ? 1e-5 : 1e-2)
-            << what << " " << rows << " " << name_of(type);
-      };
-      Buffer y = upload(type, 8 * outputs, before);
-      ASSERT_TRUE(skinny.forward(*stream_, y.data(), x_there.data(), w_there.data(),
-                                 {.bias = bias_there.data(), .add = true}, shape));
-      expect(
-          y,
-          [&](auto r, auto o) {
-            return product(r, o, false) + bias[std::size_t(o)] +
-                   before[std::size_t(r * outputs + o)];
-          },
-          "sum");
-      ASSERT_TRUE(skinny.forward(*stream_, y.data(), x_there.data(), w_there.data(),
-                                 {.norm = norm_there.data()}, shape));
-      expect(
-          y, [&](auto r, auto o) { return product(r, o, true); }, "normed");
-      ASSERT_TRUE(skinny.forward_swiglu(*stream_, y.data(), x_there.data(), w_there.data(),
-                                        norm_there.data(), shape));
-      expect(
-          y,
-          [&](auto r, auto o) {
-            const double gate = product(r, o, true);
-            return gate / (1 + std::exp(-gate)) * product(r, outputs + o, true);
-          },
-          "SwiGLU");
-      const auto rest = read_weights(*stream_, y.data(), type, 8 * outputs).value();
-      EXPECT_EQ(rest.back(), before.back()) << "behind the rows";
-    }
-    EXPECT_FALSE(
-        skinny.forward(*stream_, nullptr, nullptr, nullptr, {}, {9, outputs, inputs}).ok());
+    const Buffer y = upload(type, outputs + 1, before);
+    const auto product = [&](std::size_t output, bool normed) {
+      double sum = 0, squares = 0;
+      for (std::size_t i = 0; i < inputs; ++i) {
+        squares += double(x[i]) * x[i];
+        sum += double(x[i]) * w[output * inputs + i] * (normed ? norm[i] : 1);
+      }
+      return normed ? sum / std::sqrt(squares / inputs + epsilon) : sum;
+    };
+    const auto expect = [&](auto expected_of, const char* what) {
+      std::vector<double> expected;
+      for (std::size_t i = 0; i < outputs; ++i) expected.push_back(expected_of(i));
+      const auto found = read_weights(*stream_, y.data(), type, outputs + 1).value();
+      EXPECT_LT(relative_distance(found, expected), type == DataType::f32 ? 1e-5 : 1e-2)
+          << what << " " << name_of(type);
+      EXPECT_EQ(found.back(), before.back()) << "behind the outputs";
+    };
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), w_there.data(),
+                                 {outputs, inputs}, {.bias = bias_there.data(), .add = true}));
+    expect([&](std::size_t o) { return product(o, false) + bias[o] + before[o]; }, "sum");
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), w_there.data(),
+                                 {outputs, inputs}, {.norm = norm_there.data()}));
+    expect([&](std::size_t o) { return product(o, true); }, "normed");
+    ASSERT_TRUE(products.forward_swiglu(*stream_, y.data(), x_there.data(), w_there.data(),
+                                        {outputs, inputs}, norm_there.data()));
+    expect(
+        [&](std::size_t o) {
+          const double gate = product(o, true);
+          return gate / (1 + std::exp(-gate)) * product(outputs + o, true);
+        },
+        "SwiGLU");
   }
 }
 

@@ -1,0 +1,130 @@
+// The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
+// computes two outputs at a time. What stands around such a product in a decoder is joined with it:
+// the norm before it, and a bias, a sum or SwiGLU after it.
+#include "fast_math.h"
+#include "rows.h"
+
+#define VECTOR_THREADS 256  // of a block
+
+namespace {
+
+constexpr u32 wave_outputs = 2;
+constexpr u32 packs_ahead = 4;  // of each of its matrix rows on their way to a lane
+
+/// 1 / the root mean square of x, in all threads.
+template <typename T>
+DEVICE float inverse_root(const T* x, u64 inputs, float epsilon) {
+  SHARED float scratch[most_waves];
+  float squares = 0;
+  for_each_pack(inputs, [&](u64 i) {
+    const Floats values = load_floats(x + i);
+    squares += (values * values).sum();
+  });
+  squares = block_reduce(squares, Sum{}, scratch);
+  return fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
+}
+
+/// The two matrix rows of a wave's outputs, whose first packs are on their way.
+template <typename T>
+struct MatrixRows {
+  using Raw = Pack<T, row_pack>;
+  static constexpr u64 stride = u64{wave_width} * row_pack;
+  const T* row[wave_outputs];
+  Raw ahead[packs_ahead][wave_outputs];
+
+  DEVICE void fetch(u64 from, u64 inputs) {
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs_ahead; ++p) {
+      const u64 i = from + p * stride;
+      if (i >= inputs) continue;
+      UNROLL_LOOP
+      for (u32 o = 0; o < wave_outputs; ++o) {
+        ahead[p][o] = load_streaming(reinterpret_cast<const Raw*>(row[o] + i));
+      }
+    }
+  }
+};
+
+template <typename T>
+DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, const T* bias,
+                           u64 outputs, u64 inputs, float epsilon, int add, int swiglu) {
+  using Rows = MatrixRows<T>;
+  const u32 waves = block_threads() / wave_width;
+  // With SwiGLU, outputs j and outputs + j of the matrix make one of y.
+  const u64 results = swiglu != 0 ? outputs : (outputs + 1) / 2;
+  const u64 begin = u64{lane_index()} * row_pack;
+  Rows rows;
+  const auto first_of = [&](u64 tile) {
+    const u64 result = tile + wave_index() < results ? tile + wave_index() : results - 1;
+    return swiglu != 0 ? result : result * 2;
+  };
+  const auto fetch_first = [&](u64 tile) {
+    const u64 first = first_of(tile);
+    const u64 second = swiglu != 0 ? first + outputs : first + 1 < outputs ? first + 1 : first;
+    rows.row[0] = weight + first * inputs;
+    rows.row[1] = weight + second * inputs;
+    rows.fetch(begin, inputs);
+  };
+  const Tiles mine = my_tiles(results, waves);
+  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
+  if (mine.begin < mine.end)
+    fetch_first(mine.begin);  // while the kernel before this one still runs
+  wait_for_previous_kernel();
+  const float inverse = norm != nullptr ? inverse_root(x, inputs, epsilon) : 1;
+  for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
+    float sums[wave_outputs] = {};
+    for (u64 from = begin; from < inputs; from += packs_ahead * Rows::stride) {
+      Floats products[wave_outputs];
+      UNROLL_LOOP
+      for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs_ahead; ++p) {
+        const u64 i = from + p * Rows::stride;
+        if (i >= inputs) continue;
+        Floats values = load_floats(x + i);
+        if (norm != nullptr) values = values * load_floats(norm + i);
+        UNROLL_LOOP
+        for (u32 o = 0; o < wave_outputs; ++o) {
+          products[o] = products[o] + values * to_floats(rows.ahead[p][o]);
+        }
+      }
+      rows.fetch(from + packs_ahead * Rows::stride, inputs);
+      UNROLL_LOOP
+      for (u32 o = 0; o < wave_outputs; ++o) sums[o] += products[o].sum();
+    }
+    const u64 first = first_of(tile);
+    if (tile + mine.step < mine.end) fetch_first(tile + mine.step);
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{}) * inverse;
+    if (lane_index() != 0 || tile + wave_index() >= results) continue;
+    if (swiglu != 0) {
+      const float gate = sums[0];
+      y[first] = encode<T>(gate * fast_reciprocal(1 + fast_exp2(-log2_e * gate)) * sums[1]);
+      continue;
+    }
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) {
+      const u64 output = first + o;
+      if (output >= outputs) continue;
+      float value = sums[o];
+      if (bias != nullptr) value += decode(bias[output]);
+      if (add != 0) value += decode(y[output]);
+      y[output] = encode<T>(value);
+    }
+  }
+}
+
+}  // namespace
+
+/// y[outputs] = x[inputs] times the transpose of weight[outputs, inputs]. With `norm`[inputs], x is
+/// divided by its root mean square and multiplied by it; `bias` may be null; with `add` the product
+/// is added to y. With `swiglu`, the matrix has twice as many outputs, and y = silu(the first half)
+/// times the second.
+#define VECTOR_KERNEL(T, suffix)                                                           \
+  KERNEL_OF(VECTOR_THREADS, 3, vector_product_##suffix, T* y, const T* x, const T* weight, \
+            const T* norm, const T* bias, u64 outputs, u64 inputs, float epsilon, int add, \
+            int swiglu) {                                                                  \
+    vector_product(y, x, weight, norm, bias, outputs, inputs, epsilon, add, swiglu);       \
+  }
+VECTOR_KERNEL(float, f32)
+VECTOR_KERNEL(Bf16, bf16)
