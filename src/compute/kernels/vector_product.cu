@@ -11,9 +11,9 @@ namespace {
 constexpr u32 wave_outputs = 2;
 constexpr u32 packs_ahead = 4;  // of each of its matrix rows on their way to a lane
 
-/// 1 / the root mean square of x, in all threads.
+/// normed = x by its root mean square, times norm; seen by all threads.
 template <typename T>
-DEVICE float inverse_root(const T* x, u64 inputs, float epsilon) {
+DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {
   SHARED float scratch[most_waves];
   float squares = 0;
   for_each_pack(inputs, [&](u64 i) {
@@ -21,7 +21,13 @@ DEVICE float inverse_root(const T* x, u64 inputs, float epsilon) {
     squares += (values * values).sum();
   });
   squares = block_reduce(squares, Sum{}, scratch);
-  return fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
+  const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
+  for_each_pack(inputs, [&](u64 i) {  // rounded before the weight, as models were trained
+    const Floats unit =
+        to_floats(from_floats<T, row_pack>(load_floats(x + i) * floats_of(inverse)));
+    store_floats(normed + i, unit * load_floats(norm + i));
+  });
+  barrier();
 }
 
 /// The two matrix rows of a wave's outputs, whose first packs are on their way.
@@ -70,7 +76,8 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
   if (mine.begin < mine.end)
     fetch_first(mine.begin);  // while the kernel before this one still runs
   wait_for_previous_kernel();
-  const float inverse = norm != nullptr ? inverse_root(x, inputs, epsilon) : 1;
+  T* const normed = static_cast<T*>(dynamic_shared());  // [inputs], with a norm
+  if (norm != nullptr) rms_norm(normed, x, norm, inputs, epsilon);
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     float sums[wave_outputs] = {};
     for (u64 from = begin; from < inputs; from += packs_ahead * Rows::stride) {
@@ -81,8 +88,7 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
       for (u32 p = 0; p < packs_ahead; ++p) {
         const u64 i = from + p * Rows::stride;
         if (i >= inputs) continue;
-        Floats values = load_floats(x + i);
-        if (norm != nullptr) values = values * load_floats(norm + i);
+        const Floats values = norm != nullptr ? load_floats(normed + i) : load_floats(x + i);
         UNROLL_LOOP
         for (u32 o = 0; o < wave_outputs; ++o) {
           products[o] = products[o] + values * to_floats(rows.ahead[p][o]);
@@ -95,7 +101,7 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
     const u64 first = first_of(tile);
     if (tile + mine.step < mine.end) fetch_first(tile + mine.step);
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{}) * inverse;
+    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{});
     if (lane_index() != 0 || tile + wave_index() >= results) continue;
     if (swiglu != 0) {
       const float gate = sums[0];
@@ -117,9 +123,9 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
 }  // namespace
 
 /// y[outputs] = x[inputs] times the transpose of weight[outputs, inputs]. With `norm`[inputs], x is
-/// divided by its root mean square and multiplied by it; `bias` may be null; with `add` the product
-/// is added to y. With `swiglu`, the matrix has twice as many outputs, and y = silu(the first half)
-/// times the second.
+/// divided by its root mean square and multiplied by it, in dynamic shared memory; `bias` may be
+/// null; with `add` the product is added to y. With `swiglu`, the matrix has twice as many outputs,
+/// and y = silu(the first half) times the second.
 #define VECTOR_KERNEL(T, suffix)                                                           \
   KERNEL_OF(VECTOR_THREADS, 3, vector_product_##suffix, T* y, const T* x, const T* weight, \
             const T* norm, const T* bias, u64 outputs, u64 inputs, float epsilon, int add, \

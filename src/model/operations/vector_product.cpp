@@ -7,7 +7,7 @@
 namespace assay {
 
 Result<VectorProduct> VectorProduct::create(Device& device, DataType type, double norm_epsilon) {
-  VectorProduct made(device.facts(), TRY(Kernels::build(device, "vector_product", type)),
+  VectorProduct made(device.facts(), TRY(Kernels::build(device, "vector_product", type)), type,
                      norm_epsilon);
   made.vector_product_ = TRY(made.kernels_.of_type("vector_product"));
   return made;
@@ -32,7 +32,9 @@ Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, const void
   const std::int64_t waves = std::max(1, static_cast<int>(threads) / facts_->wave_size);
   const std::int64_t blocks =
       std::min((results + waves - 1) / waves, facts_->multiprocessors * resident);
-  return launch(stream, *vector_product_, {{static_cast<unsigned>(blocks)}, {threads}},
+  const std::int64_t normed_bytes = around.norm != nullptr ? shape.inputs * element_ : 0;
+  return launch(stream, *vector_product_,
+                {{static_cast<unsigned>(blocks)}, {threads}, static_cast<unsigned>(normed_bytes)},
                 {.programmatic = true}, y, x, weight, around.norm, around.bias,
                 std::uint64_t(shape.outputs), std::uint64_t(shape.inputs), norm_epsilon_,
                 around.add ? 1 : 0, swiglu ? 1 : 0);

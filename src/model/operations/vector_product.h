@@ -34,15 +34,17 @@ class VectorProduct {
                         const void* norm);
 
  private:
-  VectorProduct(const DeviceFacts& facts, Kernels kernels, double norm_epsilon)
+  VectorProduct(const DeviceFacts& facts, Kernels kernels, DataType type, double norm_epsilon)
       : facts_(&facts),
         kernels_(std::move(kernels)),
+        element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
   Status enqueue(Stream& stream, void* y, const void* x, const void* weight, Shape shape,
                  const Around& around, bool swiglu);
 
   const DeviceFacts* facts_;
   Kernels kernels_;
+  std::int64_t element_;  // bytes
   float norm_epsilon_;
   Kernel* vector_product_ = nullptr;
 };
