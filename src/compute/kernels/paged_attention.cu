@@ -51,6 +51,8 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
                              const float* angles, const i32* positions, const i32* sequences,
                              const i32* tables, u64 table_width, u64 tokens, u64 heads,
                              u64 kv_heads, u64 width, float epsilon) {
+  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
+  wait_for_previous_kernel();
   const u64 all_heads = heads + 2 * kv_heads, half = width / 2;
   const u32 waves = block_threads() / wave_width;
   const Tiles mine = my_tiles(tokens * all_heads, waves);
@@ -118,6 +120,8 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
   constexpr u32 lanes = team_lanes<D>, packs = D / row_pack / lanes, teams = paged_threads / lanes;
   SHARED float team_largest[MOST_GROUP][teams], team_total[MOST_GROUP][teams];
   SHARED float team_sums[MOST_GROUP][teams][D] __attribute__((aligned(32)));
+  let_next_kernel_begin();
+  wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
   const u64 token = block_index() / kv_heads, kv_head = block_index() % kv_heads;
@@ -230,6 +234,8 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
 
 template <typename T>
 DEVICE void merge_splits(T* y, const float* partial, u64 rows, u64 splits, u64 width) {
+  let_next_kernel_begin();
+  wait_for_previous_kernel();
   const Tiles mine = my_tiles(rows * width, block_threads());
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const u64 i = tile + thread_index();

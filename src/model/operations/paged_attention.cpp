@@ -49,9 +49,10 @@ Status PagedAttention::store(Stream& stream, void* qkv, const PagedCache& cache,
   // A wave per head of a token.
   const std::int64_t vectors = tokens.count * (heads_.heads + 2 * heads_.kv_heads);
   return launch(stream, *rotate_and_store_,
-                shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack), qkv, cache.keys,
-                cache.values, query_norm, key_norm, angles, tokens.positions, tokens.sequences,
-                tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
+                shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack),
+                {.programmatic = true}, qkv, cache.keys, cache.values, query_norm, key_norm, angles,
+                tokens.positions, tokens.sequences, tokens.tables,
+                std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
                 std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads),
                 std::uint64_t(heads_.width), norm_epsilon_);
 }
@@ -63,13 +64,14 @@ Status PagedAttention::forward(Stream& stream, void* y, const void* qkv, const P
   TRY(launch(stream, *attention_,
              {{static_cast<unsigned>(tokens.count * heads_.kv_heads), static_cast<unsigned>(parts)},
               {paged_threads}},
-             y, scratch, qkv, cache.keys, cache.values, tokens.positions, tokens.sequences,
-             tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(heads_.heads),
-             std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
+             {.programmatic = true}, y, scratch, qkv, cache.keys, cache.values, tokens.positions,
+             tokens.sequences, tokens.tables, std::uint64_t(tokens.table_width),
+             std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
              1 / std::sqrt(static_cast<float>(heads_.width))));
   if (parts == 1) return {};
   return launch(stream, *merge_splits_, shape_of_elements(*facts_, rows * heads_.width * row_pack),
-                y, scratch, std::uint64_t(rows), std::uint64_t(parts), std::uint64_t(heads_.width));
+                {.programmatic = true}, y, scratch, std::uint64_t(rows), std::uint64_t(parts),
+                std::uint64_t(heads_.width));
 }
 
 std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t longest) const {
