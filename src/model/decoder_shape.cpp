@@ -166,7 +166,7 @@ Result<DecoderShape> parse_decoder_shape(std::string_view text) {
 Status validate(const DecoderShape& shape) {
   constexpr std::int64_t most_layers = 4096;
   const auto wrong = [](const std::string& what) -> Status {
-    return Error{ErrorKind::usage, "model: " + what};
+    return Error{ErrorKind::usage, what};
   };
   for (const auto& [what, value] : {std::pair{"layers", shape.layers},
                                     {"heads", shape.heads},

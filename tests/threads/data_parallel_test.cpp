@@ -104,12 +104,12 @@ double largest_distance(const Outcome& a, const Outcome& b) {
   return largest;
 }
 
-constexpr Way alone = {"alone", 1, Sharding::none, 0, false};
+constexpr Way one_rank = {"alone", 1, Sharding::none, 0, false};
 
 class DataParallelTraining : public testing::TestWithParam<Way> {};
 
 TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
-  static const Outcome expected = train_gpt(alone, settings_for(alone)).front();
+  static const Outcome expected = train_gpt(one_rank, settings_for(one_rank)).front();
   ASSERT_EQ(expected.losses.size(), steps);
   EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.1);
   const std::vector<Outcome> runs = train_gpt(GetParam(), settings_for(GetParam()));
@@ -126,7 +126,7 @@ TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
 }
 
 TEST_P(DataParallelTraining, Bf16IsNearF32HoweverItIsAddedUp) {
-  static const Outcome expected = train_gpt(alone, settings_for(alone)).front();
+  static const Outcome expected = train_gpt(one_rank, settings_for(one_rank)).front();
   for (const bool f32_sums : {false, true}) {
     GptSettings settings = settings_for(GetParam(), DataType::bf16);
     settings.plan.parallel.f32_sums = f32_sums;
@@ -154,7 +154,7 @@ TEST_P(DataParallelTraining, TakesTheMemoryOfItsPlan) {
     });
     return bytes.load();
   };
-  EXPECT_EQ(beyond_plan(GetParam()), beyond_plan(alone));
+  EXPECT_EQ(beyond_plan(GetParam()), beyond_plan(one_rank));
 }
 
 TEST(DataParallel, SlicesTakeLessMemory) {
@@ -178,7 +178,7 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
   const TemporaryFolder folder;
   const Way wide = {"", 4, Sharding::parameters, 1, false};
   const Way narrow = {"", 2, Sharding::optimizer, 1, false};
-  const GptSettings settings = settings_for(alone);
+  const GptSettings settings = settings_for(one_rank);
   const TokenBatches batches = random_batches(settings.plan, 9, 5);
   const auto train = [&](const Way& way, const std::string& from, const std::string& save) {
     std::vector<float> losses;
@@ -197,14 +197,14 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
              });
     return losses;
   };
-  const std::vector<float> begun = train(alone, "", "of_one");
+  const std::vector<float> begun = train(one_rank, "", "of_one");
   train(wide, "", "of_four");
   // Each file's own: what little two runs differ by grows from step to step.
   for (const std::string file : {"of_one", "of_four"}) {
-    const std::vector<float> expected = train(file == "of_one" ? alone : wide, file, "");
+    const std::vector<float> expected = train(file == "of_one" ? one_rank : wide, file, "");
     ASSERT_EQ(expected.size(), steps);
     EXPECT_LT(expected.front(), begun.back() + 0.1);
-    for (const Way& way : {alone, narrow, wide}) {
+    for (const Way& way : {one_rank, narrow, wide}) {
       const std::vector<float> losses = train(way, file, "");
       ASSERT_EQ(losses.size(), steps) << file;
       for (std::size_t i = 0; i < steps; ++i) {
@@ -239,7 +239,7 @@ TEST_P(DataParallelTraining, OfAPerceptronToo) {
              });
     return outcome;
   };
-  const Outcome expected = train(alone), outcome = train(GetParam());
+  const Outcome expected = train(one_rank), outcome = train(GetParam());
   ASSERT_EQ(outcome.losses.size(), steps);
   for (std::size_t i = 0; i < steps; ++i) {
     EXPECT_NEAR(outcome.losses[i], expected.losses[i], 1e-5);

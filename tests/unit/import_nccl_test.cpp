@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string settings =
+const std::string run_settings =
     "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg "
     "iters: 1 validation: 1 graph: 0\n";
 const std::string header =
@@ -70,7 +70,7 @@ TEST(ImportNccl, LabelsOfSrun) {
 
 TEST(ImportNccl, TagsOfMpirunAlsoWithinARow) {
   const std::string tag = "[1,0]<stdout>:";
-  std::string text = tag + settings + tag + header.substr(0, header.find('\n') + 1);
+  std::string text = tag + run_settings + tag + header.substr(0, header.find('\n') + 1);
   text += tag + row.substr(0, 60) + "[1,12]<stderr>:" + row.substr(60);
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
@@ -79,7 +79,7 @@ TEST(ImportNccl, TagsOfMpirunAlsoWithinARow) {
 
 TEST(ImportNccl, LinesOfLibrariesInBetweenAreNoRows) {
   const Imported result = imported(
-      settings + "n1:3442:3442 [0] NCCL INFO Launch mode Parallel\n" + header +
+      run_settings + "n1:3442:3442 [0] NCCL INFO Launch mode Parallel\n" + header +
       "[1700000000.1] [n1:1:0] ucp_context.c:1 UCX WARN  network device\n" + row +
       "n1:3442:3500 [0] NCCL INFO Channel 00 : 0 1 2 3\nRCCL version : 2.21.5-HEAD:1\n" + row);
   EXPECT_EQ(result.records.size(), 4u);
@@ -88,7 +88,7 @@ TEST(ImportNccl, LinesOfLibrariesInBetweenAreNoRows) {
 }
 
 TEST(ImportNccl, RowsOfSizeZero) {
-  const Imported result = imported(settings + header +
+  const Imported result = imported(run_settings + header +
                                    "           0             0     float     sum      -1    35.20  "
                                    "  0.00    0.00      0    34.05 "
                                    "   0.00    0.00      0\n");
@@ -98,14 +98,14 @@ TEST(ImportNccl, RowsOfSizeZero) {
 }
 
 TEST(ImportNccl, NotAvailableIsNotZero) {
-  const Imported wrong = imported(settings + header +
+  const Imported wrong = imported(run_settings + header +
                                   " 8589934592     268435456     float    none      -1    20837  "
                                   "412.23  360.71      0    20817  "
                                   "412.64  361.06    N/A\n");
   ASSERT_EQ(wrong.records.size(), 2u);
   EXPECT_EQ(wrong.records[1].status, RecordStatus::passed);
   EXPECT_EQ(wrong.records[1].metrics.size(), 3u);  // no count of wrong elements
-  const Imported half = imported(settings + header +
+  const Imported half = imported(run_settings + header +
                                  " 8589934592     268435456     float    none      -1    20837  "
                                  "412.23  360.71      0    N/A    "
                                  "N/A    N/A    N/A\n");
@@ -162,7 +162,7 @@ TEST(ImportNccl, OldTablesWithoutRedop) {
 }
 
 TEST(ImportNccl, AHeaderWithSideWork) {
-  const Imported result = imported(settings.substr(0, settings.size() - 1) +
+  const Imported result = imported(run_settings.substr(0, run_settings.size() - 1) +
                                    " side_work: 0 work_sms: 0 direction: H2D\n" + header + row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(note_of(result.records[0], "side_work"), "0");
@@ -208,7 +208,7 @@ TEST(ImportNccl, CpuTimesAreCellsOfTheirOwn) {
        at = cpu.find(" time", at + 8)) {
     cpu.replace(at, 5, " cputime");
   }
-  const Imported result = imported(settings + cpu + row);
+  const Imported result = imported(run_settings + cpu + row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(result.records[0].cell.text("timing"), "cpu");
   EXPECT_DOUBLE_EQ(metric_of(result.records[0], "time").value, 10887.4e-6);
@@ -218,7 +218,7 @@ TEST(ImportNccl, TimeStampsOfRows) {
   std::string stamped = header;
   stamped.insert(stamped.find('\n'), "            timestamp");
   const std::string text =
-      settings + stamped + row.substr(0, row.size() - 1) + "  2026-07-01 10:20:30\n";
+      run_settings + stamped + row.substr(0, row.size() - 1) + "  2026-07-01 10:20:30\n";
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
   EXPECT_EQ(result.records[1].time, "2026-07-01T10:20:30");  // in an unstated time zone
@@ -228,7 +228,7 @@ TEST(ImportNccl, TimeStampsOfRows) {
 TEST(ImportNccl, AlgorithmProtocolAndChannels) {
   std::string named = header;
   named.insert(named.find('\n'), "     algo     proto  nchannels");
-  const Imported result = imported(settings + named + row.substr(0, row.size() - 1) +
+  const Imported result = imported(run_settings + named + row.substr(0, row.size() - 1) +
                                    "     RING    SIMPLE         28\n");
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
   EXPECT_EQ(note_of(result.records[0], "algo"), "RING");
@@ -240,7 +240,7 @@ TEST(ImportNccl, TheLineThatGfx942GluesToTheFirst) {
   const Imported result = imported(
       "On gfx942 architecture, using FNUZ FP8 types# rccl-tests version 2.18.3-develop:1 "
       "rccl-headers=22803 rccl-library=22707\n# Collective test starting: reduce_scatter_perf\n" +
-      settings + header +
+      run_settings + header +
       "     1048576        131072  fp8_e4m3     sum      -1    37.37   28.06   14.03      0    "
       "37.64  "
       " 27.86   13.93      0\n");
@@ -254,7 +254,7 @@ TEST(ImportNccl, TheLineThatGfx942GluesToTheFirst) {
 
 TEST(ImportNccl, FnuzIsAnotherType) {
   const Imported result =
-      imported("On gfx942 architecture, using FNUZ FP8 types\n" + settings + header +
+      imported("On gfx942 architecture, using FNUZ FP8 types\n" + run_settings + header +
                "     1048576        131072  fp8_e4m3     sum      -1    37.37   28.06   14.03      "
                "0    37.64  "
                " 27.86   13.93      0\n");
@@ -263,7 +263,7 @@ TEST(ImportNccl, FnuzIsAnotherType) {
 
 TEST(ImportNccl, DevicesWithoutNamesAndListsThatAreCut) {
   const Imported result =
-      imported(settings +
+      imported(run_settings +
                "#  Rank  0 Group  0 Pid    268 on inst-aq8lt-oke-rdma device  0 [0000:11:00]\n"
                "#  Rank 15 Group  0 Pid    121 on inst-ao2dl-oke-rdma device  7 [0000:da:00]\n" +
                header + row);
@@ -274,7 +274,7 @@ TEST(ImportNccl, DevicesWithoutNamesAndListsThatAreCut) {
 }
 
 TEST(ImportNccl, SplitsCountTheRanksOfOneGroup) {
-  const Imported result = imported(settings +
+  const Imported result = imported(run_settings +
                                    "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:11:00] H100\n"
                                    "#  Rank  1 Group  0 Pid 1 on n1 device  1 [0000:12:00] H100\n"
                                    "#  Rank  2 Group  1 Pid 2 on n2 device  0 [0000:11:00] H100\n"
@@ -297,10 +297,10 @@ TEST(ImportNccl, RowsWithoutAnyHeader) {
 }
 
 TEST(ImportNccl, SeveralRunsInOneFile) {
-  const std::string text = "$ ./all_reduce_perf -b 1G\n" + settings + header + row +
+  const std::string text = "$ ./all_reduce_perf -b 1G\n" + run_settings + header + row +
                            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 185.0\n" +
-                           "$ ./sendrecv_perf -b 1G\n" + settings + header + row + "#\n" +
-                           settings + header + row;
+                           "$ ./sendrecv_perf -b 1G\n" + run_settings + header + row + "#\n" +
+                           run_settings + header + row;
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 6u);
   EXPECT_NE(result.records[0].run, result.records[2].run);
@@ -312,7 +312,7 @@ TEST(ImportNccl, SeveralRunsInOneFile) {
 
 TEST(ImportNccl, RowsThatAreCutKeepWhatIsWhole) {
   const Imported result =
-      imported(settings + header + row + row.substr(0, row.find("185.26") + 3) + "\n");
+      imported(run_settings + header + row + row.substr(0, row.find("185.26") + 3) + "\n");
   ASSERT_EQ(result.records.size(), 3u);
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_THAT(result.warnings[0], HasSubstr("line 5: the row is truncated after 12 of 13 columns"));
@@ -321,14 +321,15 @@ TEST(ImportNccl, RowsThatAreCutKeepWhatIsWhole) {
 TEST(ImportNccl, RowsOfDcgmHaveAColumnMore) {
   std::string more = header;
   more.insert(more.find('\n'), "  #iters");
-  const Imported result = imported(settings + more + row.substr(0, row.size() - 1) + "      20\n");
+  const Imported result =
+      imported(run_settings + more + row.substr(0, row.size() - 1) + "      20\n");
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(metric_of(result.records[1], "wrong").value, 0);
 }
 
 TEST(ImportNccl, RowsThatDoNotFitTheirTableAreNamed) {
   const Imported result =
-      imported(settings + header + row + row.substr(0, row.size() - 1) + " 1 2 3\n");
+      imported(run_settings + header + row + row.substr(0, row.size() - 1) + " 1 2 3\n");
   EXPECT_EQ(result.records.size(), 2u);
   EXPECT_THAT(result.warnings,
               ElementsAre(HasSubstr("line 5: looks like a row but does not have")));
@@ -338,7 +339,7 @@ TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {
   std::string bad = row;
   bad.replace(bad.rfind('0'), 1, "1.23457e+06");
   const Imported result =
-      imported(settings + header + row + bad + "# Out of bounds values : 1 FAILED\n");
+      imported(run_settings + header + row + bad + "# Out of bounds values : 1 FAILED\n");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[2].status, RecordStatus::passed);
   EXPECT_EQ(result.records[3].status, RecordStatus::failed);
@@ -348,8 +349,8 @@ TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {
 
 TEST(ImportNccl, AFooterThatSaysFailedFailsTheRunIfNoRowSaysWhich) {
   const Imported result =
-      imported(settings + header + row +
-               "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 185\n" + settings +
+      imported(run_settings + header + row +
+               "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 185\n" + run_settings +
                header + row + "# Out of bounds values : 0 OK\n");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[0].status, RecordStatus::failed);

@@ -108,7 +108,7 @@ std::string DecoderBenchmark::requirements(const Cell& cell, const Device&) cons
   const auto parsed = parse(cell);
   if (!parsed.ok()) return "";
   const DecoderMemory memory = memory_of(parsed->settings(0));
-  return fmt::format("memory: {} (weights {}, cache {}, activations {})",
+  return fmt::format("{} of memory: weights {}, cache {}, activations {}",
                      format_memory(memory.all()), format_memory(memory.weights),
                      format_memory(memory.cache), format_memory(memory.activations));
 }
