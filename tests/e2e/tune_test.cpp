@@ -46,7 +46,7 @@ TEST(Tune, TheBestIsFoundAndProven) {
   const Outcome outcome =
       assay_run({"tune", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot",
                  "ASSAY_FAKE=launch=2e-4,launch=5e-5", "--device", "fake", "--budget", "300ms",
-                 "--pairs", "6", "--out", "tuning"},
+                 "--pairs", "16", "--out", "tuning"},
                 {{"ASSAY_FAKE", "launch=1e-4"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out,

@@ -84,12 +84,21 @@ ExchangeTimes measure(const GptSettings& settings, double seconds, bool replayed
 /// One all-reduce of everything follows the backward pass, so that all of it is waited for.
 TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr double seconds = 0.1;
+  // What else runs here may lengthen the passes alone and with the exchange differently; what is
+  // hidden by the code is hidden every time.
+  constexpr int attempts = 4;
   for (const bool replayed : {false, true}) {
-    const ExchangeTimes times = measure(settings_of(Sharding::none, 1 << 30), seconds, replayed);
-    for (const double measured : {times.exposed(), times.alone}) {
-      EXPECT_GT(measured, 0.95 * seconds);
-      EXPECT_LT(measured, 2 * seconds);  // on a busy machine the exchange itself takes some
+    ExchangeTimes times;
+    const auto is_waited_for = [&] {
+      for (const double measured : {times.exposed(), times.alone}) {
+        if (measured < 0.95 * seconds || measured > 2 * seconds) return false;
+      }
+      return true;
+    };
+    for (int attempt = 0; attempt == 0 || (!is_waited_for() && attempt < attempts); ++attempt) {
+      times = measure(settings_of(Sharding::none, 1 << 30), seconds, replayed);
     }
+    EXPECT_TRUE(is_waited_for()) << times.exposed() << " s exposed, " << times.alone << " s alone";
   }
 }
 
