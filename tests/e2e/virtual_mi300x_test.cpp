@@ -144,6 +144,19 @@ TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {
   EXPECT_EQ(records[0].value("ranks", Json()).size(), 8u);
 }
 
+/// By one kernel and, above 512 KiB, by copies; ranks map each other's memory.
+TEST_F(VirtualMi300x, RanksAddUpThroughEachOthersMemory) {
+  const Outcome outcome =
+      on({"run", "collective", "op=all_reduce", "dtype=bf16", "size=16KiB,544KiB", "place=out",
+          "launch=stream", "library=peer", "--ranks", "3", "--device", "hip", "--telemetry", "off",
+          "--budget", "120s", "--out", store()},
+         {{"MI300X_THREADS", "1"}});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const auto records = stored();
+  ASSERT_EQ(records.size(), 2u);
+  for (const Json& record : records) EXPECT_EQ(record["status"], "passed");
+}
+
 TEST_F(VirtualMi300x, MatricesMultiplyThroughBothLibraries) {
   for (const char* library : {"hipblaslt", "rocblas"}) {
     const Outcome outcome =
