@@ -16,9 +16,9 @@
 namespace assay::peer_communicator {
 namespace {
 
-constexpr int most_ranks = 16;                  // as in kernels/peer_exchange.cu
-constexpr int most_groups = 64;                 // blocks that add up small sums
-constexpr std::size_t small_bytes = 512 << 10;  // of a sum in one kernel
+constexpr int most_ranks = 16;                       // as in kernels/peer_exchange.cu
+constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
+constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
 constexpr std::size_t region_bytes = 64
                                      << 20;  // of the slots for large ones, of all ranks together
 constexpr std::size_t unit = 256;            // bytes; slots and blocks of large sums begin there
@@ -36,8 +36,8 @@ struct WindowLayout {
   std::size_t all;
 
   explicit WindowLayout(std::size_t ranks)
-      : small(round_up((most_groups + 1) * most_ranks * sizeof(std::uint32_t), 4096)),
-        summands(small + 2 * ranks * small_bytes),
+      : small(round_up(most_ranks * sizeof(std::uint32_t), 4096)),
+        summands(small + 2 * ranks * small_slot),
         gathered(0),
         slot(region_bytes / ranks / unit * unit),
         all(0) {
@@ -143,9 +143,8 @@ class PeerCommunicator final : public Communicator {
     windows_ = TRY(PeerWindows::open(device_, *stream, team_, layout_.all));
     program_ = TRY(device_.build({"peer_exchange", {}}));
     meeting_ = TRY(program_->kernel("peer_meeting"));
-    meetings_ =
-        TRY(device_.allocate((most_groups + 1) * sizeof(std::uint32_t), MemoryKind::device));
-    TRY(stream->fill(meetings_.data(), 0, meetings_.bytes()));
+    counts_ = TRY(device_.allocate(3 * sizeof(std::uint32_t), MemoryKind::device));
+    TRY(stream->fill(counts_.data(), 0, counts_.bytes()));
     stop_ = TRY(device_.allocate(sizeof(std::uint32_t), MemoryKind::pinned));
     *stop_.as<volatile std::uint32_t>() = 0;
     for (int other = 0; ranks_ > 2 && other < ranks_; ++other) {
@@ -158,22 +157,18 @@ class PeerCommunicator final : public Communicator {
 
   /// All ranks come here before any goes on.
   Status meet(Stream& stream) {
-    return launch(stream, *meeting_, {{1}, {32}}, windows_->addresses_on_device(), meetings_.data(),
+    return launch(stream, *meeting_, {{1}, {32}}, windows_->addresses_on_device(), counts_.data(),
                   stop_.data(), unsigned_rank(), unsigned_ranks());
   }
 
   Status sum_at_once(const CollectiveCall& call, Stream& stream) {
-    constexpr std::size_t block_threads = 512, pack = 8;
-    const std::size_t packs = (call.count + pack - 1) / pack;
-    const bool host = runs_on_host(device_.facts());
-    const auto groups = static_cast<unsigned>(
-        host
-            ? 1
-            : std::clamp<std::size_t>((packs + block_threads - 1) / block_threads, 1, most_groups));
-    return launch(stream, *TRY(kernel("peer_all_reduce", call.type)), {{groups}, {block_threads}},
-                  call.receive, call.send, std::uint64_t{call.count}, std::uint64_t{layout_.small},
-                  std::uint64_t{small_bytes}, meetings_.data(), windows_->addresses_on_device(),
-                  stop_.data(), unsigned_rank(), unsigned_ranks());
+    LaunchShape shape = shape_of_sum(call.count);
+    // Each block waits for other ranks: on a CPU one thread is enough for that.
+    if (runs_on_host(device_.facts())) shape.grid = {1};
+    return launch(stream, *TRY(kernel("peer_all_reduce", call.type)), shape, call.receive,
+                  call.send, std::uint64_t{call.count}, std::uint64_t{layout_.small},
+                  std::uint64_t{small_slot}, counts_.as<std::uint32_t>() + 1,
+                  windows_->addresses_on_device(), stop_.data(), unsigned_rank(), unsigned_ranks());
   }
 
   /// Adds up blocks of the ranks' vectors, one on each rank, and gives each its sum.
@@ -283,11 +278,11 @@ class PeerCommunicator final : public Communicator {
   }
 
   LaunchShape shape_of_sum(std::size_t count) const {
-    constexpr std::size_t block_threads = 256, pack = 8;
+    constexpr std::size_t block_threads = 256, pack = 8, per_processor = 4;
     const auto processors = static_cast<std::size_t>(std::max(1, device_.facts().multiprocessors));
-    const std::size_t blocks = (count / pack + block_threads - 1) / block_threads;
-    return {{static_cast<unsigned>(std::clamp<std::size_t>(blocks, 1, 4 * processors))},
-            {block_threads}};
+    const std::size_t packs = (count + pack - 1) / pack;
+    const std::size_t blocks = (packs + block_threads - 1) / block_threads;
+    return {{static_cast<unsigned>(std::min(blocks, per_processor * processors))}, {block_threads}};
   }
 
   Result<Kernel*> kernel(std::string_view name, DataType type) {
@@ -318,8 +313,9 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer meetings_;  // u32 by group: how often this rank has met the others
-  Buffer stop_;      // u32: not 0 once nobody is waited for
+  Buffer
+      counts_;   // u32: meetings so far, small sums so far, blocks of the current one that are done
+  Buffer stop_;  // u32: not 0 once nobody is waited for
   std::vector<Lane> lanes_;
   std::unique_ptr<Event> begun_;
 };
