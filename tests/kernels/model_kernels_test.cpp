@@ -1,4 +1,4 @@
-// The operations of a transformer one by one, over awkward shapes in f32 and bf16, against
+// The operations of a transformer one by one, over awkward shapes in f32, bf16 and f16, against
 // references in double that are given the same, rounded inputs.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ struct Values {
 
 class ModelKernels : public KernelTest {
  protected:
-  static constexpr DataType types[] = {DataType::f32, DataType::bf16};
+  static constexpr DataType types[] = {DataType::f32, DataType::bf16, DataType::f16};
 
   Values values(DataType type, std::vector<float> wanted) {
     Values made = {allocate(wanted.size() * size_of(type)), {}};
@@ -50,14 +50,17 @@ class ModelKernels : public KernelTest {
   std::vector<float> read(const Values& values, DataType type) {
     return read_weights(*stream_, values.buffer.data(), type, values.host.size()).value();
   }
-  /// Each element within two steps of bf16, of which there are 2^7 from a power of two to the next.
+  /// Each element within two steps of bf16 or f16, of which there are 2^7 or 2^10 from a power of
+  /// two to the next, and below 2^-14 no smaller ones in f16.
   /// Where a function falls to less than 1% of what it scales, f32 itself has lost digits, and the
   /// steps are those of that 1%.
-  void expect_within_2_ulp(const std::vector<float>& found, const std::vector<double>& expected,
-                           const std::vector<float>& scaled) {
+  void expect_within_2_ulp(DataType type, const std::vector<float>& found,
+                           const std::vector<double>& expected, const std::vector<float>& scaled) {
+    const bool finer = type == DataType::f16;
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double size = std::max(std::abs(expected[i]), 0.01 * std::abs(scaled[i]));
-      const double step = std::exp2(std::floor(std::log2(std::max(size, 1e-30))) - 7);
+      const double step = std::exp2(std::floor(std::log2(std::max(size, finer ? 0x1p-14 : 1e-30))) -
+                                    (finer ? 10 : 7));
       ASSERT_LE(std::abs(found[i] - expected[i]), 2 * step)
           << i << ": " << found[i] << ", expected " << expected[i];
     }
@@ -65,8 +68,9 @@ class ModelKernels : public KernelTest {
   void expect_near(const std::vector<float>& found, const std::vector<double>& expected,
                    DataType type, const std::string& what) {
     ASSERT_EQ(found.size(), expected.size());
-    EXPECT_LT(relative_distance(found, expected, 0, found.size()),
-              type == DataType::f32 ? 1e-5 : 1e-2)
+    EXPECT_LT(relative_distance(found, expected, 0, found.size()), type == DataType::f32    ? 1e-5
+                                                                   : type == DataType::bf16 ? 1e-2
+                                                                                            : 2e-3)
         << what << " " << name_of(type);
   }
 };
@@ -176,9 +180,9 @@ TEST_P(ModelKernels, GeluAndItsSlope) {
     }
     expect_near(read(y, type), expected, type, "gelu");
     expect_near(read(d, type), expected_d, type, "slope");
-    if (type != DataType::bf16) continue;
-    expect_within_2_ulp(read(y, type), expected, x.host);
-    expect_within_2_ulp(read(d, type), expected_d, d.host);
+    if (type == DataType::f32) continue;
+    expect_within_2_ulp(type, read(y, type), expected, x.host);
+    expect_within_2_ulp(type, read(d, type), expected_d, d.host);
   }
 }
 
@@ -203,6 +207,23 @@ TEST_P(ModelKernels, ReluAndItsSlope) {
       EXPECT_EQ(results[i], std::max(y.host[i], 0.0f)) << i;
       EXPECT_EQ(slopes[i], y.host[i] > 0 ? d.host[i] : 0.0f) << i;
     }
+  }
+}
+
+/// Each row's first half, as SiLU gates it, times its second.
+TEST_P(ModelKernels, SwigluOfTwoHalves) {
+  for (const DataType type : types) {
+    Activations activations = Activations::create(*device_, type).value();
+    constexpr std::size_t rows = 5, width = 72;
+    const Values x = normal(type, rows * 2 * width, 1), y = unknown(type, rows * width);
+    ASSERT_TRUE(activations.swiglu(*stream_, y.buffer.data(), x.buffer.data(), rows, width));
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < rows * width; ++i) {
+      const std::size_t gate = i / width * 2 * width + i % width;
+      const double g = x.host[gate];
+      expected.push_back(g / (1 + std::exp(-g)) * x.host[gate + width]);
+    }
+    expect_near(read(y, type), expected, type, "swiglu");
   }
 }
 
@@ -333,8 +354,11 @@ TEST_P(ModelKernels, AttentionEitherWay) {
   const AttentionShape shapes[] = {{2, 70, 2, 32}, {1, 129, 2, 64}, {1, 65, 1, 128}, {1, 1, 3, 64}};
   for (const AttentionShape& s : shapes) {
     const auto rows = std::size_t(s.batch * s.sequence), c = std::size_t(s.width());
-    for (const auto& [type, own] :
-         {std::pair(DataType::f32, false), {DataType::bf16, false}, {DataType::bf16, true}}) {
+    for (const auto& [type, own] : {std::pair(DataType::f32, false),
+                                    {DataType::bf16, false},
+                                    {DataType::bf16, true},
+                                    {DataType::f16, false},
+                                    {DataType::f16, true}}) {
       Values qkv = normal(type, rows * 3 * c, 1);
       for (float& x : qkv.host) x *= 1.6f;
       qkv = values(type, qkv.host);
@@ -345,8 +369,8 @@ TEST_P(ModelKernels, AttentionEitherWay) {
       const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
       const Values scratch = unknown(DataType::f32, 2 * squares + rows * c);
       GemmPlans plans(*device_, *stream_, {.measure = false, .own_if_none = true}, ChoiceCache({}));
-      auto attention =
-          own ? own_attention(*device_, s.head_width) : plain_attention(*device_, plans, type);
+      auto attention = own ? own_attention(*device_, type, s.head_width)
+                           : plain_attention(*device_, plans, type);
       ASSERT_TRUE(attention) << attention.error().message;
       const AttentionMemory memory = {probabilities.buffer.data(), log_sum.buffer.data(),
                                       scratch.buffer.data()};
@@ -389,7 +413,7 @@ TEST_P(ModelKernels, ArraysAsArrays) {
     EXPECT_NE(checksum(x, 0), checksum(values(type, swapped), 0));
     EXPECT_NE(checksum(x, 0), checksum(x, 1));
 
-    if (type != DataType::bf16) continue;
+    if (type == DataType::f32) continue;
     const Values wide = unknown(DataType::f32, count), narrow = unknown(type, count);
     ASSERT_TRUE(arrays.widen(*stream_, wide.buffer.as<float>(), x.buffer.data(), count));
     EXPECT_EQ(read(wide, DataType::f32), x.host);

@@ -197,6 +197,8 @@ class TrainCase final : public Case {
       last += losses_[i] / static_cast<double>(tail);
     }
     last_loss_ = last;
+    loss_scale_ = state.loss_scale;
+    skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
     times_ = TRY(operation_times(stream));
     // One batch's luck decides whether a model that has learnt already gets better still; it must
@@ -234,6 +236,10 @@ class TrainCase final : public Case {
     add("first_loss", first_loss_, "1");
     add("last_loss", last_loss_, "1");
     if (held_back_loss_) add("validation_loss", *held_back_loss_, "1");
+    if (training_->scales_loss()) {
+      add("loss_scale", loss_scale_, "1");
+      add("skipped_updates", static_cast<double>(skipped_updates_), "1");
+    }
     add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
     if (const auto peak = peak_compute_rate(device_.facts(), settings().precision);
@@ -451,6 +457,8 @@ class TrainCase final : public Case {
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;
   std::optional<double> held_back_loss_;
+  float loss_scale_ = 1;                     // after the last step
+  std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
   ExchangeTimes exchange_;                   // of several ranks
   std::map<int, double> simulated_steps_;    // likewise: seconds of a step on so many
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
@@ -463,8 +471,8 @@ class TrainBenchmark final : public Benchmark {
   const std::vector<Axis>& axes() const override { return train_axes(); }
 
   bool redundant(const Cell& cell) const override {
-    return cell.text("states") == "stochastic" &&
-           (cell.text("precision") == "f32" || cell.text("precision") == "tf32");
+    const std::string_view precision = cell.text("precision");
+    return cell.text("states") == "stochastic" && precision != "bf16" && precision != "auto";
   }
   std::vector<Cell> expand(const Cell& cell, const Device& device,
                            const Team& team) const override {
