@@ -188,6 +188,32 @@ TEST(Train, WhatIsNotANumberIsNamed) {
               HasSubstr("is it of another model or precision?"));
 }
 
+/// A device that computes wrongly does not pass the gate, and has no rate. In bf16 one wrong byte
+/// of each result is enough.
+TEST(Train, AWrongDeviceHasNoRate) {
+  std::vector<std::string> words = {"run",    "train",    "--telemetry", "off",
+                                    "--json", "--device", "fake"};
+  for (const std::string& word : tiny_and({"precision=bf16"})) words.push_back(word);
+  const Outcome outcome = assay_run(words, {{"ASSAY_FAKE", "corrupt=1"}});
+  EXPECT_EQ(outcome.status, 3) << outcome.err;
+  const Json record = record_of(outcome);
+  ASSERT_EQ(record["status"], "failed");
+  EXPECT_FALSE(record.contains("value"));
+  EXPECT_THAT(record["reason"].get<std::string>(),
+              AllOf(HasSubstr("training is wrong on this device: the gradient of "),
+                    HasSubstr("from the reference")));
+}
+
+/// Nor has a run that learns nothing: every batch is the same, and the rate is too low to matter.
+TEST(Train, ALossThatDoesNotFallHasNoRate) {
+  const TemporaryFolder folder;
+  const std::string same = folder.write("same", std::string(4096, '!'));
+  const Json record = record_of(train(tiny_and({"data=" + same, "rate=1e-30"})));
+  ASSERT_EQ(record["status"], "failed");
+  EXPECT_FALSE(record.contains("value"));
+  EXPECT_THAT(record["reason"].get<std::string>(), HasSubstr("the loss does not fall: "));
+}
+
 TEST(Train, WhatCannotBeTrainedIsSaidByName) {
   const TemporaryFolder folder;
   const struct {

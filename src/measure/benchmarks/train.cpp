@@ -154,7 +154,9 @@ class TrainCase final : public Case {
   /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
   Result<std::optional<double>> own_seconds() override {
     if (several() && takes_part()) TRY(ranks_.communicator->status());
-    if (several() && checks_++ % steps_between_checks == 0) TRY(compare_weights());
+    if (several() && checks_++ % steps_between_checks == 0) {
+      TRY(compare_weights(training_.get(), *stream_, *ranks_.team, cell_.ranks));
+    }
     if (!takes_part()) return std::optional<double>();
     const std::uint64_t steps = TRY(training_->state(*stream_)).step;
     const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
@@ -306,24 +308,6 @@ class TrainCase final : public Case {
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
   Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
     return agree(*ranks_.team, step, takes_part() ? (this->*what)(*stream_) : Status());
-  }
-
-  /// All ranks that train have the same weights.
-  Status compare_weights() {
-    std::string mine;
-    if (takes_part()) mine = std::to_string(TRY(training_->checksum(*stream_)));
-    const std::vector<std::string> all =
-        TRY(ranks_.team->exchange("comparing weights", std::move(mine)));
-    if (!takes_part()) return {};
-    for (std::size_t i = 1; i < static_cast<std::size_t>(cell_.ranks); ++i) {
-      if (all[i] == all.front()) continue;
-      return Error{
-          ErrorKind::verification,
-          fmt::format("the weights of {} are not those of {} after step {}",
-                      name_of(ranks_.team->members()[i]), name_of(ranks_.team->members().front()),
-                      TRY(training_->state(*stream_)).step)};
-    }
-    return {};
   }
 
   Status measure_exchange(Stream& stream) {
