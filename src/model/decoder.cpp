@@ -273,7 +273,7 @@ Status Decoder::load_operations() {
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
   if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
-    prompt_attention_ = TRY(own_attention(device_, shape.head_width));
+    prompt_attention_ = TRY(own_attention(device_, DataType::bf16, shape.head_width));
   }
   vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon));
   rows_ = TRY(TokenRows::create(device_, type));

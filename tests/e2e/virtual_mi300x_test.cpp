@@ -65,7 +65,7 @@ class VirtualMi300x : public testing::Test {
 
 /// A tiny GPT trains end to end as gfx942 machine code, with the losses that a CPU has.
 TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
-  for (const char* precision : {"precision=f32", "precision=bf16"}) {
+  for (const char* precision : {"precision=f32", "precision=bf16", "precision=f16"}) {
     const std::vector<std::string> words = {
         "run",     "train",  "model=1L2H64C97V", "batch=2", "sequence=16", "steps=26",
         precision, "--json", "--telemetry",      "off",     "--device"};

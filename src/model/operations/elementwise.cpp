@@ -6,7 +6,7 @@ Result<Elementwise> Elementwise::create(Device& device, DataType type) {
   Elementwise made(device.facts(), TRY(Kernels::build(device, "elementwise", type)));
   made.add_ = TRY(made.kernels_.of_type("add"));
   made.checksum_ = TRY(made.kernels_.plain("checksum"));
-  if (type != DataType::bf16) return made;
+  if (size_of(type) == sizeof(float)) return made;
   made.widen_ = TRY(made.kernels_.of_type("widen"));
   made.narrow_ = TRY(made.kernels_.of_type("narrow"));
   return made;

@@ -8,12 +8,12 @@ namespace assay {
 
 class Elementwise {
  public:
-  /// `type`: f32 or bf16, of the arrays without another one.
+  /// `type`: f32, bf16 or f16, of the arrays without another one.
   static Result<Elementwise> create(Device& device, DataType type);
 
-  /// y = x; `elements` is a multiple of 8 in all of these. `x` is bf16.
+  /// y = x; `elements` is a multiple of 8 in all of these. `x` is bf16 or f16.
   Status widen(Stream& stream, float* y, const void* x, std::size_t elements);
-  /// y = x, rounded to nearest. `y` is bf16.
+  /// y = x, rounded to nearest. `y` is bf16 or f16.
   Status narrow(Stream& stream, void* y, const float* x, std::size_t elements);
   /// y += x.
   Status add(Stream& stream, void* y, const void* x, std::size_t elements);
@@ -30,7 +30,7 @@ class Elementwise {
   const DeviceFacts* facts_;
   Kernels kernels_;
   Kernel *add_ = nullptr, *checksum_ = nullptr;
-  Kernel *widen_ = nullptr, *narrow_ = nullptr;  // bf16 only
+  Kernel *widen_ = nullptr, *narrow_ = nullptr;  // of narrow types
 };
 
 }  // namespace assay
