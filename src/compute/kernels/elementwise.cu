@@ -6,7 +6,13 @@
 KERNEL(widen_bf16, float* y, const Bf16* x, u64 elements) {
   for_each_pack_of_all(elements, [&](u64 i) { store_floats(y + i, load_floats(x + i)); });
 }
+KERNEL(widen_f16, float* y, const F16* x, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) { store_floats(y + i, load_floats(x + i)); });
+}
 /// y = x, rounded to nearest.
+KERNEL(bf16_of_f16, Bf16* y, const F16* x, u64 elements) {
+  for_each_pack_of_all(elements, [&](u64 i) { store_floats(y + i, load_floats(x + i)); });
+}
 KERNEL(narrow_bf16, Bf16* y, const float* x, u64 elements) {
   for_each_pack_of_all(elements, [&](u64 i) { store_floats(y + i, load_floats(x + i)); });
 }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "compute/device/peaks.h"
 #include "core/random.h"
+#include "core/write_file.h"
 #include "model/decoder_gate.h"
+#include "model/safetensors.h"
 
 namespace assay {
 namespace {
@@ -82,6 +85,25 @@ class DecoderCase final : public Case {
     return v;
   }
 
+  Status keep(Stream& stream) override {
+    if (cell_.logits.empty()) return {};
+    DecoderTokens tokens;
+    append(tokens, 0, 0, cell_.tokens);
+    const std::int64_t rows = cell_.tokens;
+    TRY(decoder_->set_tokens(stream, tokens));
+    TRY(decoder_->poison_results(stream));
+    TRY(decoder_->enqueue(stream, {rows, rows, rows - 1, rows}));
+    const std::vector<float> logits = TRY(decoder_->logits(stream, rows));
+    TensorFile file =
+        lay_out_tensors({{"tokens", DataType::i64, {rows}},
+                         {"logits", DataType::f32, {rows, settings_.shape.vocabulary}}},
+                        {});
+    const std::vector<std::int64_t> ids(tokens.tokens.begin(), tokens.tokens.end());
+    std::memcpy(file.data(file.tensors[0]), ids.data(), file.tensors[0].bytes);
+    std::memcpy(file.data(file.tensors[1]), logits.data(), file.tensors[1].bytes);
+    return write_file(cell_.logits, file.bytes);
+  }
+
   std::vector<Metric> metrics(const Summary& seconds) const override {
     const DecoderMemory memory = memory_of(settings_);
     const Work done = work();
@@ -106,7 +128,7 @@ class DecoderCase final : public Case {
   }
 
  private:
-  /// Random tokens of a sequence, from `begin` to `end`, appended.
+  /// The tokens of a sequence, given or random, from `begin` to `end`, appended.
   void append(DecoderTokens& to, std::int64_t sequence, std::int64_t begin,
               std::int64_t end) const {
     Random random(settings_.seed + static_cast<std::uint64_t>(sequence));
@@ -114,7 +136,8 @@ class DecoderCase final : public Case {
       const std::uint64_t token =
           random.next() % static_cast<std::uint64_t>(settings_.shape.vocabulary);
       if (i < begin) continue;
-      to.tokens.push_back(static_cast<std::int32_t>(token));
+      to.tokens.push_back(cell_.text.empty() ? static_cast<std::int32_t>(token)
+                                             : cell_.text[static_cast<std::size_t>(i)]);
       to.positions.push_back(static_cast<std::int32_t>(i));
       to.sequences.push_back(static_cast<std::int32_t>(sequence));
     }
@@ -162,10 +185,15 @@ class DecoderCase final : public Case {
 
 DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
   const bool is_prefill = phase == DecoderPhase::prefill;
-  DecoderSettings made = {.shape = shape, .limits = {}, .precision = precision, .seed = seed};
+  DecoderSettings made = {.shape = shape,
+                          .limits = {},
+                          .precision = precision,
+                          .seed = seed,
+                          .codes = codes,
+                          .folder = folder};
   DecoderLimits& limits = made.limits;
   limits.tokens = is_prefill ? batch * tokens : std::max(batch, std::min(tokens, most_in_part));
-  limits.results = batch;
+  limits.results = logits.empty() ? batch : std::max(batch, tokens);
   limits.sequences = batch;
   limits.positions = tokens;
   limits.blocks = batch * limits.blocks_of_sequence();
@@ -176,7 +204,10 @@ Work DecoderCell::work() const {
   const double element = static_cast<double>(size_of(precision));
   const double new_tokens = phase == DecoderPhase::prefill ? number(tokens) : 1;
   const double cached = number(tokens) * shape.cache_elements();
-  return {.bytes = element * (shape.products() + number(batch) * cached),
+  const double factor = sizeof(float);
+  const double weights =
+      codes ? shape.products() + factor * shape.outputs() : element * shape.products();
+  return {.bytes = weights + element * number(batch) * cached,
           .flops = number(batch) * shape.flops(new_tokens, number(tokens) - new_tokens),
           .math = precision,
           .tokens = number(batch) * new_tokens};

@@ -3,12 +3,12 @@
 namespace assay {
 
 Result<Elementwise> Elementwise::create(Device& device, DataType type) {
-  Elementwise made(device.facts(), TRY(Kernels::build(device, "elementwise", type)));
+  Elementwise made(device.facts(), TRY(Kernels::build(device, "elementwise", type)), type);
   made.add_ = TRY(made.kernels_.of_type("add"));
   made.checksum_ = TRY(made.kernels_.plain("checksum"));
-  if (type != DataType::bf16) return made;
-  made.widen_ = TRY(made.kernels_.of_type("widen"));
-  made.narrow_ = TRY(made.kernels_.of_type("narrow"));
+  made.widen_ = TRY(made.kernels_.plain("widen_bf16"));
+  made.narrow_ = TRY(made.kernels_.plain("narrow_bf16"));
+  made.of_f16_ = TRY(made.kernels_.plain(type == DataType::bf16 ? "bf16_of_f16" : "widen_f16"));
   return made;
 }
 
@@ -24,6 +24,13 @@ Status Elementwise::widen(Stream& stream, float* y, const void* x, std::size_t e
 
 Status Elementwise::narrow(Stream& stream, void* y, const float* x, std::size_t elements) {
   return run(stream, *narrow_, y, x, elements);
+}
+
+Status Elementwise::convert(Stream& stream, void* y, const void* x, DataType from,
+                            std::size_t elements) {
+  if (from == type_) return stream.copy(y, x, elements * size_of(type_));
+  if (from == DataType::f16) return run(stream, *of_f16_, y, x, elements);
+  return run(stream, type_ == DataType::bf16 ? *narrow_ : *widen_, y, x, elements);
 }
 
 Status Elementwise::add(Stream& stream, void* y, const void* x, std::size_t elements) {
