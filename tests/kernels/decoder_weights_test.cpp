@@ -118,6 +118,30 @@ TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
   }
 }
 
+/// A file that shrinks after it was opened, and one that is missing: errors, and no memory is
+/// written to that is gone.
+TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
+  const DecoderShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
+  const TemporaryFolder folder;
+  write_model(folder, shape, model_tensors(shape, random_weights(shape)), DataType::f32);
+  const DecoderWeights layout = DecoderWeights::of(shape);
+  const auto files = DecoderFiles::open(folder.path(), decoder_file_tensors(shape, layout));
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  const std::filesystem::path file = folder.path() / "model.safetensors";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  const Status read =
+      files->read(*device_, *stream_, [](const auto&, const void*, DataType) { return Status(); });
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message.find("model.safetensors: ends before byte"), std::string::npos)
+      << read.error().message;
+  for (int i = 0; i < 20; ++i) {
+    const auto decoder = Decoder::create(
+        *device_, *stream_, {.shape = shape, .limits = limits_, .folder = folder.path()});
+    ASSERT_FALSE(decoder.ok());
+    EXPECT_NE(decoder.error().message.find("cut off"), std::string::npos);
+  }
+}
+
 /// Each row's largest magnitude becomes the largest code; a row of zeros stays one.
 TEST_P(DecodersOfFiles, RowsAndTheirCodes) {
   constexpr std::int64_t rows = 5, width = 2 * 256 * 8 + 24;
