@@ -87,8 +87,7 @@ Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
 }
 
 bool Decoder::is_of_one(const DecoderPass& pass) const {
-  return pass.tokens == 1 && pass.results == 1 && !settings_.codes &&
-         !runs_on_host(device_.facts());
+  return pass.tokens == 1 && pass.results == 1 && !runs_on_host(device_.facts());
 }
 
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
@@ -98,22 +97,26 @@ Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const De
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
   TRY(vector_product_->forward(
-      stream, active(activations_.qkv), residual, weights_->at(w.qkv), {shape.qkv_width(), c},
+      stream, active(activations_.qkv), residual, matrix(w.qkv), {shape.qkv_width(), c},
       {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
-  TRY(vector_product_->forward(stream, residual, active(activations_.attended),
-                               weights_->at(w.proj), {c, shape.query_width()}, {.add = true}));
-  TRY(vector_product_->forward_swiglu(stream, hidden, residual, weights_->at(w.gate_up), {f, c},
+  TRY(vector_product_->forward(stream, residual, active(activations_.attended), matrix(w.proj),
+                               {c, shape.query_width()}, {.add = true}));
+  TRY(vector_product_->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
                                       weights_->at(w.norm2)));
-  return vector_product_->forward(stream, residual, hidden, weights_->at(w.down), {c, f},
-                                  {.add = true});
+  return vector_product_->forward(stream, residual, hidden, matrix(w.down), {c, f}, {.add = true});
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
   return vector_product_->forward(stream, active(activations_.logits), active(activations_.stream),
-                                  weights_->at(weights_->layout().head),
+                                  matrix(weights_->layout().head),
                                   {settings_.shape.padded_vocabulary(), settings_.shape.width},
                                   {.norm = weights_->at(weights_->layout().norm)});
+}
+
+VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
+  if (!m.quantized) return {weights_->at(m)};
+  return {weights_->codes_of(m), weights_->factors_of(m)};
 }
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
@@ -180,7 +183,12 @@ Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
   TRY(copy_input(stream, places_.positions, tokens.positions));
   TRY(copy_input(stream, places_.sequences, tokens.sequences));
   TRY(copy_input(stream, places_.results, tokens.results));
+  TRY(stream.copy(start_.data(), inputs_.data(), start_.bytes()));
   return stream.synchronize();
+}
+
+Status Decoder::restart(Stream& stream) {
+  return stream.copy(inputs_.data(), start_.data(), start_.bytes());
 }
 
 Status Decoder::set_tables(Stream& stream, const std::vector<std::int32_t>& tables) {
@@ -264,11 +272,17 @@ Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
   TRY(validate(settings.shape));
   if (settings.codes) TRY(validate_quantized(settings.shape));
   std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
-  TRY(made->load_operations());
-  TRY(made->allocate(stream));
-  TRY(made->upload_angles(stream));
-  TRY(stream.synchronize());
+  const Status ready = made->prepare(stream);
+  const Status done = stream.synchronize();  // also after an error: memory is still written to
+  TRY(ready);
+  TRY(done);
   return made;
+}
+
+Status Decoder::prepare(Stream& stream) {
+  TRY(load_operations());
+  TRY(allocate(stream));
+  return upload_angles(stream);
 }
 
 Status Decoder::load_operations() {
@@ -282,7 +296,7 @@ Status Decoder::load_operations() {
   if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
     prompt_attention_ = TRY(own_attention(device_, shape.head_width));
   }
-  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon));
+  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes));
   rows_ = TRY(TokenRows::create(device_, type));
   return {};
 }
@@ -299,6 +313,9 @@ Status Decoder::allocate(Stream& stream) {
   TRY(allocate(cache_, memory.cache));
   TRY(allocate(active_, memory.activations));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  // What advance() changes comes first: tokens and their positions.
+  start_ =
+      TRY(device_.allocate(places_.sequences.offset * sizeof(std::int32_t), MemoryKind::device));
   return allocate(scratch_,
                   attention_->scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
 }

@@ -81,6 +81,8 @@ class Decoder {
 
   /// Waits until they are there. Error: usage if they exceed the limits.
   Status set_tokens(Stream& stream, const DecoderTokens& tokens);
+  /// Queues that the tokens are again those of the last set_tokens(), after advance().
+  Status restart(Stream& stream);
   /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
   Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);
   /// Queues a pass. If all tokens have results, rows of logits are those of the tokens; else those
@@ -106,6 +108,7 @@ class Decoder {
 
  private:
   Decoder(Device& device, Stream& stream, const DecoderSettings& settings);
+  Status prepare(Stream& stream);
   Status allocate(Stream& stream);
   Status load_operations();
   Status upload_angles(Stream& stream);
@@ -115,6 +118,7 @@ class Decoder {
   bool is_of_one(const DecoderPass& pass) const;
   Status enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head_of_one(Stream& stream);
+  VectorProduct::Matrix matrix(const WeightMatrix& m) const;
   /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
   Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
                   const Tensor& bias, std::int64_t rows);
@@ -139,7 +143,7 @@ class Decoder {
   const DecoderActivations activations_;
   const Inputs places_;
   std::optional<DecoderParameters> weights_;
-  Buffer cache_, active_, inputs_, angles_, scratch_;
+  Buffer cache_, active_, inputs_, start_, angles_, scratch_;
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-Error wrong(std::string what) {
+Error wrong_config(std::string what) {
   return {ErrorKind::usage, std::move(what)};
 }
 
@@ -38,7 +38,7 @@ class Members {
     const Json* const value = find(key);
     if (value == nullptr) {
       if (otherwise) return *otherwise;
-      return wrong(fmt::format("lacks \"{}\"", key));
+      return wrong_config(fmt::format("lacks \"{}\"", key));
     }
     if (!value->is_number_unsigned() || value->get<std::uint64_t>() < 1 ||
         value->get<std::uint64_t>() > most) {
@@ -51,7 +51,7 @@ class Members {
     const Json* const value = find(key);
     if (value == nullptr) {
       if (otherwise) return *otherwise;
-      return wrong(fmt::format("lacks \"{}\"", key));
+      return wrong_config(fmt::format("lacks \"{}\"", key));
     }
     const double number = value->is_number() ? value->get<double>() : 0;
     if (!(number > 0) || !std::isfinite(number)) return refuse(key, "numbers above 0");
@@ -65,7 +65,8 @@ class Members {
   }
   /// The value of `key` is not computed.
   Error refuse(const char* key, std::string_view allowed) const {
-    return wrong(fmt::format("has \"{}\": {}, allowed: {}", key, shown(*find(key)), allowed));
+    return wrong_config(
+        fmt::format("has \"{}\": {}, allowed: {}", key, shown(*find(key)), allowed));
   }
 
  private:
@@ -96,7 +97,7 @@ Status check_features(const Members& config, const std::string& type) {
     if (!layers->is_array()) return config.refuse("layer_types", "a list");
     for (const Json& layer : *layers) {
       if (layer != "full_attention") {
-        return wrong(
+        return wrong_config(
             fmt::format("has a layer of type {}, allowed: \"full_attention\"", shown(layer)));
       }
     }
@@ -151,13 +152,13 @@ std::optional<std::string> first_difference(const DecoderShape& a, const Decoder
 
 Result<DecoderShape> parse_decoder_config(std::string_view text) {
   const Json json = TRY(parse_json(text));
-  if (!json.is_object()) return wrong("is not an object");
+  if (!json.is_object()) return wrong_config("is not an object");
   const Members config(json);
   const Json* const given_type = config.find("model_type");
   const std::string type =
       given_type && given_type->is_string() ? given_type->get<std::string>() : "";
   if (type != "llama" && type != "qwen2" && type != "qwen3") {
-    if (given_type == nullptr) return wrong("lacks \"model_type\"");
+    if (given_type == nullptr) return wrong_config("lacks \"model_type\"");
     return config.refuse("model_type", "\"llama\", \"qwen2\" and \"qwen3\"");
   }
   TRY(check_features(config, type));
@@ -186,7 +187,7 @@ Result<DecoderShape> read_decoder_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "config.json";
   const std::string text = TRY(read_operand(path, most));
   auto shape = parse_decoder_config(text);
-  if (!shape.ok()) return wrong(fmt::format("{}: {}", path.string(), shape.error().message));
+  if (!shape.ok()) return wrong_config(fmt::format("{}: {}", path.string(), shape.error().message));
   return shape;
 }
 
@@ -201,12 +202,12 @@ std::string decoder_shape_text(const DecoderShape& shape) {
 Status check_decoder_shape(const DecoderShape& shape, std::string_view model) {
   const DecoderShape expected = TRY(parse_decoder_shape(model));
   if (const auto difference = first_difference(shape, expected)) {
-    return wrong(fmt::format("is not of model {}: {}", model, *difference));
+    return wrong_config(fmt::format("is not of model {}: {}", model, *difference));
   }
   const bool named =
       std::ranges::find(decoder_names(), std::string(model)) != decoder_names().end();
   if (named && shape != expected) {
-    return wrong(
+    return wrong_config(
         fmt::format("is not of model {}: norms, biases, rotary positions or a tied head "
                     "differ; leave model out",
                     model));

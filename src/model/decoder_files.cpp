@@ -210,7 +210,7 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
   }
   const Buffer there = TRY(device.allocate(room, MemoryKind::device));
   std::size_t turn = 0;
-  for (const std::size_t i : order) {
+  const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const WeightMatrix& place = tensors_[i].place;
     const auto& [f, stored] = sources_[i];
     const std::size_t row_bytes = row_bytes_of(i);
@@ -227,8 +227,13 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       TRY(stream.record(*half.taken));
       TRY(keep(place.rows_from(first, count), there.data(), stored.type));
     }
-  }
-  return stream.synchronize();
+    return {};
+  };
+  Status all;
+  for (std::size_t i = 0; i < order.size() && all.ok(); ++i) all = read_tensor_rows(order[i]);
+  const Status done = stream.synchronize();  // also after an error: the halves are still read
+  TRY(all);
+  return done;
 }
 
 }  // namespace assay

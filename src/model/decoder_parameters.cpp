@@ -34,9 +34,20 @@ Result<DecoderParameters> DecoderParameters::create(Device& device, Stream& stre
                                                     const DecoderShape& shape,
                                                     const DecoderWeightSettings& settings) {
   DecoderParameters made(device, shape, settings);
-  TRY(made.allocate(stream));
-  TRY(settings.folder.empty() ? made.write_random(stream) : made.read_files(stream));
-  TRY(stream.synchronize());
+  const auto write = [&]() -> Status {
+    if (settings.folder.empty()) {
+      TRY(made.allocate(stream));
+      return made.write_random(stream);
+    }
+    const DecoderFiles files =
+        TRY(DecoderFiles::open(settings.folder, decoder_file_tensors(shape, made.layout_)));
+    TRY(made.allocate(stream));
+    return made.read(stream, files);
+  };
+  const Status written = write();
+  const Status done = stream.synchronize();  // also after an error: memory is still written to
+  TRY(written);
+  TRY(done);
   return made;
 }
 
@@ -88,25 +99,25 @@ Status DecoderParameters::write_random(Stream& stream) {
   return {};
 }
 
-Status DecoderParameters::read_files(Stream& stream) {
-  const DecoderFiles files =
-      TRY(DecoderFiles::open(settings_.folder, decoder_file_tensors(shape_, layout_)));
+Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   Elementwise elementwise = TRY(Elementwise::create(*device_, settings_.precision));
   Buffer converted;
-  TRY(files.read(*device_, stream,
-                 [&](const WeightMatrix& place, const void* rows, DataType type) -> Status {
-                   if (type == settings_.precision) return keep(stream, place, rows);
-                   const auto elements = static_cast<std::size_t>(place.elements());
-                   if (!place.quantized) {
-                     return elementwise.convert(stream, at(place), rows, type, elements);
-                   }
-                   if (converted.bytes() < elements * element_) {
-                     TRY(stream.synchronize());  // what is replaced may still be read
-                     converted = TRY(device_->allocate(elements * element_, MemoryKind::device));
-                   }
-                   TRY(elementwise.convert(stream, converted.data(), rows, type, elements));
-                   return keep(stream, place, converted.data());
-                 }));
+  const Status got = files.read(
+      *device_, stream, [&](const WeightMatrix& place, const void* rows, DataType type) -> Status {
+        if (type == settings_.precision) return keep(stream, place, rows);
+        const auto elements = static_cast<std::size_t>(place.elements());
+        if (!place.quantized) {
+          return elementwise.convert(stream, at(place), rows, type, elements);
+        }
+        if (converted.bytes() < elements * element_) {
+          TRY(stream.synchronize());  // what is replaced may still be read
+          converted = TRY(device_->allocate(elements * element_, MemoryKind::device));
+        }
+        TRY(elementwise.convert(stream, converted.data(), rows, type, elements));
+        return keep(stream, place, converted.data());
+      });
+  TRY(stream.synchronize());  // `converted` is still read, also after an error
+  TRY(got);
   if (!shape_.tied || !layout_.head.quantized) return {};
   return keep(stream, layout_.head, at(layout_.embedding));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/device/device.h"
+#include "model/decoder_files.h"
 #include "model/decoder_layout.h"
 #include "model/operations/elementwise.h"
 #include "model/operations/kernels.h"
@@ -53,7 +54,7 @@ class DecoderParameters {
                     const DecoderWeightSettings& settings);
   Status allocate(Stream& stream);
   Status write_random(Stream& stream);
-  Status read_files(Stream& stream);
+  Status read(Stream& stream, const DecoderFiles& files);
   /// Keeps rows of the precision at `from`.
   Status keep(Stream& stream, const WeightMatrix& place, const void* from);
   /// Of numbers_of().

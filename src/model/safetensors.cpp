@@ -150,7 +150,7 @@ Result<TensorIndex> parse_header(std::string_view text, std::size_t size) {
   return index;
 }
 
-Error of_file(const std::filesystem::path& path, const Error& error) {
+Error error_in(const std::filesystem::path& path, const Error& error) {
   return {ErrorKind::usage, fmt::format("{}: {}", path.string(), error.message)};
 }
 
@@ -197,7 +197,7 @@ Result<TensorFile> read_tensors(const std::filesystem::path& path) {
     return parse_header(all.substr(length_bytes, header_bytes), all.size());
   };
   auto index = parse();
-  if (!index.ok()) return of_file(path, index.error());
+  if (!index.ok()) return error_in(path, index.error());
   static_cast<TensorIndex&>(file) = std::move(*index);
   return file;
 }
@@ -211,7 +211,7 @@ Result<TensorIndex> read_tensor_index(InputFile& file, const std::filesystem::pa
     return parse_header(text, file.size());
   };
   auto index = parse();
-  if (!index.ok()) return of_file(path, index.error());
+  if (!index.ok()) return error_in(path, index.error());
   return index;
 }
 

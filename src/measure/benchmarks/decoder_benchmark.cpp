@@ -75,7 +75,16 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
        .defaults = {"none"},
        .choices = {"none", "fp8", "int8"}},
   };
-  if (phase == DecoderPhase::decode) return axes;
+  if (phase == DecoderPhase::decode) {
+    axes.push_back({.name = "generate",
+                    .description = "tokens of each sequence in a sample, one after another, the "
+                                   "last with this context; the value is the time of one",
+                    .kind = Axis::Kind::integer,
+                    .defaults = {"1"},
+                    .choices = {},
+                    .most = most_tokens_of_sequence});
+    return axes;
+  }
   axes.push_back({.name = "tokens",
                   .description =
                       "of the prompts: random ones, or ids as text, which every sequence "
@@ -183,6 +192,13 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
     }
   }
   parsed.tokens = static_cast<std::int64_t>(cell.integer(tokens_axis_));
+  if (phase_ == DecoderPhase::decode) {
+    parsed.generated = static_cast<std::int64_t>(cell.integer("generate"));
+    if (parsed.generated > parsed.tokens) {
+      return Error{ErrorKind::usage, fmt::format("generate={} {}={}, allowed: no more than that",
+                                                 parsed.generated, tokens_axis_, parsed.tokens)};
+    }
+  }
   if (!parsed.text.empty() && std::ssize(parsed.text) != parsed.tokens) {
     return Error{ErrorKind::usage,
                  fmt::format("{}={}, but the file has {} tokens; leave {} out", tokens_axis_,
