@@ -34,7 +34,7 @@ class Members {
   }
   /// A whole number from 1 on. Error: if it is absent and has no value then.
   Result<std::int64_t> count(const char* key, std::optional<std::int64_t> otherwise = {}) const {
-    constexpr std::uint64_t most = 1 << 24;
+    constexpr std::uint64_t most = 1 << 20;
     const Json* const value = find(key);
     if (value == nullptr) {
       if (otherwise) return *otherwise;

@@ -114,8 +114,8 @@ TEST(Tokenizer, MayTakeWholePiecesBeforeMerges) {
   EXPECT_EQ(cut(made(file), "abcd abcd"), "abcd| |a|bc|d");  // the piece " abcd" is no token
 }
 
-/// Merges never cross the pieces of Llama 3's pattern: with every pair of these letters a merge,
-/// what is left are the pieces.
+/// Merges never cross the pieces of Llama 3's pattern: each piece is a token, and so are pieces
+/// together, which must not be taken.
 TEST(Tokenizer, SplitsAsLlama3) {
   std::vector<std::pair<std::string, std::string>> merges;
   const auto word = [&](const std::vector<unsigned>& bytes) {
@@ -131,8 +131,20 @@ TEST(Tokenizer, SplitsAsLlama3) {
     for (const char letter : text) bytes.push_back(static_cast<unsigned char>(letter));
     word(bytes);
   }
-  Json file = llama_like(merges);
-  const Tokenizer t = made(file);
+  const auto as_written = [](std::string_view text) {
+    std::string all;
+    for (const char letter : text) all += written(static_cast<unsigned char>(letter));
+    return all;
+  };
+  for (const auto& [left, right] : {std::pair{"Hello", " world"},
+                                    {"123", "4"},
+                                    {"Hello", "'S"},
+                                    {"Hello", "  "},
+                                    {"Hello", " !!\n"},
+                                    {" \n\n", "Hello"}}) {
+    merges.emplace_back(as_written(left), as_written(right));
+  }
+  const Tokenizer t = made(llama_like(merges));
   EXPECT_EQ(cut(t, "Hello world"), "Hello| world");
   EXPECT_EQ(cut(t, "1234"), "123|4");
   EXPECT_EQ(cut(t, "Hello'S"), "Hello|'S");
@@ -232,8 +244,8 @@ TEST(Tokenizer, StreamsWhatIsComplete) {
   }
 }
 
-/// Small tokenizers of Llama 3's and Qwen's form, and what scripts/tokenizer_golden.py makes of texts
-/// by the definition.
+/// Small tokenizers of Llama 3's and Qwen's form, and what scripts/tokenizer_golden.py makes of
+/// texts by the definition.
 TEST(Tokenizer, AgreesWithTheDefinition) {
   const std::string path = std::string(ASSAY_SOURCE_DIR) + "/tests/data/tokenizer_golden.json";
   const Json golden = Json::parse(read_file(path).value());
