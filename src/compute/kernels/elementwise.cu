@@ -25,6 +25,9 @@ KERNEL(widen_f16, float* y, const F16* x, u64 elements) {
   copy_as(y, x, elements);
 }
 /// y = x, rounded to nearest.
+KERNEL(bf16_of_f16, Bf16* y, const F16* x, u64 elements) {
+  copy_as(y, x, elements);
+}
 KERNEL(narrow_bf16, Bf16* y, const float* x, u64 elements) {
   copy_as(y, x, elements);
 }
