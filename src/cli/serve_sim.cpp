@@ -115,8 +115,8 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     timing.itl = TRY(duration_option(arguments, "--itl", timing.itl));
     timing.spread = TRY(sim::Spread::parse(arguments.get("--spread", "none")));
     settings.fixed = timing;
-    settings.max_length =
-        TRY(whole_option(arguments, "--max-model-len", settings.max_length, 1 << 24));
+    settings.model.max_length =
+        TRY(whole_option(arguments, "--max-model-len", settings.model.max_length, 1 << 24));
   } else {
     if (arguments.has("--spread")) {
       return Error{ErrorKind::usage, "--spread: needs --ttft or --itl; see --jitter"};
@@ -124,11 +124,11 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     const sim::Deployment deployment = TRY(read_deployment(arguments, settings.servers));
     const sim::DeployedEngine deployed = TRY(sim::deploy(deployment));
     settings.engine = deployed.engine;
-    settings.max_length = deployed.max_length;
-    settings.vocabulary = deployment.model.vocabulary;
-    settings.model = deployment.model.name;
+    settings.model.max_length = deployed.max_length;
+    settings.model.vocabulary = deployment.model.vocabulary;
+    settings.model.name = deployment.model.name;
   }
-  settings.model = arguments.get("--served-model-name", settings.model);
+  settings.model.name = arguments.get("--served-model-name", settings.model.name);
   return settings;
 }
 

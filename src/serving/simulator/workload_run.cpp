@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/random.h"
-#include "serving/simulator/block_hash.h"
+#include "serving/server/block_hash.h"
 
 namespace assay::simulator {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// An engine and the step it is in.
-struct Server {
+struct ModelledServer {
   Engine engine;
   Step step;
   double step_end = never;
@@ -43,8 +43,8 @@ class Run {
         finish_step(servers_[next]);
       }
     }
-    for (const Server& server : servers_) {
-      outcome_.preemptions += server.engine.counters().preemptions;
+    for (ModelledServer& server : servers_) {
+      outcome_.preemptions += server.engine.scheduler().counters().preemptions;
     }
     return std::move(outcome_);
   }
@@ -58,15 +58,15 @@ class Run {
     }
     const WorkloadRequest& request = workload_[arrived_];
     outcome_.requests[arrived_].engine = static_cast<int>(chosen);
-    Server& server = servers_[chosen];
+    ModelledServer& server = servers_[chosen];
     ++server.unfinished;
-    server.engine.submit(
+    server.engine.scheduler().submit(
         {arrived_++, request.prompt_tokens, request.output_tokens, request.hashes});
     if (server.step_end == never) begin_step(server, now);
   }
 
-  static void begin_step(Server& server, double now) {
-    if (server.engine.idle()) {
+  static void begin_step(ModelledServer& server, double now) {
+    if (server.engine.scheduler().idle()) {
       server.step_end = never;
       return;
     }
@@ -74,9 +74,9 @@ class Run {
     server.step_end = now + server.step.seconds;
   }
 
-  void finish_step(Server& server) {
+  void finish_step(ModelledServer& server) {
     const double now = server.step_end;
-    for (const EngineToken& token : server.step.tokens) {
+    for (const YieldedToken& token : server.step.tokens) {
       RequestOutcome& request = outcome_.requests[token.id];
       if (token.number == 1) request.first = now;
       if (!token.last) continue;
@@ -87,7 +87,7 @@ class Run {
   }
 
   std::span<const WorkloadRequest> workload_;
-  std::vector<Server> servers_;
+  std::vector<ModelledServer> servers_;
   std::size_t arrived_ = 0;
   WorkloadOutcome outcome_;
 };
@@ -96,7 +96,7 @@ class Run {
 
 Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines,
                                      std::span<const WorkloadRequest> workload) {
-  const std::uint64_t room = settings.blocks * block_tokens;
+  const std::uint64_t room = settings.scheduler.blocks * block_tokens;
   for (const WorkloadRequest& request : workload) {
     if (request.prompt_tokens + request.output_tokens <= room) continue;
     return Error{ErrorKind::usage,

@@ -1,11 +1,11 @@
-#include "serving/simulator/histogram.h"
+#include "serving/server/histogram.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace assay::simulator {
+namespace assay::server {
 
 void Histogram::observe(double value) {
   ++counts_[static_cast<std::size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), value) -
@@ -41,4 +41,4 @@ double LagRecord::quantile(double q) const {
   return std::min(largest_, least * std::exp2(static_cast<double>(bucket + 1) / per_octave));
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -4,24 +4,18 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
-namespace assay::simulator {
+namespace assay::server {
 
 inline constexpr std::uint64_t block_tokens = 16;
-/// Text counts as one token per this many bytes, because the simulator has no tokenizer.
-inline constexpr std::size_t bytes_per_token = 4;
 
 /// One hash for each full block of `tokens`. Equal prompts share hashes up to where they differ.
 std::vector<std::uint64_t> block_hashes(std::span<const std::uint32_t> tokens);
-
-/// Appends the tokens of `text`: its bytes, four to a token, the last one filled with zeros.
-void append_tokens(std::string_view text, std::vector<std::uint32_t>& tokens);
 
 /// Number of blocks needed for `tokens`.
 constexpr std::uint64_t blocks_for(std::uint64_t tokens) {
   return (tokens + block_tokens - 1) / block_tokens;
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -1,4 +1,4 @@
-#include "serving/simulator/connection.h"
+#include "serving/server/connection.h"
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -6,9 +6,9 @@
 #include <boost/beast/core/error.hpp>
 #include <cerrno>
 
-#include "serving/simulator/http_text.h"
+#include "serving/server/http_text.h"
 
-namespace assay::simulator {
+namespace assay::server {
 namespace {
 
 namespace http = boost::beast::http;
@@ -191,4 +191,4 @@ void Connection::gone() {
   if (const auto reply = std::exchange(reply_, {}).lock()) reply->abandoned();
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

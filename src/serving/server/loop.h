@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "serving/simulator/asio.h"
+#include "serving/server/asio.h"
 
-namespace assay::simulator {
+namespace assay::server {
 
 class Due {
  public:
@@ -27,7 +27,11 @@ class Loop {
   /// A read buffer, valid until the caller returns to the loop.
   std::vector<char>& scratch() { return scratch_; }
   /// Seconds since the loop was made.
-  double now() const;
+  double now() const { return at(std::chrono::steady_clock::now()); }
+  /// The same at another time.
+  double at(std::chrono::steady_clock::time_point time) const {
+    return std::chrono::duration<double>(time - begin_).count();
+  }
   /// Calls `what` once at `due`; callbacks due at the same time run in the order they were added.
   void at(double due, std::shared_ptr<Due> what);
   /// Runs until stop() returns true; stop() is called ten times a second.
@@ -55,4 +59,4 @@ class Loop {
   bool awake_ = false;  // work() is posted without a timer
 };
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -1,11 +1,11 @@
-#include "serving/simulator/loop.h"
+#include "serving/server/loop.h"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cmath>
 #include <utility>
 
-namespace assay::simulator {
+namespace assay::server {
 namespace {
 
 // Entries processed before the sockets are polled again.
@@ -17,10 +17,6 @@ constexpr double soon = 50e-6;
 }  // namespace
 
 Loop::Loop() = default;
-
-double Loop::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-}
 
 bool Loop::later(const Entry& a, const Entry& b) {
   return a.due != b.due ? a.due > b.due : a.order > b.order;
@@ -79,4 +75,4 @@ void Loop::run(const std::function<bool()>& stop) {
   context_.run();
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -1,10 +1,10 @@
-#include "serving/simulator/http_text.h"
+#include "serving/server/http_text.h"
 
 #include <fmt/format.h>
 
 #include "core/json.h"
 
-namespace assay::simulator {
+namespace assay::server {
 namespace {
 
 std::string_view reason_of(int status) {
@@ -25,6 +25,8 @@ std::string_view reason_of(int status) {
       return "Request Header Fields Too Large";
     case 500:
       return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
     default:
       return "Error";
   }
@@ -36,13 +38,15 @@ std::string_view type_of(int status) {
       return "NotFoundError";
     case 429:
       return "RateLimitError";
+    case 503:
+      return "ServiceUnavailableError";
     default:
       return status < 500 ? "BadRequestError" : "InternalServerError";
   }
 }
 
 std::string head_text(const ReplyHead& head, std::string_view framing) {
-  return fmt::format("HTTP/1.1 {} {}\r\nserver: assay-sim\r\ncontent-type: {}\r\n{}{}{}\r\n",
+  return fmt::format("HTTP/1.1 {} {}\r\nserver: assay\r\ncontent-type: {}\r\n{}{}{}\r\n",
                      head.status, reason_of(head.status), head.content_type, framing, head.extra,
                      head.close ? "connection: close\r\n" : "");
 }
@@ -84,4 +88,4 @@ std::string_view ChunkBuffer::end() {
   return std::string_view(text_).substr(at);
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

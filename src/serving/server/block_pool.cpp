@@ -1,6 +1,6 @@
-#include "serving/simulator/block_pool.h"
+#include "serving/server/block_pool.h"
 
-namespace assay::simulator {
+namespace assay::server {
 
 BlockPool::BlockPool(std::uint32_t blocks) : blocks_(blocks) {
   for (Block block = 0; block < blocks; ++block) append_free(block);
@@ -76,4 +76,4 @@ void BlockPool::remove_free(Block block) {
   --free_;
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

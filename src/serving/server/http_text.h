@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace assay::simulator {
+namespace assay::server {
 
 struct ReplyHead {
   int status = 200;
@@ -34,4 +34,4 @@ class ChunkBuffer {
 
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -1,22 +1,21 @@
-#include "serving/simulator/generation_request.h"
+#include "serving/server/generation_request.h"
 
 #include <fmt/format.h>
 #include <rapidjson/reader.h>
 
-#include "serving/simulator/block_hash.h"
-
-namespace assay::simulator {
+namespace assay::server {
 namespace {
 
 constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
+constexpr double most_temperature = 100;
 
 /// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
 /// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
 class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FieldReader> {
  public:
-  explicit FieldReader(Dialect dialect) : dialect_(dialect) {}
+  FieldReader(Dialect dialect, const TextTokens& text) : dialect_(dialect), text_(text) {}
 
   GenerationRequest request;
   std::string problem;
@@ -26,6 +25,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
+    if (is_top("return_token_ids")) request.return_ids = value;
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
@@ -35,6 +35,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
     if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
     if (is_limit() && value != -1) return wrong(key_, "at least 1");
+    if (is_sampling("temperature") || is_sampling("top_p"))
+      return wrong(key_, "no negative number");
     return top_or_pass();
   }
   bool Uint(unsigned value) { return Uint64(value); }
@@ -47,18 +49,23 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       request.max_tokens = value;
     }
     if (is_top("min_tokens")) request.min_tokens = value;
+    if (is_sampling("seed")) request.sampling.seed = value;
+    if (!read_sampling(static_cast<double>(value))) return false;
     if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
     return top_or_pass();
   }
-  bool Double(double) {
+  bool Double(double value) {
     if (is_prompt()) return wrong(prompt_key(), "no fractions");
+    if (!read_sampling(value)) return false;
     return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
   }
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view value(begin, length);
     if (is_top("model")) request.model = value;
     if (is_message_text()) {
-      append_tokens(value, prompt(0));
+      message_ += value;
+    } else if (is_in_message("role")) {
+      role_ = value;
     } else if (is_prompt()) {
       return text(value);
     }
@@ -67,13 +74,16 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool StartObject() {
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
-    // A message costs a few tokens of the chat template.
-    if (level_ == 2 && top_ == "messages" && dialect_ == Dialect::chat) {
-      prompt(0).insert(prompt(0).end(), {1, 2, 3, 4});
+    if (level_ == 2 && is_messages()) {
+      role_.clear();
+      message_.clear();
     }
     return enter();
   }
-  bool EndObject(rapidjson::SizeType) { return leave(); }
+  bool EndObject(rapidjson::SizeType) {
+    if (level_ == 3 && is_messages()) text_.append_message(role_, message_, prompt(0));
+    return leave();
+  }
   bool StartArray() {
     if (level_ == 0) return fail("the body must be a JSON object");
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
@@ -104,9 +114,28 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool is_prompt() const {
     return dialect_ != Dialect::chat && level_ >= 1 && top_ == prompt_key();
   }
+  bool is_messages() const { return dialect_ == Dialect::chat && top_ == "messages"; }
+  bool is_in_message(std::string_view name) const {
+    return level_ == 3 && is_messages() && key_ == name;
+  }
   bool is_message_text() const {
-    return dialect_ == Dialect::chat && level_ >= 3 && top_ == "messages" &&
-           (key_ == "content" || key_ == "text");
+    return level_ >= 3 && is_messages() && (key_ == "content" || key_ == "text");
+  }
+  bool is_sampling(std::string_view name) const {
+    return dialect_ == Dialect::tgi ? is_in("parameters", name) : is_top(name);
+  }
+  bool read_sampling(double value) {
+    if (is_sampling("temperature")) {
+      if (value < 0 || value > most_temperature) {
+        return wrong(key_, fmt::format("between 0 and {}", most_temperature));
+      }
+      request.sampling.temperature = value;
+    }
+    if (is_sampling("top_p")) {
+      if (value <= 0 || value > 1) return wrong(key_, "above 0 and at most 1");
+      request.sampling.top_p = value;
+    }
+    return true;
   }
   bool is_limit() const {
     switch (dialect_) {
@@ -157,20 +186,23 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (another && request.prompts.size() >= most_prompts) {
       return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
     }
-    append_tokens(value, prompt(another ? request.prompts.size() : 0));
+    text_.append(value, prompt(another ? request.prompts.size() : 0));
     return true;
   }
 
   Dialect dialect_;
+  const TextTokens& text_;
   int level_ = 0;
   std::string top_, key_;
+  std::string role_, message_;  // of the message that is read
   std::size_t nested_ = 0;
 };
 
 }  // namespace
 
-Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect) {
-  FieldReader reader(dialect);
+Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
+                                           const TextTokens& text) {
+  FieldReader reader(dialect, text);
   rapidjson::MemoryStream stream(body.data(), body.size());
   rapidjson::Reader parser;
   // The reader stops at its depth, so the parser's recursion has a bound.
@@ -182,6 +214,7 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
   }
   GenerationRequest& request = reader.request;
   const bool none = request.prompts.empty();
+  if (dialect == Dialect::chat && !none) text.end_chat(request.prompts.front());
   for (const auto& prompt : request.prompts) {
     if (prompt.empty()) return Error{ErrorKind::usage, "a prompt is empty"};
   }
@@ -199,9 +232,9 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
   return std::move(request);
 }
 
-Result<std::uint64_t> count_tokens(std::string_view body) {
-  const GenerationRequest request = TRY(parse_generation(body, Dialect::completions));
-  return request.prompts.front().size();
+Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text) {
+  GenerationRequest request = TRY(parse_generation(body, Dialect::completions, text));
+  return std::move(request.prompts.front());
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

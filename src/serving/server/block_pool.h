@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace assay::simulator {
+namespace assay::server {
 
 /// Free blocks keep their contents until they are taken again, least recently freed first.
 class BlockPool {
@@ -53,4 +53,4 @@ class BlockPool {
   std::size_t free_ = 0;
 };
 
-}  // namespace assay::simulator
+}  // namespace assay::server

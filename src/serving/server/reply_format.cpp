@@ -1,25 +1,13 @@
-#include "serving/simulator/reply_format.h"
+#include "serving/server/reply_format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
 #include <chrono>
 #include <iterator>
 
-namespace assay::simulator {
+namespace assay::server {
 namespace {
-
-constexpr std::array<std::string_view, 32> words = {
-    " the", " and", " for", " are", " but", " not", " you", " all", " any", " can", " had",
-    " her", " was", " one", " our", " out", " day", " get", " has", " him", " his", " how",
-    " man", " new", " now", " old", " see", " two", " way", " who", " did", " its"};
-
-std::string text_of(std::uint64_t request, std::uint64_t tokens) {
-  std::string text;
-  text.reserve(tokens * words[0].size());
-  for (std::uint64_t number = 1; number <= tokens; ++number) text += token_text(request, number);
-  return text;
-}
 
 /// OpenAI's two endpoints, in vLLM's words.
 class OpenAiFormat final : public ReplyFormat {
@@ -48,12 +36,14 @@ class OpenAiFormat final : public ReplyFormat {
                  : "\",\"logprobs\":null,\"finish_reason\":";
     if (token.last) {
       out += '"';
-      out += facts_.finish_reason;
+      out += token.finish_reason;
       out += '"';
     } else {
       out += "null";
     }
-    out += ",\"stop_reason\":null}]";
+    out += ",\"stop_reason\":null";
+    if (facts_.return_ids) append_ids({&token.id, 1}, out);
+    out += "}]";
     running_usage(token.number, out);
     if (facts_.stamps) stamp(out);
     out += "}\n\n";
@@ -65,22 +55,26 @@ class OpenAiFormat final : public ReplyFormat {
     append_usage(tokens, out);
     out += "}\n\n";
   }
-  void done(std::uint64_t, std::string& out) const override { out += "data: [DONE]\n\n"; }
-  std::string whole(std::size_t choices, std::uint64_t tokens) const override {
+  void done(std::uint64_t, std::string_view, std::string& out) const override {
+    out += "data: [DONE]\n\n";
+  }
+  std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const override {
     std::string out = base(chat_ ? "chat.completion" : "text_completion") + ",\"choices\":[";
-    const std::string text = text_of(facts_.request, tokens);
-    for (std::size_t choice = 0; choice < choices; ++choice) {
-      out += fmt::format("{}{{\"index\":{},", choice == 0 ? "" : ",", choice);
+    for (std::size_t index = 0; index < choices.size(); ++index) {
+      const ChoiceText& choice = choices[index];
+      out += fmt::format("{}{{\"index\":{},", index == 0 ? "" : ",", index);
       out += chat_ ? "\"message\":{\"role\":\"assistant\",\"content\":\"" : "\"text\":\"";
-      out += text;
+      out += choice.text;
       out += chat_ ? "\"}" : "\"";
-      out += fmt::format(",\"logprobs\":null,\"finish_reason\":\"{}\",\"stop_reason\":null}}",
-                         facts_.finish_reason);
+      out += fmt::format(",\"logprobs\":null,\"finish_reason\":\"{}\",\"stop_reason\":null",
+                         choice.finish_reason);
+      if (facts_.return_ids) append_ids(choice.ids, out);
+      out += '}';
     }
     out += ']';
     if (facts_.usage) {
       out += ',';
-      append_usage(choices * tokens, out);
+      append_usage(tokens, out);
     }
     return out + "}";
   }
@@ -97,6 +91,9 @@ class OpenAiFormat final : public ReplyFormat {
         std::back_inserter(out),
         "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
         facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
+  }
+  static void append_ids(std::span<const std::uint32_t> ids, std::string& out) {
+    fmt::format_to(std::back_inserter(out), ",\"token_ids\":[{}]", fmt::join(ids, ","));
   }
   /// Uses the clock that all processes of a machine share.
   static void stamp(std::string& out) {
@@ -126,15 +123,16 @@ class LlamaCppFormat final : public ReplyFormat {
                    token.choice, token.text, token.number, facts_.prompt_tokens);
   }
   void usage(std::uint64_t, std::string&) const override {}  // is in the end mark
-  void done(std::uint64_t tokens, std::string& out) const override {
-    out += "data: " + end_object(tokens, "") + "\n\n";
+  void done(std::uint64_t tokens, std::string_view finish_reason, std::string& out) const override {
+    out += "data: " + end_object(tokens, "", finish_reason) + "\n\n";
   }
-  std::string whole(std::size_t, std::uint64_t tokens) const override {
-    return end_object(tokens, text_of(facts_.request, tokens));
+  std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const override {
+    return end_object(tokens, choices.front().text, choices.front().finish_reason);
   }
 
  private:
-  std::string end_object(std::uint64_t tokens, std::string_view text) const {
+  std::string end_object(std::uint64_t tokens, std::string_view text,
+                         std::string_view finish_reason) const {
     std::string counts;
     if (facts_.usage) {
       counts = fmt::format(
@@ -145,7 +143,7 @@ class LlamaCppFormat final : public ReplyFormat {
     return fmt::format(
         "{{\"index\":0,\"content\":\"{}\",\"id_slot\":0,\"stop\":true,\"model\":\"{}\","
         "\"stop_type\":\"{}\",\"truncated\":false{}}}",
-        text, facts_.model, facts_.finish_reason == "length" ? "limit" : "eos", counts);
+        text, facts_.model, finish_reason == "length" ? "limit" : "eos", counts);
   }
 
   ReplyFacts facts_;
@@ -157,38 +155,35 @@ class TgiFormat final : public ReplyFormat {
   explicit TgiFormat(ReplyFacts facts) : facts_(std::move(facts)) {}
   void token(const TokenEvent& token, std::string& out) const override {
     const std::string end =
-        token.last ? fmt::format("\"{}\",\"details\":{}", text_of(facts_.request, token.number),
-                                 details(token.number))
+        token.last ? fmt::format("\"{}\",\"details\":{}", token.whole->text, details(*token.whole))
                    : "null,\"details\":null";
     fmt::format_to(std::back_inserter(out),
-                   "data:{{\"index\":{},\"token\":{{\"id\":1,\"text\":\"{}\",\"logprob\":-1.0,"
+                   "data:{{\"index\":{},\"token\":{{\"id\":{},\"text\":\"{}\",\"logprob\":-1.0,"
                    "\"special\":false}},\"generated_text\":{}}}\n\n",
-                   token.number, token.text, end);
+                   token.number, token.id, token.text, end);
   }
   void usage(std::uint64_t, std::string&) const override {}  // is in the last token's event
   bool has_end_mark() const override { return false; }
-  void done(std::uint64_t, std::string&) const override {}
-  std::string whole(std::size_t, std::uint64_t tokens) const override {
-    return fmt::format("{{\"generated_text\":\"{}\",\"details\":{}}}",
-                       text_of(facts_.request, tokens), details(tokens));
+  bool needs_whole() const override { return true; }
+  void done(std::uint64_t, std::string_view, std::string&) const override {}
+  std::string whole(std::span<const ChoiceText> choices, std::uint64_t) const override {
+    return fmt::format("{{\"generated_text\":\"{}\",\"details\":{}}}", choices.front().text,
+                       details(choices.front()));
   }
 
  private:
-  std::string details(std::uint64_t tokens) const {
+  std::string details(const ChoiceText& choice) const {
     if (!facts_.usage) return "null";
     return fmt::format(
         "{{\"finish_reason\":\"{}\",\"generated_tokens\":{},\"seed\":null,\"input_length\":{}}}",
-        facts_.finish_reason == "length" ? "length" : "eos_token", tokens, facts_.prompt_tokens);
+        choice.finish_reason == "length" ? "length" : "eos_token", choice.tokens,
+        facts_.prompt_tokens);
   }
 
   ReplyFacts facts_;
 };
 
 }  // namespace
-
-std::string_view token_text(std::uint64_t request, std::uint64_t number) {
-  return words[(request * 7 + number) % words.size()];
-}
 
 std::unique_ptr<ReplyFormat> make_reply_format(Dialect dialect, ReplyFacts facts) {
   switch (dialect) {
@@ -203,4 +198,4 @@ std::unique_ptr<ReplyFormat> make_reply_format(Dialect dialect, ReplyFacts facts
   return nullptr;
 }
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::simulator {
+namespace assay::server {
 
 class Histogram {
  public:
@@ -44,4 +44,4 @@ class LagRecord {
   double largest_ = 0;
 };
 
-}  // namespace assay::simulator
+}  // namespace assay::server

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "serving/simulator/loop.h"
+#include "serving/server/loop.h"
 
-namespace assay::simulator {
+namespace assay::server {
 
 class Connection;
 
@@ -81,4 +81,4 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   bool replying_ = false, reading_ = false, closing_ = false;
 };
 
-}  // namespace assay::simulator
+}  // namespace assay::server
