@@ -30,6 +30,8 @@ class TextTokens {
                               std::vector<std::uint32_t>& tokens) const = 0;
   /// Appends what a chat has before the reply.
   virtual void end_chat(std::vector<std::uint32_t>& tokens) const = 0;
+  /// The text of a reply; null if its tokens are none that were made of text.
+  virtual std::unique_ptr<TextStream> stream() const { return nullptr; }
 };
 
 }  // namespace assay::server
