@@ -43,7 +43,8 @@ Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& se
   const bool large = suits_large_work(device.facts());
   constexpr std::int64_t most_blocks = 1 << 24;  // more than any device has
   settings.max_sequences = asked.max_sequences.value_or(large ? 256 : 64);
-  settings.max_batched_tokens = asked.max_batched_tokens.value_or(large && !settings.deterministic ? 2048 : 256);
+  settings.max_batched_tokens =
+      asked.max_batched_tokens.value_or(large && !settings.deterministic ? 2048 : 256);
   settings.max_length = asked.max_length.value_or(large ? 8192 : 1024);
   settings.blocks = 0;
   if (settings.max_batched_tokens < settings.max_sequences) {

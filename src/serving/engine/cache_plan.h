@@ -12,8 +12,9 @@ inline constexpr double utilization_of_gpu = 0.9, utilization_of_cpus = 0.5;
 
 /// What the user asked for; empty: chosen by the device.
 struct AskedLimits {
-  std::optional<std::int64_t> max_sequences, max_batched_tokens, max_length, blocks;
-  std::optional<double> utilization;  ///< share of the device's memory that all may take
+  std::optional<std::int64_t> max_sequences = {}, max_batched_tokens = {}, max_length = {},
+                              blocks = {};
+  std::optional<double> utilization = {};  ///< share of the device's memory that all may take
 };
 
 /// Completes `settings`, whose model, precision and seed are set. Without limits, a GPU gets 256
