@@ -218,17 +218,17 @@ TEST(Train, ADryRunSaysWhatMemoryIsNeeded) {
 
 const std::vector<std::string> tiny_model = {"model=2L2H64C64V", "batch=2", "sequence=16"};
 
-std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
+std::vector<std::string> with_words(std::vector<std::string> words, std::vector<std::string> more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
 /// Two ranks learn what one learns from the batches of both, however they share the work.
 TEST(Train, RanksTrainOneModel) {
-  const Json alone = record_of(train(with(tiny_model, {"steps=6", "accumulate=2"})));
+  const Json alone = record_of(train(with_words(tiny_model, {"steps=6", "accumulate=2"})));
   for (const char* parallel : {"ddp", "zero1", "fsdp"}) {
-    const Outcome outcome =
-        train(with(tiny_model, {"steps=6", "--ranks", "2", std::string("parallel=") + parallel}));
+    const Outcome outcome = train(
+        with_words(tiny_model, {"steps=6", "--ranks", "2", std::string("parallel=") + parallel}));
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     const Json record = record_of(outcome);
     EXPECT_EQ(record["status"], "passed");
@@ -236,7 +236,7 @@ TEST(Train, RanksTrainOneModel) {
     EXPECT_EQ(record["work"]["tokens"], 2 * 2 * 16);
     EXPECT_NEAR(metric(record, "first_loss"), metric(alone, "first_loss"), 1e-5) << parallel;
   }
-  const Outcome refused = train(with(tiny_model, {"--ranks", "2", "ranks=3"}));
+  const Outcome refused = train(with_words(tiny_model, {"--ranks", "2", "ranks=3"}));
   EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
 }
 
