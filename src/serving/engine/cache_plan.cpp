@@ -39,13 +39,17 @@ Result<Room> room_for_blocks(Device& device, double utilization, const ExecutorS
 
 }  // namespace
 
+UsualLimits usual_limits(bool large) {
+  return large ? UsualLimits{256, 2048, 8192} : UsualLimits{64, 256, 1024};
+}
+
 Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings) {
   const bool large = suits_large_work(device.facts());
   constexpr std::int64_t most_blocks = 1 << 24;  // more than any device has
-  settings.max_sequences = asked.max_sequences.value_or(large ? 256 : 64);
-  settings.max_batched_tokens =
-      asked.max_batched_tokens.value_or(large && !settings.deterministic ? 2048 : 256);
-  settings.max_length = asked.max_length.value_or(large ? 8192 : 1024);
+  const UsualLimits usual = usual_limits(large && !settings.deterministic);
+  settings.max_sequences = asked.max_sequences.value_or(usual_limits(large).max_sequences);
+  settings.max_batched_tokens = asked.max_batched_tokens.value_or(usual.max_batched_tokens);
+  settings.max_length = asked.max_length.value_or(usual_limits(large).max_length);
   settings.blocks = 0;
   if (settings.max_batched_tokens < settings.max_sequences) {
     if (asked.max_sequences) {

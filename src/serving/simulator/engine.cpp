@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "serving/engine/pass_sizes.h"
+
 namespace assay::simulator {
 namespace {
 
@@ -19,10 +21,18 @@ StepWork work_of(const ScheduledStep& step) {
 
 }  // namespace
 
+double Engine::seconds_of(StepWork work) const {
+  if (!settings_.measured) return step_seconds(settings_.model, settings_.hardware, work);
+  // As a server on a device pads its passes.
+  work.new_tokens =
+      static_cast<double>(engine::pass_size(static_cast<std::int64_t>(work.new_tokens)));
+  return settings_.measured->seconds(work) + settings_.hardware.launch_seconds;
+}
+
 Step Engine::step() {
   const ScheduledStep& scheduled = scheduler_.schedule();
   Step step;
-  step.seconds = step_seconds(settings_.model, settings_.hardware, work_of(scheduled));
+  step.seconds = seconds_of(work_of(scheduled));
   if (settings_.jitter > 0) {
     step.seconds *=
         std::exp(settings_.jitter * random_.normal() - settings_.jitter * settings_.jitter / 2);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/random.h"
 #include "serving/server/scheduler.h"
 #include "serving/simulator/capacity.h"
+#include "serving/simulator/measured_times.h"
 #include "serving/simulator/server_names.h"
 
 namespace assay::simulator {
@@ -15,6 +17,7 @@ namespace assay::simulator {
 struct EngineSettings {
   Model model;
   Hardware hardware;
+  std::optional<MeasuredTimes> measured;  ///< if set, instead of the model on the hardware
   SchedulerSettings scheduler;
   double jitter = 0;  ///< sigma of a lognormal factor with mean 1 on the time of each step
   std::uint64_t seed = 0;
@@ -39,6 +42,8 @@ class Engine {
   Scheduler& scheduler() { return scheduler_; }
 
  private:
+  double seconds_of(StepWork work) const;
+
   EngineSettings settings_;
   Scheduler scheduler_;
   Random random_;

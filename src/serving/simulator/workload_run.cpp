@@ -23,8 +23,9 @@ struct ModelledServer {
 
 class Run {
  public:
-  Run(const EngineSettings& settings, int engines, std::span<const WorkloadRequest> workload)
-      : workload_(workload) {
+  Run(const EngineSettings& settings, int engines, std::span<const WorkloadRequest> workload,
+      Arrival loop)
+      : workload_(workload), loop_(loop) {
     for (int i = 0; i < engines; ++i) servers_.push_back({Engine(settings), {}, never, 0});
     outcome_.requests.resize(workload.size());
   }
@@ -35,7 +36,7 @@ class Run {
       for (std::size_t i = 1; i < servers_.size(); ++i) {
         if (servers_[i].step_end < servers_[next].step_end) next = i;
       }
-      const double arrival = arrived_ < workload_.size() ? workload_[arrived_].arrival : never;
+      const double arrival = next_arrival();
       if (arrival == never && servers_[next].step_end == never) break;
       if (arrival <= servers_[next].step_end) {
         arrive(arrival);
@@ -50,7 +51,15 @@ class Run {
   }
 
  private:
+  double next_arrival() const {
+    if (arrived_ == workload_.size()) return never;
+    if (loop_.in_flight == 0) return workload_[arrived_].arrival;
+    return arrived_ - finished_ < loop_.in_flight ? now_ : never;
+  }
+
   void arrive(double now) {
+    now_ = now;
+    outcome_.requests[arrived_].arrival = now;
     std::size_t chosen = arrived_ % servers_.size();
     for (std::size_t i = 1; i < servers_.size(); ++i) {
       const std::size_t other = (arrived_ + i) % servers_.size();
@@ -75,18 +84,22 @@ class Run {
   }
 
   void finish_step(ModelledServer& server) {
-    const double now = server.step_end;
+    const double now = now_ = server.step_end;
     for (const YieldedToken& token : server.step.tokens) {
       RequestOutcome& request = outcome_.requests[token.id];
       if (token.number == 1) request.first = now;
       if (!token.last) continue;
       request.finish = now;
       --server.unfinished;
+      ++finished_;
     }
     begin_step(server, now);
   }
 
   std::span<const WorkloadRequest> workload_;
+  const Arrival loop_;
+  double now_ = 0;
+  std::size_t finished_ = 0;
   std::vector<ModelledServer> servers_;
   std::size_t arrived_ = 0;
   WorkloadOutcome outcome_;
@@ -95,7 +108,7 @@ class Run {
 }  // namespace
 
 Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines,
-                                     std::span<const WorkloadRequest> workload) {
+                                     std::span<const WorkloadRequest> workload, Arrival loop) {
   const std::uint64_t room = settings.scheduler.blocks * block_tokens;
   for (const WorkloadRequest& request : workload) {
     if (request.prompt_tokens + request.output_tokens <= room) continue;
@@ -103,7 +116,7 @@ Result<WorkloadOutcome> run_workload(const EngineSettings& settings, int engines
                  fmt::format("a request of {} + {} tokens does not fit in a cache of {} tokens",
                              request.prompt_tokens, request.output_tokens, room)};
   }
-  return Run(settings, engines, workload).all();
+  return Run(settings, engines, workload, loop).all();
 }
 
 std::vector<WorkloadRequest> poisson_workload(std::size_t count, double rate,
