@@ -72,8 +72,15 @@ TEST(ServeCommand, ALoadSpawnsItAndCountsItsTokens) {
                  "--input", "16", "--output-tokens", "8", "--json", "--telemetry", "off"});
   const std::vector<Json> records = json_lines(load.out);
   ASSERT_EQ(records.size(), 1u) << load.err;
-  const std::string text = records[0].dump();
-  EXPECT_THAT(load.err, HasSubstr("24 of 24 requests")) << text;
+  const auto metric_of = [&](const char* name) {
+    for (const Json& metric : records[0]["metrics"]) {
+      if (metric["name"] == name) return metric["value"].get<double>();
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(metric_of("completed"), 24) << load.err;
+  EXPECT_EQ(metric_of("total_input_tokens"), 24 * 16);
+  EXPECT_EQ(metric_of("total_output_tokens"), 24 * 8);
 }
 
 }  // namespace
