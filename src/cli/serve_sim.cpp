@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/serve_sim_calibrate.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -101,9 +102,10 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     settings.faults = TRY(sim::FaultPlan::parse(arguments.get("--fault")));
   }
   if (is_fixed(arguments)) {
-    for (const char* option : {"--gpu", "--model", "--weights", "--kv-cache", "--partitions",
-                               "--predict", "--jitter", "--gpu-memory-utilization",
-                               "--max-num-seqs", "--max-num-batched-tokens", "--no-prefix-cache"}) {
+    for (const char* option :
+         {"--gpu", "--model", "--weights", "--kv-cache", "--partitions", "--predict", "--jitter",
+          "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens",
+          "--no-prefix-cache", "--calibrate-from"}) {
       if (!arguments.has(option)) continue;
       return Error{
           ErrorKind::usage,
@@ -115,8 +117,12 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     timing.itl = TRY(duration_option(arguments, "--itl", timing.itl));
     timing.spread = TRY(sim::Spread::parse(arguments.get("--spread", "none")));
     settings.fixed = timing;
-    settings.max_length =
-        TRY(whole_option(arguments, "--max-model-len", settings.max_length, 1 << 24));
+    settings.model.max_length =
+        TRY(whole_option(arguments, "--max-model-len", settings.model.max_length, 1 << 24));
+  } else if (arguments.has("--calibrate-from")) {
+    settings.engine = TRY(calibrated_engine(arguments));
+    settings.model.max_length = TRY(
+        whole_option(arguments, "--max-model-len", settings.engine.scheduler.blocks * 16, 1 << 24));
   } else {
     if (arguments.has("--spread")) {
       return Error{ErrorKind::usage, "--spread: needs --ttft or --itl; see --jitter"};
@@ -124,11 +130,11 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     const sim::Deployment deployment = TRY(read_deployment(arguments, settings.servers));
     const sim::DeployedEngine deployed = TRY(sim::deploy(deployment));
     settings.engine = deployed.engine;
-    settings.max_length = deployed.max_length;
-    settings.vocabulary = deployment.model.vocabulary;
-    settings.model = deployment.model.name;
+    settings.model.max_length = deployed.max_length;
+    settings.model.vocabulary = deployment.model.vocabulary;
+    settings.model.name = deployment.model.name;
   }
-  settings.model = arguments.get("--served-model-name", settings.model);
+  settings.model.name = arguments.get("--served-model-name", settings.model.name);
   return settings;
 }
 
@@ -245,7 +251,9 @@ Status serve(const Arguments& arguments, Terminal& terminal) {
 
 int run(const Arguments& arguments, Terminal& terminal) {
   const bool predicts = arguments.has("--predict") && !is_fixed(arguments);
-  const Status status = predicts ? predict(arguments, terminal) : serve(arguments, terminal);
+  const Status status = arguments.has("--against") ? predict_measured_loads(arguments, terminal)
+                        : predicts                 ? predict(arguments, terminal)
+                                                   : serve(arguments, terminal);
   return status.ok() ? exit_ok : report(terminal, status.error());
 }
 
@@ -263,6 +271,7 @@ GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs
   assay serve-sim --ttft 50ms --itl 20ms
   assay serve-sim --gpu MI300X --servers 8 --partitions
   assay serve-sim --gpu MI300X --servers 8 --predict 2,4,8,16,32
+  assay serve-sim --calibrate-from results --against results
   assay serve-sim --itl 10ms --fault reset=0.01,http429=0.02
 
 )",
@@ -295,6 +304,15 @@ GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs
             {"--seed", "N", "seed of jitter, spread and faults; default 0", ""},
             {"--predict", "RATE,...",
              "start no server: predict the results at these requests per second", ""},
+            {"--calibrate-from", "STORE",
+             "steps take the times of this store's results of prefill and decode for --model",
+             "folder"},
+            {"--against", "STORE",
+             "with --calibrate-from: predict this store's results of assay load, and print how far "
+             "off that is",
+             "folder"},
+            {"--num-gpu-blocks-override", "N",
+             "with --calibrate-from: blocks of the cache; default 65536", ""},
             {"--requests", "N", "with --predict: number of requests; default 500", ""},
             {"--input-len", "N", "with --predict: tokens per prompt; default 1024", ""},
             {"--output-len", "N", "with --predict: tokens per reply; default 128", ""},

@@ -227,7 +227,14 @@ Result<std::vector<float>> Decoder::logits(Stream& stream, std::int64_t rows) {
 }
 
 Result<std::vector<std::int32_t>> Decoder::next_tokens(Stream& stream, std::int64_t rows) {
-  return read_back<std::int32_t>(stream, input(places_.next), static_cast<std::size_t>(rows));
+  std::vector<std::int32_t> next(static_cast<std::size_t>(rows));
+  TRY(next_tokens(stream, next));
+  return next;
+}
+
+Status Decoder::next_tokens(Stream& stream, std::span<std::int32_t> next) {
+  TRY(stream.copy(next.data(), input(places_.next), next.size_bytes()));
+  return stream.synchronize();
 }
 
 Status Decoder::poison_results(Stream& stream) {

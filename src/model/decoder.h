@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,8 @@ class Decoder {
   Result<std::vector<float>> logits(Stream& stream, std::int64_t rows);
   /// The most likely next tokens of the last pass. Waits for it.
   Result<std::vector<std::int32_t>> next_tokens(Stream& stream, std::int64_t rows);
+  /// The same without memory of its own: one for each element of `next`.
+  Status next_tokens(Stream& stream, std::span<std::int32_t> next);
   /// Makes all results NaN, or no token, so that those of an earlier pass are not taken for new.
   Status poison_results(Stream& stream);
   /// The weights in f32, laid out as DecoderWeights::of(computed_shape()).

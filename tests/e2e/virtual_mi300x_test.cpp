@@ -6,6 +6,7 @@
 
 #include "campaign_study.h"
 #include "json_lines.h"
+#include "served.h"
 
 namespace assay {
 namespace {
@@ -28,11 +29,15 @@ class VirtualMi300x : public testing::Test {
     }
   }
 
-  Outcome on(const std::vector<std::string>& words, Process::Environment environment = {}) const {
+  /// `environment` with what chooses the virtual machine.
+  static Process::Environment environment(Process::Environment environment = {}) {
     environment.try_emplace("ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path());
     environment.try_emplace("MI300X_CACHE", cache());
     environment.try_emplace("MI300X_MODE", "CPX/NPS4");  // an eighth of the work of a whole GPU
-    return Process(words, environment, "", script).wait();
+    return environment;
+  }
+  Outcome on(const std::vector<std::string>& words, Process::Environment more = {}) const {
+    return Process(words, environment(std::move(more)), "", script).wait();
   }
   /// A cell of `memory` that is small enough for an emulator.
   std::vector<std::string> memory(std::vector<std::string> more = {}) const {
@@ -62,6 +67,25 @@ class VirtualMi300x : public testing::Test {
 
   const TemporaryFolder folder_;
 };
+
+/// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does.
+TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {
+  const auto generated = [&](const std::string& device) {
+    const std::string program = device == "cpu" ? ASSAY_BINARY : script;
+    Process server(tiny_serve({"--device", device}),
+                   device == "cpu" ? Process::Environment() : environment(), "", program);
+    const auto ports = ports_of(server, 1);
+    EXPECT_EQ(ports.size(), 1u) << server.error_text();
+    if (ports.empty()) return Json();
+    const std::string reply =
+        ask(ports[0], post("/v1/completions",
+                           R"({"prompt":[7,8,9,250],"max_tokens":32,"return_token_ids":true})"));
+    return Json::parse(body_of(reply), nullptr, false)["choices"][0]["token_ids"];
+  };
+  const Json tokens = generated("hip");
+  EXPECT_EQ(tokens.size(), 32u);
+  EXPECT_EQ(tokens, generated("cpu"));
+}
 
 /// A tiny GPT trains end to end as gfx942 machine code, with the losses that a CPU has.
 TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {

@@ -22,12 +22,13 @@ TEST(SimDeployment, TheCacheIsWhatWeightsAndWorkspaceLeave) {
   const auto whole = deploy(on("MI350X"));
   ASSERT_TRUE(whole.ok());
   // 449 sequences of 4096 tokens, and a fraction.
-  EXPECT_EQ(whole->engine.blocks / 256, 449u);
+  EXPECT_EQ(whole->engine.scheduler.blocks / 256, 449u);
   EXPECT_EQ(whole->max_length, 131072u);
   const auto eighth = deploy(on("MI350X", 8));
   ASSERT_TRUE(eighth.ok());
-  EXPECT_EQ(eighth->engine.blocks / 256, 26u);
-  EXPECT_EQ(eighth->max_length, eighth->engine.blocks * 16u);  // less than the model's context
+  EXPECT_EQ(eighth->engine.scheduler.blocks / 256, 26u);
+  EXPECT_EQ(eighth->max_length,
+            eighth->engine.scheduler.blocks * 16u);  // less than the model's context
   EXPECT_DOUBLE_EQ(eighth->engine.hardware.bandwidth * 8, whole->engine.hardware.bandwidth);
 }
 

@@ -6,8 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "serving/simulator/block_hash.h"
+#include "serving/server/block_hash.h"
 #include "serving/simulator/fixed_timing.h"
+#include "serving/simulator/simulated_text.h"
 #include "serving/simulator/workload_run.h"
 
 namespace assay::simulator {
@@ -20,7 +21,7 @@ EngineSettings settings_of(std::uint32_t blocks) {
   EngineSettings settings;
   settings.model = *find_model("llama-3.1-8b");
   settings.hardware = {4.3e12, 600e12, 0};
-  settings.blocks = blocks;
+  settings.scheduler.blocks = blocks;
   return settings;
 }
 
@@ -30,28 +31,33 @@ std::vector<std::uint32_t> tokens_from(std::uint32_t first, std::size_t count) {
   return tokens;
 }
 
-EngineRequest request_of(std::uint64_t id, std::size_t prompt, std::uint64_t output,
-                         std::uint32_t first_token = 0) {
+SequenceRequest request_of(std::uint64_t id, std::size_t prompt, std::uint64_t output,
+                           std::uint32_t first_token = 0) {
   return {id, prompt, output, block_hashes(tokens_from(first_token, prompt))};
+}
+
+double usage_of(Engine& engine) {
+  const Scheduler& scheduler = engine.scheduler();
+  return 1 - double(scheduler.free_blocks()) / double(scheduler.blocks());
 }
 
 std::vector<std::uint64_t> ids_of(const Step& step) {
   std::vector<std::uint64_t> ids;
-  for (const EngineToken& token : step.tokens) ids.push_back(token.id);
+  for (const YieldedToken& token : step.tokens) ids.push_back(token.id);
   return ids;
 }
 
 /// Runs to the end: the number of the last token of each request.
 std::map<std::uint64_t, std::uint64_t> drain(Engine& engine) {
   std::map<std::uint64_t, std::uint64_t> tokens;
-  for (int steps = 0; !engine.idle() && steps < 100000; ++steps) {
-    for (const EngineToken& token : engine.step().tokens) {
+  for (int steps = 0; !engine.scheduler().idle() && steps < 100000; ++steps) {
+    for (const YieldedToken& token : engine.step().tokens) {
       std::uint64_t& last = tokens[token.id];
       if (last != 0) EXPECT_EQ(token.number, last + 1);
       last = token.number;
     }
   }
-  EXPECT_TRUE(engine.idle());
+  EXPECT_TRUE(engine.scheduler().idle());
   return tokens;
 }
 
@@ -69,10 +75,10 @@ TEST(SimBlockHash, EqualPrefixesShareHashesUpToTheFirstDifference) {
 
 TEST(SimBlockHash, ATokenIsFourBytesOfText) {
   std::vector<std::uint32_t> tokens;
-  append_tokens("", tokens);
+  SimulatedText().append("", tokens);
   EXPECT_THAT(tokens, IsEmpty());
-  append_tokens("abcd", tokens);
-  append_tokens("abcda", tokens);
+  SimulatedText().append("abcd", tokens);
+  SimulatedText().append("abcda", tokens);
   ASSERT_EQ(tokens.size(), 3u);
   EXPECT_EQ(tokens[0], tokens[1]);
   EXPECT_EQ(tokens[2], 'a');
@@ -105,30 +111,30 @@ TEST(SimBlockPool, TheBlockFreeForLongestIsTakenFirstAndForgotten) {
 TEST(SimEngine, ARequestAloneTakesItsPrefillAndItsDecodeSteps) {
   const EngineSettings settings = settings_of(1000);
   Engine engine(settings);
-  engine.submit(request_of(1, 512, 3));
+  engine.scheduler().submit(request_of(1, 512, 3));
   const Step first = engine.step();
   EXPECT_DOUBLE_EQ(first.seconds, prefill_seconds(settings.model, settings.hardware, 512));
   EXPECT_THAT(first.started, ElementsAre(1));
   EXPECT_THAT(ids_of(first), ElementsAre(1));
-  EXPECT_EQ(engine.running(), 1u);
-  EXPECT_NEAR(engine.cache_usage(), 32. / 1000, 1e-12);
+  EXPECT_EQ(engine.scheduler().running(), 1u);
+  EXPECT_NEAR(usage_of(engine), 32. / 1000, 1e-12);
   const Step second = engine.step();
   EXPECT_DOUBLE_EQ(second.seconds, decode_seconds(settings.model, settings.hardware, 1, 513));
   EXPECT_FALSE(second.tokens[0].last);
   EXPECT_TRUE(engine.step().tokens[0].last);
-  EXPECT_TRUE(engine.idle());
-  EXPECT_EQ(engine.cache_usage(), 0);
-  EXPECT_EQ(engine.counters().prompt_tokens, 512u);
-  EXPECT_EQ(engine.counters().generation_tokens, 3u);
+  EXPECT_TRUE(engine.scheduler().idle());
+  EXPECT_EQ(usage_of(engine), 0);
+  EXPECT_EQ(engine.scheduler().counters().prompt_tokens, 512u);
+  EXPECT_EQ(engine.scheduler().counters().generation_tokens, 3u);
 }
 
 TEST(SimEngine, APromptBeyondTheBudgetComesInChunksBesideDecoding) {
   EngineSettings settings = settings_of(1000);
-  settings.max_batched_tokens = 100;
+  settings.scheduler.max_batched_tokens = 100;
   Engine engine(settings);
-  engine.submit(request_of(1, 50, 10));
+  engine.scheduler().submit(request_of(1, 50, 10));
   engine.step();
-  engine.submit(request_of(2, 250, 2, 1000));
+  engine.scheduler().submit(request_of(2, 250, 2, 1000));
   EXPECT_THAT(ids_of(engine.step()), ElementsAre(1));  // 1 + 99 tokens
   EXPECT_THAT(ids_of(engine.step()), ElementsAre(1));  // 1 + 99
   EXPECT_THAT(ids_of(engine.step()), ElementsAre(1, 2));
@@ -136,37 +142,37 @@ TEST(SimEngine, APromptBeyondTheBudgetComesInChunksBesideDecoding) {
 
 TEST(SimEngine, NoMoreSequencesRunThanAreAllowed) {
   EngineSettings settings = settings_of(1000);
-  settings.max_sequences = 2;
+  settings.scheduler.max_sequences = 2;
   Engine engine(settings);
-  for (std::uint64_t id = 0; id < 3; ++id) engine.submit(request_of(id, 16, 2));
+  for (std::uint64_t id = 0; id < 3; ++id) engine.scheduler().submit(request_of(id, 16, 2));
   EXPECT_THAT(engine.step().started, ElementsAre(0, 1));
-  EXPECT_EQ(engine.running(), 2u);
-  EXPECT_EQ(engine.waiting(), 1u);
+  EXPECT_EQ(engine.scheduler().running(), 2u);
+  EXPECT_EQ(engine.scheduler().waiting(), 1u);
   EXPECT_THAT(engine.step().started, IsEmpty());
   EXPECT_THAT(engine.step().started, ElementsAre(2));
 }
 
 TEST(SimEngine, WithoutFreeBlocksTheLatestIsPreemptedAndComputedAgain) {
   EngineSettings settings = settings_of(8);  // 128 tokens for two sequences of 16 + 80
-  settings.prefix_cache = false;
+  settings.scheduler.prefix_cache = false;
   Engine engine(settings);
-  engine.submit(request_of(1, 16, 80));
-  engine.submit(request_of(2, 16, 80, 500));
+  engine.scheduler().submit(request_of(1, 16, 80));
+  engine.scheduler().submit(request_of(2, 16, 80, 500));
   const auto tokens = drain(engine);
   EXPECT_EQ(tokens.at(1), 80u);
   EXPECT_EQ(tokens.at(2), 80u);
-  EXPECT_EQ(engine.counters().preemptions, 1u);
-  EXPECT_EQ(engine.counters().prompt_tokens, 32u);  // recomputed tokens count once
-  EXPECT_EQ(engine.cache_usage(), 0);
+  EXPECT_EQ(engine.scheduler().counters().preemptions, 1u);
+  EXPECT_EQ(engine.scheduler().counters().prompt_tokens, 32u);  // recomputed tokens count once
+  EXPECT_EQ(usage_of(engine), 0);
 }
 
 TEST(SimEngine, NobodyOvertakesAPreemptedRequest) {
   EngineSettings settings = settings_of(8);
-  settings.max_sequences = 2;
+  settings.scheduler.max_sequences = 2;
   Engine engine(settings);
-  engine.submit(request_of(1, 16, 80));
-  engine.submit(request_of(2, 16, 80, 500));
-  engine.submit(request_of(3, 16, 1, 900));  // a block is enough for it
+  engine.scheduler().submit(request_of(1, 16, 80));
+  engine.scheduler().submit(request_of(2, 16, 80, 500));
+  engine.scheduler().submit(request_of(3, 16, 1, 900));  // a block is enough for it
   Step step;
   while (step.preempted.empty()) step = engine.step();
   EXPECT_THAT(step.preempted, ElementsAre(2));
@@ -180,51 +186,51 @@ TEST(SimEngine, NobodyOvertakesAPreemptedRequest) {
 TEST(SimEngine, ACommonPrefixIsComputedOnce) {
   const EngineSettings settings = settings_of(1000);
   Engine engine(settings);
-  engine.submit(request_of(1, 512, 1));
+  engine.scheduler().submit(request_of(1, 512, 1));
   drain(engine);
-  engine.submit(request_of(2, 512, 1));
+  engine.scheduler().submit(request_of(2, 512, 1));
   const Step again = engine.step();
   // The last block is computed all the same: the first output token comes from it.
   EXPECT_LT(again.seconds, prefill_seconds(settings.model, settings.hardware, 512) / 2);
-  EXPECT_EQ(engine.counters().prefix_queries, 1024u);
-  EXPECT_EQ(engine.counters().prefix_hits, 496u);
-  EXPECT_TRUE(engine.reset_prefix_cache());
-  engine.submit(request_of(3, 512, 2));
+  EXPECT_EQ(engine.scheduler().counters().prefix_queries, 1024u);
+  EXPECT_EQ(engine.scheduler().counters().prefix_hits, 496u);
+  EXPECT_TRUE(engine.scheduler().reset_prefix_cache());
+  engine.scheduler().submit(request_of(3, 512, 2));
   engine.step();
-  EXPECT_EQ(engine.counters().prefix_hits, 496u);
-  EXPECT_FALSE(engine.reset_prefix_cache());  // a request is running
+  EXPECT_EQ(engine.scheduler().counters().prefix_hits, 496u);
+  EXPECT_FALSE(engine.scheduler().reset_prefix_cache());  // a request is running
 }
 
 TEST(SimEngine, AnotherPromptFindsNoPrefix) {
   Engine engine(settings_of(1000));
-  engine.submit(request_of(1, 512, 1));
-  engine.submit(request_of(2, 512, 1, 7777));
+  engine.scheduler().submit(request_of(1, 512, 1));
+  engine.scheduler().submit(request_of(2, 512, 1, 7777));
   drain(engine);
-  EXPECT_EQ(engine.counters().prefix_hits, 0u);
+  EXPECT_EQ(engine.scheduler().counters().prefix_hits, 0u);
 }
 
 TEST(SimEngine, SequencesShareTheBlocksOfTheirPrefix) {
   Engine engine(settings_of(100));
-  engine.submit(request_of(1, 160, 5));
+  engine.scheduler().submit(request_of(1, 160, 5));
   engine.step();
-  engine.submit(request_of(2, 160, 5));
+  engine.scheduler().submit(request_of(2, 160, 5));
   engine.step();
   // 10 blocks, one as the first grows, and the last prompt block of the second.
-  EXPECT_NEAR(engine.cache_usage(), 0.12, 1e-12);
+  EXPECT_NEAR(usage_of(engine), 0.12, 1e-12);
   drain(engine);
-  EXPECT_EQ(engine.cache_usage(), 0);
+  EXPECT_EQ(usage_of(engine), 0);
 }
 
 TEST(SimEngine, ACancelledRequestLeavesNothing) {
   Engine engine(settings_of(100));
-  engine.submit(request_of(1, 100, 50));
-  engine.submit(request_of(2, 100, 5));
+  engine.scheduler().submit(request_of(1, 100, 50));
+  engine.scheduler().submit(request_of(2, 100, 5));
   engine.step();
-  engine.cancel(1);
-  engine.cancel(99);
-  EXPECT_EQ(engine.running(), 1u);
+  engine.scheduler().cancel(1);
+  engine.scheduler().cancel(99);
+  EXPECT_EQ(engine.scheduler().running(), 1u);
   EXPECT_EQ(drain(engine).count(1), 0u);
-  EXPECT_EQ(engine.cache_usage(), 0);
+  EXPECT_EQ(usage_of(engine), 0);
 }
 
 TEST(SimEngine, JitterIsSeededAndKeepsTheMean) {
@@ -233,18 +239,18 @@ TEST(SimEngine, JitterIsSeededAndKeepsTheMean) {
     settings.jitter = 0.3;
     settings.seed = seed;
     Engine engine(settings);
-    engine.submit(request_of(1, 16, 4000));
+    engine.scheduler().submit(request_of(1, 16, 4000));
     double seconds = 0;
-    while (!engine.idle()) seconds += engine.step().seconds;
+    while (!engine.scheduler().idle()) seconds += engine.step().seconds;
     return seconds;
   };
   EXPECT_EQ(total(1), total(1));
   EXPECT_NE(total(1), total(2));
   settings.jitter = 0;
   Engine exact(settings);
-  exact.submit(request_of(1, 16, 4000));
+  exact.scheduler().submit(request_of(1, 16, 4000));
   double seconds = 0;
-  while (!exact.idle()) seconds += exact.step().seconds;
+  while (!exact.scheduler().idle()) seconds += exact.step().seconds;
   EXPECT_NEAR(total(1) / seconds, 1, 0.02);
 }
 

@@ -5,10 +5,11 @@
 #include <chrono>
 
 #include "serving/client/reply_event.h"
+#include "serving/server/generation_request.h"
+#include "serving/server/histogram.h"
+#include "serving/server/reply_format.h"
 #include "serving/simulator/faults.h"
-#include "serving/simulator/generation_request.h"
-#include "serving/simulator/histogram.h"
-#include "serving/simulator/reply_format.h"
+#include "serving/simulator/simulated_text.h"
 
 namespace assay::simulator {
 namespace {
@@ -17,13 +18,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 GenerationRequest parsed(std::string_view body, Dialect dialect = Dialect::completions) {
-  const auto request = parse_generation(body, dialect);
+  const auto request = parse_generation(body, dialect, SimulatedText());
   EXPECT_TRUE(request.ok()) << body << ": " << (request.ok() ? "" : request.error().message);
   return request.ok() ? *request : GenerationRequest{};
 }
 
 std::string problem_of(std::string_view body, Dialect dialect = Dialect::completions) {
-  const auto request = parse_generation(body, dialect);
+  const auto request = parse_generation(body, dialect, SimulatedText());
   EXPECT_FALSE(request.ok()) << body;
   return request.ok() ? "" : request.error().message;
 }
@@ -114,8 +115,8 @@ TEST(SimRequest, ErrorsNameTheField) {
 }
 
 TEST(SimRequest, TokensOfAText) {
-  EXPECT_EQ(*count_tokens(R"({"prompt":"abcdefghi"})"), 3u);
-  EXPECT_FALSE(count_tokens(R"({"text":"abc"})").ok());
+  EXPECT_EQ(tokens_of_prompt(R"({"prompt":"abcdefghi"})", SimulatedText())->size(), 3u);
+  EXPECT_FALSE(tokens_of_prompt(R"({"text":"abc"})", SimulatedText()).ok());
 }
 
 TEST(SimFaults, SharesAreKept) {
@@ -161,7 +162,7 @@ TEST(SimFaults, ErrorsSayWhatIsAllowed) {
 
 TEST(SimHistogram, BucketsAreCumulative) {
   constexpr std::array bounds = {1.0, 2.0};
-  Histogram histogram(bounds);
+  server::Histogram histogram(bounds);
   for (const double value : {0.5, 1.0, 1.5, 7.0}) histogram.observe(value);
   std::string page;
   histogram.append("x_seconds", "Of x.", "a=\"b\"", page);
@@ -192,10 +193,14 @@ TEST(SimReplyFormat, TextsAreOneTokenEachAndNeedNoEscapes) {
 }
 
 TEST(SimReplyFormat, AChunkOfOpenAi) {
-  ReplyFacts facts{9, "m", 1700000000, 12, true, true, false, "length"};
+  ReplyFacts facts{9, "m", 1700000000, 12, true, true, false};
   const auto format = make_reply_format(Dialect::completions, facts);
   std::string event;
-  format->token({1, 4, " abc", false}, event);
+  TokenEvent fourth;
+  fourth.choice = 1;
+  fourth.number = 4;
+  fourth.text = " abc";
+  format->token(fourth, event);
   EXPECT_EQ(event,
             "data: {\"id\":\"cmpl-9\",\"object\":\"text_completion\",\"created\":1700000000,"
             "\"model\":\"m\",\"choices\":[{\"index\":1,\"text\":\" abc\",\"logprobs\":null,"
@@ -204,14 +209,17 @@ TEST(SimReplyFormat, AChunkOfOpenAi) {
 }
 
 TEST(SimReplyFormat, AnEventSaysWhenItIsSentIfAsked) {
-  ReplyFacts facts{9, "m", 1700000000, 12, false, false, true, "length"};
+  ReplyFacts facts{9, "m", 1700000000, 12, false, false, true};
   const auto format = make_reply_format(Dialect::chat, facts);
   const auto now = [] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
   std::string event;
   const auto before = now();
-  format->token({0, 1, " abc", false}, event);
+  TokenEvent first;
+  first.number = 1;
+  first.text = " abc";
+  format->token(first, event);
   ReplyEvent read;
   ASSERT_TRUE(read_reply_event(Api::chat, std::string_view(event).substr(6), read)) << event;
   ASSERT_TRUE(read.sent_ns) << event;

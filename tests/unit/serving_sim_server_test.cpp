@@ -29,7 +29,7 @@ ServerSettings engine_settings() {
   settings.port = 0;
   const DeployedEngine deployed = *deploy(deployment);
   settings.engine = deployed.engine;
-  settings.max_length = deployed.max_length;
+  settings.model.max_length = deployed.max_length;
   return settings;
 }
 
@@ -208,7 +208,7 @@ TEST(SimServer, AClientThatLeavesFreesTheEngine) {
 
 TEST(SimServer, AClientThatLeavesTheQueueIsForgotten) {
   ServerSettings settings = engine_settings();
-  settings.engine.max_sequences = 1;
+  settings.engine.scheduler.max_sequences = 1;
   const RunningServer server(settings);
   const std::string request =
       post("/v1/completions", R"({"prompt":[1],"max_tokens":50000,"stream":true})");
@@ -244,7 +244,7 @@ TEST(SimServer, APortInUseIsSaid) {
   settings.host = "not an address";
   EXPECT_THAT(Server::open(settings).error().message, HasSubstr("bad address"));
   settings = fixed_settings();
-  settings.model = "a\"b";
+  settings.model.name = "a\"b";
   EXPECT_THAT(Server::open(settings).error().message, HasSubstr("bad model name"));
   settings = fixed_settings();
   settings.port = 65535;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "serving/simulator/block_hash.h"
+#include "serving/server/block_hash.h"
 
 namespace assay::simulator {
 namespace {
@@ -50,10 +50,10 @@ Result<DeployedEngine> deploy(const Deployment& deployment) {
   EngineSettings& engine = deployed.engine;
   engine.model = model;
   engine.hardware = hardware_of(deployment.gpu, deployment.efficiency, deployment.parts);
-  engine.blocks = static_cast<std::uint32_t>(blocks);
-  engine.max_sequences = deployment.max_sequences;
-  engine.max_batched_tokens = deployment.max_batched_tokens;
-  engine.prefix_cache = deployment.prefix_cache;
+  engine.scheduler.blocks = static_cast<std::uint32_t>(blocks);
+  engine.scheduler.max_sequences = deployment.max_sequences;
+  engine.scheduler.max_batched_tokens = deployment.max_batched_tokens;
+  engine.scheduler.prefix_cache = deployment.prefix_cache;
   engine.jitter = deployment.jitter;
   return deployed;
 }

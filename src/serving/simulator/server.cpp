@@ -2,23 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/asio/ip/address.hpp>
-#include <cctype>
-
-#include "serving/simulator/instance.h"
+#include "serving/simulator/simulated_instance.h"
 
 namespace assay::simulator {
 namespace {
-
-/// The name goes into JSON and metric labels unescaped.
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name.size() <= 200 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 ||
-                  std::string_view("-._/:").find(static_cast<char>(c)) != std::string_view::npos;
-         });
-}
 
 class OpenServer final : public Server {
  public:
@@ -32,14 +19,10 @@ class OpenServer final : public Server {
     for (int i = 0; i < settings_.servers; ++i) {
       const int port = settings_.port == 0 ? 0 : settings_.port + i;
       instances_.push_back(
-          std::make_unique<Instance>(loop_, settings_, static_cast<std::uint64_t>(i)));
+          std::make_unique<SimulatedInstance>(loop_, settings_, static_cast<std::uint64_t>(i)));
       TRY(instances_.back()->listen({address, static_cast<std::uint16_t>(port)}));
     }
-    const bool v6 = address.is_v6();
-    for (const auto& instance : instances_) {
-      urls_.push_back(fmt::format("http://{}{}{}:{}", v6 ? "[" : "", address.to_string(),
-                                  v6 ? "]" : "", instance->port()));
-    }
+    for (const auto& instance : instances_) urls_.push_back(url_of(address, instance->port()));
     return {};
   }
   std::vector<std::string> urls() const override { return urls_; }
@@ -48,25 +31,15 @@ class OpenServer final : public Server {
  private:
   const ServerSettings settings_;
   Loop loop_;
-  std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<std::unique_ptr<SimulatedInstance>> instances_;
   std::vector<std::string> urls_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::open(const ServerSettings& settings) {
-  SystemError error;
-  const auto address = asio::ip::make_address(settings.host, error);
-  if (error) {
-    return Error{ErrorKind::usage,
-                 fmt::format("bad address \"{}\": give a numeric one, e.g. 127.0.0.1 or 0.0.0.0",
-                             settings.host)};
-  }
-  if (!is_plain_name(settings.model)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("bad model name \"{}\": letters, digits and -._/: are allowed",
-                             settings.model)};
-  }
+  const auto address = TRY(numeric_address(settings.host));
+  TRY(check_model_name(settings.model.name));
   auto server = std::make_unique<OpenServer>(settings);
   TRY(server->listen(address));
   return std::unique_ptr<Server>(std::move(server));

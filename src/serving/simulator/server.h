@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "serving/server/instance.h"
 #include "serving/simulator/engine.h"
 #include "serving/simulator/faults.h"
 #include "serving/simulator/fixed_timing.h"
@@ -15,14 +16,12 @@
 namespace assay::simulator {
 
 struct ServerSettings {
-  std::string host = "127.0.0.1";     ///< a numeric address
-  std::uint16_t port = 8000;          ///< port of the first server; 0: any free port for each
-  int servers = 1;                    ///< on consecutive ports, each with an engine of its own
-  std::string model = "assay-sim";    ///< the name it reports
-  std::optional<FixedTiming> fixed;   ///< if set, there is no engine
-  EngineSettings engine;              ///< of each server
-  std::uint64_t max_length = 131072;  ///< tokens of prompt and reply; must fit the engine's blocks
-  std::uint32_t vocabulary = 128256;  ///< token ids are below it
+  std::string host = "127.0.0.1";  ///< a numeric address
+  std::uint16_t port = 8000;       ///< port of the first server; 0: any free port for each
+  int servers = 1;                 ///< on consecutive ports, each with an engine of its own
+  ServedModelFacts model{.name = "assay-sim", .owner = "assay-sim"};
+  std::optional<FixedTiming> fixed;  ///< if set, there is no engine
+  EngineSettings engine;             ///< of each server; its blocks must fit model.max_length
   FaultPlan faults;
   std::uint64_t seed = 0;
 };

@@ -22,7 +22,9 @@ class FixedSource final : public Due, public std::enable_shared_from_this<FixedS
   void on_due(double due) override {
     ++number_;
     for (std::size_t choice = 0; choice < choices_; ++choice) {
-      if (!sink_->on_token({choice, number_, number_ == tokens_, due})) return;
+      if (!sink_->on_token(
+              {.choice = choice, .number = number_, .last = number_ == tokens_, .due = due}))
+        return;
     }
     if (number_ == tokens_) return;
     loop_.at(due + timing_.itl * timing_.spread.factor(random_), shared_from_this());
@@ -45,11 +47,11 @@ void start_fixed(Loop& loop, const FixedTiming& timing, std::uint64_t seed, doub
       ->start(received);
 }
 
-std::uint64_t EngineDriver::submit(EngineRequest request, std::size_t choice,
+std::uint64_t EngineDriver::submit(SequenceRequest request, std::size_t choice,
                                    std::shared_ptr<TokenSink> sink) {
   request.id = ++last_id_;
   readers_.emplace(last_id_, Reader{choice, std::move(sink)});
-  engine_.submit(std::move(request));
+  scheduler().submit(std::move(request));
   // Requests that arrive in one turn of the loop, e.g. several prompts of one request, share one
   // step.
   if (!stepping_) {
@@ -61,23 +63,25 @@ std::uint64_t EngineDriver::submit(EngineRequest request, std::size_t choice,
 }
 
 void EngineDriver::cancel(std::uint64_t id) {
-  engine_.cancel(id);
+  scheduler().cancel(id);
   readers_.erase(id);
 }
 
 void EngineDriver::on_due(double due) {
-  for (const EngineToken& token : step_.tokens) {
+  for (const YieldedToken& token : step_.tokens) {
     const auto reader = readers_.find(token.id);
     if (reader == readers_.end()) continue;
     const Reader to = reader->second;  // a copy: on_token() may change the map
     if (token.last) readers_.erase(reader);
-    if (!to.sink->on_token({to.choice, token.number, token.last, due})) cancel(token.id);
+    if (!to.sink->on_token(
+            {.choice = to.choice, .number = token.number, .last = token.last, .due = due}))
+      cancel(token.id);
   }
   begin_step(due);
 }
 
 void EngineDriver::begin_step(double when) {
-  stepping_ = !engine_.idle();
+  stepping_ = !scheduler().idle();
   if (!stepping_) return;
   step_ = engine_.step();
   for (const std::uint64_t id : step_.started) {

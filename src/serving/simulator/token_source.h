@@ -4,27 +4,12 @@
 #include <memory>
 #include <unordered_map>
 
+#include "serving/server/loop.h"
+#include "serving/server/token_sink.h"
 #include "serving/simulator/engine.h"
 #include "serving/simulator/fixed_timing.h"
-#include "serving/simulator/loop.h"
 
 namespace assay::simulator {
-
-struct SourceToken {
-  std::size_t choice = 0;
-  std::uint64_t number = 0;  ///< from 1
-  bool last = false;         ///< the last token of its choice
-  double due = 0;            ///< when it should be written, by the loop's clock
-};
-
-class TokenSink {
- public:
-  virtual ~TokenSink() = default;
-  /// A choice has left the queue.
-  virtual void on_started(double when) = 0;
-  /// False: stop sending tokens.
-  virtual bool on_token(const SourceToken& token) = 0;
-};
 
 /// The first token of each of `choices` at received + TTFT, each later one ITL after the one
 /// before, even if that was written late.
@@ -32,14 +17,17 @@ void start_fixed(Loop& loop, const FixedTiming& timing, std::uint64_t seed, doub
                  std::size_t choices, std::uint64_t tokens, std::shared_ptr<TokenSink> sink);
 
 /// Runs an engine by the loop's clock.
-class EngineDriver final : public Due, public std::enable_shared_from_this<EngineDriver> {
+class EngineDriver final : public Due,
+                           public TokenSource,
+                           public std::enable_shared_from_this<EngineDriver> {
  public:
   EngineDriver(Loop& loop, const EngineSettings& settings) : loop_(loop), engine_(settings) {}
 
   /// Returns the request's id, for cancel(), after storing it in `request.id`.
-  std::uint64_t submit(EngineRequest request, std::size_t choice, std::shared_ptr<TokenSink> sink);
-  void cancel(std::uint64_t id);
-  Engine& engine() { return engine_; }
+  std::uint64_t submit(SequenceRequest request, std::size_t choice,
+                       std::shared_ptr<TokenSink> sink);
+  void cancel(std::uint64_t id) override;
+  Scheduler& scheduler() { return engine_.scheduler(); }
   void on_due(double due) override;  ///< ends the current step
 
  private:

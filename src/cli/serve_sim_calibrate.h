@@ -1,0 +1,18 @@
+// The simulated server with times that were measured on a device, and how well it predicts.
+#pragma once
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+#include "serving/simulator/server.h"
+
+namespace assay::cli {
+
+/// The engine that --calibrate-from describes, with the limits that `assay serve` has on the device
+/// of its results unless they are given. Error: usage, naming the option.
+Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
+
+/// Predicts the loads of --against with it, and prints how far off it is. Error: usage.
+Status predict_measured_loads(const Arguments& arguments, Terminal& terminal);
+
+}  // namespace assay::cli

@@ -1,0 +1,32 @@
+// How large a server's cache and its limits are on a device.
+#pragma once
+
+#include <optional>
+
+#include "serving/engine/engine.h"
+
+namespace assay::engine {
+
+/// The shares of a device's memory that a server takes unless asked otherwise.
+inline constexpr double utilization_of_gpu = 0.9, utilization_of_cpus = 0.5;
+
+/// The limits of a server on a GPU, or on a CPU or an emulator (not `large`).
+struct UsualLimits {
+  std::int64_t max_sequences = 0, max_batched_tokens = 0, max_length = 0;
+};
+UsualLimits usual_limits(bool large);
+
+/// What the user asked for; empty: chosen by the device.
+struct AskedLimits {
+  std::optional<std::int64_t> max_sequences = {}, max_batched_tokens = {}, max_length = {},
+                              blocks = {};
+  std::optional<double> utilization = {};  ///< share of the device's memory that all may take
+};
+
+/// Completes `settings`, whose model, precision and seed are set. What is not asked for follows
+/// usual_limits(); a GPU gets the blocks that its memory has room for, a CPU, whose memory others
+/// need too, no more than all sequences at once take. Error: exhausted, with the bytes; usage, if
+/// the limits do not fit together.
+Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings);
+
+}  // namespace assay::engine

@@ -1,0 +1,203 @@
+#include "serving/engine/engine.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+
+#include "serving/server/block_hash.h"
+
+namespace assay::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+server::SchedulerSettings scheduler_settings(const EngineSettings& settings) {
+  const ExecutorSettings& executor = settings.executor;
+  return {.blocks = static_cast<std::uint32_t>(executor.blocks),
+          .max_sequences = static_cast<std::uint32_t>(executor.max_sequences),
+          .max_batched_tokens = static_cast<std::uint64_t>(executor.max_batched_tokens),
+          .prefix_cache = settings.prefix_cache};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::start(Device& device, const EngineSettings& settings) {
+  auto executor = TRY(StepExecutor::create(device, settings.executor));
+  std::unique_ptr<Engine> engine(new Engine(device, settings, std::move(executor)));
+  if (!engine->events_there_.is_open()) {
+    return Error{ErrorKind::exhausted, "cannot make an eventfd: too many files are open"};
+  }
+  engine->thread_ = std::thread([raw = engine.get()] { raw->work(); });
+  return engine;
+}
+
+Engine::Engine(Device& device, const EngineSettings& settings,
+               std::unique_ptr<StepExecutor> executor)
+    : device_(device),
+      settings_(settings),
+      executor_(std::move(executor)),
+      events_there_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      scheduler_(scheduler_settings(settings)) {}
+
+Engine::~Engine() {
+  {
+    const std::lock_guard lock(mail_mutex_);
+    stopping_ = true;
+  }
+  mail_came_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Engine::submit(EngineRequest request) {
+  {
+    const std::lock_guard lock(mail_mutex_);
+    mail_.requests.push_back(std::move(request));
+  }
+  mail_came_.notify_one();
+}
+
+void Engine::cancel(std::uint64_t id) {
+  {
+    const std::lock_guard lock(mail_mutex_);
+    mail_.cancelled.push_back(id);
+  }
+  mail_came_.notify_one();
+}
+
+void Engine::take(std::vector<EngineEvent>& events) {
+  events.clear();
+  std::uint64_t ignored = 0;
+  [[maybe_unused]] const ssize_t got =
+      ::read(events_there_.number(), &ignored, sizeof(ignored));  // before the events are taken
+  const std::lock_guard lock(events_mutex_);
+  events.swap(events_);
+}
+
+EngineState Engine::state() const {
+  const std::lock_guard lock(state_mutex_);
+  EngineState state = counted_;
+  state.running = scheduler_.running();
+  state.waiting = scheduler_.waiting();
+  state.blocks = scheduler_.blocks();
+  state.free_blocks = scheduler_.free_blocks();
+  state.counters = scheduler_.counters();
+  return state;
+}
+
+bool Engine::reset_prefix_cache() {
+  const std::lock_guard lock(state_mutex_);
+  return scheduler_.reset_prefix_cache();
+}
+
+// ---- The engine's thread ----
+
+void Engine::work() {
+  Status status = device_.make_current();
+  while (status.ok() && wait_for_mail()) {
+    read_mail();
+    if (!scheduler_.idle()) status = compute_step();
+  }
+  if (status.ok()) return;
+  {
+    const std::lock_guard lock(state_mutex_);
+    counted_.failure = status.error().message;
+  }
+  announce();
+}
+
+/// False: the engine stops.
+bool Engine::wait_for_mail() {
+  std::unique_lock lock(mail_mutex_);
+  mail_came_.wait(lock, [&] { return stopping_ || !mail_.empty() || !scheduler_.idle(); });
+  std::swap(mail_, read_);
+  return !stopping_;
+}
+
+void Engine::read_mail() {
+  const std::lock_guard lock(state_mutex_);
+  for (EngineRequest& request : read_.requests) {
+    const std::uint64_t prompt = request.prompt.size();
+    scheduler_.submit({request.id, prompt, request.output_tokens,
+                       settings_.prefix_cache ? server::block_hashes(request.prompt)
+                                              : std::vector<std::uint64_t>()});
+    limits_[request.id] = {request.min_tokens, request.ignore_end};
+    request.prompt.reserve(prompt + request.output_tokens);
+    texts_[request.id] = {std::move(request.prompt), prompt, request.sampling};
+  }
+  for (const std::uint64_t id : read_.cancelled) {
+    scheduler_.cancel(id);
+    texts_.erase(id);
+    limits_.erase(id);
+  }
+  read_.clear();
+}
+
+Status Engine::compute_step() {
+  const auto begin = Clock::now();
+  const server::ScheduledStep* step = nullptr;
+  {
+    const std::lock_guard lock(state_mutex_);
+    step = &scheduler_.schedule();
+  }
+  for (const std::uint64_t id : step->started) {
+    step_events_.push_back({.kind = EngineEvent::Kind::started, .id = id, .when = begin});
+  }
+  const auto uploaded = Clock::now();
+  const auto tokens = TRY(executor_->run(*step, texts_));
+  const auto computed = Clock::now();
+  hand_out(*step, tokens);
+  const std::lock_guard lock(state_mutex_);
+  ++counted_.steps;
+  for (const server::StepPart& part : step->parts) counted_.rows += part.tokens;
+  counted_.device_seconds += seconds_between(uploaded, computed);
+  counted_.host_seconds +=
+      seconds_between(begin, uploaded) + seconds_between(computed, Clock::now());
+  return {};
+}
+
+void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::uint32_t> tokens) {
+  const auto when = Clock::now();
+  ends_.clear();
+  std::size_t next = 0;
+  for (const server::StepPart& part : step.parts) {
+    if (!part.yields) continue;
+    SequenceText& text = texts_.at(part.id);
+    const Limits& limits = limits_.at(part.id);
+    text.tokens.push_back(tokens[next]);
+    const bool ends =
+        !limits.ignore_end && text.tokens.size() - text.prompt_tokens >= limits.min_tokens &&
+        std::find(settings_.end_tokens.begin(), settings_.end_tokens.end(), tokens[next]) !=
+            settings_.end_tokens.end();
+    ends_.push_back(static_cast<std::uint8_t>(ends));
+    ++next;
+  }
+  {
+    const std::lock_guard lock(state_mutex_);
+    const auto& yielded = scheduler_.finish(ends_);
+    for (std::size_t i = 0; i < yielded.size(); ++i) {
+      step_events_.push_back({EngineEvent::Kind::token, yielded[i].id, yielded[i].number, tokens[i],
+                              yielded[i].last, ends_[i] != 0, when});
+      if (!yielded[i].last) continue;
+      texts_.erase(yielded[i].id);
+      limits_.erase(yielded[i].id);
+    }
+  }
+  if (step_events_.empty()) return;
+  {
+    const std::lock_guard lock(events_mutex_);
+    events_.insert(events_.end(), step_events_.begin(), step_events_.end());
+  }
+  step_events_.clear();
+  announce();
+}
+
+void Engine::announce() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(events_there_.number(), &one, sizeof(one));
+}
+
+}  // namespace assay::engine

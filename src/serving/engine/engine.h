@@ -1,0 +1,128 @@
+// A model at work for a server, on a thread of its own: it takes requests, schedules steps,
+// computes them on the device, and hands out tokens, while other threads send those of the steps
+// before.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/descriptor.h"
+#include "serving/engine/step_executor.h"
+
+namespace assay::engine {
+
+struct EngineSettings {
+  ExecutorSettings executor;
+  bool prefix_cache = true;
+  std::vector<std::uint32_t> end_tokens;  ///< that end a reply
+};
+
+struct EngineRequest {
+  std::uint64_t id = 0;               ///< of no other request
+  std::vector<std::uint32_t> prompt;  ///< at least one token, all in the vocabulary
+  std::uint64_t output_tokens = 1;    ///< at most; with the prompt not more than max_length
+  std::uint64_t min_tokens = 0;       ///< before which no end token ends it
+  bool ignore_end = false;
+  server::Sampling sampling;  ///< with a seed
+};
+
+struct EngineEvent {
+  enum class Kind { started, token };
+
+  Kind kind = Kind::token;
+  std::uint64_t id = 0;
+  std::uint64_t number = 0;  ///< of the token, from 1
+  std::uint32_t token = 0;
+  bool last = false, at_end_token = false;
+  std::chrono::steady_clock::time_point when;
+};
+
+/// What of the engine is counted.
+struct EngineState {
+  std::size_t running = 0, waiting = 0, blocks = 0, free_blocks = 0;
+  server::SchedulerCounters counters;
+  std::uint64_t steps = 0, rows = 0;  ///< rows: tokens computed, without padding
+  double device_seconds = 0;          ///< from a step's first upload to its tokens
+  double host_seconds = 0;            ///< scheduling and handing out
+  std::string failure;                ///< why it has ended; empty: it has not
+};
+
+class Engine {
+ public:
+  /// `device` must outlive it. Error: as from StepExecutor::create().
+  static Result<std::unique_ptr<Engine>> start(Device& device, const EngineSettings& settings);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Of any thread.
+  void submit(EngineRequest request);
+  /// Later events of the request are none; those handed out already may still come.
+  void cancel(std::uint64_t id);
+  /// Readable while there are events, or when the engine has failed.
+  int descriptor() const { return events_there_.number(); }
+  /// Replaces `events` by what came since the last call.
+  void take(std::vector<EngineEvent>& events);
+  EngineState state() const;
+  /// False while any request runs.
+  bool reset_prefix_cache();
+
+ private:
+  struct Mail {
+    std::vector<EngineRequest> requests;
+    std::vector<std::uint64_t> cancelled;
+
+    bool empty() const { return requests.empty() && cancelled.empty(); }
+    void clear() {
+      requests.clear();
+      cancelled.clear();
+    }
+  };
+  struct Limits {
+    std::uint64_t min_tokens = 0;
+    bool ignore_end = false;
+  };
+
+  Engine(Device& device, const EngineSettings& settings, std::unique_ptr<StepExecutor> executor);
+  void work();
+  bool wait_for_mail();
+  void read_mail();
+  Status compute_step();
+  void hand_out(const server::ScheduledStep& step, std::span<const std::uint32_t> tokens);
+  void announce();
+
+  Device& device_;
+  const EngineSettings settings_;
+  const std::unique_ptr<StepExecutor> executor_;
+  Descriptor events_there_;
+
+  std::mutex mail_mutex_;
+  std::condition_variable mail_came_;
+  Mail mail_;              // guarded by mail_mutex_
+  bool stopping_ = false;  // likewise
+
+  // Changed on the engine's thread alone, which holds the mutex meanwhile.
+  mutable std::mutex state_mutex_;
+  server::Scheduler scheduler_;
+  EngineState counted_;
+
+  // Of the engine's thread.
+  Mail read_;
+  SequenceTexts texts_;
+  std::unordered_map<std::uint64_t, Limits> limits_;
+  std::vector<std::uint8_t> ends_;
+  std::vector<EngineEvent> step_events_;
+
+  std::mutex events_mutex_;
+  std::vector<EngineEvent> events_;  // guarded by events_mutex_
+
+  std::thread thread_;
+};
+
+}  // namespace assay::engine

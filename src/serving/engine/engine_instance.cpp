@@ -1,0 +1,172 @@
+#include "serving/engine/engine_instance.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/random.h"
+
+namespace assay::engine {
+namespace {
+
+using server::AcceptedRequest;
+using server::Connection;
+
+constexpr int unavailable = 503, failed = 500;
+
+/// `text` as between the quotes in JSON; it is UTF-8.
+void append_escaped(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+}
+
+}  // namespace
+
+EngineInstance::EngineInstance(server::Loop& loop, const server::ServedModelFacts& model,
+                               const server::TextTokens& text, Engine& engine, std::uint64_t seed)
+    : Instance(loop, model, text),
+      engine_(engine),
+      seed_(seed),
+      events_there_(loop.context(), ::dup(engine.descriptor())) {
+  wait_for_events();
+}
+
+std::string EngineInstance::problem() const {
+  return engine_.state().failure;
+}
+
+std::uint64_t EngineInstance::usual_tokens(const server::GenerationRequest& asked) const {
+  std::uint64_t longest = 0;
+  for (const auto& prompt : asked.prompts)
+    longest = std::max<std::uint64_t>(longest, prompt.size());
+  return model().max_length > longest ? model().max_length - longest : 1;
+}
+
+void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
+                              AcceptedRequest request) {
+  const std::string wrong = closed_ ? "the server is shutting down" : problem();
+  if (!wrong.empty()) return refuse(*connection, false, unavailable, wrong);
+  server::ReplyPlan plan;
+  plan.format = server::make_reply_format(request.dialect, facts_of(request, requests_));
+  plan.choices = request.asked.prompts.size();
+  plan.stream = request.stream;
+  plan.keep_alive = request.keep_alive;
+  plan.received = request.received;
+  const auto reply =
+      std::make_shared<server::Reply>(loop(), connection, metrics_, this, std::move(plan));
+  connection->tell(reply);
+  reply->begin();
+  server::Sampling sampling = request.asked.sampling;
+  if (!sampling.seed) sampling.seed = Random(seed_ ^ requests_).next();
+  ++requests_;
+  for (std::size_t choice = 0; choice < request.asked.prompts.size(); ++choice) {
+    const std::uint64_t id = ++last_id_;
+    readers_.emplace(id, Reader{choice, reply, text().stream()});
+    reply->add_source_id(id);
+    engine_.submit({.id = id,
+                    .prompt = std::move(request.asked.prompts[choice]),
+                    .output_tokens = request.tokens,
+                    .min_tokens = request.asked.min_tokens,
+                    .ignore_end = request.asked.ignore_eos,
+                    .sampling = sampling});
+  }
+}
+
+void EngineInstance::cancel(std::uint64_t id) {
+  if (readers_.erase(id) > 0) engine_.cancel(id);
+}
+
+void EngineInstance::wait_for_events() {
+  events_there_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                           [this](const server::SystemError& error) {
+                             if (!error) on_events();
+                           });
+}
+
+void EngineInstance::on_events() {
+  engine_.take(events_);
+  for (const EngineEvent& event : events_) {
+    if (event.kind == EngineEvent::Kind::token) {
+      on_token(event);
+      continue;
+    }
+    const auto reader = readers_.find(event.id);
+    if (reader != readers_.end()) reader->second.sink->on_started(loop().at(event.when));
+  }
+  const std::string wrong = problem();
+  if (!wrong.empty()) return fail_all(failed, wrong);
+  wait_for_events();
+}
+
+void EngineInstance::on_token(const EngineEvent& event) {
+  const auto at = readers_.find(event.id);
+  if (at == readers_.end()) return;  // cancelled meanwhile
+  Reader& reader = at->second;
+  text_of_token_.clear();
+  escaped_.clear();
+  reader.text->append(event.token, text_of_token_);
+  if (event.last) reader.text->end(text_of_token_);
+  append_escaped(text_of_token_, escaped_);
+  const auto sink = reader.sink;
+  const std::size_t choice = reader.choice;
+  if (event.last) readers_.erase(at);
+  const bool wanted = sink->on_token({.choice = choice,
+                                      .number = event.number,
+                                      .last = event.last,
+                                      .due = loop().at(event.when),
+                                      .id = event.token,
+                                      .text = escaped_,
+                                      .finish_reason = event.at_end_token ? "stop" : "length"});
+  if (!wanted) cancel(event.id);
+}
+
+void EngineInstance::fail_all(int status, std::string_view message) {
+  auto readers = std::exchange(readers_, {});
+  for (const auto& [id, reader] : readers) {
+    engine_.cancel(id);
+    reader.sink->on_failure(status, message);
+  }
+}
+
+void EngineInstance::shut_down() {
+  closed_ = true;
+  close();
+  fail_all(unavailable, "the server is shutting down");
+}
+
+std::string EngineInstance::metrics_text() {
+  const EngineState state = engine_.state();
+  metrics_->running = state.running;
+  metrics_->waiting = state.waiting;
+  metrics_->blocks = state.blocks;
+  metrics_->free_blocks = state.free_blocks;
+  metrics_->scheduler = state.counters;
+  server::MetricsPage page(model().name);
+  page.add(*metrics_, "assay_serve_write_lag_seconds");
+  page.counter("assay_serve_steps_total", "Passes computed.", static_cast<double>(state.steps));
+  page.counter("assay_serve_rows_total", "Tokens that they computed, prompts included.",
+               static_cast<double>(state.rows));
+  page.counter("assay_serve_device_seconds_total", "From a step's first upload to its tokens.",
+               state.device_seconds);
+  page.counter("assay_serve_host_seconds_total", "Scheduling and handing out, the device idle.",
+               state.host_seconds);
+  return std::move(page).text();
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,56 @@
+// The HTTP side of an engine: requests in, tokens out, on the thread of the event loop.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <unordered_map>
+
+#include "serving/engine/engine.h"
+#include "serving/server/instance.h"
+
+namespace assay::engine {
+
+class EngineInstance final : public server::Instance, public server::TokenSource {
+ public:
+  /// All must outlive the instance. `seed`: of requests that draw tokens and have no seed.
+  EngineInstance(server::Loop& loop, const server::ServedModelFacts& model,
+                 const server::TextTokens& text, Engine& engine, std::uint64_t seed);
+
+  /// Ends all replies, and answers no more requests.
+  void shut_down();
+  void cancel(std::uint64_t id) override;
+  std::uint64_t requests() const { return requests_; }
+  /// Why the engine has ended; empty: it has not.
+  std::string problem() const override;
+
+ protected:
+  void generate(const std::shared_ptr<server::Connection>& connection,
+                server::AcceptedRequest request) override;
+  /// All that the context has room for, as in vLLM.
+  std::uint64_t usual_tokens(const server::GenerationRequest& asked) const override;
+  std::string metrics_text() override;
+  bool reset_prefix_cache() override { return engine_.reset_prefix_cache(); }
+
+ private:
+  struct Reader {
+    std::size_t choice = 0;
+    std::shared_ptr<server::TokenSink> sink;
+    std::unique_ptr<server::TextStream> text;
+  };
+
+  void wait_for_events();
+  void on_events();
+  void on_token(const EngineEvent& event);
+  void fail_all(int status, std::string_view message);
+
+  Engine& engine_;
+  const std::uint64_t seed_;
+  boost::asio::posix::stream_descriptor events_there_;
+  std::vector<EngineEvent> events_;  // kept, so that reading allocates nothing
+  std::string text_of_token_, escaped_;
+  std::shared_ptr<server::ServerMetrics> metrics_ = std::make_shared<server::ServerMetrics>();
+  std::unordered_map<std::uint64_t, Reader> readers_;
+  std::uint64_t requests_ = 0, last_id_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace assay::engine

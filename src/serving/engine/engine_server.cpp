@@ -1,0 +1,79 @@
+#include "serving/engine/engine_server.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/ip/address.hpp>
+
+#include "model/decoder_gate.h"
+#include "serving/engine/byte_text.h"
+#include "serving/engine/engine_instance.h"
+
+namespace assay::engine {
+namespace {
+
+const ByteText byte_text;
+
+class OpenServer final : public EngineServer {
+ public:
+  OpenServer(const EngineServerSettings& settings, std::unique_ptr<Engine> engine,
+             double gate_error)
+      : settings_(settings), engine_(std::move(engine)), gate_error_(gate_error) {}
+
+  Status listen(const server::asio::ip::address& address) {
+    TRY(instance_.listen({address, settings_.port}));
+    url_ = server::url_of(address, instance_.port());
+    return {};
+  }
+
+  std::string url() const override { return url_; }
+  double gate_error() const override { return gate_error_; }
+  std::uint64_t requests() const override { return instance_.requests(); }
+  EngineState state() const override { return engine_->state(); }
+
+  Status run(const std::function<bool()>& stop) override {
+    bool ending = false;
+    loop_.run([&] {
+      // What the replies end with is written by the time of the next call.
+      if (ending) return true;
+      ending = stop() || !instance_.problem().empty();
+      if (ending) instance_.shut_down();
+      return false;
+    });
+    const std::string problem = instance_.problem();
+    if (problem.empty()) return {};
+    return Error{ErrorKind::failed, problem};
+  }
+
+ private:
+  const EngineServerSettings settings_;
+  const std::unique_ptr<Engine> engine_;
+  const double gate_error_;
+  server::Loop loop_;
+  EngineInstance instance_{loop_, settings_.model, byte_text, *engine_, settings_.seed};
+  std::string url_;
+};
+
+Result<double> check_device(Device& device, const EngineServerSettings& settings) {
+  const auto stream = TRY(device.create_stream());
+  const DecoderGate gate = TRY(check_decoder(device, *stream, settings.engine.executor.decoder()));
+  if (gate.passed()) return gate.error;
+  return Error{ErrorKind::failed,
+               fmt::format("a small version of the model differs from the reference on this "
+                           "device: relative distance of logits {:.2g}, allowed {:.2g}",
+                           gate.error, gate.tolerance)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EngineServer>> EngineServer::open(Device& device,
+                                                         const EngineServerSettings& settings) {
+  const auto address = TRY(server::numeric_address(settings.host));
+  TRY(server::check_model_name(settings.model.name));
+  const double gate_error = TRY(check_device(device, settings));
+  auto engine = TRY(Engine::start(device, settings.engine));
+  auto server = std::make_unique<OpenServer>(settings, std::move(engine), gate_error);
+  TRY(server->listen(address));
+  return std::unique_ptr<EngineServer>(std::move(server));
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,42 @@
+// An LLM server on this machine's device: the engine, and OpenAI's interface to it over HTTP/1.1.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "serving/engine/engine.h"
+#include "serving/server/instance.h"
+
+namespace assay::engine {
+
+struct EngineServerSettings {
+  std::string host = "127.0.0.1";  ///< a numeric address
+  std::uint16_t port = 8000;       ///< 0: any free one
+  server::ServedModelFacts model;
+  EngineSettings engine;
+  std::uint64_t seed = 0;  ///< of requests that draw tokens and have no seed
+};
+
+class EngineServer {
+ public:
+  /// Checks the device by a small version of the model, makes the engine and starts listening.
+  /// `device` must outlive it. Error: usage if the address or the name is invalid; unavailable,
+  /// naming the port; failed if the small version is wrong; of the device.
+  static Result<std::unique_ptr<EngineServer>> open(Device& device,
+                                                    const EngineServerSettings& settings);
+  virtual ~EngineServer() = default;
+
+  /// "http://127.0.0.1:8000"
+  virtual std::string url() const = 0;
+  /// The distance of the small version's logits from the reference.
+  virtual double gate_error() const = 0;
+  /// Serves until stop() returns true; stop() is called ten times a second. Then it ends all
+  /// replies. Error: of the device.
+  virtual Status run(const std::function<bool()>& stop) = 0;
+  /// Requests that were answered, or begun to be.
+  virtual std::uint64_t requests() const = 0;
+  virtual EngineState state() const = 0;
+};
+
+}  // namespace assay::engine

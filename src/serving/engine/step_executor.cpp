@@ -1,0 +1,207 @@
+#include "serving/engine/step_executor.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "serving/engine/pass_sizes.h"
+#include "serving/engine/sampler.h"
+
+namespace assay::engine {
+namespace {
+
+std::int32_t narrow(std::uint64_t number) {
+  return static_cast<std::int32_t>(number);
+}
+
+}  // namespace
+
+DecoderSettings ExecutorSettings::decoder() const {
+  return {.shape = shape,
+          .limits = {.tokens = pass_size(max_batched_tokens),
+                     .results = pass_size(deterministic ? max_batched_tokens : max_sequences),
+                     .sequences = max_sequences + 1,
+                     .positions = max_length,
+                     .blocks = blocks + 1},
+          .precision = precision,
+          .seed = seed};
+}
+
+StepExecutor::StepExecutor(Device& device, const ExecutorSettings& settings)
+    : device_(device), settings_(settings) {}
+
+Result<std::unique_ptr<StepExecutor>> StepExecutor::create(Device& device,
+                                                           const ExecutorSettings& settings) {
+  std::unique_ptr<StepExecutor> made(new StepExecutor(device, settings));
+  made->stream_ = TRY(device.create_stream());
+  made->decoder_ = TRY(Decoder::create(device, *made->stream_, settings.decoder()));
+  TRY(made->prepare());
+  return made;
+}
+
+Status StepExecutor::prepare() {
+  const DecoderLimits& limits = decoder_->settings().limits;
+  const auto rows = static_cast<std::size_t>(limits.tokens);
+  const auto width = static_cast<std::size_t>(limits.blocks_of_sequence());
+  tables_.assign(static_cast<std::size_t>(limits.sequences) * width, 0);
+  std::fill(tables_.end() - static_cast<std::ptrdiff_t>(width), tables_.end(),
+            static_cast<std::int32_t>(settings_.blocks));
+  for (auto* of_rows : {&rows_.tokens, &rows_.positions, &rows_.sequences, &rows_.results}) {
+    of_rows->reserve(rows);
+  }
+  next_.reserve(static_cast<std::size_t>(limits.results));
+  tokens_.reserve(static_cast<std::size_t>(settings_.max_sequences));
+  // An emulated device chooses no plans by measuring, and takes long for each pass.
+  if (device_.facts().emulated || settings_.deterministic) return {};
+  for (const std::int64_t size : pass_sizes(settings_.max_batched_tokens)) {
+    clear_rows();
+    rows_.results.push_back(0);
+    const DecoderPass pass = {size, size <= limits.results ? size : 1, 0};
+    fill_rows(size);
+    TRY(enqueue(pass));
+    TRY(stream_->synchronize());
+  }
+  return {};
+}
+
+void StepExecutor::clear_rows() {
+  for (auto* of_rows : {&rows_.tokens, &rows_.positions, &rows_.sequences, &rows_.results}) {
+    of_rows->clear();
+  }
+}
+
+/// Adds rows of the sequence that nobody asked for, whose keys and values go to a block of its own.
+void StepExecutor::fill_rows(std::int64_t size) {
+  const auto rows = static_cast<std::size_t>(size);
+  rows_.tokens.resize(rows, 0);
+  rows_.positions.resize(rows, 0);
+  rows_.sequences.resize(rows, static_cast<std::int32_t>(settings_.max_sequences));
+}
+
+// ---- A step, from its parts to its tokens ----
+
+Result<std::span<const std::uint32_t>> StepExecutor::run(const server::ScheduledStep& step,
+                                                         const SequenceTexts& texts) {
+  list_rows(step, texts);
+  const bool prompts = is_of_whole_prompts(step);
+  const bool decodes = std::all_of(step.parts.begin(), step.parts.end(),
+                                   [](const auto& part) { return part.decodes; });
+  DecoderPass pass = pad();
+  if (prompts) pass.prompt = static_cast<std::int64_t>(step.parts.front().tokens);
+  if (decodes || settings_.deterministic) {
+    TRY(launch_graph(pass));
+  } else {
+    TRY(enqueue(pass));
+  }
+  return take_tokens(step, texts, pass);
+}
+
+void StepExecutor::list_rows(const server::ScheduledStep& step, const SequenceTexts& texts) {
+  clear_rows();
+  longest_ = 0;
+  for (const server::StepPart& part : step.parts) {
+    const std::vector<std::uint32_t>& text = texts.at(part.id).tokens;
+    for (std::uint64_t i = part.begin; i < part.begin + part.tokens; ++i) {
+      rows_.tokens.push_back(narrow(text[i]));
+      rows_.positions.push_back(narrow(i));
+      rows_.sequences.push_back(narrow(part.slot));
+    }
+    if (part.yields) rows_.results.push_back(narrow(rows_.tokens.size() - 1));
+    longest_ = std::max(longest_, static_cast<std::int64_t>(part.begin + part.tokens - 1));
+    list_blocks(part);
+  }
+}
+
+void StepExecutor::list_blocks(const server::StepPart& part) {
+  const auto width = static_cast<std::size_t>(decoder_->settings().limits.blocks_of_sequence());
+  std::int32_t* row = tables_.data() + part.slot * width;
+  for (const server::BlockPool::Block block : part.blocks) {
+    tables_changed_ |= *row != narrow(block);
+    *row++ = narrow(block);
+  }
+}
+
+/// Adds rows up to an allowed size. The results are those of all rows if not fewer suffice.
+DecoderPass StepExecutor::pad() {
+  const std::int64_t count = std::ssize(rows_.tokens), results = std::ssize(rows_.results);
+  DecoderPass pass;
+  pass.tokens = pass_size(settings_.deterministic ? settings_.max_batched_tokens
+                                                  : std::max<std::int64_t>(count, 1));
+  pass.longest = settings_.deterministic ? settings_.max_length - 1 : longest_;
+  fill_rows(pass.tokens);
+  pass.results = settings_.deterministic || results == count
+                     ? pass.tokens
+                     : std::min(pass_size(std::max<std::int64_t>(results, 1)), pass.tokens);
+  // If all rows have results, the device ignores which were asked for.
+  if (pass.results < pass.tokens) rows_.results.resize(static_cast<std::size_t>(pass.results), 0);
+  return pass;
+}
+
+/// Then attention needs no cache. Only of an allowed size: padding would be no prompt.
+bool StepExecutor::is_of_whole_prompts(const server::ScheduledStep& step) const {
+  const std::uint64_t length = step.parts.front().tokens;
+  const auto is_prompt = [&](const server::StepPart& part) {
+    return part.begin == 0 && part.yields && part.tokens == length;
+  };
+  const std::int64_t count = std::ssize(rows_.tokens);
+  return !settings_.deterministic && length > 1 && count == pass_size(count) &&
+         std::all_of(step.parts.begin(), step.parts.end(), is_prompt);
+}
+
+Status StepExecutor::enqueue(const DecoderPass& pass) {
+  if (std::exchange(tables_changed_, false)) TRY(decoder_->set_tables(*stream_, tables_));
+  TRY(decoder_->set_tokens(*stream_, rows_));
+  return decoder_->enqueue(*stream_, pass);
+}
+
+/// A captured pass serves all steps of its size whose sequences are not longer.
+Status StepExecutor::launch_graph(const DecoderPass& pass) {
+  constexpr std::uint64_t least_length = 64;
+  DecoderPass captured = pass;
+  captured.longest = std::min(settings_.max_length - 1,
+                              static_cast<std::int64_t>(std::bit_ceil(std::max(
+                                  static_cast<std::uint64_t>(pass.longest) + 1, least_length))) -
+                                  1);
+  std::unique_ptr<Graph>& graph = graphs_[{captured.tokens, captured.longest}];
+  if (graph == nullptr) {
+    TRY(enqueue(captured));  // chooses how products are computed
+    TRY(stream_->synchronize());
+    TRY(stream_->begin_capture());
+    const Status queued = decoder_->enqueue(*stream_, captured);
+    auto ended = stream_->end_capture();  // also after an error: the stream goes on
+    TRY(queued);
+    graph = TRY(std::move(ended));
+    return {};
+  }
+  if (std::exchange(tables_changed_, false)) TRY(decoder_->set_tables(*stream_, tables_));
+  TRY(decoder_->set_tokens(*stream_, rows_));
+  return stream_->launch(*graph);
+}
+
+Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::ScheduledStep& step,
+                                                                 const SequenceTexts& texts,
+                                                                 const DecoderPass& pass) {
+  next_.resize(static_cast<std::size_t>(pass.results));
+  TRY(decoder_->next_tokens(*stream_, next_));
+  const bool all_rows = pass.results == pass.tokens;
+  const auto vocabulary = static_cast<std::size_t>(settings_.shape.vocabulary);
+  std::vector<float> logits;  // read only if a part draws its token
+  tokens_.clear();
+  std::size_t number = 0, end_of_part = 0;
+  for (const server::StepPart& part : step.parts) {
+    end_of_part += part.tokens;
+    if (!part.yields) continue;
+    const std::size_t row = all_rows ? end_of_part - 1 : number;
+    ++number;
+    const SequenceText& text = texts.at(part.id);
+    if (text.sampling.is_greedy()) {
+      tokens_.push_back(static_cast<std::uint32_t>(next_[row]));
+      continue;
+    }
+    if (logits.empty()) logits = TRY(decoder_->logits(*stream_, pass.results));
+    tokens_.push_back(draw_token(std::span(logits).subspan(row * vocabulary, vocabulary),
+                                 text.sampling, text.tokens.size() - text.prompt_tokens));
+  }
+  return std::span<const std::uint32_t>(tokens_);
+}
+
+}  // namespace assay::engine

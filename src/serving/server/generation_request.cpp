@@ -1,0 +1,240 @@
+#include "serving/server/generation_request.h"
+
+#include <fmt/format.h>
+#include <rapidjson/reader.h>
+
+namespace assay::server {
+namespace {
+
+constexpr int most_levels = 32;
+constexpr std::size_t most_prompts = 64;
+constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
+constexpr double most_temperature = 100;
+
+/// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
+/// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
+class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FieldReader> {
+ public:
+  FieldReader(Dialect dialect, const TextTokens& text) : dialect_(dialect), text_(text) {}
+
+  GenerationRequest request;
+  std::string problem;
+
+  bool Null() { return top_or_pass(); }
+  bool Bool(bool value) {
+    if (is_top("stream")) request.stream = value;
+    if (is_top("ignore_eos")) request.ignore_eos = value;
+    if (is_top("sim_stamps")) request.stamps = value;
+    if (is_top("return_token_ids")) request.return_ids = value;
+    if (is_in("stream_options", "include_usage")) request.include_usage = value;
+    if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
+    return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
+  }
+  bool Int(int value) { return Int64(value); }
+  bool Int64(std::int64_t value) {
+    // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
+    if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
+    if (is_limit() && value != -1) return wrong(key_, "at least 1");
+    if (is_sampling("temperature") || is_sampling("top_p"))
+      return wrong(key_, "no negative number");
+    return top_or_pass();
+  }
+  bool Uint(unsigned value) { return Uint64(value); }
+  bool Uint64(std::uint64_t value) {
+    if (is_prompt()) return token(value);
+    if (is_limit()) {
+      if (value < 1 || value > most_tokens) {
+        return wrong(key_, fmt::format("between 1 and {}", most_tokens));
+      }
+      request.max_tokens = value;
+    }
+    if (is_top("min_tokens")) request.min_tokens = value;
+    if (is_sampling("seed")) request.sampling.seed = value;
+    if (!read_sampling(static_cast<double>(value))) return false;
+    if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
+    return top_or_pass();
+  }
+  bool Double(double value) {
+    if (is_prompt()) return wrong(prompt_key(), "no fractions");
+    if (!read_sampling(value)) return false;
+    return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
+  }
+  bool String(const char* begin, rapidjson::SizeType length, bool) {
+    const std::string_view value(begin, length);
+    if (is_top("model")) request.model = value;
+    if (is_message_text()) {
+      message_ += value;
+    } else if (is_in_message("role")) {
+      role_ = value;
+    } else if (is_prompt()) {
+      return text(value);
+    }
+    return top_or_pass();
+  }
+  bool StartObject() {
+    if (level_ == 0) return enter();
+    if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
+    if (level_ == 2 && is_messages()) {
+      role_.clear();
+      message_.clear();
+    }
+    return enter();
+  }
+  bool EndObject(rapidjson::SizeType) {
+    if (level_ == 3 && is_messages()) text_.append_message(role_, message_, prompt(0));
+    return leave();
+  }
+  bool StartArray() {
+    if (level_ == 0) return fail("the body must be a JSON object");
+    // In dialect chat, text is nested deeper; in the others, an array within an array begins
+    // another prompt.
+    if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
+      return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
+    }
+    if (is_prompt() && level_ > 2)
+      return wrong(prompt_key(), "a text, token ids, or lists of them");
+    if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // create it even if it stays empty
+    return enter();
+  }
+  bool EndArray(rapidjson::SizeType) { return leave(); }
+  bool Key(const char* begin, rapidjson::SizeType length, bool) {
+    key_.assign(begin, length);
+    if (level_ == 1) top_ = key_;
+    return true;
+  }
+
+ private:
+  std::string_view prompt_key() const {
+    return dialect_ == Dialect::chat ? "messages" : dialect_ == Dialect::tgi ? "inputs" : "prompt";
+  }
+  bool is_top(std::string_view name) const { return level_ == 1 && top_ == name; }
+  bool is_in(std::string_view outer, std::string_view name) const {
+    return level_ == 2 && top_ == outer && key_ == name;
+  }
+  bool is_prompt() const {
+    return dialect_ != Dialect::chat && level_ >= 1 && top_ == prompt_key();
+  }
+  bool is_messages() const { return dialect_ == Dialect::chat && top_ == "messages"; }
+  bool is_in_message(std::string_view name) const {
+    return level_ == 3 && is_messages() && key_ == name;
+  }
+  bool is_message_text() const {
+    return level_ >= 3 && is_messages() && (key_ == "content" || key_ == "text");
+  }
+  bool is_sampling(std::string_view name) const {
+    return dialect_ == Dialect::tgi ? is_in("parameters", name) : is_top(name);
+  }
+  bool read_sampling(double value) {
+    if (is_sampling("temperature")) {
+      if (value < 0 || value > most_temperature) {
+        return wrong(key_, fmt::format("between 0 and {}", most_temperature));
+      }
+      request.sampling.temperature = value;
+    }
+    if (is_sampling("top_p")) {
+      if (value <= 0 || value > 1) return wrong(key_, "above 0 and at most 1");
+      request.sampling.top_p = value;
+    }
+    return true;
+  }
+  bool is_limit() const {
+    switch (dialect_) {
+      case Dialect::completions:
+        return is_top("max_tokens");
+      case Dialect::chat:
+        return is_top("max_tokens") || is_top("max_completion_tokens");
+      case Dialect::llama_cpp:
+        return is_top("n_predict") || is_top("max_tokens");
+      case Dialect::tgi:
+        return is_in("parameters", "max_new_tokens");
+    }
+    return false;
+  }
+
+  /// Accepts a value inside the object; a bare value as the whole body is an error.
+  bool top_or_pass() { return level_ > 0 || fail("the body must be a JSON object"); }
+  bool enter() { return ++level_ <= most_levels || fail("the body is nested too deeply"); }
+  bool leave() {
+    --level_;
+    return true;
+  }
+  bool fail(std::string message) {
+    problem = std::move(message);
+    return false;
+  }
+  bool wrong(std::string_view field, std::string_view allowed) {
+    return fail(fmt::format("field \"{}\" allows {}", field, allowed));
+  }
+
+  std::vector<std::uint32_t>& prompt(std::size_t index) {
+    if (request.prompts.size() <= index) request.prompts.resize(index + 1);
+    return request.prompts[index];
+  }
+  /// The ids of a flat list form one prompt; each nested list is a prompt of its own.
+  bool token(std::uint64_t id) {
+    if (dialect_ == Dialect::tgi || level_ == 1) return wrong(prompt_key(), "a text");
+    if (id > UINT32_MAX) return wrong(prompt_key(), "token ids below 2^32");
+    request.ids = true;
+    prompt(level_ == 3 ? nested_ - 1 : 0).push_back(static_cast<std::uint32_t>(id));
+    return true;
+  }
+  /// Each text of a list is a prompt of its own; llama.cpp joins them.
+  bool text(std::string_view value) {
+    if (dialect_ == Dialect::tgi && level_ > 1) return wrong(prompt_key(), "a text");
+    if (level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");
+    const bool another = level_ == 2 && dialect_ != Dialect::llama_cpp;
+    if (another && request.prompts.size() >= most_prompts) {
+      return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
+    }
+    text_.append(value, prompt(another ? request.prompts.size() : 0));
+    return true;
+  }
+
+  Dialect dialect_;
+  const TextTokens& text_;
+  int level_ = 0;
+  std::string top_, key_;
+  std::string role_, message_;  // of the message that is read
+  std::size_t nested_ = 0;
+};
+
+}  // namespace
+
+Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
+                                           const TextTokens& text) {
+  FieldReader reader(dialect, text);
+  rapidjson::MemoryStream stream(body.data(), body.size());
+  rapidjson::Reader parser;
+  // The reader stops at its depth, so the parser's recursion has a bound.
+  parser.Parse<rapidjson::kParseValidateEncodingFlag>(stream, reader);
+  if (!reader.problem.empty()) return Error{ErrorKind::usage, reader.problem};
+  if (parser.HasParseError() || stream.Tell() != body.size()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("the body is not JSON: error at byte {}", stream.Tell())};
+  }
+  GenerationRequest& request = reader.request;
+  const bool none = request.prompts.empty();
+  if (dialect == Dialect::chat && !none) text.end_chat(request.prompts.front());
+  for (const auto& prompt : request.prompts) {
+    if (prompt.empty()) return Error{ErrorKind::usage, "a prompt is empty"};
+  }
+  if (none) {
+    return Error{ErrorKind::usage, fmt::format("field \"{}\" is missing or empty",
+                                               dialect == Dialect::chat  ? "messages"
+                                               : dialect == Dialect::tgi ? "inputs"
+                                                                         : "prompt")};
+  }
+  if (request.max_tokens && request.min_tokens > *request.max_tokens) {
+    return Error{ErrorKind::usage,
+                 fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}",
+                             *request.max_tokens, request.min_tokens)};
+  }
+  return std::move(request);
+}
+
+Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text) {
+  GenerationRequest request = TRY(parse_generation(body, Dialect::completions, text));
+  return std::move(request.prompts.front());
+}
+
+}  // namespace assay::server

@@ -1,0 +1,50 @@
+// A client's request to any of the generation endpoints, parsed from untrusted JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "serving/server/text_tokens.h"
+
+namespace assay::server {
+
+/// The servers whose request and reply formats are supported.
+enum class Dialect { completions, chat, llama_cpp, tgi };
+
+/// How the next token is drawn. Temperature 0: it is the most likely one.
+struct Sampling {
+  double temperature = 0;
+  double top_p = 1;  ///< of the most likely tokens that together have this probability
+  std::optional<std::uint64_t> seed;  ///< of the random numbers; empty: another for each request
+
+  bool is_greedy() const { return temperature == 0; }
+};
+
+struct GenerationRequest {
+  /// Token ids of each prompt.
+  std::vector<std::vector<std::uint32_t>> prompts;
+  bool ids = false;  ///< the prompts came as token ids
+  std::string model;
+  bool stream = false;
+  bool include_usage = false, continuous_usage = false;
+  std::optional<std::uint64_t> max_tokens;
+  std::uint64_t min_tokens = 0;
+  bool ignore_eos = false;
+  bool stamps = false;      ///< events must carry their send time
+  bool return_ids = false;  ///< the reply has token ids beside the text
+  Sampling sampling;
+};
+
+/// `text` makes tokens of texts. Error: usage, one line for the client: not JSON, a field of the
+/// wrong type, no prompt.
+Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
+                                           const TextTokens& text);
+
+/// The tokens of the field `prompt`. Error as above.
+Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text);
+
+}  // namespace assay::server

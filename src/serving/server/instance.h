@@ -1,0 +1,89 @@
+// One server behind a port: its pages, and the requests that its generator answers.
+#pragma once
+
+#include "serving/server/connection.h"
+#include "serving/server/generation_request.h"
+#include "serving/server/reply.h"
+#include "serving/server/server_metrics.h"
+
+namespace assay::server {
+
+/// What clients see of a model.
+struct ServedModelFacts {
+  std::string name;                   ///< a plain one
+  std::string owner;                  ///< "owned_by" of /v1/models
+  std::uint64_t max_length = 131072;  ///< tokens of prompt and reply
+  std::uint32_t vocabulary = 128256;  ///< token ids are below it
+};
+
+/// A request that can be answered.
+struct AcceptedRequest {
+  GenerationRequest asked;
+  Dialect dialect = Dialect::completions;
+  bool stream = false;
+  std::uint64_t tokens = 0;  ///< at most, of each choice
+  bool keep_alive = true;
+  double received = 0;
+};
+
+class Instance : public RequestHandler {
+ public:
+  /// `loop`, `model` and `text` must outlive the instance.
+  Instance(Loop& loop, const ServedModelFacts& model, const TextTokens& text);
+
+  /// Error: unavailable, naming what failed.
+  Status listen(const Tcp::endpoint& endpoint);
+  std::uint16_t port() const;
+  void on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) override;
+
+ protected:
+  /// Answers, or says why not: the error's message with status 400, or 503 if it is unavailable.
+  virtual void generate(const std::shared_ptr<Connection>& connection, AcceptedRequest request) = 0;
+  /// The tokens of a reply without a limit; never called for completions, which have OpenAI's 16.
+  virtual std::uint64_t usual_tokens(const GenerationRequest& asked) const = 0;
+  virtual std::string metrics_text() = 0;
+  /// False: the cache is in use.
+  virtual bool reset_prefix_cache() = 0;
+  /// Empty: all is well.
+  virtual std::string problem() const { return ""; }
+
+  /// What a reply's events say besides its tokens.
+  ReplyFacts facts_of(const AcceptedRequest& request, std::uint64_t number) const;
+  static void refuse(Connection& connection, bool keep_alive, int status, std::string_view message,
+                     std::string_view more_headers = "");
+  Loop& loop() { return loop_; }
+  const ServedModelFacts& model() const { return model_; }
+  const TextTokens& text() const { return text_; }
+  /// Ends the listening.
+  void close();
+
+ private:
+  void accept();
+  void accept_generation(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+                         Dialect dialect, bool always_streams);
+  Status check(const GenerationRequest& asked, std::uint64_t tokens) const;
+  static void answer(Connection& connection, const HttpRequest& request, int status,
+                     std::string_view body, std::string_view type = "application/json");
+  static void refuse(Connection& connection, const HttpRequest& request, int status,
+                     std::string_view message) {
+    refuse(connection, request.keep_alive, status, message);
+  }
+  void answer_simple(Connection& connection, const HttpRequest& request);
+  void answer_tokens(Connection& connection, const HttpRequest& request);
+  std::string models_text() const;
+
+  Loop& loop_;
+  const ServedModelFacts& model_;
+  const TextTokens& text_;
+  Tcp::acceptor acceptor_;
+  asio::steady_timer retry_;
+};
+
+/// Error: usage, if `host` is no numeric address.
+Result<asio::ip::address> numeric_address(const std::string& host);
+/// Error: usage. The name goes into JSON and metric labels unescaped.
+Status check_model_name(std::string_view name);
+/// "http://127.0.0.1:8000"
+std::string url_of(const asio::ip::address& address, std::uint16_t port);
+
+}  // namespace assay::server

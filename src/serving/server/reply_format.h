@@ -1,0 +1,67 @@
+// The reply formats of the servers. The constant parts of a reply's events are made once, so that
+// an event costs only a few copies: one core must handle 100,000 events per second.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serving/server/generation_request.h"
+
+namespace assay::server {
+
+struct ReplyFacts {
+  std::uint64_t request = 0;  ///< its number
+  std::string model;
+  std::int64_t created = 0;  ///< Unix seconds
+  std::uint64_t prompt_tokens = 0;
+  bool usage = false, continuous_usage = false;
+  bool stamps = false;      ///< OpenAI's events carry their send time
+  bool return_ids = false;  ///< OpenAI's choices carry their token ids, as vLLM's do
+};
+
+/// All that came of one choice.
+struct ChoiceText {
+  std::string text;  ///< as between the quotes in JSON
+  std::uint64_t tokens = 0;
+  std::vector<std::uint32_t> ids;
+  std::string_view finish_reason;  ///< "length", "stop"
+};
+
+struct TokenEvent {
+  std::size_t choice = 0;
+  std::uint64_t number = 0;  ///< from 1
+  std::string_view text;     ///< as between the quotes in JSON
+  bool last = false;         ///< the last token of its choice
+  std::uint32_t id = 0;
+  std::string_view finish_reason;     ///< of the last one
+  const ChoiceText* whole = nullptr;  ///< of the last one, where needs_whole()
+};
+
+class ReplyFormat {
+ public:
+  virtual ~ReplyFormat() = default;
+  /// Whether a choice's first token has an event of its own before it.
+  virtual bool has_opening() const { return false; }
+  virtual void opening(std::size_t /*choice*/, std::string& /*out*/) const {}
+  /// Whether the last token's event repeats the text of the choice.
+  virtual bool needs_whole() const { return false; }
+  /// Each event ends in an empty line.
+  virtual void token(const TokenEvent& token, std::string& out) const = 0;
+  /// Appends the usage, if requested, after all tokens.
+  virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
+  /// Without an end marker, only the end of the stream shows that the reply is complete.
+  virtual bool has_end_mark() const { return true; }
+  /// `tokens`: of all choices; `finish_reason`: of the first one.
+  virtual void done(std::uint64_t tokens, std::string_view finish_reason,
+                    std::string& out) const = 0;
+  /// The reply in one piece; `tokens`: of all choices.
+  virtual std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const = 0;
+};
+
+std::unique_ptr<ReplyFormat> make_reply_format(Dialect dialect, ReplyFacts facts);
+
+}  // namespace assay::server

@@ -1,0 +1,37 @@
+// How text becomes token ids and back: all that a server knows of its model's vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::server {
+
+/// The text of the tokens of one reply, in which a character may take several tokens.
+class TextStream {
+ public:
+  virtual ~TextStream() = default;
+  /// Appends the characters that `token` completes, in UTF-8; none, if it ends within one.
+  virtual void append(std::uint32_t token, std::string& text) = 0;
+  /// Appends what the last token left incomplete.
+  virtual void end(std::string& text) = 0;
+};
+
+class TextTokens {
+ public:
+  virtual ~TextTokens() = default;
+  /// Appends the tokens of `text`.
+  virtual void append(std::string_view text, std::vector<std::uint32_t>& tokens) const = 0;
+  /// Appends those of a chat's message. The tokens of a longer chat begin with those of the shorter
+  /// one, so that its prefix is found in the cache.
+  virtual void append_message(std::string_view role, std::string_view text,
+                              std::vector<std::uint32_t>& tokens) const = 0;
+  /// Appends what a chat has before the reply.
+  virtual void end_chat(std::vector<std::uint32_t>& tokens) const = 0;
+  /// The text of a reply; null if its tokens are none that were made of text.
+  virtual std::unique_ptr<TextStream> stream() const { return nullptr; }
+};
+
+}  // namespace assay::server

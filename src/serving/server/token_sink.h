@@ -1,0 +1,37 @@
+// Where tokens go: a reply takes them from whatever makes them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace assay::server {
+
+struct SourceToken {
+  std::size_t choice = 0;
+  std::uint64_t number = 0;  ///< from 1
+  bool last = false;         ///< the last token of its choice
+  double due = 0;            ///< when it should be written, by the loop's clock
+  std::uint32_t id = 0;
+  std::string_view text = {};           ///< as between the quotes in JSON; may be empty
+  std::string_view finish_reason = {};  ///< of the last one: "length", "stop"
+};
+
+class TokenSink {
+ public:
+  virtual ~TokenSink() = default;
+  /// A choice has left the queue.
+  virtual void on_started(double when) = 0;
+  /// False: stop sending tokens.
+  virtual bool on_token(const SourceToken& token) = 0;
+  /// No more tokens will come: the reply ends with this HTTP status, or as an event of a stream.
+  virtual void on_failure(int status, std::string_view message) = 0;
+};
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  /// The tokens of request `id` are no longer wanted; nothing happens if there is none.
+  virtual void cancel(std::uint64_t id) = 0;
+};
+
+}  // namespace assay::server

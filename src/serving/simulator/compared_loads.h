@@ -1,0 +1,31 @@
+// What the model says of loads that were measured, and how far off it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "measure/store/record.h"
+#include "serving/simulator/engine.h"
+
+namespace assay::simulator {
+
+struct ComparedFigure {
+  std::string name, unit;  ///< as in records: "mean_ttft", "s"
+  double measured = 0, predicted = 0;
+
+  double error() const { return predicted / measured - 1; }
+};
+
+struct ComparedLoad {
+  std::string load;  ///< "32 in flight", "4 req/s"
+  std::uint64_t requests = 0, prompt_tokens = 0, output_tokens = 0;
+  std::vector<ComparedFigure> figures;
+};
+
+/// Predicts every passed record of `assay load` with random prompts of one length, for `engines`
+/// equal engines. Error: usage, if there is none, or one whose requests do not fit the cache.
+Result<std::vector<ComparedLoad>> compare_loads(const std::vector<Record>& records,
+                                                const EngineSettings& engine, int engines);
+
+}  // namespace assay::simulator

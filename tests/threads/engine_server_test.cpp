@@ -1,0 +1,349 @@
+// An LLM server on the CPU: whatever clients do, tokens are those of the reference, and the cache
+// loses no block.
+#include "serving/engine/engine_server.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "core/json.h"
+#include "decoder_reference.h"
+#include "http_client.h"
+#include "sanitized.h"
+#include "serving/engine/byte_text.h"
+#include "serving/engine/cache_plan.h"
+#include "serving/engine/sampler.h"
+#include "test_device.h"
+
+namespace assay::engine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+EngineServerSettings tiny() {
+  EngineServerSettings settings;
+  settings.port = 0;
+  settings.engine.executor = {.shape = parse_decoder_shape("1L2H1K16D32C48F300V").value(),
+                              .precision = DataType::f32,
+                              .seed = 3,
+                              .max_sequences = 16,
+                              .max_batched_tokens = 32,
+                              .max_length = 128,
+                              .blocks = 64};
+  settings.model = {.name = "tiny", .owner = "assay", .max_length = 128, .vocabulary = 300};
+  return settings;
+}
+
+class RunningEngine {
+ public:
+  explicit RunningEngine(const EngineServerSettings& settings) : device_(open_test_device("cpu")) {
+    auto server = EngineServer::open(*device_, settings);
+    EXPECT_TRUE(server.ok()) << server.error().message;
+    server_ = std::move(*server);
+    thread_ = std::thread([this] { status_ = server_->run([this] { return stop_.load(); }); });
+  }
+  ~RunningEngine() { stop(); }
+
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    EXPECT_TRUE(status_.ok());
+  }
+  std::uint16_t port() const {
+    const std::string url = server_->url();
+    return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  }
+  Device& device() { return *device_; }
+  const EngineServer& server() const { return *server_; }
+  /// Waits until no request is left: true, if all blocks are free then.
+  bool all_blocks_become_free() const {
+    const auto begin = std::chrono::steady_clock::now();
+    EngineState state = server_->state();
+    while (state.running + state.waiting > 0 && seconds_since(begin) < 60) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      state = server_->state();
+    }
+    return state.running + state.waiting == 0 && state.free_blocks == state.blocks;
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<EngineServer> server_;
+  std::atomic<bool> stop_{false};
+  Status status_;
+  std::thread thread_;
+};
+
+/// Fields of a request besides prompt and length.
+std::string request_for(const std::vector<std::int32_t>& prompt, int tokens, Json more = {}) {
+  Json body = {{"prompt", prompt}, {"max_tokens", tokens}, {"return_token_ids", true}};
+  if (more.is_object()) body.update(more);
+  return post("/v1/completions", body.dump());
+}
+
+std::vector<std::uint32_t> ids_of(const std::string& reply) {
+  const Json json = Json::parse(body_of(reply), nullptr, false);
+  if (json.is_discarded() || !json.contains("choices")) return {};
+  return json["choices"][0]["token_ids"].get<std::vector<std::uint32_t>>();
+}
+
+/// Of a stream's events.
+std::vector<std::uint32_t> streamed_ids(const std::string& reply) {
+  std::vector<std::uint32_t> ids;
+  const std::string body = body_of(reply);
+  for (std::size_t at = 0; (at = body.find("data: {", at)) != std::string::npos; ++at) {
+    const Json event = Json::parse(body.substr(at + 6, body.find("\n\n", at) - at - 6));
+    for (const Json& choice : event["choices"]) {
+      for (const Json& id : choice["token_ids"]) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> prompt_of(std::int32_t first, std::size_t count) {
+  std::vector<std::int32_t> prompt;
+  for (std::size_t i = 0; i < count; ++i) {
+    prompt.push_back((first + 41 * static_cast<std::int32_t>(i)) % 300);
+  }
+  return prompt;
+}
+
+TEST(EngineServer, TokensAreTheReferencesStreamedOrNot) {
+  RunningEngine engine(tiny());
+  const ReferenceDecoder reference(engine.device(), tiny().engine.executor.shape, 3);
+  const auto prompt = prompt_of(5, 40);
+  const auto expected = reference.generate(prompt, 32);
+  const std::string whole = ask(engine.port(), request_for(prompt, 32));
+  EXPECT_EQ(ids_of(whole), expected);
+  EXPECT_EQ(Json::parse(body_of(whole))["usage"]["completion_tokens"], 32);
+  EXPECT_EQ(Json::parse(body_of(whole))["usage"]["prompt_tokens"], 40);
+  const std::string stream = ask(engine.port(), request_for(prompt, 32, {{"stream", true}}));
+  EXPECT_EQ(streamed_ids(stream), expected);
+  EXPECT_THAT(body_of(stream), HasSubstr("data: [DONE]"));
+  EXPECT_GT(engine.server().gate_error(), 0);
+  EXPECT_EQ(metric(engine.port(), "vllm:prefix_cache_hits_total"), "32");
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, WhatElseIsServedChangesNoToken) {
+  EngineServerSettings settings = tiny();
+  settings.engine.executor.blocks = 16;  // less than the clients need together
+  RunningEngine engine(settings);
+  const ReferenceDecoder reference(engine.device(), settings.engine.executor.shape, 3);
+  constexpr int clients = 12, tokens = 40;
+  std::vector<std::vector<std::uint32_t>> found(clients);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&, i] {
+      found[static_cast<std::size_t>(i)] =
+          ids_of(ask(engine.port(), request_for(prompt_of(i / 2, 20), tokens)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < clients; ++i) {
+    EXPECT_EQ(found[static_cast<std::size_t>(i)], reference.generate(prompt_of(i / 2, 20), tokens))
+        << i;
+  }
+  EXPECT_NE(metric(engine.port(), "vllm:num_preemptions_total"), "0");
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, TextGoesInAndComesOut) {
+  RunningEngine engine(tiny());
+  const auto count_of = [&](const char* text) {
+    return ask(engine.port(), post("/tokenize", Json({{"prompt", text}}).dump()));
+  };
+  EXPECT_THAT(count_of("h\xc3\xa9!"), HasSubstr("\"tokens\":[104,195,169,33]"));
+  const std::string completion =
+      ask(engine.port(), post("/v1/completions", R"({"prompt":"hello","max_tokens":5})"));
+  EXPECT_EQ(Json::parse(body_of(completion))["usage"]["prompt_tokens"], 5);
+  const std::string chat =
+      ask(engine.port(),
+          post("/v1/chat/completions",
+               R"({"messages":[{"role":"user","content":"hi"}],"max_completion_tokens":3})"));
+  const Json parsed = Json::parse(body_of(chat));
+  EXPECT_EQ(parsed["usage"]["prompt_tokens"], std::string("user: hi\nassistant:").size());
+  EXPECT_EQ(parsed["choices"][0]["finish_reason"], "length");
+  EXPECT_TRUE(parsed["choices"][0]["message"]["content"].is_string());
+  // Without a limit, a chat goes on to the end of the context.
+  const std::string longest =
+      ask(engine.port(),
+          post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}]})"));
+  EXPECT_EQ(Json::parse(body_of(longest))["usage"]["total_tokens"], 128);
+}
+
+TEST(EngineServer, AnEndTokenEndsTheReplyUnlessIgnored) {
+  EngineServerSettings settings = tiny();
+  const auto prompt = prompt_of(9, 10);
+  {
+    RunningEngine engine(settings);
+    settings.engine.end_tokens = {ids_of(ask(engine.port(), request_for(prompt, 8)))[2]};
+  }
+  RunningEngine engine(settings);
+  const std::string reply = ask(engine.port(), request_for(prompt, 8));
+  EXPECT_LE(ids_of(reply).size(), 3u);  // it may also have come earlier
+  EXPECT_EQ(ids_of(reply).back(), settings.engine.end_tokens.front());
+  EXPECT_EQ(Json::parse(body_of(reply))["choices"][0]["finish_reason"], "stop");
+  EXPECT_EQ(ids_of(ask(engine.port(), request_for(prompt, 8, {{"ignore_eos", true}}))).size(), 8u);
+  EXPECT_EQ(ids_of(ask(engine.port(), request_for(prompt, 8, {{"min_tokens", 8}}))).size(), 8u);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, MalformedRequestsGetTheirErrors) {
+  RunningEngine engine(tiny());
+  const auto port = engine.port();
+  EXPECT_THAT(ask(port, post("/v1/completions", "{")), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(ask(port, request_for({300}, 4)), HasSubstr("out of vocabulary"));
+  EXPECT_THAT(ask(port, request_for(prompt_of(1, 100), 29)), HasSubstr("maximum context length"));
+  EXPECT_THAT(ask(port, request_for({1}, 4, {{"temperature", -1}})), HasSubstr("temperature"));
+  EXPECT_THAT(ask(port, request_for({1}, 4, {{"top_p", 0}})), HasSubstr("top_p"));
+  EXPECT_THAT(ask(port, request_for({1}, 4, {{"model", "other"}})), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(ask(port, "nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(ids_of(ask(port, request_for(prompt_of(1, 100), 28))).size(), 28u);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+/// Whose replies take long: nobody sees their end.
+EngineServerSettings endless() {
+  EngineServerSettings settings = tiny();
+  settings.engine.executor.max_length = 20000;
+  settings.engine.executor.blocks = 2500;
+  settings.model.max_length = 20000;
+  return settings;
+}
+
+TEST(EngineServer, ClientsThatLeaveLoseNoBlock) {
+  RunningEngine engine(endless());
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 20; ++i) {  // more than run at once
+      clients.push_back(std::make_unique<Client>(engine.port()));
+      clients.back()->send(request_for(prompt_of(i, 30), 19000, {{"stream", true}}));
+    }
+    EXPECT_THAT(clients[0]->read_until("\"text\""), HasSubstr("\"text\""));
+  }
+  EXPECT_TRUE(engine.all_blocks_become_free());
+  EXPECT_EQ(metric(engine.port(), "assay_kv_cache_free_blocks"), "2500");
+  EXPECT_EQ(ids_of(ask(engine.port(), request_for({1, 2}, 4))).size(), 4u);
+}
+
+TEST(EngineServer, AThousandClientsAtOnceAreAllAnswered) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  const std::size_t count = is_sanitized || limit.rlim_cur < 2100 ? 200 : 1000;
+  RunningEngine engine(tiny());
+  std::vector<std::unique_ptr<Client>> clients;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(std::make_unique<Client>(engine.port()));
+    clients.back()->send(request_for(prompt_of(static_cast<std::int32_t>(i), 6), 3));
+  }
+  std::size_t answered = 0;
+  for (const auto& client : clients) answered += ids_of(client->read_all()).size() == 3;
+  EXPECT_EQ(answered, count);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, WhenItEndsEachReplyIsEnded) {
+  EngineServerSettings settings = endless();
+  settings.engine.executor.max_sequences = 1;  // so that the second waits
+  RunningEngine engine(settings);
+  Client streaming(engine.port()), waiting(engine.port());
+  streaming.send(request_for({1}, 19000, {{"stream", true}}));
+  EXPECT_THAT(streaming.read_until("\"text\""), HasSubstr("\"text\""));
+  waiting.send(request_for({2}, 19000));
+  while (engine.server().state().waiting == 0) std::this_thread::yield();
+  engine.stop();
+  EXPECT_THAT(streaming.read_all(), AllOf(HasSubstr("shutting down"), HasSubstr("0\r\n\r\n")));
+  EXPECT_THAT(waiting.read_all(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("shutting down")));
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+/// Bytes that this process has in memory.
+std::uint64_t resident_bytes() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(EngineServer, MemoryDoesNotGrowWithRequests) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer keeps freed memory";
+  RunningEngine engine(tiny());
+  const auto serve = [&](int requests) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        Client client(engine.port());
+        for (int i = 0; i < requests / 8; ++i) {
+          client.send(post("/v1/completions",
+                           Json({{"prompt", prompt_of(t + i, 5)}, {"max_tokens", 2}}).dump(),
+                           false));
+          EXPECT_THAT(client.read_until("\"usage\""), HasSubstr("\"usage\""));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  };
+  serve(2000);
+  const std::uint64_t before = resident_bytes();
+  serve(8000);
+  EXPECT_LT(resident_bytes(), before + (2 << 20));
+  EXPECT_EQ(engine.server().requests(), 10000u);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, WhatCannotBeIsSaid) {
+  RunningEngine engine(tiny());
+  EngineServerSettings settings = tiny();
+  settings.port = engine.port();
+  const auto second = EngineServer::open(engine.device(), settings);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr(std::to_string(settings.port)));
+  ExecutorSettings planned = settings.engine.executor;
+  EXPECT_FALSE(plan_cache(engine.device(), {.max_length = 4096, .blocks = 16}, planned).ok());
+  EXPECT_FALSE(
+      plan_cache(engine.device(), {.max_sequences = 64, .max_batched_tokens = 32}, planned).ok());
+  ASSERT_TRUE(plan_cache(engine.device(), {.blocks = 16}, planned).ok());
+  EXPECT_EQ(planned.max_length, 256);
+}
+
+TEST(ByteText, CharactersComeWhenTheyAreComplete) {
+  const auto shown = [](const std::vector<std::uint32_t>& tokens) {
+    const auto stream = ByteText().stream();
+    std::vector<std::string> parts;
+    for (const std::uint32_t token : tokens) stream->append(token, parts.emplace_back());
+    stream->end(parts.emplace_back());
+    return parts;
+  };
+  const std::string unknown = "\xEF\xBF\xBD";
+  EXPECT_EQ(shown({'a', 0xE2, 0x82, 0xAC}),
+            (std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", ""}));
+  EXPECT_EQ(shown({0xE2, 0x82, 'b'}), (std::vector<std::string>{"", "", unknown + "b", ""}));
+  EXPECT_EQ(shown({0xC3, 256}), (std::vector<std::string>{"", unknown + "<|256|>", ""}));
+  EXPECT_EQ(shown({0xFF, 0xF0}), (std::vector<std::string>{unknown, "", unknown}));
+  EXPECT_EQ(shown({0xED, 0xA0}), (std::vector<std::string>{"", unknown + unknown, ""}));
+}
+
+TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {
+  const std::vector<float> logits = {0, std::log(3.0f), -100, std::log(6.0f)};  // 1 : 3 : 0 : 6
+  std::array<int, 4> counts = {}, of_top = {};
+  constexpr int draws = 20000;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    ++counts[draw_token(logits, {.temperature = 1, .seed = 7}, i)];
+    ++of_top[draw_token(logits, {.temperature = 1, .top_p = 0.7, .seed = 7}, i)];
+  }
+  EXPECT_NEAR(counts[0], draws * 0.1, 300);
+  EXPECT_NEAR(counts[1], draws * 0.3, 400);
+  EXPECT_EQ(counts[2], 0);
+  EXPECT_EQ(of_top[0], 0);
+  EXPECT_NEAR(of_top[3], draws * 2.0 / 3, 400);
+}
+
+}  // namespace
+}  // namespace assay::engine

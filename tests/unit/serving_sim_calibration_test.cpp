@@ -1,0 +1,128 @@
+// The model of a server with measured times: what is fitted, and what it is held against.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serving/simulator/compared_loads.h"
+#include "serving/simulator/measured_times.h"
+#include "serving/simulator/workload_run.h"
+
+namespace assay::simulator {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// 1 ms, 10 us per token, 1 us per cached token, 0.1 us per pair.
+double true_seconds(const StepWork& work) {
+  return 1e-3 + 1e-5 * work.new_tokens + 1e-6 * work.kv_tokens + 1e-7 * work.prefill_pairs;
+}
+
+std::vector<MeasuredPass> measured() {
+  std::vector<MeasuredPass> passes;
+  for (const double batch : {1., 4., 16., 64.}) {
+    for (const double context : {32., 512.}) {
+      passes.push_back({true, batch, context, true_seconds({batch, batch, batch * context, 0})});
+    }
+  }
+  for (const double tokens : {64., 256., 1024.}) {
+    for (const double batch : {1., 4.}) {
+      const double pairs = batch * chunk_pairs(tokens / batch, 0);
+      passes.push_back(
+          {false, batch, tokens / batch, true_seconds({tokens, batch, tokens, pairs})});
+    }
+  }
+  return passes;
+}
+
+TEST(SimMeasuredTimes, AreFittedToPassesAndHoldBetweenThem) {
+  const auto times = MeasuredTimes::fit(measured());
+  ASSERT_TRUE(times.ok()) << times.error().message;
+  EXPECT_LT(times->largest_error(), 1e-6);
+  const StepWork mixed = {80, 17, 9000, 5000};
+  EXPECT_NEAR(times->seconds(mixed) / true_seconds(mixed), 1, 1e-6);
+  const StepWork beyond = {2048, 1, 2048, 0};  // in proportion to the largest
+  EXPECT_NEAR(times->seconds(beyond), 2 * (1e-3 + 1e-5 * 1024) + 2048e-6, 1e-9);
+}
+
+TEST(SimMeasuredTimes, NeedBothKindsOfPasses) {
+  std::vector<MeasuredPass> passes = measured();
+  EXPECT_THAT(MeasuredTimes::fit({passes.front()}).error().message, HasSubstr("assay run prefill"));
+  EXPECT_THAT(MeasuredTimes::fit({passes.back()}).error().message, HasSubstr("assay run decode"));
+}
+
+Record pass_of(const char* benchmark, const char* model, const char* batch, const char* tokens) {
+  Record record;
+  record.cell =
+      Cell(benchmark, {{"model", model},
+                       {"batch", batch},
+                       {std::string(benchmark) == "decode" ? "context" : "prompt", tokens}});
+  record.status = RecordStatus::passed;
+  record.value = Value();
+  record.value->median = 0.25;
+  return record;
+}
+
+TEST(SimMeasuredTimes, ComeFromTheRecordsOfOneModel) {
+  const std::vector<Record> records = {pass_of("decode", "a", "4", "64"),
+                                       pass_of("prefill", "a", "2", "32"),
+                                       pass_of("decode", "b", "1", "64")};
+  const auto passes = measured_passes(records, "a");
+  ASSERT_TRUE(passes.ok());
+  ASSERT_EQ(passes->size(), 2u);
+  EXPECT_TRUE(passes->front().decodes);
+  EXPECT_EQ(passes->front().sequences, 4);
+  EXPECT_EQ(passes->back().tokens, 32);
+  EXPECT_EQ(passes->back().seconds, 0.25);
+  EXPECT_THAT(measured_passes(records, "").error().message, HasSubstr("a, b"));
+  EXPECT_THAT(measured_passes(records, "c").error().message, HasSubstr("a, b"));
+}
+
+EngineSettings calibrated() {
+  EngineSettings settings;
+  settings.measured = *MeasuredTimes::fit(measured());
+  settings.scheduler.blocks = 1000;
+  return settings;
+}
+
+TEST(SimWorkload, AClosedLoopKeepsSoManyInFlight) {
+  const auto workload = poisson_workload(20, 1, 32, 8, 0);
+  const auto outcome = run_workload(calibrated(), 1, workload, {.in_flight = 3});
+  ASSERT_TRUE(outcome.ok());
+  for (std::size_t i = 0; i + 3 <= workload.size(); ++i) {
+    const RequestOutcome& request = outcome->requests[i];
+    std::size_t beside = 0;
+    for (const RequestOutcome& other : outcome->requests) {
+      beside += other.arrival <= request.arrival && request.arrival < other.finish;
+    }
+    EXPECT_EQ(beside, 3u) << i;
+  }
+}
+
+TEST(SimComparedLoads, HoldPredictionsAgainstRecords) {
+  Record record;
+  record.cell = Cell("serving", {{"request_rate", "inf"},
+                                 {"max_concurrency", "3"},
+                                 {"num_prompts", "20"},
+                                 {"dataset", "random"},
+                                 {"input", "32"},
+                                 {"output", "8"}});
+  record.status = RecordStatus::passed;
+  record.metrics = {{"output_throughput", 100, "tokens/s", Better::higher, "", {}},
+                    {"mean_tpot", 0.004, "s", Better::lower, "", {}}};
+  const auto compared = compare_loads({record}, calibrated(), 1);
+  ASSERT_TRUE(compared.ok()) << compared.error().message;
+  ASSERT_EQ(compared->size(), 1u);
+  EXPECT_EQ(compared->front().load, "3 in flight");
+  ASSERT_EQ(compared->front().figures.size(), 2u);
+  const ComparedFigure& throughput = compared->front().figures[0];
+  const auto outcome =
+      run_workload(calibrated(), 1, poisson_workload(20, 1, 32, 8, 0), {.in_flight = 3}).value();
+  double end = 0;
+  for (const RequestOutcome& request : outcome.requests) end = std::max(end, request.finish);
+  EXPECT_DOUBLE_EQ(throughput.predicted, 160 / end);
+  EXPECT_DOUBLE_EQ(throughput.error(), throughput.predicted / 100 - 1);
+  record.status = RecordStatus::failed;
+  EXPECT_FALSE(compare_loads({record}, calibrated(), 1).ok());
+}
+
+}  // namespace
+}  // namespace assay::simulator
