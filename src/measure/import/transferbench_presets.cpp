@@ -46,6 +46,7 @@ void TransferBenchPresets::reset() {
   columns_.clear();
   column_ranks_.clear();
   source_ = block_ = test_ = row_rank_ = {};
+  sweep_ = "gfx_sweep";
 }
 
 bool TransferBenchPresets::read(std::string_view text, const std::vector<std::string>& columns,
@@ -108,6 +109,8 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
   }
   if (words[0] == "Rank" && words.size() > 1 && words[1] == "Name") return begin(Table::rings);
   if (contains(text, "SRC Rank") && contains(text, "bw (GB/s)")) return begin(Table::pairs);
+  if (text.starts_with("GPU-GFX All-To-All Sweep")) sweep_ = "a2a_sweep";
+  if (text.starts_with("GFX sweep (single transfer)")) sweep_ = "gfx_sweep";
   if (words[0].starts_with("#CUs\\Unroll")) {  // "#CUs\Unroll  1(Min)  2(Min)"
     begin(Table::gfx_sweep);
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -206,7 +209,7 @@ bool TransferBenchPresets::swept_row(const Words& words, std::size_t line) {
               {"unroll", count_text(words[1])},
               {"units", column}};
     } else {
-      axes = {{"scope", "gfx_sweep"},
+      axes = {{"scope", sweep_},
               {"block", block_.empty() ? "unknown" : block_},
               {"unroll", column},
               {"units", count_text(words[0])}};

@@ -60,6 +60,7 @@ class TransferBenchPresets {
   std::vector<std::string> columns_;
   std::vector<std::string> column_ranks_;
   std::string source_, size_, block_, test_, row_rank_;
+  std::string sweep_ = "gfx_sweep";  // what "#CUs\\Unroll" sweeps
 };
 
 }  // namespace assay

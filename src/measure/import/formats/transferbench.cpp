@@ -128,13 +128,24 @@ class Reader {
     const bool known = first[0] == "Transfer" || first[0] == "Executor:" || first[0] == "Aggregate";
     if (!known) return false;
     constexpr double most_bytes = 1e18;
-    if (!bandwidth || !time || !bytes || !(bytes->value >= 0 && bytes->value <= most_bytes)) {
+    // "Transfer 01: G00 -> [GPU 00:004] -> G01 | 8.413 GB/s | 127.626 ms | LOCAL-PCIE-2" of version
+    // 1.02 tells no size.
+    const std::size_t colon = columns[0].find(": ");
+    const bool old_transfer = first[0] == "Transfer" && colon != std::string::npos;
+    const bool sizeless = old_transfer || columns[0].starts_with("Aggregate Bandwidth");
+    if (!bandwidth || !time || (!bytes && !sizeless) ||
+        (bytes && !(bytes->value >= 0 && bytes->value <= most_bytes))) {
       draft_.warn(line.number, "the row is truncated or has impossible numbers, skipped");
       return true;
     }
     Axes axes;
     if (first[0] == "Transfer") {
-      const auto path = split_words(columns.back(), 8);  // F0 -> G000:008 -> F1
+      std::string plain = old_transfer ? columns[0].substr(colon + 1) : columns.back();
+      std::erase_if(plain, [](char letter) { return letter == '[' || letter == ']'; });
+      if (const std::size_t gap = plain.find("PU "); old_transfer && gap != plain.npos) {
+        plain.erase(gap + 2, 1);  // "GPU 00:004" is one name
+      }
+      const auto path = split_words(plain, 8);  // F0 -> G000:008 -> F1
       if (path.size() < 5 || path[1] != "->" || path[3] != "->") {
         draft_.warn(line.number, "a transfer without source and destination, skipped");
         return true;
@@ -149,7 +160,9 @@ class Reader {
     } else {
       axes = test_axes("aggregate");
     }
-    axes.emplace_back("size", format_size(static_cast<std::uint64_t>(bytes->value)));
+    if (bytes) {
+      axes.emplace_back("size", format_size(static_cast<std::uint64_t>(bytes->value)));
+    }
     Record& record = draft_.add(Cell("peer", std::move(axes)), line.number);
     record.metrics = {
         metric("bandwidth", bandwidth->value, "bytes/s", Better::higher, bandwidth->text),
