@@ -48,6 +48,15 @@ TEST(CampaignCommand, StopsWhenPreciseAndComparesPaired) {
       << outcome.err;
 }
 
+TEST(CampaignCommand, ItsTermsAreUsedByCompareAndReport) {
+  const Study study(head("margin: 7%\ndescription: what a doubt costs\n") + two_hosts);
+  EXPECT_THAT(study.run({"--pairs", "6"}).out, HasSubstr("margin 7%"));
+  EXPECT_THAT(assay_run({"compare", study.out()}).out, HasSubstr("margin 7%"));
+  EXPECT_THAT(assay_run({"compare", study.out(), "--margin", "3%"}).out, HasSubstr("margin 3%"));
+  const std::string report = assay_run({"report", study.out(), "--format", "md"}).out;
+  EXPECT_THAT(report, AllOf(HasSubstr("margin 7%"), HasSubstr("what a doubt costs")));
+}
+
 TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {
   const Study study(head() + two_hosts);
   const auto lines = json_lines(study.run({"--pairs", "2", "--json"}).out);

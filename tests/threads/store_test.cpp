@@ -66,6 +66,26 @@ TEST(Store, SeveralRecordsAreAppendedAtOnce) {
   EXPECT_THAT(stored->problems, IsEmpty());
 }
 
+TEST(Store, VeryManyRecordsAreAppendedInPieces) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  std::vector<Record> records;
+  for (int i = 0; i < 30; ++i) {
+    records.push_back(passed_record());
+    records.back().run = std::to_string(i);
+    records.back().reason = std::string(100'000, 'x');  // three pieces of about a MiB in all
+  }
+  ASSERT_TRUE(store->append(records).ok());
+  const auto stored = read_records(folder.path());
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  EXPECT_THAT(stored->problems, IsEmpty());
+  ASSERT_EQ(stored->records.size(), records.size());
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(stored->records[static_cast<std::size_t>(i)].run, std::to_string(i));
+  }
+}
+
 TEST(Store, InSummaryEveryRecordKeepsItsOwnDevice) {
   const TemporaryFolder folder;
   auto store = Store::open(folder.path());
