@@ -93,8 +93,7 @@ Status Store::append(const Record& record) {
 }
 
 Status Store::append(std::span<const Record> records) {
-  constexpr std::size_t piece_bytes = std::size_t{1}
-                                      << 20;  // bytes: very many take no memory for all
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20;  // not the lines of all in memory
   std::string lines;
   for (const Record& record : records) {
     if (lines.size() >= piece_bytes) {
