@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -155,6 +156,41 @@ TEST(Store, TwoWritersAtOnceMixNoLines) {
   const auto stored = read_records(folder.path());
   EXPECT_EQ(stored->records.size(), 100u);
   EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+// Four processes at once write without a pause until they are killed, eight times.
+TEST(Store, ThirtyTwoKillsOfFourWritersTearNoLine) {
+  const TemporaryFolder folder;
+  constexpr int writers = 4;
+  std::size_t killed = 0;
+  for (int round = 0; round < 8; ++round) {
+    std::array<pid_t, writers> children = {};
+    for (pid_t& child : children) {
+      child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child != 0) continue;
+      auto store = Store::open(folder.path());
+      while (store.ok() && store->append(passed_record()).ok()) continue;
+      ::_exit(1);
+    }
+    for (const pid_t child : children) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 + 3 * round));
+      ::kill(child, SIGKILL);
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      killed += WIFSIGNALED(status) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(killed, 32u);
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  ASSERT_TRUE(store->append(passed_record()).ok());
+  const auto stored = read_records(folder.path());
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  EXPECT_THAT(stored->problems, IsEmpty());
+  EXPECT_GE(stored->records.size(), 2u);
 }
 
 TEST(Store, FingerprintsAreStoredOnce) {
