@@ -1,4 +1,5 @@
 // What each preset of TransferBench prints, in its exact layout.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "import_samples.h"
@@ -132,6 +133,66 @@ TEST(ImportTransferBench, PairsAndRingsOfRanks) {
   EXPECT_THAT(cells_of(rings), ElementsAre("peer scope=nic_rings rank=0 ring=0 size=64MiB",
                                            "peer scope=nic_rings rank=0 ring=1 size=64MiB",
                                            "peer scope=nic_rings rank=0 ring=total size=64MiB"));
+}
+
+TEST(ImportTransferBench, RingsOfGpus) {
+  const Imported result = imported(
+      "GPU-GFX Rings benchmark:\n[268435456 bytes per Transfer] [GFX:8] [#Ranks:2]\n"
+      "Running 2 parallel ring(s) each of 2 devices.  All numbers in GB/s:\n"
+      "│Ring00  Ring00  Ring00│Ring01  Ring01  Ring01│\n"
+      "│Device  GFX BW  NIC BW│Device  GFX BW  NIC BW│\n"
+      "├----------------------┼----------------------┤\n"
+      "│ R00:0  177.25   45.25│ R00:2  178.25   46.25│\n"
+      "│ R01:1  174.50   45.50│ R01:3  175.50     N/A│\n"
+      "│   MIN  174.50   45.25│   MIN  175.50   46.25│\n"
+      "│   SUM  351.75   90.75│   SUM  353.75   46.25│\n"
+      "Aggregate bandwidth (CPU Timed): 555.494 GB/s\n");
+  EXPECT_EQ(result.format, "transferbench");
+  EXPECT_THAT(result.records, SizeIs(12));
+  const auto rate = [&](const std::string& cell) {
+    return value_of(result, "peer scope=rings " + cell + " size=256MiB", "bandwidth");
+  };
+  EXPECT_EQ(rate("ring=0 src=r0.gpu0 exe=gfx"), 177.25e9);
+  EXPECT_EQ(rate("ring=1 src=r1.gpu3 exe=gfx"), 175.5e9);
+  EXPECT_EQ(rate("ring=0 src=r1.gpu1 exe=nic"), 45.5e9);
+  EXPECT_EQ(rate("ring=1 src=all exe=gfx"), 353.75e9);
+}
+
+TEST(ImportTransferBench, NicsThatSendToAllOthers) {
+  const auto group = [](const char* number, const char* nic) {
+    return fmt::format(
+        "--- NIC AllToAll Plane 00 Group {0} (2 NICs) ---\n"
+        "│ Mem Device          │             │ Rank 00 │ Rank 01 │        │        │\n"
+        "│                     │             │  GPU 01 │  GPU 01 │        │        │\n"
+        "│                     │ SRC+EXE\\DST │  {1} │  {1} │ STotal │ Actual │\n"
+        "│ Rank 00      GPU 01 │      {1} │     N/A │   48.95 │  48.95 │  48.75 │\n"
+        "│ Rank 01      GPU 01 │      {1} │   48.90 │     N/A │  48.90 │  48.90 │\n"
+        "│                     │      RTotal │   48.90 │   48.95 │  97.85 │  97.65 │\n",
+        number, nic);
+  };
+  const Imported result = imported("TransferBench v1.69.01\nNIC All-To-All benchmark\n" +
+                                   group("00", "mlx5_2") + group("01", "mlx5_4"));
+  EXPECT_THAT(result.records, SizeIs(20));
+  const auto rate = [&](const std::string& cell) {
+    return value_of(result, "peer scope=nic_a2a plane=0 " + cell, "bandwidth");
+  };
+  EXPECT_EQ(rate("group=0 src=r0.mlx5_2 dst=r1.mlx5_2"), 48.95e9);
+  EXPECT_EQ(rate("group=1 src=r1.mlx5_4 dst=r0.mlx5_4"), 48.90e9);
+  EXPECT_EQ(rate("group=0 src=r0.mlx5_2 dst=actual"), 48.75e9);
+  EXPECT_EQ(rate("group=1 src=all dst=stotal"), 97.85e9);
+}
+
+TEST(ImportTransferBench, NicsOfOneGpuAreToldApart) {
+  const Imported result = imported(
+      "Unidirectional copy peak bandwidth GB/s (NIC RDMA Using Nearest Device)\n"
+      "│SRC+EXE\\DST │                      │  Rank 00              │  Rank 01              │\n"
+      "│            │ NIC Device           │ bnxt_re0   bnxt_re1   │ bnxt_re0   bnxt_re1   │\n"
+      "│            │           Mem Device │   GPU 00     GPU 00   │   GPU 00     GPU 00   │\n"
+      "│    Rank 00 │   bnxt_re0    GPU 00 │    31.36      31.31   │    31.32      31.30   │\n"
+      "│            │   bnxt_re1    GPU 00 │    31.33      31.35   │    31.34      31.38   │\n");
+  EXPECT_THAT(result.records, SizeIs(8));
+  EXPECT_EQ(value_of(result, "peer scope=ranks src=r0.bnxt_re1 dst=r1.bnxt_re0", "bandwidth"),
+            31.34e9);
 }
 
 TEST(ImportTransferBench, OneToAllNamesEachTransfer) {
