@@ -168,7 +168,17 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
   std::vector<std::string> words = arguments.positionals;
-  if (words.empty()) words.emplace_back(default_folder);
+  if (words.empty()) {
+    std::error_code none;
+    if (!std::filesystem::exists(default_folder, none)) {
+      return report(terminal, Error{ErrorKind::usage,
+                                    fmt::format("there is no folder {} here, where `assay run` "
+                                                "stores its results; measure something, or name "
+                                                "what to report",
+                                                default_folder)});
+    }
+    words.emplace_back(default_folder);
+  }
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
   auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
