@@ -59,7 +59,7 @@ def torch_decoder(model, batch, tokens, most, device="cuda"):
             if tokens > 1:
                 y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
             else:
-                seen = torch.arange(most, device=device) <= positions[-1]
+                seen = (torch.arange(most, device=device) <= positions[-1]).view(1, 1, 1, most)
                 y = F.scaled_dot_product_attention(q, self.keys, self.values, attn_mask=seen, enable_gqa=True)
             x = x + self.proj(y.transpose(1, 2).reshape(batch, tokens, -1))
             gate, up = self.gate_up(self.norm2(x)).chunk(2, -1)
