@@ -12,6 +12,23 @@ DEVICE u32* flag_of(u8* window, u32 rank) {
   return reinterpret_cast<u32*>(window) + rank;
 }
 
+/// Returns once come() is true, or soon after `stop` is set: that lies in the host's memory, which
+/// takes long to read.
+template <typename Come>
+DEVICE void wait_until(const u32* stop, Come come) {
+#if defined(ON_CPU)
+  constexpr u32 looks = 16;
+#else
+  constexpr u32 looks = 4096;
+#endif
+  for (u32 tries = 1; !come(); ++tries) {
+    if (tries % looks == 0 && observe(stop) != 0) return;
+#if defined(ON_CPU)
+    yield();
+#endif
+  }
+}
+
 struct Ranks {
   u8* const* windows;  // of each, as mapped here
   u32 rank, count;
@@ -130,12 +147,11 @@ DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
   PackWords<T> words;
   UNROLL_LOOP
   for (int i = 0; i < words.count; i += 2) {
-    u64 a, b;
-    observe_two(from + i, a, b);
-    while ((a >> 32 != number || b >> 32 != number) && observe(stop) == 0) {
-      yield();
+    u64 a = 0, b = 0;
+    wait_until(stop, [&] {
       observe_two(from + i, a, b);
-    }
+      return a >> 32 == number && b >> 32 == number;
+    });
     words.data[i] = static_cast<u32>(a);
     words.data[i + 1] = static_cast<u32>(b);
   }
@@ -186,7 +202,7 @@ KERNEL(peer_meeting, u8* const* windows, u32* meetings, const u32* stop, u32 ran
   for (u32 other = thread_index(); other < ranks; other += block_threads()) {
     if (other == rank) continue;
     const u32* const flag = flag_of(windows[rank], other);
-    while (static_cast<i32>(observe(flag) - number) < 0 && observe(stop) == 0) yield();
+    wait_until(stop, [&] { return static_cast<i32>(observe(flag) - number) >= 0; });
     system_fence();
   }
   barrier();
