@@ -186,6 +186,12 @@ Status DecoderFiles::find_sources() {
   return {};
 }
 
+std::uint64_t DecoderFiles::bytes() const {
+  std::uint64_t all = 0;
+  for (const Source& source : sources_) all += source.stored.bytes;
+  return all;
+}
+
 Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) const {
   // As they lie in the files, which are read from front to back.
   std::vector<std::size_t> order(tensors_.size());

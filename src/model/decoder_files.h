@@ -2,6 +2,7 @@
 // model.safetensors.index.json names.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -34,6 +35,9 @@ class DecoderFiles {
   /// tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
                                    std::vector<DecoderFileTensor> tensors);
+
+  /// Of all tensors together.
+  std::uint64_t bytes() const;
 
   /// Rows in the device's memory, of type `type`, to be kept where `place` says before the stream
   /// goes on to the next ones.

@@ -1,6 +1,7 @@
 #include "model/decoder_parameters.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "model/decoder_files.h"
 #include "model/weights.h"
@@ -102,6 +103,7 @@ Status DecoderParameters::write_random(Stream& stream) {
 Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   Elementwise elementwise = TRY(Elementwise::create(*device_, settings_.precision));
   Buffer converted;
+  const auto begin = std::chrono::steady_clock::now();
   const Status got = files.read(
       *device_, stream, [&](const WeightMatrix& place, const void* rows, DataType type) -> Status {
         if (type == settings_.precision) return keep(stream, place, rows);
@@ -118,6 +120,8 @@ Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
       });
   TRY(stream.synchronize());  // `converted` is still read, also after an error
   TRY(got);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  read_rate_ = static_cast<double>(files.bytes()) / taken.count();
   if (!shape_.tied || !layout_.head.quantized) return {};
   return keep(stream, layout_.head, at(layout_.embedding));
 }

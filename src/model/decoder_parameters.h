@@ -36,6 +36,8 @@ class DecoderParameters {
   static std::uint64_t bytes(const DecoderShape& shape, const DecoderWeightSettings& settings);
 
   const DecoderWeights& layout() const { return layout_; }
+  /// How fast files were read and their tensors brought to the device, bytes/s; 0: there are none.
+  double read_rate() const { return read_rate_; }
   /// Of what is not quantized.
   void* at(const Tensor& t) const { return address_of(weights_, t, element_); }
   void* at_or_null(const Tensor& t) const { return t.elements() > 0 ? at(t) : nullptr; }
@@ -67,6 +69,7 @@ class DecoderParameters {
   DecoderWeights layout_;
   Buffer weights_, codes_, factors_, numbers_;
   std::optional<QuantizedRows> quantized_;
+  double read_rate_ = 0;
 };
 
 }  // namespace assay

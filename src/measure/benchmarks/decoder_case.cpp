@@ -131,6 +131,9 @@ class DecoderCase final : public Case {
     add("flop_rate", flops, "FLOP/s", Better::higher);
     add_share("flop_utilisation", flops, peak_compute_rate(device_.facts(), settings_.precision));
     add("weight_memory", static_cast<double>(memory.weights), "bytes");
+    if (!settings_.folder.empty()) {
+      add("load_rate", decoder_->parameters().read_rate(), "bytes/s");
+    }
     add("cache_memory", static_cast<double>(memory.cache), "bytes");
     return all;
   }
