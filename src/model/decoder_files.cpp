@@ -214,7 +214,6 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
     half.taken = TRY(device.create_event(EventKind::untimed));
     TRY(stream.record(*half.taken));
   }
-  const Buffer there = TRY(device.allocate(room, MemoryKind::device));
   std::size_t turn = 0;
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const WeightMatrix& place = tensors_[i].place;
@@ -229,9 +228,8 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       const Status got = read_piece(files_[f], {half.host.as<std::byte>(), bytes},
                                     stored.offset + static_cast<std::size_t>(first) * row_bytes);
       if (!got.ok()) return of_path(paths_[f], got.error().message);
-      TRY(stream.copy(there.data(), half.host.data(), bytes));
+      TRY(keep(place.rows_from(first, count), half.host.data(), stored.type));
       TRY(stream.record(*half.taken));
-      TRY(keep(place.rows_from(first, count), there.data(), stored.type));
     }
     return {};
   };

@@ -57,8 +57,8 @@ class DecoderParameters {
   Status allocate(Stream& stream);
   Status write_random(Stream& stream);
   Status read(Stream& stream, const DecoderFiles& files);
-  /// Keeps rows of the precision at `from`.
-  Status keep(Stream& stream, const WeightMatrix& place, const void* from);
+  /// Rows of the precision at `from`, on the device, as codes where `place` says.
+  Status quantize(Stream& stream, const WeightMatrix& place, const void* from);
   /// Of numbers_of().
   static std::size_t largest_matrix(const DecoderWeights& layout);
 
