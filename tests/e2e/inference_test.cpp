@@ -81,6 +81,10 @@ TEST_F(Inference, MeasuresQuantizedWeights) {
     const Json found = record(
         {"decode", "context=20", "precision=bf16", std::string("quantization=") + quantization});
     EXPECT_EQ(found["status"], "passed") << found["reason"];
+    const std::string codes = quantization == std::string("fp8")    ? "e4m3"
+                              : quantization == std::string("int8") ? "i8"
+                                                                    : "";
+    EXPECT_EQ(found["notes"].value("codes", ""), codes);
     for (const Json& one : found["metrics"]) {
       if (one["name"] == "model_bandwidth") {
         return one["value"].get<double>() * found["value"]["median"].get<double>();

@@ -56,7 +56,9 @@ class DecoderCase final : public Case {
     return work().bytes > cached ? Limit::memory : Limit::none;
   }
   std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {{"gemm", decoder_->libraries()}};
+    std::vector<std::pair<std::string, std::string>> all = {{"gemm", decoder_->libraries()}};
+    if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
+    return all;
   }
   bool fits_behind_gate() const override { return cell_.generated == 1; }
   Status enqueue(Stream& stream) override {
