@@ -106,6 +106,7 @@ class Decoder {
   Status fill_cache(Stream& stream);
 
   const DecoderSettings& settings() const { return settings_; }
+  const DecoderParameters& parameters() const { return *weights_; }
   /// Of matrix products: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
 

@@ -186,6 +186,12 @@ Status DecoderFiles::find_sources() {
   return {};
 }
 
+std::uint64_t DecoderFiles::bytes() const {
+  std::uint64_t all = 0;
+  for (const Source& source : sources_) all += source.stored.bytes;
+  return all;
+}
+
 Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) const {
   // As they lie in the files, which are read from front to back.
   std::vector<std::size_t> order(tensors_.size());
@@ -208,7 +214,6 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
     half.taken = TRY(device.create_event(EventKind::untimed));
     TRY(stream.record(*half.taken));
   }
-  const Buffer there = TRY(device.allocate(room, MemoryKind::device));
   std::size_t turn = 0;
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const WeightMatrix& place = tensors_[i].place;
@@ -223,9 +228,8 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       const Status got = read_piece(files_[f], {half.host.as<std::byte>(), bytes},
                                     stored.offset + static_cast<std::size_t>(first) * row_bytes);
       if (!got.ok()) return of_path(paths_[f], got.error().message);
-      TRY(stream.copy(there.data(), half.host.data(), bytes));
+      TRY(keep(place.rows_from(first, count), half.host.data(), stored.type));
       TRY(stream.record(*half.taken));
-      TRY(keep(place.rows_from(first, count), there.data(), stored.type));
     }
     return {};
   };

@@ -2,6 +2,7 @@
 // model.safetensors.index.json names.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -35,8 +36,11 @@ class DecoderFiles {
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
                                    std::vector<DecoderFileTensor> tensors);
 
-  /// Rows in the device's memory, of type `type`, to be kept where `place` says before the stream
-  /// goes on to the next ones.
+  /// Of all tensors together.
+  std::uint64_t bytes() const;
+
+  /// Rows of type `type` in pinned memory, to be kept where `place` says by what is queued on the
+  /// stream.
   using Keep = std::function<Status(const WeightMatrix& place, const void* rows, DataType type)>;
   /// Reads every tensor once, in pieces of whole rows: while the device takes one, the next is
   /// read, so that little host memory is used beside the files' cache. Waits for the last one.

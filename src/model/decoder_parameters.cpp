@@ -1,6 +1,7 @@
 #include "model/decoder_parameters.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "model/decoder_files.h"
 #include "model/weights.h"
@@ -64,10 +65,7 @@ Status DecoderParameters::allocate(Stream& stream) {
   return allocate(numbers_, largest_matrix(layout_) * element_);
 }
 
-Status DecoderParameters::keep(Stream& stream, const WeightMatrix& place, const void* from) {
-  if (!place.quantized) {
-    return stream.copy(at(place), from, static_cast<std::size_t>(place.elements()) * element_);
-  }
+Status DecoderParameters::quantize(Stream& stream, const WeightMatrix& place, const void* from) {
   return quantized_->quantize(stream, codes_of(place), factors_of(place), from, place.rows,
                               place.columns);
 }
@@ -81,13 +79,13 @@ Status DecoderParameters::write_random(Stream& stream) {
   const auto write = [&](const WeightMatrix& place, const Tensor& as, std::int64_t rows) -> Status {
     void* const to = place.quantized ? numbers_.data() : at(place);
     TRY(initial.normal(to, as, rows, deviation));
-    return place.quantized ? keep(stream, place.rows_from(0, rows), to) : Status();
+    return place.quantized ? quantize(stream, place.rows_from(0, rows), to) : Status();
   };
   TRY(initial.normal(at(layout_.embedding), usual.embedding, shape_.vocabulary, deviation));
   if (!shape_.tied) {
     TRY(write(layout_.head, usual.head, shape_.vocabulary));
   } else if (layout_.head.quantized) {
-    TRY(keep(stream, layout_.head, at(layout_.embedding)));
+    TRY(quantize(stream, layout_.head, at(layout_.embedding)));
   }
   const std::vector<WeightMatrix> places = layout_.matrices(), as = usual.matrices();
   for (std::size_t i = 0; i < places.size(); ++i) TRY(write(places[i], as[i], as[i].rows));
@@ -101,25 +99,37 @@ Status DecoderParameters::write_random(Stream& stream) {
 
 Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   Elementwise elementwise = TRY(Elementwise::create(*device_, settings_.precision));
-  Buffer converted;
+  Buffer stored, converted;  // rows as they are in a file, and of the precision
+  const auto make_room = [&](Buffer& buffer, std::size_t bytes) -> Status {
+    if (buffer.bytes() >= bytes) return {};
+    TRY(stream.synchronize());  // what is replaced may still be read
+    buffer = TRY(device_->allocate(bytes, MemoryKind::device));
+    return {};
+  };
+  const auto begin = std::chrono::steady_clock::now();
   const Status got = files.read(
       *device_, stream, [&](const WeightMatrix& place, const void* rows, DataType type) -> Status {
-        if (type == settings_.precision) return keep(stream, place, rows);
         const auto elements = static_cast<std::size_t>(place.elements());
+        const bool as_they_are = type == settings_.precision;
+        if (as_they_are && !place.quantized) {
+          return stream.copy(at(place), rows, elements * element_);
+        }
+        TRY(make_room(stored, elements * size_of(type)));
+        TRY(stream.copy(stored.data(), rows, elements * size_of(type)));
+        if (as_they_are) return quantize(stream, place, stored.data());
         if (!place.quantized) {
-          return elementwise.convert(stream, at(place), rows, type, elements);
+          return elementwise.convert(stream, at(place), stored.data(), type, elements);
         }
-        if (converted.bytes() < elements * element_) {
-          TRY(stream.synchronize());  // what is replaced may still be read
-          converted = TRY(device_->allocate(elements * element_, MemoryKind::device));
-        }
-        TRY(elementwise.convert(stream, converted.data(), rows, type, elements));
-        return keep(stream, place, converted.data());
+        TRY(make_room(converted, elements * element_));
+        TRY(elementwise.convert(stream, converted.data(), stored.data(), type, elements));
+        return quantize(stream, place, converted.data());
       });
-  TRY(stream.synchronize());  // `converted` is still read, also after an error
+  TRY(stream.synchronize());  // both are still read, also after an error
   TRY(got);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  read_rate_ = static_cast<double>(files.bytes()) / taken.count();
   if (!shape_.tied || !layout_.head.quantized) return {};
-  return keep(stream, layout_.head, at(layout_.embedding));
+  return quantize(stream, layout_.head, at(layout_.embedding));
 }
 
 Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& m) {

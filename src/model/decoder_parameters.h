@@ -36,6 +36,8 @@ class DecoderParameters {
   static std::uint64_t bytes(const DecoderShape& shape, const DecoderWeightSettings& settings);
 
   const DecoderWeights& layout() const { return layout_; }
+  /// How fast files were read and their tensors brought to the device, bytes/s; 0: there are none.
+  double read_rate() const { return read_rate_; }
   /// Of what is not quantized.
   void* at(const Tensor& t) const { return address_of(weights_, t, element_); }
   void* at_or_null(const Tensor& t) const { return t.elements() > 0 ? at(t) : nullptr; }
@@ -55,8 +57,8 @@ class DecoderParameters {
   Status allocate(Stream& stream);
   Status write_random(Stream& stream);
   Status read(Stream& stream, const DecoderFiles& files);
-  /// Keeps rows of the precision at `from`.
-  Status keep(Stream& stream, const WeightMatrix& place, const void* from);
+  /// Rows of the precision at `from`, on the device, as codes where `place` says.
+  Status quantize(Stream& stream, const WeightMatrix& place, const void* from);
   /// Of numbers_of().
   static std::size_t largest_matrix(const DecoderWeights& layout);
 
@@ -67,6 +69,7 @@ class DecoderParameters {
   DecoderWeights layout_;
   Buffer weights_, codes_, factors_, numbers_;
   std::optional<QuantizedRows> quantized_;
+  double read_rate_ = 0;
 };
 
 }  // namespace assay

@@ -109,7 +109,7 @@ std::string repeated_member(std::string_view object) {
     }
     return false;  // keep no values
   };
-  (void)Json::parse(object, note, false);
+  [[maybe_unused]] const Json none = Json::parse(object, note, false);
   return repeated;
 }
 

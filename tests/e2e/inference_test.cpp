@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -57,6 +58,9 @@ TEST_F(Inference, WritesLogitsOfGivenTokens) {
   ASSERT_EQ(found["status"], "passed") << found["reason"];
   EXPECT_EQ(found["axes"]["model"], "2L4H2K16D32C48F131V");
   EXPECT_EQ(found["axes"]["prompt"], "11");
+  EXPECT_TRUE(std::ranges::any_of(found["metrics"], [](const Json& one) {
+    return one["name"] == "load_rate" && one["value"].get<double>() > 0;
+  }));
   const TensorFile file_of_logits = read_tensors(file("logits")).value();
   const StoredTensor* const logits = file_of_logits.find("logits");
   ASSERT_NE(logits, nullptr);
@@ -77,6 +81,10 @@ TEST_F(Inference, MeasuresQuantizedWeights) {
     const Json found = record(
         {"decode", "context=20", "precision=bf16", std::string("quantization=") + quantization});
     EXPECT_EQ(found["status"], "passed") << found["reason"];
+    const std::string codes = quantization == std::string("fp8")    ? "e4m3"
+                              : quantization == std::string("int8") ? "i8"
+                                                                    : "";
+    EXPECT_EQ(found["notes"].value("codes", ""), codes);
     for (const Json& one : found["metrics"]) {
       if (one["name"] == "model_bandwidth") {
         return one["value"].get<double>() * found["value"]["median"].get<double>();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "damaged_json.h"
 #include "model_folder.h"
 
 namespace assay {
@@ -103,6 +104,22 @@ TEST(DecoderConfig, TrustsNoNumber) {
   EXPECT_THAT(why(with("num_hidden_layers", 5000)), HasSubstr("5000 layers"));
   EXPECT_THAT(why(Json::array()), HasSubstr("not an object"));
   EXPECT_THAT(why(with("tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
+}
+
+TEST(DecoderConfig, SurvivesDamage) {
+  DecoderShape shape = small();
+  shape.rope_scaling = RopeScaling{};
+  Json config = config_of(shape);
+  config["layer_types"] = {"full_attention", "full_attention"};
+  Random random(29);
+  int refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const auto read = parse_decoder_config(damaged(config, random).dump());
+    refused += read.ok() ? 0 : 1;
+    if (read.ok()) EXPECT_TRUE(validate(*read));
+  }
+  EXPECT_GT(refused, 300);
+  EXPECT_LT(refused, 1000);
 }
 
 TEST(DecoderConfig, IsTheModelThatIsNamed) {

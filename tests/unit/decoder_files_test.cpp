@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <cstring>
 
+#include "core/random.h"
+#include "damaged_json.h"
 #include "model_folder.h"
 
 namespace assay {
@@ -101,6 +103,32 @@ TEST_F(DecoderFilesIn, AreNotTrusted) {
   EXPECT_THAT(opened_edited("[352,384]", "[320,352]"), HasSubstr("share bytes"));
   EXPECT_THAT(opened_edited("\"BF16\"", "\"BF17\""), HasSubstr("dtype"));
   EXPECT_THAT(opened_edited("[11,16]", "[16,11]"), HasSubstr("has the shape"));
+}
+
+/// Whatever is in a header or an index: opened, or an error that names the file.
+TEST_F(DecoderFilesIn, SurviveDamage) {
+  const std::string whole = tensor_file(tensors_, DataType::bf16).bytes;
+  std::uint64_t length = 0;
+  std::memcpy(&length, whole.data(), sizeof(length));
+  const Json header = Json::parse(whole.substr(sizeof(length), length));
+  const Json index = {{"weight_map", {{"model.norm.weight", "model.safetensors"}, {"b", "c"}}}};
+  Random random(23);
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::string text = damaged(header, random).dump();
+    const std::uint64_t bytes = text.size();
+    folder_.write("model.safetensors",
+                  std::string(reinterpret_cast<const char*>(&bytes), sizeof(bytes)) + text +
+                      whole.substr(sizeof(length) + length));
+    std::string found = opened();
+    refused += found == "opened" ? 0 : 1;
+    EXPECT_TRUE(found == "opened" || found.find("model.safetensors: ") != std::string::npos)
+        << text << found;
+    std::filesystem::remove(folder_.path() / "model.safetensors");
+    folder_.write("model.safetensors.index.json", damaged(index, random).dump());
+    EXPECT_NE(opened(), "opened");
+  }
+  EXPECT_GT(refused, 300);
 }
 
 TEST_F(DecoderFilesIn, OfAnIndexStayInTheFolder) {

@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "core/read_file.h"
 #include "core/utf8.h"
+#include "damaged_json.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -321,6 +322,38 @@ TEST(Tokenizer, EndsWhateverThePattern) {
   EXPECT_EQ(t.decode(t.encode(text)), text);
   file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "x*";  // matches nothing, too
   EXPECT_EQ(cut(made(file), "axxb"), "a|x|x|b");
+}
+
+/// Whatever is in a file: an error, or a tokenizer that works.
+TEST(Tokenizer, SurvivesDamage) {
+  Json file = llama_like({{"a", "b"}, {"ab", "c"}});
+  file["added_tokens"] = Json::array({added(300, "<|end|>", true)});
+  const Json template_of_begin = {
+      {"type", "TemplateProcessing"},
+      {"single", Json::array({{{"SpecialToken", {{"id", "<|end|>"}, {"type_id", 0}}}}})}};
+  file["post_processor"] = {{"type", "Sequence"},
+                            {"processors", {file["decoder"], template_of_begin}}};
+  // Most of the file is the vocabulary: half of the damage goes elsewhere.
+  Json vocabulary = file["model"]["vocab"];
+  Random random(17);
+  int refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    Json changed = file;
+    if (round % 2 == 0) {
+      changed["model"].erase("vocab");
+      changed = damaged(changed, random);
+      if (changed["model"].is_object()) changed["model"]["vocab"] = vocabulary;
+    } else {
+      changed = damaged(changed, random);
+    }
+    const auto tokenizer = Tokenizer::parse(changed.dump());
+    refused += tokenizer.ok() ? 0 : 1;
+    if (!tokenizer.ok()) continue;
+    const std::vector<std::int32_t> tokens = tokenizer->encode("abc <|end|> 12\n  ab");
+    EXPECT_EQ(valid_utf8(tokenizer->decode(tokens)), tokenizer->decode(tokens));
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LT(refused, 1000);
 }
 
 TEST(Tokenizer, IsReadFromAFolderAndSaysWhichFile) {

@@ -56,7 +56,9 @@ class DecoderCase final : public Case {
     return work().bytes > cached ? Limit::memory : Limit::none;
   }
   std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {{"gemm", decoder_->libraries()}};
+    std::vector<std::pair<std::string, std::string>> all = {{"gemm", decoder_->libraries()}};
+    if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
+    return all;
   }
   bool fits_behind_gate() const override { return cell_.generated == 1; }
   Status enqueue(Stream& stream) override {
@@ -131,6 +133,9 @@ class DecoderCase final : public Case {
     add("flop_rate", flops, "FLOP/s", Better::higher);
     add_share("flop_utilisation", flops, peak_compute_rate(device_.facts(), settings_.precision));
     add("weight_memory", static_cast<double>(memory.weights), "bytes");
+    if (!settings_.folder.empty()) {
+      add("load_rate", decoder_->parameters().read_rate(), "bytes/s");
+    }
     add("cache_memory", static_cast<double>(memory.cache), "bytes");
     return all;
   }
