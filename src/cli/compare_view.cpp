@@ -98,14 +98,42 @@ std::string headline_text(const Comparison& comparison, std::size_t width) {
   return text + "\n\n";
 }
 
-std::string problems_text(const Comparison& comparison) {
-  std::string text;
-  const auto& problems = comparison.problems;
-  for (std::size_t i = 0; i < std::min(problems.size(), most_problems); ++i) {
-    text += "note: " + problems[i] + "\n";
+/// From the status on, of "A: run 2026...: memory op=copy: interrupted: the budget was spent"; a
+/// problem without a status is itself.
+std::string_view what_happened(std::string_view problem) {
+  std::size_t at = problem.npos;
+  for (const RecordStatus status : {RecordStatus::failed, RecordStatus::error,
+                                    RecordStatus::unsupported, RecordStatus::interrupted}) {
+    at = std::min(at, problem.find(fmt::format(": {}: ", name_of(status))));
   }
-  if (problems.size() > most_problems) {
-    text += fmt::format("note: and {} more; --json lists them\n", problems.size() - most_problems);
+  return at == problem.npos ? problem : problem.substr(at + 2);
+}
+
+/// What happened to many results is said once.
+std::string problems_text(const Comparison& comparison) {
+  struct Kind {
+    const std::string* first;
+    std::size_t count;
+  };
+  std::vector<std::pair<std::string_view, Kind>> kinds;  // in the order of the first of each
+  for (const std::string& problem : comparison.problems) {
+    const std::string_view what = what_happened(problem);
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& kind) { return kind.first == what; });
+    if (known == kinds.end()) {
+      kinds.push_back({what, {&problem, 1}});
+    } else {
+      ++known->second.count;
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kinds.size(), most_problems); ++i) {
+    const auto& [first, count] = kinds[i].second;
+    text += fmt::format("note: {}{}\n", *first,
+                        count > 1 ? fmt::format(" (and {} more such results)", count - 1) : "");
+  }
+  if (kinds.size() > most_problems) {
+    text += fmt::format("note: and {} more; --json lists them\n", kinds.size() - most_problems);
   }
   return text;
 }

@@ -72,6 +72,12 @@ TEST(Fingerprint, ReadsStoresAndNamesRubbish) {
   const Outcome absent = assay_run({"diff", store + ":no-such-run", "here"});
   EXPECT_EQ(absent.status, 2);
   EXPECT_THAT(absent.err, HasSubstr("holds no run no-such-run"));
+  const std::string file = store + "/fingerprints.jsonl";
+  const std::string id = Json::parse(Process::read(file))["id"];
+  write(file, "{\"id\":\"" + id + "\",\"fingerprint\":5}\n");
+  const Outcome number = assay_run({"diff", store, "here"});
+  EXPECT_EQ(number.status, 2);
+  EXPECT_THAT(number.err, HasSubstr("does not hold the fingerprint " + id));
   write(folder.path() / "rubbish", "\x7f\x45{");
   EXPECT_EQ(assay_run({"diff", folder.path() / "rubbish", "here"}).status, 2);
   EXPECT_EQ(assay_run({"fingerprint", "--from", folder.path() / "rubbish"}).status, 2);

@@ -139,6 +139,17 @@ TEST(Import, WorkGrowsWithTheTextAndNotWithItsSquare) {
       {"perftest", " RDMA_Write BW Test\n" + addresses +
                        " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n" +
                        rows},
+      {"osu",
+       "# OSU MPI Latency Test v7.3\n" +
+           repeated(many, [](int i) { return fmt::format("# Number of threads{}: 1\n", i); }) +
+           "# Size          Latency (us)\n" +
+           repeated(many, [](int i) { return fmt::format("{} 1.5\n", i); })},
+      {"transferbench", repeated(many,
+                                 [](int) {
+                                   return std::string(
+                                       "│Ring00 Ring00│\n│Device "
+                                       "GFX BW│\n│R00:0 1.5│\n");
+                                 })},
       {"transferbench", "Executing (G0 -> G0 -> G*)\n" +
                             repeated(many, [](int) { return std::string("45.5 "); }) + "1 4 " +
                             transfers + "\n"},

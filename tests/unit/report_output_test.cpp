@@ -125,6 +125,20 @@ TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
   EXPECT_THAT(equal, HasSubstr("container is as fast as host"));
 }
 
+TEST(ReportHtml, AMeanThatProvesNothingSaysSo) {
+  const auto label = [](std::optional<Interval> ratio95) {
+    ReportInput input = comparison_input(0.9);
+    input.comparisons[0].all.ratio95 = ratio95;
+    for (const Tile& tile : make_document(input).tiles) {
+      if (tile.label.starts_with("time of B")) return tile.label;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(label(Interval{1.05, 1.15}), "time of B against A, geometric mean");
+  EXPECT_EQ(label(Interval{0.95, 1.15}), "time of B against A, geometric mean; not proven");
+  EXPECT_EQ(label(std::nullopt), "time of B against A, geometric mean; not proven");
+}
+
 /// Whoever decides sees on the first screen what was measured, when, with which margin, and what
 /// the verdict asks for.
 TEST(ReportHtml, TheHeadSaysWhatWasMeasuredAndTheSummaryWhatItMeans) {

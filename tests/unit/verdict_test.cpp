@@ -42,6 +42,8 @@ TEST(Verdict, ASmallRealDifferenceIsEqualAndSaid) {
 TEST(Verdict, MissingEvidenceIsNeverEquality) {
   EXPECT_EQ(judge_pairs(around(0, 0.001, 5)).code, "too_few_units");
   EXPECT_EQ(judge_pairs({}).code, "too_few_units");
+  EXPECT_EQ(judge_pairs({0.01}).reason, "1 independent pair; a verdict needs at least 6");
+  EXPECT_EQ(judge_pairs({0.01, 0.02}).reason, "2 independent pairs; a verdict needs at least 6");
   EXPECT_EQ(judge_pairs(around(0, 0.003), Control::too_short).code, "control_too_short");
   EXPECT_EQ(judge_pairs(around(0, 0.003), Control::off).verdict, Verdict::equal);
 }

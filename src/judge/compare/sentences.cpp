@@ -46,8 +46,11 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b) {
   if (!all.ratio) return {};
   if (!all.ratio95) {
-    return fmt::format("In the geometric mean over cells, {} takes {} time than {}.", b,
-                       change(*all.ratio), a);
+    return fmt::format(
+        "In the geometric mean over cells, {} took {} time than {}; an interval needs several "
+        "pairs "
+        "with a value in every cell, so no difference is proven.",
+        b, change(*all.ratio), a);
   }
   if (all.ratio95->low <= 1 && all.ratio95->high >= 1) {
     return fmt::format(

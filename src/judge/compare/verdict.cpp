@@ -107,8 +107,9 @@ Ruling judge(const PairedEffect& effect, bool paired, Control control, const Ver
   }
   if (effect.n < least_units) {
     return {Verdict::inconclusive, "too_few_units",
-            fmt::format("{} {}; a verdict needs at least {}", effect.n,
-                        paired ? "independent pairs" : "runs a side", least_units)};
+            fmt::format("{} {}{}{}; a verdict needs at least {}", effect.n,
+                        paired ? "independent pair" : "run", effect.n == 1 ? "" : "s",
+                        paired ? "" : " a side", least_units)};
   }
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
   if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree) {

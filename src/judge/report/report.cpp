@@ -110,8 +110,11 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
                               fmt::format("cells {}", name_of(verdict))});
   }
   if (judged && comparison.all.ratio) {
-    document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
-                              "time of B against A, geometric mean"});
+    const auto& interval = comparison.all.ratio95;
+    const bool proven = interval && (interval->low > 1 || interval->high < 1);
+    document.tiles.push_back(
+        {fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
+         fmt::format("time of B against A, geometric mean{}", proven ? "" : "; not proven")});
   }
   document.tiles.push_back({fmt::format("{} + {}", comparison.units_a, comparison.units_b),
                             comparison.paired ? "runs, paired" : "runs, not paired"});

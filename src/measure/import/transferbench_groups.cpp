@@ -79,6 +79,7 @@ bool TransferBenchGroups::title(std::string_view text, const Words& words) {
 /// from a device to the next one, "SUM 1447.04  360.00" their sum.
 bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, std::size_t line) {
   if (words[0] == "Device") {
+    ways_.clear();
     for (std::size_t i = 1; i < words.size() && words[i] != "Device"; ++i) {
       if (words[i] == "BW") ways_.push_back(lower_case(words[i - 1]));
     }
@@ -105,6 +106,7 @@ bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, 
 /// "Rank 00 GPU 01 | mlx5_2 | N/A | 48.95 | 48.95 | 48.95"; "RTotal | 48.94 ..." ends the matrix.
 bool TransferBenchGroups::nic_row(const Words& words, const std::string& size, std::size_t line) {
   if (words[0] == "Mem") {
+    ranks_.clear();
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i] == "Rank") ranks_.push_back(number_text(words[i + 1]));
     }

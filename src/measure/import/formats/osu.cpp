@@ -61,6 +61,20 @@ bool setting_of(std::string_view line) {
          line.starts_with("# Number of ");
 }
 
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+/// Sets an axis. Every row has a copy of all, so they are few.
+void put(Axes& axes, const std::string& name, std::string value) {
+  constexpr std::size_t most_axes = 16;
+  const auto known =
+      std::find_if(axes.begin(), axes.end(), [&](const auto& axis) { return axis.first == name; });
+  if (known != axes.end()) {
+    known->second = std::move(value);
+  } else if (axes.size() < most_axes) {
+    axes.emplace_back(name, std::move(value));
+  }
+}
+
 class Reader {
  public:
   explicit Reader(const ImportText& input)
@@ -122,17 +136,17 @@ class Reader {
         const auto words = split_words(text.substr(text.find(label) + label.size()), 1);
         return words.empty() ? std::string("unknown") : lower_case(words.front());
       };
-      axes_.emplace_back("send", buffer("Send Buffer on "));
-      axes_.emplace_back("receive", buffer("Receive Buffer on "));
+      put(axes_, "send", buffer("Send Buffer on "));
+      put(axes_, "receive", buffer("Receive Buffer on "));
     } else if (contains(text, "pairs:")) {  // "# [ pairs: 4 ] [ window size: 64 ]"
       for (const char* setting : {"pairs", "window size"}) {
         const auto words = split_words(after_label(text, setting), 1);
-        if (!words.empty()) axes_.emplace_back(identifier(setting), words.front());
+        if (!words.empty()) put(axes_, identifier(setting), std::string(words.front()));
       }
     } else if (const std::size_t colon = text.find(": "); setting_of(text) && colon != text.npos) {
       // What is told of threads stands above the title, or below it and above all rows.
       auto& axes = axes_.empty() || seen_rows() ? early_ : axes_;
-      axes.emplace_back(identifier(text.substr(2, colon - 2)), trim(text.substr(colon + 2)));
+      put(axes, identifier(text.substr(2, colon - 2)), std::string(trim(text.substr(colon + 2))));
     } else if (auto columns = columns_of(text); !columns.empty()) {
       columns_ = std::move(columns);
     }
@@ -180,7 +194,7 @@ class Reader {
   Draft draft_;
   LineReader lines_;
   std::vector<std::string> columns_;
-  std::vector<std::pair<std::string, std::string>> axes_, early_;
+  Axes axes_, early_;
   std::uint64_t last_size_ = 0;
 };
 
