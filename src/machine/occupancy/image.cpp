@@ -7,7 +7,7 @@
 #include "machine/occupancy/bundle.h"
 #include "machine/occupancy/cubin.h"
 #include "machine/occupancy/decompress.h"
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 #include "machine/occupancy/nvidia_fatbin.h"
 #include "machine/occupancy/ptx.h"
 
