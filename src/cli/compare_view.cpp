@@ -70,6 +70,29 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
   return cells.heading(width, 0) + table.render(width, style, 0) + "\n";
 }
 
+/// What both came to besides speed; empty if nothing is known of it.
+std::string beside_text(const Comparison& comparison, std::size_t width, const Style& style) {
+  if (comparison.beside.empty()) return "";
+  const CellNames cells =
+      cell_names(comparison.beside, [](const SideComparison& one) { return one.key.cell; });
+  const bool one_cell = comparison.beside.front().key.cell == comparison.beside.back().key.cell;
+  Table table({{"cell", Column::Align::left, 0},
+               {"not judged", Column::Align::left, 3},
+               {"A", Column::Align::right, 5},
+               {"B", Column::Align::right, 5},
+               {"B against A", Column::Align::left, 0}});
+  for (std::size_t i = 0; i < comparison.beside.size(); ++i) {
+    const SideComparison& one = comparison.beside[i];
+    const std::string change = one.same ? "the same in all runs"
+                               : one.median_a != 0
+                                   ? signed_percent(one.median_b / one.median_a) + "%"
+                                   : "";
+    table.add({one_cell ? "" : cells.names[i], one.key.metric, format_in(one.median_a, one.unit),
+               format_in(one.median_b, one.unit), change});
+  }
+  return (one_cell ? "" : cells.heading(width, 0)) + table.render(width, style, 0) + "\n";
+}
+
 /// Each reason once, with the cells it applies to.
 std::string reasons_text(const Comparison& comparison, std::size_t width) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
@@ -167,8 +190,8 @@ std::string comparison_text(const Comparison& comparison, bool every_difference,
                           "be EQUAL");
   text += wrapped(sides, 0, width) + "\n\n";
   if (!comparison.cells.empty()) {
-    text += cells_text(comparison, width, style) + reasons_text(comparison, width) +
-            headline_text(comparison, width);
+    text += cells_text(comparison, width, style) + beside_text(comparison, width, style) +
+            reasons_text(comparison, width) + headline_text(comparison, width);
   }
   if (!comparison.environment.empty()) {
     std::vector<Difference> shown = comparison.environment;

@@ -23,6 +23,10 @@ TEST(CudaHeader, Prototypes){ASSAY_CUDA_DRIVER(DRIVER) ASSAY_CUDA_ONLY(ONLY)
                                  ASSAY_CUDA_OPTIONAL(ONLY) ASSAY_NVRTC(RTC)}
 
 TEST(CudaHeader, CommonValues) {
+  const auto word = [](std::uintptr_t value) { return reinterpret_cast<void*>(value); };
+  EXPECT_EQ(word(driver::launch_buffer), CU_LAUNCH_PARAM_BUFFER_POINTER);
+  EXPECT_EQ(word(driver::launch_buffer_size), CU_LAUNCH_PARAM_BUFFER_SIZE);
+  EXPECT_EQ(word(cuda::launch_end), CU_LAUNCH_PARAM_END);
   EXPECT_EQ(driver::code::success, CUDA_SUCCESS);
   EXPECT_EQ(driver::code::invalid_value, CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver::ipc_enable_peer_access,

@@ -30,6 +30,10 @@ TEST(HipHeader, PrototypesOfWhatIsYounger) {
 }
 
 TEST(HipHeader, CommonValues) {
+  const auto word = [](std::uintptr_t value) { return reinterpret_cast<void*>(value); };
+  EXPECT_EQ(word(driver::launch_buffer), HIP_LAUNCH_PARAM_BUFFER_POINTER);
+  EXPECT_EQ(word(driver::launch_buffer_size), HIP_LAUNCH_PARAM_BUFFER_SIZE);
+  EXPECT_EQ(word(hip::launch_end), HIP_LAUNCH_PARAM_END);
   EXPECT_EQ(driver::code::success, hipSuccess);
   EXPECT_EQ(driver::code::invalid_value, hipErrorInvalidValue);
   EXPECT_EQ(driver::ipc_enable_peer_access,

@@ -65,7 +65,7 @@ class AttentionCells : public KernelTest {};
 TEST_P(AttentionCells, EveryWayPasses) {
   for (const char* way : {"plain", "own"}) {
     for (const char* pass : {"forward", "backward"}) {
-      for (const char* precision : {"f32", "bf16"}) {
+      for (const char* precision : {"f32", "bf16", "f16"}) {
         const bool own = std::string(way) == "own";
         if (own && std::string(precision) == "f32") continue;
         const std::vector<AxisSetting> settings = {

@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "cli/compare_view.h"
 #include "core/random.h"
+#include "judge/compare/comparison_json.h"
 
 namespace assay {
 namespace {
@@ -45,6 +47,39 @@ ResultSet set_of(const std::string& name, double factor, double noise = 0.002, s
 }
 
 const VerdictRule rule;
+
+/// What trainings came to besides their rate stands beside the verdict; other metrics do not.
+TEST(Comparison, LossAndMemoryStandBesideTheVerdict) {
+  const auto set = [](const char* name, std::vector<double> losses, double memory) {
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      Record one = record(std::to_string(10 + i), triad, 1e11);
+      const auto add = [&](const char* metric, double value, const char* unit) {
+        one.metrics.push_back(
+            {.name = metric, .value = value, .unit = unit, .better = Better::neither, .text = ""});
+      };
+      add("loss_at_step_10", losses[i], "1");
+      add("memory", memory, "bytes");
+      add("last_loss", losses[i], "1");  // depends on how many steps there were
+      records.push_back(std::move(one));
+    }
+    return result_set_of(records, name);
+  };
+  const Comparison same = compare(set("a", {2, 2}, 1024), set("b", {2, 2}, 2048), nullptr, rule);
+  ASSERT_EQ(same.beside.size(), 2u);
+  EXPECT_EQ(same.beside[0].key.metric, "loss_at_step_10");
+  EXPECT_TRUE(same.beside[0].same);
+  EXPECT_EQ(same.beside[1].key.metric, "memory");
+  EXPECT_FALSE(same.beside[1].same);
+  EXPECT_EQ(same.beside[1].median_b, 2048);
+  const std::string text = cli::comparison_text(same, false, 100, cli::Style(false));
+  EXPECT_THAT(text, testing::ContainsRegex("loss_at_step_10 +2.000 +2.000  the same in all runs"));
+  EXPECT_THAT(text, testing::ContainsRegex("memory +1 KiB +2 KiB  [+]100.0%"));
+  EXPECT_EQ(to_json(same)["beside"][1]["median_a"], 1024);
+  const Comparison other = compare(set("a", {2, 2}, 1024), set("b", {2, 3}, 1024), nullptr, rule);
+  EXPECT_FALSE(other.beside[0].same);
+  EXPECT_TRUE(compare(set_of("a", 1), set_of("b", 1), nullptr, rule).beside.empty());
+}
 
 TEST(Comparison, HigherBandwidthIsFaster) {
   const Comparison faster = compare(set_of("a", 1), set_of("b", 1.1), nullptr, rule);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "code_samples.h"
+#include "machine/code_object/kernel_interface.h"
 #include "machine/occupancy/report.h"
 
 namespace assay::occupancy {
@@ -41,8 +42,10 @@ std::string bundle_of(const std::string& code) {
          number(target.size()) + target + std::string(4096 - 32 - 24 - target.size(), '\0') + code;
 }
 
-/// Everything the command does to a file but running tools.
+/// Everything that is done to a file but running tools.
 void use(std::string_view file) {
+  const auto interfaces = read_kernel_interfaces(file);
+  if (!interfaces) EXPECT_FALSE(interfaces.error().message.empty());
   const auto images = read_images(file);
   if (!images) {
     EXPECT_FALSE(images.error().message.empty());

@@ -6,11 +6,11 @@
 
 #include <cstring>
 
+#include "machine/code_object/msgpack.h"
 #include "machine/occupancy/amd_object.h"
 #include "machine/occupancy/bundle.h"
 #include "machine/occupancy/decompress.h"
 #include "machine/occupancy/image.h"
-#include "machine/occupancy/msgpack.h"
 #include "machine/occupancy/nvidia_fatbin.h"
 #include "machine/occupancy/ptx.h"
 #include "machine/occupancy/tool.h"

@@ -204,7 +204,8 @@ Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentio
   return std::unique_ptr<FusedAttention>(std::move(made));
 }
 
-const FusedAttentionRegistry::Add registered{{"cuda", &unsupported, &open}};
+const FusedAttentionRegistry::Add registered{
+    {.backend = "cuda", .same_bits = true, .unsupported = &unsupported, .open = &open}};
 
 }  // namespace
 }  // namespace assay::cudnn_attention

@@ -35,6 +35,11 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   return sums + std::max(queries, scores);
 }
 
+bool fused_attention_gives_same_bits(const DeviceFacts& facts) {
+  const FusedAttentionProvider* provider = provider_for(facts);
+  return provider == nullptr || provider->same_bits;
+}
+
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts) {
   const FusedAttentionProvider* provider = provider_for(facts);

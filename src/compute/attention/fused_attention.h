@@ -49,6 +49,7 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem);
 /// How a library registers itself; each is one file in this folder.
 struct FusedAttentionProvider {
   std::string_view backend;  ///< "cuda": devices it works on
+  bool same_bits = true;     ///< whether it computes problems that ask for the same bits
   /// Why the library cannot compute the problem on such a device; also if it is not installed.
   std::optional<std::string> (*unsupported)(const FusedAttentionProblem& problem,
                                             const DeviceFacts& facts);
@@ -58,6 +59,10 @@ struct FusedAttentionProvider {
                                                   const FusedAttentionProblem& problem);
 };
 using FusedAttentionRegistry = Registry<FusedAttentionProvider>;
+
+/// Whether the library for such a device computes problems that ask for the same bits; also true if
+/// there is none.
+bool fused_attention_gives_same_bits(const DeviceFacts& facts);
 
 /// Why no library computes this on such a device; empty: one should, and open_fused_attention()
 /// asks it.

@@ -35,6 +35,16 @@ Status Stream::launch(const Kernel& kernel, const LaunchShape& shape,
   return launch(kernel, shape, arguments);
 }
 
+Status Stream::launch_packed(const Kernel&, const LaunchShape&, std::span<const std::byte>) {
+  return Error{ErrorKind::unsupported, "this backend does not load code that others compiled"};
+}
+
+Result<std::unique_ptr<Program>> Device::load(const std::string& name, const std::string&) {
+  return Error{ErrorKind::unsupported,
+               fmt::format("{}:{} does not load code that others compiled, such as {}",
+                           facts().backend, facts().ordinal, name)};
+}
+
 Result<TensorMap> Device::tensor_map(const TensorLayout&) {
   return Error{ErrorKind::unsupported,
                fmt::format("{}:{} has no tensor memory accelerator: copy with ordinary loads",

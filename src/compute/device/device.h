@@ -125,7 +125,8 @@ class Kernel {
 class Program {
  public:
   virtual ~Program() = default;
-  /// Error: failed, naming the kernel, if the program has no such kernel.
+  /// Error: failed, naming the kernel, if the program has no such kernel. Those of a program from
+  /// Device::load() are launched with launch_packed().
   virtual Result<Kernel*> kernel(std::string_view name) = 0;
 };
 
@@ -173,6 +174,10 @@ class Stream {
   /// cannot take this one.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         const LaunchAttributes& attributes, std::span<void* const> arguments);
+  /// The same of a kernel from Device::load(), whose arguments are one buffer, laid out as its
+  /// metadata say. Error: unsupported if this backend does not load code.
+  virtual Status launch_packed(const Kernel& kernel, const LaunchShape& shape,
+                               std::span<const std::byte> arguments);
   virtual Status launch(Graph& graph) = 0;
   /// Copies between any two of device, pinned and pageable memory; addresses are unified. A copy
   /// that touches pageable memory may block the host.
@@ -241,6 +246,9 @@ class Device {
   virtual Result<std::unique_ptr<Event>> create_event(EventKind kind = EventKind::timed) = 0;
   /// Compiles `source` for this device, or takes it from the kernel cache.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
+  /// Loads code that others compiled for this device, an ELF file. `name` is for messages. Error:
+  /// unsupported if this backend does not load code; failed with what the driver says.
+  virtual Result<std::unique_ptr<Program>> load(const std::string& name, const std::string& code);
   /// Describes a matrix or tensor to the tensor memory accelerator (TMA), as a kernel's parameter.
   /// Error: unsupported where there is none; failed, naming the limit that `layout` exceeds.
   virtual Result<TensorMap> tensor_map(const TensorLayout& layout);

@@ -280,6 +280,22 @@ void sum_up(Comparison& comparison, const std::vector<double>& means) {
   comparison.all.judgement = judge_all(comparison);
 }
 
+std::vector<SideComparison> compare_sides(const ResultSet& a, const ResultSet& b) {
+  std::vector<SideComparison> all;
+  for (const auto& [key, of_a] : a.beside) {
+    const auto of_b = b.beside.find(key);
+    if (of_b == b.beside.end() || of_b->second.unit != of_a.unit) continue;
+    const double first = of_a.values.front();
+    bool same = true;
+    for (const auto* values : {&of_a.values, &of_b->second.values}) {
+      same &= std::all_of(values->begin(), values->end(), [&](double x) { return x == first; });
+    }
+    all.push_back(
+        {key, of_a.unit, median_or_zero(of_a.values), median_or_zero(of_b->second.values), same});
+  }
+  return all;
+}
+
 }  // namespace
 
 Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* control,
@@ -302,6 +318,7 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
                      if (a.benchmark != b.benchmark) return a.benchmark < b.benchmark;
                      return comes_before(a.axes, b.axes);
                    });
+  comparison.beside = compare_sides(a, b);
   correct_for_many(comparison);
   sum_up(comparison, comparer.means_over_cells());
   if (!a.fingerprints.empty() && !b.fingerprints.empty()) {

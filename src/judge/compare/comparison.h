@@ -31,6 +31,14 @@ struct CellComparison {
   bool equal_corrected = false;    ///< equal, with the same correction
 };
 
+/// What both sides came to besides speed.
+struct SideComparison {
+  SeriesKey key;
+  std::string unit;
+  double median_a = 0, median_b = 0;
+  bool same = false;  ///< all units of both sides have the same value
+};
+
 /// Over all cells.
 struct Summation {
   Ruling judgement;  ///< of the claim "B equals A on every cell"
@@ -46,7 +54,8 @@ struct Comparison {
   bool emulated = false;  ///< the devices are emulated: the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
-  std::vector<CellComparison> cells;  ///< by benchmark, axes (comes_before()) and metric
+  std::vector<CellComparison> cells;   ///< by benchmark, axes (comes_before()) and metric
+  std::vector<SideComparison> beside;  ///< by cell and metric
   Summation all;
   std::vector<Difference> environment;  ///< likeliest explanation first
   std::vector<std::string> problems;

@@ -85,6 +85,15 @@ Json to_json(const Comparison& comparison) {
   }
   json["cells"] = Json::array();
   for (const CellComparison& cell : comparison.cells) json["cells"].push_back(to_json(cell));
+  json["beside"] = Json::array();
+  for (const SideComparison& one : comparison.beside) {
+    json["beside"].push_back({{"cell", one.key.cell},
+                              {"metric", one.key.metric},
+                              {"unit", one.unit},
+                              {"median_a", one.median_a},
+                              {"median_b", one.median_b},
+                              {"same", one.same}});
+  }
   json["environment"] = to_json(comparison.environment);
   json["problems"] = comparison.problems;
   return json;

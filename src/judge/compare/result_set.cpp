@@ -11,6 +11,12 @@
 namespace assay {
 namespace {
 
+/// Of training: its rate as others count it, memory, and losses that do not depend on how many
+/// steps a run made.
+bool stands_beside(const std::string& metric) {
+  return metric == "sample_rate" || metric == "memory" || metric.starts_with("loss_at_step_");
+}
+
 /// Collects records; their cells and runs may come in any order.
 class Collector {
  public:
@@ -36,6 +42,12 @@ class Collector {
       throttled = static_cast<std::size_t>(
           std::count_if(record.samples->samples.begin(), record.samples->samples.end(),
                         [](const Sample& sample) { return sample.throttled; }));
+    }
+    for (const Metric& metric : record.metrics) {
+      if (metric.better != Better::neither || !stands_beside(metric.name)) continue;
+      SideFigure& figure = set_.beside[{cell, metric.name}];
+      figure.unit = metric.unit;
+      figure.values.push_back(metric.value);
     }
     for (const Figure& figure : figures_of(record)) {
       Series& series = series_of(record, {cell, figure.metric});

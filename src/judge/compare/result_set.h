@@ -49,11 +49,19 @@ struct Unit {
   bool emulated = false;            ///< of an emulated device: its values come from a model
 };
 
+/// What the units came to besides speed, which nobody judges but whoever reads a verdict asks for:
+/// that a model learnt the same, in as much memory.
+struct SideFigure {
+  std::string unit;
+  std::vector<double> values;
+};
+
 struct ResultSet {
-  std::string name;                           ///< of the environment, or the path as given
-  bool paired = false;                        ///< units have pairs
-  std::vector<Unit> units;                    ///< in time order
-  std::vector<Series> series;                 ///< sorted by key; without those of Better::neither
+  std::string name;            ///< of the environment, or the path as given
+  bool paired = false;         ///< units have pairs
+  std::vector<Unit> units;     ///< in time order
+  std::vector<Series> series;  ///< sorted by key; without those of Better::neither
+  std::map<SeriesKey, SideFigure> beside;
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::vector<Json> fingerprints;             ///< of the units, each once
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "machine/occupancy/msgpack.h"
+#include "machine/code_object/msgpack.h"
 
 namespace assay::occupancy {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 #include "machine/occupancy/image.h"
 
 namespace assay::occupancy {

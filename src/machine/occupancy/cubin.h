@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/result.h"
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 #include "machine/occupancy/image.h"
 
 namespace assay::occupancy {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "machine/occupancy/bytes.h"
+#include "machine/code_object/bytes.h"
 
 namespace assay::occupancy {
 

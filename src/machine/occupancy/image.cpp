@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "machine/code_object/elf.h"
 #include "machine/occupancy/amd_object.h"
 #include "machine/occupancy/assembly.h"
 #include "machine/occupancy/bundle.h"
 #include "machine/occupancy/cubin.h"
 #include "machine/occupancy/decompress.h"
-#include "machine/occupancy/elf.h"
 #include "machine/occupancy/nvidia_fatbin.h"
 #include "machine/occupancy/ptx.h"
 

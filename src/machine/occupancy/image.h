@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "machine/occupancy/bytes.h"
+#include "machine/code_object/bytes.h"
 #include "machine/occupancy/kernel_use.h"
 
 namespace assay::occupancy {

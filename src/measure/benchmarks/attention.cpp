@@ -285,7 +285,8 @@ class AttentionBenchmark final : public Benchmark {
     decide("heads", on_cpu ? "2" : "32");
     decide("width", on_cpu ? "64" : "128");
     decide("precision", on_cpu ? "f32" : "bf16");
-    for (const AttentionWay way : {AttentionWay::library, AttentionWay::own, AttentionWay::plain}) {
+    for (const AttentionWay way :
+         {best_library_way(facts), AttentionWay::own, AttentionWay::plain}) {
       if (decided.text("attention") != by_device) break;
       const Cell candidate = with_value(decided, "attention", std::string(name_of(way)));
       if (way == AttentionWay::plain || !unsupported(candidate, device)) decided = candidate;

@@ -16,15 +16,22 @@ inline Axis attention_axis() {
                                  AttentionWay::own, AttentionWay::plain}) {
     ways.emplace_back(name_of(way));
   }
-  return {.name = "attention",
-          .description =
-              "library: the vendor's (cuDNN), bf16 or f16, always the same bits if it can; "
-              "library-unordered: the same, but sums in any order; own: assay's "
-              "kernels on matrix units, bf16 or f16; plain: matrix products with all "
-              "probabilities in memory; auto: the first of library, own and plain that "
-              "can",
-          .defaults = {"auto"},
-          .choices = ways};
+  return {
+      .name = "attention",
+      .description =
+          "library: the vendor's (cuDNN), bf16 or f16, always the same bits if it can; "
+          "library-unordered: the same, but sums in any order (cuDNN; AITER, bf16); own: assay's "
+          "kernels on matrix units, bf16 or f16; plain: matrix products with all "
+          "probabilities in memory; auto: the first of library, own and plain that "
+          "can; with AITER library-unordered",
+      .defaults = {"auto"},
+      .choices = ways};
+}
+
+/// How the vendor's library for such a device computes: with always the same bits, if it can.
+inline AttentionWay best_library_way(const DeviceFacts& facts) {
+  return fused_attention_gives_same_bits(facts) ? AttentionWay::library
+                                                : AttentionWay::library_unordered;
 }
 
 /// `name`: a value of that axis but "auto".

@@ -226,13 +226,13 @@ std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
 
 /// The first way that the device can compute, and has the memory for.
 Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
-  for (const AttentionWay way : {AttentionWay::library, AttentionWay::own}) {
+  for (const AttentionWay way : {best_library_way(facts), AttentionWay::own}) {
     const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
     const auto parsed = parse_train_cell(candidate);
     if (!parsed.ok() || parsed->model->unsupported(facts)) continue;
     const bool fits =
         facts.memory_bytes == 0 || parsed->model->memory().total() <= facts.memory_bytes;
-    if (fits || way != AttentionWay::library) return candidate;
+    if (fits || !is_by_library(way)) return candidate;
   }
   return with_value(cell, "attention", "plain");
 }

@@ -32,6 +32,18 @@ std::string_view trimmed_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
+/// A branch to a label that the object names, "s_branch done", with the number that is in its code,
+/// as it is printed otherwise. `words`: ": BF82000D".
+std::string with_number(std::string_view text, std::string_view words) {
+  const std::size_t blank = text.find(' ');
+  const bool branches = text.starts_with("s_branch ") || text.starts_with("s_cbranch_");
+  constexpr std::string_view digits = "0123456789";
+  if (!branches || digits.find(text[blank + 1]) != digits.npos) return std::string(text);
+  unsigned number = 0;
+  std::from_chars(words.data() + words.size() - 4, words.data() + words.size(), number, 16);
+  return fmt::format("{} {}", text.substr(0, blank), number);
+}
+
 /// "s_nop 0   // 000000001700: BF800000 <kernel+0x4>"
 DisassembledLine read_instruction(std::string_view line, std::string_view source) {
   DisassembledLine read;
@@ -41,9 +53,9 @@ DisassembledLine read_instruction(std::string_view line, std::string_view source
     throw Fault(FaultKind::invalid_launch,
                 fmt::format("the disassembly has a line without address: '{}'", line));
   }
-  read.text = trimmed_end(line.substr(0, comment));
   std::from_chars(line.data() + comment + 3, line.data() + colon, read.address, 16);
   const std::string_view words = trimmed_end(line.substr(colon, line.find('<', colon) - colon));
+  read.text = with_number(trimmed_end(line.substr(0, comment)), words);
   constexpr std::size_t printed_word = 9;  // a blank and eight digits
   read.bytes = static_cast<u32>(4 * (words.size() / printed_word));
   read.source = source;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "emulator/instruction.h"
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 
 namespace mi300x {
 

@@ -180,6 +180,7 @@ const Settings& default_settings() {
     from.seed = number_from("MI300X_SEED", from.seed);
     from.most_instructions = number_from("MI300X_LIMIT", from.most_instructions);
     from.threads = static_cast<unsigned>(number_from("MI300X_THREADS", from.threads));
+    from.hazards = number_from("MI300X_HAZARDS", from.hazards) != 0;
     return from;
   }();
   return settings;

@@ -75,6 +75,10 @@ struct Settings {
   std::uint64_t seed = 1;               ///< of garbage and interleaving; MI300X_SEED
   std::uint64_t most_instructions = 0;  ///< of all waves of a launch; 0: no limit; MI300X_LIMIT
   unsigned threads = 0;                 ///< of the host; 0: one per core; MI300X_THREADS
+  /// Whether a program must have the wait states and waits that the ISA asks for, and barriers
+  /// between waves that touch the same LDS; MI300X_HAZARDS. AMD's own assembly leaves out some of
+  /// them.
+  bool hazards = true;
 };
 /// From the environment, once.
 const Settings& default_settings();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "emulator/emulator.h"
 #include "emulator/fault.h"
 #include "emulator/hazard_rules.h"
 
@@ -24,6 +25,7 @@ std::string register_name(unsigned index) {
 }  // namespace
 
 bool HazardCheck::local_writes_pending() const {
+  if (!default_settings().hazards) return false;
   for (const Queue& queue : queues_)
     if (queue.last_local_write > queue.done) return true;
   return false;
@@ -83,6 +85,7 @@ bool HazardCheck::under_way(const Target& target) const {
 /// needs no waiting on gfx9: an instruction behind it cannot overtake its reading (but see the
 /// rule of wide stores).
 void HazardCheck::check_registers(const Instruction& instruction) const {
+  if (!default_settings().hazards) return;
   const u8 own_queue = instruction.hazards.queue & queue::kind_mask;
   const bool in_order = own_queue == queue::vector || own_queue == queue::local;
   const auto check = [&](const std::vector<RegisterRange>& ranges, bool written) {
@@ -105,6 +108,7 @@ void HazardCheck::check_registers(const Instruction& instruction) const {
 /// Walks back as far as one of `rules` may reach. A rule whose earlier instruction is not found on
 /// the way is near no more.
 void HazardCheck::check_rules(const Instruction& instruction, u64 rules) {
+  if (!default_settings().hazards) return;
   u64 found = 0;
   for (u64 back = 1; back <= std::min<u64>(noted_, ring_.size()); ++back) {
     const Executed& executed = ring_[(noted_ - back) % ring_.size()];

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "emulator/elf_image.h"
-#include "machine/occupancy/msgpack.h"
+#include "machine/code_object/msgpack.h"
 
 namespace mi300x {
 namespace {

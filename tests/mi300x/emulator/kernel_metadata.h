@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emulator/code_object.h"
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 
 namespace mi300x {
 

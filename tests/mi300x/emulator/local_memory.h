@@ -56,7 +56,9 @@ class LocalMemory {
     touched_ |= (~u64{0} << first) & (~u64{0} >> (63 - last));
   }
   [[noreturn]] void refuse_place(const char* verb, u32 address, unsigned bytes) const;
-  [[noreturn]] void refuse(const Wave& wave, Access access, u32 address, unsigned bytes) const;
+  /// Throws for what is wrong about an access; returns if it is only a race and Settings::hazards
+  /// are not checked.
+  void refuse(const Wave& wave, Access access, u32 address, unsigned bytes) const;
 
   static constexpr std::size_t most_bytes = 65536, block_bytes = 1024;
 

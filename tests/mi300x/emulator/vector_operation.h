@@ -149,9 +149,6 @@ struct Executor<function, options, Result (*)(Arguments...)> {
   static void check_mode(const Wave& wave, const Instruction& instruction) {
     if constexpr ((Floating<Result> || uses_wide_floats) && !options.exact)
       check_float_mode(wave, instruction, uses_wide_floats);
-    if constexpr (options.needs_ieee)
-      if (!(wave.mode & mode::ieee)) [[unlikely]]
-        not_emulated(instruction, "MODE.IEEE is off");
     if constexpr ((!Floating<Result> || options.exact) && !options.saturates)
       if (instruction.clamp || instruction.output_modifier) [[unlikely]]
         not_emulated(instruction, "clamp or omod of this operation");
@@ -163,6 +160,9 @@ struct Executor<function, options, Result (*)(Arguments...)> {
     std::tuple<LaneArray<Arguments>...> storage;
     const std::tuple<LaneSource<Arguments>...> sources{
         fetch<n, Arguments>(wave, instruction, std::get<n>(storage))...};
+    if constexpr (options.needs_ieee)
+      if (!(wave.mode & mode::ieee)) [[unlikely]]
+        refuse_nans(instruction, sources, std::index_sequence<n...>{});
     if constexpr (!has_mask<Result>) {
       LaneArray<Result> result;
       INDEPENDENT_LANES
@@ -186,6 +186,16 @@ struct Executor<function, options, Result (*)(Arguments...)> {
       store<Value>(wave, instruction, result);
       store_mask(wave, instruction, instruction.targets[1], gather_mask(bits.lane));
     }
+  }
+
+  /// Without MODE.IEEE the function differs for NaNs alone.
+  template <class Sources, std::size_t... n>
+  static void refuse_nans(const Instruction& instruction, const Sources& sources,
+                          std::index_sequence<n...>) {
+    u32 any = 0;
+    for (unsigned i = 0; i < wave_lanes; ++i)
+      any |= (is_nan(LaneType<Arguments>::from(std::get<n>(sources)[i])) | ...);
+    if (any) not_emulated(instruction, "of a NaN while MODE.IEEE is off");
   }
 
   template <class Sources, std::size_t... n>

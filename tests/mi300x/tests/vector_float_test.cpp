@@ -78,9 +78,15 @@ TEST_F(VectorFloat, LeastAndGreatestFollowIeeeMode) {
   check(
       "v_min3_f32",
       +[](float a, float b, float c) { return reference_min(reference_min(a, b), c); });
+  // Without that mode numbers are the same, and NaNs are refused.
   hand.wave.mode = 0xF0;
+  hand.set(2, std::bit_cast<u32>(3.0f));
+  hand.set(4, std::bit_cast<u32>(-2.0f));
+  hand.execute("v_min_f32 v10, v2, v4");
+  EXPECT_EQ(hand.get(10, 0), std::bit_cast<u32>(-2.0f));
+  hand.set(4, 0x7FC00000);
   expect_fault([&] { hand.execute("v_min_f32 v10, v2, v4"); }, FaultKind::unknown_instruction,
-               "IEEE");
+               "NaN while MODE.IEEE is off");
 }
 
 TEST_F(VectorFloat, NaNsAreTheFirstSourcesOrPositive) {

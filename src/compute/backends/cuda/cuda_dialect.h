@@ -35,6 +35,7 @@ class CudaDialect : public driver::Dialect {
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;
   driver::Code allow_dynamic_shared(driver::FunctionObject* function, int bytes) override;
+  std::uintptr_t end_of_launch() const override { return launch_end; }
   driver::Abilities abilities(int ordinal) override;
   driver::Code launch(driver::FunctionObject* function, const LaunchShape& shape,
                       const LaunchAttributes& attributes, driver::StreamObject* stream,

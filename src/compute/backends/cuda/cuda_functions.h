@@ -157,7 +157,8 @@ constexpr int no_interleave = 0, zeros_outside = 0;
 constexpr int l2_promotion(unsigned bytes) {
   return bytes == 0 ? 0 : std::countr_zero(bytes) - 5;
 }
-constexpr int range_handle_dmabuf = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr std::uintptr_t launch_end = 0;  // CU_LAUNCH_PARAM_END
+constexpr int range_handle_dmabuf = 1;    // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr int function_attribute_max_dynamic_shared_bytes = 8;
 
 }  // namespace assay::cuda

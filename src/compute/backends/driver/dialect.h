@@ -58,6 +58,8 @@ class Dialect {
   virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
+  /// The word that ends the list which api().launch() takes as `extra`.
+  virtual std::uintptr_t end_of_launch() const = 0;
 
   virtual Abilities abilities(int /*ordinal*/) { return {}; }
   /// Called only with what the device is able to do, like the next.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace assay::driver {
 
@@ -90,6 +91,9 @@ constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 10
                no_binary_for_device = 209, not_ready = 600, peer_access_already_enabled = 704,
                not_supported = 801, unknown = 999;
 }
+/// Words before the address and the size of a buffer with a kernel's arguments; the word after them
+/// differs (Dialect::end_of_launch()).
+constexpr std::uintptr_t launch_buffer = 1, launch_buffer_size = 2;
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0, event_disable_timing = 2;
 /// During a capture: a node of its own, which every replay runs.

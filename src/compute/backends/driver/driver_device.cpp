@@ -133,6 +133,11 @@ Result<std::unique_ptr<Program>> DriverDevice::build(const ProgramSource& source
   return DriverProgram::build(place_, facts_, source, cache_);
 }
 
+Result<std::unique_ptr<Program>> DriverDevice::load(const std::string& name,
+                                                    const std::string& code) {
+  return DriverProgram::load(place_, facts_, name, code);
+}
+
 Result<TensorMap> DriverDevice::tensor_map(const TensorLayout& layout) {
   if (!place_.abilities().tensor_maps) return Device::tensor_map(layout);
   TRY(check_tensor_layout(layout));

@@ -23,6 +23,7 @@ class DriverDevice : public Device {
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override;
   Result<std::unique_ptr<Event>> create_event(EventKind kind) override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
+  Result<std::unique_ptr<Program>> load(const std::string& name, const std::string& code) override;
   Result<TensorMap> tensor_map(const TensorLayout& layout) override;
   int siblings() const override;
   Result<std::unique_ptr<Device>> open_sibling(int ordinal) override;

@@ -72,7 +72,16 @@ Result<std::unique_ptr<Program>> DriverProgram::build(const Place& place, const 
     PLACE_TRY(place, load(code, &module), fmt::format("loading the code of {}.cu", source.name));
     cache.store(key, code);
   }
-  return std::unique_ptr<Program>(new DriverProgram(place, facts, source.name, module));
+  return std::unique_ptr<Program>(
+      new DriverProgram(place, facts, source.name + ".cu", true, module));
+}
+
+Result<std::unique_ptr<Program>> DriverProgram::load(const Place& place, const DeviceFacts& facts,
+                                                     const std::string& name,
+                                                     const std::string& code) {
+  ModuleObject* module = nullptr;
+  PLACE_TRY(place, place.api().module_load(&module, code.data()), "loading " + name);
+  return std::unique_ptr<Program>(new DriverProgram(place, facts, name, false, module));
 }
 
 DriverProgram::~DriverProgram() {
@@ -83,15 +92,18 @@ Result<Kernel*> DriverProgram::kernel(std::string_view name) {
   const auto known = kernels_.find(name);
   if (known != kernels_.end()) return static_cast<Kernel*>(known->second.get());
   FunctionObject* function = nullptr;
-  const std::string text(name), file = name_ + ".cu";
-  const cpu::KernelEntry* registered = cpu::find_kernel(file.c_str(), text.c_str(), nullptr);
-  if (registered == nullptr) {
-    return Error{ErrorKind::failed, file + ": no kernel named " + text};
+  const std::string text(name);
+  std::span<const unsigned> parameters;
+  if (own_) {
+    const cpu::KernelEntry* registered = cpu::find_kernel(name_.c_str(), text.c_str(), nullptr);
+    if (registered == nullptr) {
+      return Error{ErrorKind::failed, name_ + ": no kernel named " + text};
+    }
+    parameters = std::span(registered->argument_bytes, registered->arguments);
   }
   PLACE_TRY(place_, place_.api().module_function(&function, module_, text.c_str()),
-            fmt::format("looking for kernel {} in {}", text, file));
-  auto made = std::make_unique<DriverKernel>(
-      place_, facts_, text, function, std::span(registered->argument_bytes, registered->arguments));
+            fmt::format("looking for kernel {} in {}", text, name_));
+  auto made = std::make_unique<DriverKernel>(place_, facts_, text, function, parameters);
   return static_cast<Kernel*>(kernels_.emplace(text, std::move(made)).first->second.get());
 }
 

@@ -43,18 +43,22 @@ class DriverProgram : public Program {
   static Result<std::unique_ptr<Program>> build(const Place& place, const DeviceFacts& facts,
                                                 const ProgramSource& source,
                                                 const KernelCache& cache);
+  /// Loads code compiled elsewhere.
+  static Result<std::unique_ptr<Program>> load(const Place& place, const DeviceFacts& facts,
+                                               const std::string& name, const std::string& code);
   ~DriverProgram() override;
 
   Result<Kernel*> kernel(std::string_view name) override;
 
  private:
-  DriverProgram(const Place& place, const DeviceFacts& facts, std::string name,
+  DriverProgram(const Place& place, const DeviceFacts& facts, std::string name, bool own,
                 ModuleObject* module)
-      : place_(place), facts_(facts), name_(std::move(name)), module_(module) {}
+      : place_(place), facts_(facts), name_(std::move(name)), own_(own), module_(module) {}
 
   const Place& place_;
   const DeviceFacts& facts_;
-  std::string name_;  // of the source file, for messages
+  std::string name_;  // of the file, for messages
+  bool own_;          // compiled from a source of assay, which says what its kernels take
   ModuleObject* module_;
   std::map<std::string, std::unique_ptr<DriverKernel>, std::less<>> kernels_;
 };

@@ -135,6 +135,22 @@ Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
   return {};
 }
 
+Status DriverStream::launch_packed(const Kernel& kernel, const LaunchShape& shape,
+                                   std::span<const std::byte> arguments) {
+  const auto& function = static_cast<const DriverKernel&>(kernel);
+  const Dim3 &grid = shape.grid, &block = shape.block;
+  std::size_t bytes = arguments.size();
+  const auto word = [](std::uintptr_t value) { return reinterpret_cast<void*>(value); };
+  void* extra[] = {word(launch_buffer), const_cast<std::byte*>(arguments.data()),
+                   word(launch_buffer_size), &bytes, word(place_.dialect().end_of_launch())};
+  PLACE_TRY(place_,
+            place_.api().launch(function.object(), grid.x, grid.y, grid.z, block.x, block.y,
+                                block.z, shape.dynamic_shared_bytes, stream_, nullptr, extra),
+            fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, {} bytes of arguments",
+                        function.name(), grid.x, grid.y, grid.z, block.x, block.y, block.z, bytes));
+  return {};
+}
+
 Status DriverStream::launch(Graph& graph) {
   PLACE_TRY(place_, place_.api().graph_launch(static_cast<DriverGraph&>(graph).object(), stream_),
             "launching a graph");

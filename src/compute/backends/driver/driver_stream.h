@@ -54,6 +54,8 @@ class DriverStream : public Stream {
                 std::span<void* const> arguments) override;
   Status launch(const Kernel& kernel, const LaunchShape& shape, const LaunchAttributes& attributes,
                 std::span<void* const> arguments) override;
+  Status launch_packed(const Kernel& kernel, const LaunchShape& shape,
+                       std::span<const std::byte> arguments) override;
   Status launch(Graph& graph) override;
   Status copy(void* destination, const void* source, std::size_t bytes) override;
   Status copy_from_peer(void* destination, int source_ordinal, const void* source,

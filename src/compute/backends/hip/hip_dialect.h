@@ -50,6 +50,7 @@ class HipDialect : public driver::Dialect {
   driver::Code allow_dynamic_shared(driver::FunctionObject*, int) override {
     return driver::code::success;
   }
+  std::uintptr_t end_of_launch() const override { return launch_end; }
   driver::Code record_each_replay(driver::EventObject* event,
                                   driver::StreamObject* stream) override;
   std::string describe(driver::Code code) const override;

@@ -119,6 +119,7 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .shared_bytes_per_block = 74,
     .shared_bytes_per_block_optin = 0,  // the number exists (75) and is always 0
 };
+constexpr std::uintptr_t launch_end = 3;
 constexpr unsigned capture_set_dependencies = 1;  // instead of adding to those there are
 constexpr unsigned malloc_uncached = 3;           // hipDeviceMallocUncached
 constexpr int copy_default = 4;                   // the direction follows from the addresses

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/occupancy/bytes.h"
+#include "machine/code_object/bytes.h"
 
 namespace assay::occupancy {
 

@@ -3,7 +3,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "machine/occupancy/bytes.h"
+#include "machine/code_object/bytes.h"
 
 namespace assay::occupancy {
 

@@ -1,4 +1,4 @@
-#include "machine/occupancy/msgpack.h"
+#include "machine/code_object/msgpack.h"
 
 #include <array>
 

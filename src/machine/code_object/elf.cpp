@@ -1,4 +1,4 @@
-#include "machine/occupancy/elf.h"
+#include "machine/code_object/elf.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "machine/occupancy/bytes.h"
+#include "machine/code_object/bytes.h"
 
 #include <fmt/format.h>
 

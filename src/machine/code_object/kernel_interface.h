@@ -1,0 +1,29 @@
+// What the kernels of an AMD code object say they are called with: the metadata that the compiler
+// or assembler wrote beside them (note NT_AMDGPU_METADATA of LLVM's AMDGPU backend).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay {
+
+struct KernelArgument {
+  std::string name;
+  std::uint64_t offset = 0, bytes = 0;  ///< in the buffer of arguments
+};
+
+struct KernelInterface {
+  std::string name;
+  std::vector<KernelArgument> arguments;
+  std::uint64_t argument_bytes = 0;
+  std::uint64_t most_threads = 0;  ///< of a work-group
+};
+
+/// Of all kernels of `code_object`, which is not trusted. Error: usage, saying what is damaged.
+Result<std::vector<KernelInterface>> read_kernel_interfaces(std::string_view code_object);
+
+}  // namespace assay
