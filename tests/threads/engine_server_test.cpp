@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "decoder_reference.h"
 #include "http_client.h"
+#include "one_cpu.h"
 #include "sanitized.h"
 #include "serving/engine/byte_text.h"
 #include "serving/engine/cache_plan.h"
@@ -72,6 +73,7 @@ class RunningEngine {
   }
 
  private:
+  const OneCpu one_cpu_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<EngineServer> server_;
   std::atomic<bool> stop_{false};
