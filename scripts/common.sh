@@ -3,7 +3,7 @@
 
 # What building and running needs; names are the same on Debian 12 and Ubuntu 24.04.
 build_packages="g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev
-  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libsqlite3-dev
+  zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libutf8proc-dev libsqlite3-dev
   libssl-dev rapidjson-dev libjs-vega"
 # Matrix products on the CPU; the package carries oneDNN's major version in its name.
 blas_packages="libdnnl2|libdnnl3"

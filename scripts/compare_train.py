@@ -1,12 +1,17 @@
-"""Training speed of assay beside PyTorch's, alternating on one device: tokens/s (samples/s of mlp) of eager
+"""Training speed of assay beside PyTorch's, alternating on the same devices: tokens/s (samples/s of mlp) of eager
 and, where it exists, torch.compile, for the same model, batch, sequence, element type and optimizer states.
 
     scripts/compare_train.py [--assay build/assay] [--device cuda] [--rounds 3] [--out DIR] [MODEL ...]
+    scripts/compare_train.py --ranks 2 [--parallel ddp zero1 fsdp] [MODEL ...]
 
 MODEL is mlp, a size (30M ... 13B) or numbers as `assay run train` takes them (4L4H128C256V). Each round
 measures assay, eager and compile once, each in a process of its own; the table gives medians of the
 rounds and their ratio. On a GPU the weights are bf16 with bf16 moments (states=stochastic), as PyTorch's
 AdamW has on bf16 parameters; on a CPU everything is f32. Needs torch alone.
+
+With --ranks, so many devices of this machine train one model: assay in each way of --parallel, PyTorch by
+DistributedDataParallel, all with the same batch on every rank. `share` is assay's rate as a share of so many
+times its own on one device in the same run, `waits` what of a step its passes wait for the exchange.
 """
 import argparse
 import json
@@ -110,9 +115,16 @@ def torch_rate(model, device, compiled, steps):
     """Tokens/s or samples/s of PyTorch: the median of `steps` steps after as many untimed."""
     import torch
 
+    ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    if ranks > 1:
+        if device == "cuda":
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        torch.distributed.init_process_group("nccl" if device == "cuda" else "gloo")
     torch.manual_seed(1)
     kind = torch.bfloat16 if device == "cuda" else torch.float32
     network, loss_of, amount = torch_mlp(device, kind) if model == "mlp" else torch_gpt(model, device, kind)
+    if ranks > 1:
+        network = torch.nn.parallel.DistributedDataParallel(network, gradient_as_bucket_view=True)
     fused = {"fused": True} if device == "cuda" else {}
     optimizer = torch.optim.AdamW(network.parameters(), lr=6e-4, weight_decay=0.01, **fused)
     called = torch.compile(network) if compiled else network
@@ -139,35 +151,63 @@ def torch_rate(model, device, compiled, steps):
     else:
         seconds = [b - a for a, b in zip(times, times[1:])]
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-    return {"rate": amount / statistics.median(seconds[steps:]), "memory": memory,
-            "loss": loss.item(), "torch": torch.__version__}
+    result = {"rate": ranks * amount / statistics.median(seconds[steps:]), "memory": memory,
+              "loss": loss.item(), "torch": torch.__version__, "ranks": ranks}
+    if ranks > 1:
+        torch.distributed.destroy_process_group()
+    return result
 
 
 def run_torch(arguments, model, compiled):
     """In a process of its own, so that nothing is left on the device. None if it cannot."""
-    words = [sys.executable, __file__, "--torch", "compile" if compiled else "eager",
+    ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(arguments.ranks)]
+    words = [sys.executable, *(ranks if arguments.ranks > 1 else []), __file__, "--torch", "compile" if compiled else "eager",
              "--device", arguments.device, "--steps", str(arguments.steps), model]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         print("  torch %s: %s" % ("compile" if compiled else "eager", done.stderr.strip()[-300:]), file=sys.stderr)
         return None
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
 
 
-def run_assay(arguments, model):
-    """The record of one cell."""
+def run_assay(arguments, model, parallel=None):
+    """The record of one cell; with `parallel` those of one rank and of all ranks."""
     on_gpu = arguments.device == "cuda"
     shape = []
     if model != "mlp":
         shape = ["batch=%d" % shape_of(model)[4], "sequence=%d" % shape_of(model)[5]]
     words = [arguments.assay, "run", "train", "model=" + model, *shape, "precision=" + ("bf16" if on_gpu else "f32"),
              "states=" + ("stochastic" if on_gpu else "master"), "--device", arguments.device, "--json"]
+    if parallel:
+        words += ["ranks=1,%d" % arguments.ranks, "parallel=" + parallel, "--ranks", str(arguments.ranks)]
     done = subprocess.run(words, capture_output=True, text=True)
-    record = json.loads(done.stdout.splitlines()[0]) if done.stdout else {}
-    if record.get("status") != "passed":
-        print("  assay: %s" % (record.get("reason") or done.stderr.strip()[-300:]), file=sys.stderr)
-        return None
-    return record
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    for record in records or [{}]:
+        if record.get("status") != "passed":
+            print("  assay: %s" % (record.get("reason") or done.stderr.strip()[-300:]), file=sys.stderr)
+            return None
+    return records if parallel else records[0]
+
+
+def shown(value, form="%.4g"):
+    return form % value if value else "-"
+
+
+def ratio(value, other):
+    return "%.3f" % (value / other) if value and other else "-"
+
+
+def measure_torch(arguments, model, rates, runs):
+    """One run of each way of PyTorch."""
+    for way in arguments.ways:
+        run = run_torch(arguments, model, way == "compile")
+        if run:
+            runs.append(dict(run, way=way))
+            rates[way].append(run["rate"])
+
+
+def median_of(rates, name):
+    return statistics.median(rates[name]) if rates[name] else None
 
 
 def compare(arguments, model):
@@ -179,22 +219,39 @@ def compare(arguments, model):
         if record:
             records.append(record)
             rates["assay"].append(record["value"]["median"])
-        for way in arguments.ways:
-            run = run_torch(arguments, model, way == "compile")
-            if run:
-                runs.append(dict(run, way=way))
-                rates[way].append(run["rate"])
-    median = {way: statistics.median(values) if values else None for way, values in rates.items()}
-
-    def shown(way):
-        return "%.4g" % median[way] if median[way] else "-"
-
-    def ratio(way):
-        return "%.3f" % (median["assay"] / median[way]) if median["assay"] and median[way] else "-"
-
-    print("%-16s %10s %10s %10s %8s %8s" % (model, shown("assay"), shown("eager"), shown("compile"),
-                                            ratio("eager"), ratio("compile")), flush=True)
+        measure_torch(arguments, model, rates, runs)
+    assay, eager, compiled = (median_of(rates, way) for way in ("assay", "eager", "compile"))
+    print("%-16s %10s %10s %10s %8s %8s" % (model, shown(assay), shown(eager), shown(compiled),
+                                            ratio(assay, eager), ratio(assay, compiled)), flush=True)
     return {"model": model, "rates": rates, "assay": records, "torch": runs}
+
+
+def compare_ranks(arguments, model):
+    """A line of the table for each way of sharing the work, and everything behind them."""
+    rates = {way: [] for way in ("eager", "compile", *arguments.parallel)}
+    shares = {way: [] for way in arguments.parallel}
+    waits = {way: [] for way in arguments.parallel}
+    records, runs = [], []
+    for _ in range(arguments.rounds):
+        for way in arguments.parallel:
+            found = run_assay(arguments, model, way)
+            if not found:
+                continue
+            one, all_ranks = found
+            records += found
+            rates[way].append(all_ranks["value"]["median"])
+            shares[way].append(rates[way][-1] / (arguments.ranks * one["value"]["median"]))
+            metrics = {metric["name"]: metric["value"] for metric in all_ranks["metrics"]}
+            waits[way].append(metrics["exchange_exposed"] / metrics["step_time"])
+        measure_torch(arguments, model, rates, runs)
+    eager, compiled = median_of(rates, "eager"), median_of(rates, "compile")
+    for way in arguments.parallel:
+        assay = median_of(rates, way)
+        print("%-16s %10s %7s %7s %10s %10s %8s %8s" % (
+            model + " " + way, shown(assay), shown(median_of(shares, way), "%.3f"),
+            shown(median_of(waits, way), "%.3f"), shown(eager), shown(compiled), ratio(assay, eager),
+            ratio(assay, compiled)), flush=True)
+    return {"model": model, "rates": rates, "shares": shares, "assay": records, "torch": runs}
 
 
 def main():
@@ -205,6 +262,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=["eager", "compile"], choices=["eager", "compile"],
                         help="of PyTorch; default: both")
+    parser.add_argument("--ranks", type=int, default=1, help="devices that train one model; default: one")
+    parser.add_argument("--parallel", nargs="+", default=["ddp"], choices=["ddp", "zero1", "fsdp"])
     parser.add_argument("--steps", type=int, default=12, help="of PyTorch, timed; as many go before")
     parser.add_argument("--out", help="folder for train.json, everything behind the table")
     parser.add_argument("--torch", choices=["eager", "compile"], help=argparse.SUPPRESS)
@@ -213,10 +272,14 @@ def main():
         print(json.dumps(torch_rate(arguments.models[0], arguments.device, arguments.torch == "compile",
                                     arguments.steps)))
         return
-    print("%-16s %10s %10s %10s %8s %8s" % ("per second", "assay", "eager", "compile", "/eager", "/compile"))
+    if arguments.ranks > 1:
+        print("%-16s %10s %7s %7s %10s %10s %8s %8s" % (
+            "per second", "assay", "share", "waits", "eager", "compile", "/eager", "/compile"))
+    else:
+        print("%-16s %10s %10s %10s %8s %8s" % ("per second", "assay", "eager", "compile", "/eager", "/compile"))
     results = []
     for model in arguments.models:
-        results.append(compare(arguments, model))
+        results.append((compare_ranks if arguments.ranks > 1 else compare)(arguments, model))
         if arguments.out:  # after each model: a run that is cut off keeps what it has
             os.makedirs(arguments.out, exist_ok=True)
             with open(os.path.join(arguments.out, "train.json"), "w") as file:

@@ -29,7 +29,7 @@ inline GptSettings small_training(DataType precision = DataType::f32) {
   settings.plan.shape = small_gpt();
   settings.plan.batch = 3;
   settings.plan.sequence = 17;
-  settings.plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  settings.plan.type = precision == DataType::tf32 ? DataType::f32 : precision;
   settings.precision = precision;
   settings.measured_products = false;
   return settings;

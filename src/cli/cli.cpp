@@ -69,8 +69,8 @@ int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
     return exit_io;
   } catch (const std::system_error& error) {
     terminal.complain(
-        fmt::format("the system refused a thread: {}; raise the limit of processes "
-                    "(ulimit -u)",
+        fmt::format("the system refused a thread: {}; raise the limits of processes and memory "
+                    "(ulimit -u, ulimit -v)",
                     error.code().message()));
   } catch (const std::exception& error) {
     terminal.complain(fmt::format("stopped by {}; please report it", error.what()));

@@ -67,11 +67,11 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
                detectable_text(cell), outliers > 0 ? fmt::format("{}", outliers) : "",
                cell.control_state == Control::off ? "" : std::string(name_of(cell.control_state))});
   }
-  return cells.heading(width, 0) + table.render(width, style, 0);
+  return cells.heading(width, 0) + table.render(width, style, 0) + "\n";
 }
 
 /// Each reason once, with the cells it applies to.
-std::string reasons_text(const Comparison& comparison) {
+std::string reasons_text(const Comparison& comparison, std::size_t width) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
   for (const CellComparison& cell : comparison.cells) {
     if (cell.judgement.verdict == Verdict::equal) continue;
@@ -80,23 +80,22 @@ std::string reasons_text(const Comparison& comparison) {
   }
   std::string text;
   for (const auto& [reason, cells] : by_reason) {
-    text += reason;
-    text += cells.size() == 1 ? fmt::format(" ({})", cells.front()->key.cell)
-                              : fmt::format(" ({} cells)", cells.size());
-    text += "\n";
+    const std::string where =
+        cells.size() == 1 ? cells.front()->key.cell : fmt::format("{} cells", cells.size());
+    text += wrapped(fmt::format("{} ({})", reason, where), 0, width) + "\n";
   }
   return text.empty() ? text : text + "\n";
 }
 
-std::string headline_text(const Comparison& comparison) {
+std::string headline_text(const Comparison& comparison, std::size_t width) {
   const Summation& all = comparison.all;
-  std::string text = time_sentence(all, "A", "B");
+  std::string text = wrapped(time_sentence(all, "A", "B"), 0, width);
   text += text.empty() ? "cells:" : "\ncells:";
   for (std::size_t i = 0; i < verdict_count; ++i) {
     if (all.counts[i] == 0) continue;
     text += fmt::format(" {} {}", all.counts[i], name_of(static_cast<Verdict>(i)));
   }
-  return text + "\n";
+  return text + "\n\n";
 }
 
 std::string problems_text(const Comparison& comparison) {
@@ -131,15 +130,18 @@ std::string change_text(const CellComparison& cell) {
 
 std::string comparison_text(const Comparison& comparison, bool every_difference, std::size_t width,
                             const Style& style) {
-  std::string text = style.bold(sentence(comparison)) + "\n";
-  text += fmt::format("A {}, {} runs; B {}, {} runs; margin {:.2g}%{}\n\n", comparison.name_a,
-                      comparison.units_a, comparison.name_b, comparison.units_b,
-                      100 * comparison.rule.margin,
-                      comparison.paired ? ""
-                                        : "; UNPAIRED: a drift between the two is not "
-                                          "controlled, so nothing can be EQUAL");
-  text += cells_text(comparison, width, style) + "\n" + reasons_text(comparison);
-  text += headline_text(comparison) + "\n";
+  std::string text = wrapped(style.bold(sentence(comparison)), 0, width) + "\n";
+  const std::string sides = fmt::format(
+      "A {}, {} runs; B {}, {} runs; margin {:.2g}%{}", comparison.name_a, comparison.units_a,
+      comparison.name_b, comparison.units_b, 100 * comparison.rule.margin,
+      comparison.paired ? ""
+                        : "; UNPAIRED: a drift between the two is not controlled, so nothing can "
+                          "be EQUAL");
+  text += wrapped(sides, 0, width) + "\n\n";
+  if (!comparison.cells.empty()) {
+    text += cells_text(comparison, width, style) + reasons_text(comparison, width) +
+            headline_text(comparison, width);
+  }
   if (!comparison.environment.empty()) {
     std::vector<Difference> shown = comparison.environment;
     if (!every_difference && shown.size() > most_differences) shown.resize(most_differences);

@@ -172,26 +172,23 @@ void complain_about(const std::vector<File>& files, Terminal& terminal) {
   }
 }
 
-/// Appends the records file by file, without runs that the store already has. Returns the message
-/// to show.
-Result<std::string> store(const std::vector<File>& files, const std::string& folder) {
+/// Appends the records file by file; drops those of runs that the store already has. Returns the
+/// message to show.
+Result<std::string> store(std::vector<File>& files, const std::string& folder) {
   Store target = TRY(Store::open(folder));
   std::set<std::string> there;
-  for (const Record& record : TRY(read_records(folder)).records) there.insert(record.run);
+  for (const Record& record : TRY(read_records(folder, Detail::summary)).records) {
+    there.insert(record.run);
+  }
   std::size_t stored = 0, left_out = 0;
-  for (const File& file : files) {
+  for (File& file : files) {
     if (!file.imported) continue;
-    std::vector<Record> fresh;
-    for (const Record& record : file.imported->records) {
-      if (there.contains(record.run)) {
-        ++left_out;
-      } else {
-        fresh.push_back(record);
-      }
-    }
-    TRY(target.append(fresh));
-    for (const Record& record : fresh) there.insert(record.run);
-    stored += fresh.size();
+    std::vector<Record>& records = file.imported->records;
+    left_out +=
+        std::erase_if(records, [&](const Record& record) { return there.contains(record.run); });
+    TRY(target.append(records));
+    for (const Record& record : records) there.insert(record.run);
+    stored += records.size();
   }
   std::string text = fmt::format("{} results stored in {}", stored, folder);
   if (left_out > 0) text += fmt::format("; {} were already there", left_out);

@@ -20,6 +20,7 @@
 #include "judge/campaign/folder.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
+#include "judge/report/llama_bench.h"
 #include "measure/sampling/runner.h"
 
 namespace assay::cli::report_command {
@@ -29,10 +30,16 @@ namespace fs = std::filesystem;
 
 struct Format {
   std::string_view name;
-  std::string (*write)(const report::Document&);
+  Result<std::string> (*write)(const report::ReportInput&);
 };
-constexpr std::array<Format, 3> formats = {
-    {{"html", &report::to_html}, {"md", &report::to_markdown}, {"csv", &report::to_csv}}};
+template <std::string (*write)(const report::Document&)>
+Result<std::string> write_document(const report::ReportInput& input) {
+  return write(report::make_document(input));
+}
+constexpr std::array<Format, 4> formats = {{{"html", &write_document<report::to_html>},
+                                            {"md", &write_document<report::to_markdown>},
+                                            {"csv", &write_document<report::to_csv>},
+                                            {"llama-bench", &report::to_llama_bench}}};
 
 /// The format by name, or by the extension of the file; Markdown for standard output.
 Result<const Format*> format_of(const Arguments& arguments) {
@@ -44,8 +51,8 @@ Result<const Format*> format_of(const Arguments& arguments) {
     if (format.name == name) return &format;
   }
   return Error{ErrorKind::usage,
-               fmt::format("no format \"{}\"; allowed: html, md, csv, by --format or the ending of "
-                           "the file given with -o",
+               fmt::format("no format \"{}\"; allowed: html, md, csv, llama-bench, by --format or "
+                           "the ending of the file given with -o",
                            name)};
 }
 
@@ -161,7 +168,17 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
   std::vector<std::string> words = arguments.positionals;
-  if (words.empty()) words.emplace_back(default_folder);
+  if (words.empty()) {
+    std::error_code none;
+    if (!std::filesystem::exists(default_folder, none)) {
+      return report(terminal, Error{ErrorKind::usage,
+                                    fmt::format("there is no folder {} here, where `assay run` "
+                                                "stores its results; measure something, or name "
+                                                "what to report",
+                                                default_folder)});
+    }
+    words.emplace_back(default_folder);
+  }
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
   auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
@@ -171,7 +188,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   input->title = arguments.get("--title");
   input->time = utc_now();
-  const std::string text = (*format)->write(report::make_document(*input));
+  const auto made = (*format)->write(*input);
+  if (!made.ok()) return report(terminal, made.error());
+  const std::string& text = *made;
   const std::string file = arguments.get("--output");
   if (file.empty() || file == "-") {
     terminal.print(text);
@@ -200,12 +219,14 @@ described, where `assay run` stores its results.
 
 HTML is one file that opens offline, with charts, the data behind each, and what differs
 between the environments; docs/report.md says how to read it. Markdown has the same tables,
-CSV the table of cells. The exit status does not depend on the verdict.
+CSV the table of cells; llama-bench is that program's JSON of prefill and decode of one
+sequence, pp512 and tg128 among them, for tools that read it. The exit status does not depend on the verdict.
 
   assay report -o report.html
   assay report container-study -o report.html
   assay report results/bare-metal results/vm -o report.html --margin 1%
   assay report rccl.log --format md
+  assay report --format llama-bench -o pp512-tg128.json   # after `assay run inference`
   assay report --beside examples/mi350x-reported -o report.html   # figures of elsewhere on the charts
 
 )",
@@ -213,8 +234,8 @@ CSV the table of cells. The exit status does not depend on the verdict.
         {
             {"--output", "FILE", "where to write, also -o; default: standard output", ""},
             {"--format", "NAME",
-             "html, md or csv; default: by the ending of FILE, md on standard output",
-             "html md csv"},
+             "html, md, csv or llama-bench; default: by the ending of FILE, md on standard output",
+             "html md csv llama-bench"},
             {"--title", "TEXT", "title of the report; default: the environments' names", ""},
             {"--beside", "RESULTS",
              "results to draw beside the others without judging them, such as figures that "

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/results_view.h"
+#include "cli/screen_text.h"
 #include "core/json.h"
 #include "measure/store/store.h"
 
@@ -39,7 +40,7 @@ std::string heading_of(const Record& record, const Style& style) {
                         record.source->version.empty() ? "" : " ", record.source->version,
                         record.source->file);
   }
-  return text + "\n\n";
+  return text;
 }
 
 /// A heading and tables for each run, in the order in which the runs began to write.
@@ -54,8 +55,9 @@ std::string text_of(const std::vector<Record>& records, const Terminal& terminal
     std::vector<Record> of_run;
     std::copy_if(records.begin(), records.end(), std::back_inserter(of_run),
                  [&](const Record& record) { return record.run == run; });
-    text += heading_of(of_run.front(), style);
-    text += results_text(of_run, static_cast<std::size_t>(terminal.width()), style);
+    const auto width = static_cast<std::size_t>(terminal.width());
+    text += wrapped(heading_of(of_run.front(), style), 0, width) + "\n\n";
+    text += results_text(of_run, width, style);
   }
   return text + counts_text(records) + "\n";
 }

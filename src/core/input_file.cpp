@@ -49,6 +49,24 @@ int InputFile::read(std::span<char> room, std::size_t& got) {
   }
 }
 
+Status InputFile::read_all_at(std::span<std::byte> room, std::size_t offset) const {
+  while (!room.empty()) {
+    const ssize_t got =
+        ::pread(file_.number(), room.data(), room.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return Error{ErrorKind::usage, fmt::format("cannot be read: {}", std::strerror(errno))};
+    }
+    if (got == 0) {
+      return Error{ErrorKind::usage,
+                   fmt::format("ends before byte {}; is it whole?", offset + room.size())};
+    }
+    room = room.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
 Error unreadable(const std::filesystem::path& path, int error) {
   const char* const cause =
       error == ENOTSUP ? "it is neither a file nor a pipe" : std::strerror(error);

@@ -24,6 +24,9 @@ class InputFile {
   /// Reads at most `room.size()` bytes and sets `got`, 0 only at the end. ETIMEDOUT: a pipe whose
   /// writer was silent for a minute.
   int read(std::span<char> room, std::size_t& got);
+  /// Fills `room` with the bytes from `offset` on, of a file; several threads may at once. Error:
+  /// usage: "ends before byte N" or the cause, to follow the file's name.
+  Status read_all_at(std::span<std::byte> room, std::size_t offset) const;
   bool is_open() const { return file_.is_open(); }
   /// The bytes that the file says it holds; pipes and files of /proc say 0.
   std::size_t size() const { return size_; }

@@ -4,30 +4,10 @@
 
 #include <algorithm>
 
+#include "core/utf8.h"
+
 namespace assay {
 namespace {
-
-struct Character {
-  char32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-/// The character that begins with the byte text[0] >= 0x80 (RFC 3629).
-Character decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (bytes == 0 || first > 0xf4 || text.size() < bytes) return {};
-  char32_t code = first & (0xffU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3fU);
-  }
-  const bool too_long = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (too_long || surrogate || code > 0x10ffff) return {};
-  return {code, bytes};
-}
 
 /// Characters beyond ASCII that control how others are shown: C1, marks and embeddings of
 /// direction (Unicode, UAX #9), separators of lines.
@@ -48,9 +28,9 @@ std::string escaped(std::string_view text, bool keep_layout) {
     const auto first = static_cast<unsigned char>(text[0]);
     std::size_t length = 1;
     if (first >= 0x80) {
-      const Character character = decode(text);
-      length = std::max<std::size_t>(1, character.bytes);
-      if (character.bytes == 0) {
+      const Utf8Character character = first_character(text);
+      if (character.kind == Utf8Character::Kind::whole) length = character.bytes;
+      if (character.kind != Utf8Character::Kind::whole) {
         shown += "\xef\xbf\xbd";
       } else if (is_control(character.code)) {
         shown += fmt::format("\\u{:04x}", static_cast<unsigned>(character.code));

@@ -17,6 +17,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/time_limit.h"
+
 namespace assay {
 namespace {
 
@@ -109,9 +111,12 @@ Result<Descriptor> begin_connect_at(Place place) {
 /// nobody answers cost little ("Happy Eyeballs", RFC 8305).
 class Race {
  public:
-  Race(std::vector<Place> places, double seconds)
+  using Clock = std::chrono::steady_clock;
+  /// The seconds count from `begin`.
+  Race(std::vector<Place> places, double seconds, Clock::time_point begin = Clock::now())
       : places_(std::move(places)),
         seconds_(seconds),
+        begin_(begin),
         step_(std::min(longest_step, seconds / 2 / static_cast<double>(places_.size() + 1))) {}
 
   Result<Descriptor> run() {
@@ -137,9 +142,7 @@ class Race {
  private:
   static constexpr double longest_step = 0.25;
 
-  double spent() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  double spent() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   void begin_next() {
     auto begun = begin_connect_at(places_[next_++]);
@@ -168,11 +171,51 @@ class Race {
 
   std::vector<Place> places_;
   std::size_t next_ = 0;  ///< the first that was not tried
-  const double seconds_, step_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const double seconds_;
+  const Clock::time_point begin_;
+  const double step_;
   std::vector<Descriptor> running_;
   Error error_ = {ErrorKind::failed, "it has no address"};
 };
+
+struct LookedUp {
+  int error = 0;  ///< of getaddrinfo()
+  std::vector<Place> places;
+};
+
+LookedUp look_up_without_limit(const std::string& host, int port) {
+  addrinfo hints = {};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string service = fmt::format("{}", port);
+  LookedUp result;
+  result.error = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found);
+  if (result.error != 0) return result;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    if (at->ai_family == AF_INET || at->ai_family == AF_INET6) {
+      result.places.push_back(Place::copy(at->ai_addr, at->ai_addrlen));
+    }
+  }
+  ::freeaddrinfo(found);
+  return result;
+}
+
+/// The addresses of a host. A name server that does not answer would take half a minute.
+Result<std::vector<Place>> look_up(const std::string& host, int port, double seconds) {
+  Place numeric;
+  if (numeric.parse(host, port)) return std::vector<Place>{numeric};
+  auto result = within<LookedUp>(seconds, [=] { return look_up_without_limit(host, port); });
+  if (!result) {
+    return Error{
+        ErrorKind::failed,
+        fmt::format("its address was not found within {:g} s; does the name server answer? "
+                    "A numeric address needs none",
+                    seconds)};
+  }
+  if (result->error != 0) return Error{ErrorKind::failed, ::gai_strerror(result->error)};
+  return std::move(result->places);
+}
 
 }  // namespace
 
@@ -212,22 +255,8 @@ Status connect_result(const Descriptor& socket) {
 }
 
 Result<Descriptor> connect_to(const std::string& host, int port, double seconds) {
-  addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string service = fmt::format("{}", port);
-  if (const int error = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); error != 0) {
-    return Error{ErrorKind::failed, ::gai_strerror(error)};
-  }
-  std::vector<Place> places;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    if (at->ai_family == AF_INET || at->ai_family == AF_INET6) {
-      places.push_back(Place::copy(at->ai_addr, at->ai_addrlen));
-    }
-  }
-  ::freeaddrinfo(found);
-  return Race(std::move(places), seconds).run();
+  const auto begin = std::chrono::steady_clock::now();
+  return Race(TRY(look_up(host, port, seconds)), seconds, begin).run();
 }
 
 Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,

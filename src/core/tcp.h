@@ -29,7 +29,8 @@ Result<Descriptor> begin_connect(const std::string& address, int port);
 Status connect_result(const Descriptor& socket);
 
 /// A connected socket to a host name or address, whichever of the name's addresses answers first.
-/// Error: failed, with the system's message, or because none answered within `seconds`.
+/// Error: failed, with the system's message, or because the name was not looked up or none answered
+/// within `seconds`.
 Result<Descriptor> connect_to(const std::string& host, int port, double seconds);
 /// The same for numeric addresses.
 Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,

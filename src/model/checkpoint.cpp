@@ -50,6 +50,19 @@ Result<std::uint64_t> number_in(const TensorFile& file, std::string_view key) {
   return Error{ErrorKind::usage, fmt::format("lacks the number \"{}\"", key)};
 }
 
+/// The loss scale with which training goes on, and what is counted about it.
+Status read_scaling(const TensorFile& file, StepState& state) {
+  const double scale = std::bit_cast<double>(TRY(number_in(file, "loss_scale")));
+  const std::uint64_t good_steps = TRY(number_in(file, "good_steps"));
+  if (!(scale >= 1 && scale <= 0x1p31) || good_steps > 0xFFFFFFFF) {
+    return Error{ErrorKind::usage, "has a loss scale that no training has; allowed: 1 to 2^31"};
+  }
+  state.loss_scale = static_cast<float>(scale);
+  state.good_steps = static_cast<unsigned>(good_steps);
+  state.skipped = TRY(number_in(file, "skipped_updates"));
+  return {};
+}
+
 /// The tensor of the file, if it is what this place holds.
 Result<const StoredTensor*> matching(const TensorFile& file, const std::string& name,
                                      const Tensor& tensor, DataType type) {
@@ -80,11 +93,17 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
                          {one.tensor.rows, one.tensor.columns}});
     }
   }
-  TensorFile file =
-      lay_out_tensors(std::move(tensors), {{"format", "assay training"},
-                                           {"step", std::to_string(state.step)},
-                                           {"beta1_power", text_of(state.beta1_power)},
-                                           {"beta2_power", text_of(state.beta2_power)}});
+  std::vector<std::pair<std::string, std::string>> metadata = {
+      {"format", "assay training"},
+      {"step", std::to_string(state.step)},
+      {"beta1_power", text_of(state.beta1_power)},
+      {"beta2_power", text_of(state.beta2_power)}};
+  if (training.scales_loss()) {
+    metadata.insert(metadata.end(), {{"loss_scale", text_of(state.loss_scale)},
+                                     {"good_steps", std::to_string(state.good_steps)},
+                                     {"skipped_updates", std::to_string(state.skipped)}});
+  }
+  TensorFile file = lay_out_tensors(std::move(tensors), std::move(metadata));
   std::size_t next = 0;  // of the file's tensors, which are in the order of sections
   for (const Part& part : parts) {
     const std::size_t element = size_of(training.arenas().type_of(part.part));
@@ -121,6 +140,10 @@ Status load_checkpoint(Training& training, Stream& stream, const std::filesystem
   const auto is_power = [](double x) { return x >= 0 && x <= 1; };
   if (*step > most_steps || !is_power(beta1_power) || !is_power(beta2_power)) {
     return of_file({ErrorKind::usage, "has a step or a power of beta that no training has"});
+  }
+  if (training.scales_loss()) {
+    const Status read = read_scaling(file, state);
+    if (!read.ok()) return of_file(read.error());
   }
   const std::vector<Part> parts = parts_of(training);
   std::vector<const StoredTensor*> tensors;  // part by part, all of the training's

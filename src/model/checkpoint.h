@@ -9,10 +9,10 @@
 
 namespace assay {
 
-/// Weights, master weights, moments and the step, as safetensors: "weights.layers.0.qkv",
-/// "first.layers.0.qkv", ... Of several ranks, which call it together, the first one writes the
-/// file, from which any number of ranks can go on. Error: failed or exhausted, naming the file and
-/// the reason.
+/// Weights, master weights, moments, the step and, of f16, the loss scale, as safetensors:
+/// "weights.layers.0.qkv", "first.layers.0.qkv", ... Of several ranks, which call it together, the
+/// first one writes the file, from which any number of ranks can go on. Error: failed or exhausted,
+/// naming the file and the reason.
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
 /// Error: usage, naming the file and the first tensor that is missing or of another shape or type;

@@ -23,7 +23,7 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
   const std::size_t element = size_of(settings.precision);
   const auto activations =
       DecoderActivations::of(settings.shape, limits.tokens, limits.results).elements;
-  return {.weights = DecoderWeights::of(settings.shape).elements * element,
+  return {.weights = DecoderParameters::bytes(settings.shape, settings.weights()),
           .cache = cache_elements_of_layer(settings) *
                    static_cast<std::size_t>(settings.shape.layers) * element,
           .activations = activations * element};
@@ -33,9 +33,9 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
   const bool one = is_of_one(pass);
-  TRY(rows_->gather(stream, active(activations_.stream), weight(layout_.embedding),
+  TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
                     input(places_.tokens), pass.tokens, settings_.shape.width));
-  for (std::size_t i = 0; i < layout_.layers.size(); ++i) {
+  for (std::size_t i = 0; i < weights_->layout().layers.size(); ++i) {
     TRY(one ? enqueue_layer_of_one(stream, i, pass) : enqueue_layer(stream, i, pass));
   }
   TRY(one ? enqueue_head_of_one(stream) : enqueue_head(stream, pass));
@@ -46,24 +46,29 @@ Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
 /// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
 Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderShape& shape = settings_.shape;
-  const DecoderLayerWeights& w = layout_.layers[layer];
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const std::int64_t n = pass.tokens, c = shape.width, f = shape.hidden;
   void* const residual = active(activations_.stream);
   void* const normed = active(activations_.normed);
   void* const branch = active(activations_.branch);
   void* const gate_up = active(activations_.gate_up);
   void* const hidden = active(activations_.hidden);
-  TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weight(w.norm1),
+  TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weights_->at(w.norm1),
                      {n, c}));
-  TRY(linear_->forward(stream, active(activations_.qkv), normed, weight(w.qkv),
-                       weight_or_null(w.qkv_bias), {n, shape.qkv_width(), c}));
+  TRY(multiply(stream, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
   TRY(attend(stream, layer, pass));
-  TRY(linear_->forward(stream, branch, active(activations_.attended), weight(w.proj), nullptr,
-                       {n, c, shape.query_width()}));
-  TRY(norm_->forward(stream, normed, residual, branch, weight(w.norm2), {n, c}));
-  TRY(linear_->forward(stream, gate_up, normed, weight(w.gate_up), nullptr, {n, 2 * f, c}));
+  TRY(multiply(stream, branch, active(activations_.attended), w.proj, {}, n));
+  TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
+  TRY(multiply(stream, gate_up, normed, w.gate_up, {}, n));
   TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
-  return linear_->forward(stream, branch, hidden, weight(w.down), nullptr, {n, c, f});
+  return multiply(stream, branch, hidden, w.down, {}, n);
+}
+
+Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
+                         const Tensor& bias, std::int64_t rows) {
+  const void* const numbers = TRY(weights_->numbers_of(stream, weight));
+  return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias),
+                          {rows, weight.rows, weight.columns});
 }
 
 Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
@@ -71,14 +76,14 @@ Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
   const std::int64_t c = shape.width;
   void* last = active(activations_.normed);
   TRY(norm_->forward(stream, last, active(activations_.stream), active(activations_.branch),
-                     weight(layout_.norm), {pass.tokens, c}));
+                     weights_->at(weights_->layout().norm), {pass.tokens, c}));
   if (pass.results < pass.tokens) {
     TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
                       c));
     last = active(activations_.last);
   }
-  return linear_->forward(stream, active(activations_.logits), last, weight(layout_.head), nullptr,
-                          {pass.results, shape.padded_vocabulary(), c});
+  return multiply(stream, active(activations_.logits), last, weights_->layout().head, {},
+                  pass.results);
 }
 
 bool Decoder::is_of_one(const DecoderPass& pass) const {
@@ -87,36 +92,42 @@ bool Decoder::is_of_one(const DecoderPass& pass) const {
 
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderShape& shape = settings_.shape;
-  const DecoderLayerWeights& w = layout_.layers[layer];
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const std::int64_t c = shape.width, f = shape.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
-  TRY(vector_product_->forward(stream, active(activations_.qkv), residual, weight(w.qkv),
-                               {shape.qkv_width(), c},
-                               {.norm = weight(w.norm1), .bias = weight_or_null(w.qkv_bias)}));
+  TRY(vector_product_->forward(
+      stream, active(activations_.qkv), residual, matrix(w.qkv), {shape.qkv_width(), c},
+      {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
-  TRY(vector_product_->forward(stream, residual, active(activations_.attended), weight(w.proj),
+  TRY(vector_product_->forward(stream, residual, active(activations_.attended), matrix(w.proj),
                                {c, shape.query_width()}, {.add = true}));
-  TRY(vector_product_->forward_swiglu(stream, hidden, residual, weight(w.gate_up), {f, c},
-                                      weight(w.norm2)));
-  return vector_product_->forward(stream, residual, hidden, weight(w.down), {c, f}, {.add = true});
+  TRY(vector_product_->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
+                                      weights_->at(w.norm2)));
+  return vector_product_->forward(stream, residual, hidden, matrix(w.down), {c, f}, {.add = true});
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
-  return vector_product_->forward(
-      stream, active(activations_.logits), active(activations_.stream), weight(layout_.head),
-      {settings_.shape.padded_vocabulary(), settings_.shape.width}, {.norm = weight(layout_.norm)});
+  return vector_product_->forward(stream, active(activations_.logits), active(activations_.stream),
+                                  matrix(weights_->layout().head),
+                                  {settings_.shape.padded_vocabulary(), settings_.shape.width},
+                                  {.norm = weights_->at(weights_->layout().norm)});
+}
+
+VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
+  if (!m.quantized) return {weights_->at(m)};
+  return {weights_->codes_of(m), weights_->factors_of(m)};
 }
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderShape& shape = settings_.shape;
-  const DecoderLayerWeights& w = layout_.layers[layer];
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const PagedTokens tokens = paged_tokens(pass);
   const PagedCache cache = cache_of(layer);
   void* const qkv = active(activations_.qkv);
   void* const attended = active(activations_.attended);
-  TRY(attention_->store(stream, qkv, cache, weight_or_null(w.query_norm),
-                        weight_or_null(w.key_norm), angles_.data(), tokens));
+  TRY(attention_->store(stream, qkv, cache, weights_->at_or_null(w.query_norm),
+                        weights_->at_or_null(w.key_norm), angles_.data(), tokens));
   if (pass.prompt > 0 && prompt_attention_ != nullptr) {
     return prompt_attention_->forward(stream, attended, qkv, {},
                                       {.batch = pass.tokens / pass.prompt,
@@ -172,7 +183,12 @@ Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
   TRY(copy_input(stream, places_.positions, tokens.positions));
   TRY(copy_input(stream, places_.sequences, tokens.sequences));
   TRY(copy_input(stream, places_.results, tokens.results));
+  TRY(stream.copy(start_.data(), inputs_.data(), start_.bytes()));
   return stream.synchronize();
+}
+
+Status Decoder::restart(Stream& stream) {
+  return stream.copy(inputs_.data(), start_.data(), start_.bytes());
 }
 
 Status Decoder::set_tables(Stream& stream, const std::vector<std::int32_t>& tables) {
@@ -231,7 +247,7 @@ Status Decoder::poison_results(Stream& stream) {
 }
 
 Result<std::vector<float>> Decoder::weights(Stream& stream) {
-  return read_weights(stream, weights_.data(), settings_.precision, layout_.elements);
+  return weights_->host_copy(stream);
 }
 
 // ---- How it begins ----
@@ -253,7 +269,6 @@ Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings
     : device_(device),
       settings_(settings),
       element_(size_of(settings.precision)),
-      layout_(DecoderWeights::of(settings.shape)),
       activations_(
           DecoderActivations::of(settings.shape, settings.limits.tokens, settings.limits.results)),
       places_(inputs_of(settings.limits)),
@@ -262,13 +277,19 @@ Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings
 Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings) {
   TRY(validate(settings.shape));
+  if (settings.codes) TRY(validate_quantized(settings.shape));
   std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
-  TRY(made->load_operations());
-  TRY(made->allocate(stream));
-  TRY(made->upload_angles(stream));
-  TRY(made->write_initial_weights(stream));
-  TRY(stream.synchronize());
+  const Status ready = made->prepare(stream);
+  const Status done = stream.synchronize();  // also after an error: memory is still written to
+  TRY(ready);
+  TRY(done);
   return made;
+}
+
+Status Decoder::prepare(Stream& stream) {
+  TRY(load_operations());
+  TRY(allocate(stream));
+  return upload_angles(stream);
 }
 
 Status Decoder::load_operations() {
@@ -280,9 +301,9 @@ Status Decoder::load_operations() {
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
   if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
-    prompt_attention_ = TRY(own_attention(device_, shape.head_width));
+    prompt_attention_ = TRY(own_attention(device_, DataType::bf16, shape.head_width));
   }
-  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon));
+  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes));
   rows_ = TRY(TokenRows::create(device_, type));
   return {};
 }
@@ -295,10 +316,13 @@ Status Decoder::allocate(Stream& stream) {
     // Gaps, the rows that pad the vocabulary, and the blocks of tables that nobody has set.
     return stream.fill(buffer.data(), 0, buffer.bytes());
   };
-  TRY(allocate(weights_, memory.weights));
+  weights_ = TRY(DecoderParameters::create(device_, stream, settings_.shape, settings_.weights()));
   TRY(allocate(cache_, memory.cache));
   TRY(allocate(active_, memory.activations));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  // What advance() changes comes first: tokens and their positions.
+  start_ =
+      TRY(device_.allocate(places_.sequences.offset * sizeof(std::int32_t), MemoryKind::device));
   return allocate(scratch_,
                   attention_->scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
 }
@@ -315,20 +339,6 @@ Status Decoder::upload_angles(Stream& stream) {
   angles_ = TRY(device_.allocate(bytes, MemoryKind::device));
   TRY(stream.copy(angles_.data(), angles.data(), bytes));
   return stream.synchronize();
-}
-
-Status Decoder::write_initial_weights(Stream& stream) {
-  constexpr double deviation = 0.02;  // as transformers begins
-  InitialWeights initial =
-      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
-  const auto normal_rows = [&](const Tensor& t) {
-    return initial.normal(weight(t), t, settings_.shape.vocabulary, deviation);
-  };
-  TRY(normal_rows(layout_.embedding));
-  if (!settings_.shape.tied) TRY(normal_rows(layout_.head));
-  for (const Tensor& t : layout_.matrices()) TRY(initial.normal(weight(t), t, deviation));
-  for (const Tensor& t : layout_.norms()) TRY(initial.ones(weight(t), t));
-  return {};
 }
 
 Status Decoder::fill_cache(Stream& stream) {

@@ -14,6 +14,7 @@
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "model/decoder_layout.h"
+#include "model/decoder_parameters.h"
 #include "model/operations/activations.h"
 #include "model/operations/attention.h"
 #include "model/operations/linear.h"
@@ -47,7 +48,11 @@ struct DecoderSettings {
   DecoderShape shape;
   DecoderLimits limits;
   DataType precision = DataType::bf16;  ///< f32 or bf16, of weights and cache too
-  std::uint64_t seed = 1;               ///< of the weights
+  std::uint64_t seed = 1;               ///< of random weights
+  std::optional<DataType> codes = {};   ///< of quantized matrices: e4m3, e4m3_fnuz or i8
+  std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
+
+  DecoderWeightSettings weights() const { return {precision, codes, seed, folder}; }
 };
 
 DecoderMemory memory_of(const DecoderSettings& settings);
@@ -70,13 +75,15 @@ struct DecoderPass {
 
 class Decoder {
  public:
-  /// Allocates everything and writes random weights. `device` and `stream` must outlive it. Error:
-  /// exhausted, naming the bytes.
+  /// Allocates everything and writes or reads the weights. `device` and `stream` must outlive it.
+  /// Error: exhausted, naming the bytes; usage, naming the file and what is wrong with it.
   static Result<std::unique_ptr<Decoder>> create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings);
 
   /// Waits until they are there. Error: usage if they exceed the limits.
   Status set_tokens(Stream& stream, const DecoderTokens& tokens);
+  /// Queues that the tokens are again those of the last set_tokens(), after advance().
+  Status restart(Stream& stream);
   /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
   Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);
   /// Queues a pass. If all tokens have results, rows of logits are those of the tokens; else those
@@ -93,7 +100,7 @@ class Decoder {
   Status next_tokens(Stream& stream, std::span<std::int32_t> next);
   /// Makes all results NaN, or no token, so that those of an earlier pass are not taken for new.
   Status poison_results(Stream& stream);
-  /// The arena of weights, in f32.
+  /// The weights in f32, laid out as DecoderWeights::of(computed_shape()).
   Result<std::vector<float>> weights(Stream& stream);
   /// Normally distributed numbers as keys and values of all blocks.
   Status fill_cache(Stream& stream);
@@ -104,9 +111,9 @@ class Decoder {
 
  private:
   Decoder(Device& device, Stream& stream, const DecoderSettings& settings);
+  Status prepare(Stream& stream);
   Status allocate(Stream& stream);
   Status load_operations();
-  Status write_initial_weights(Stream& stream);
   Status upload_angles(Stream& stream);
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
@@ -114,6 +121,10 @@ class Decoder {
   bool is_of_one(const DecoderPass& pass) const;
   Status enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head_of_one(Stream& stream);
+  VectorProduct::Matrix matrix(const WeightMatrix& m) const;
+  /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
+  Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
+                  const Tensor& bias, std::int64_t rows);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
   PagedTokens paged_tokens(const DecoderPass& pass) const;
 
@@ -124,8 +135,6 @@ class Decoder {
   };
   static Inputs inputs_of(const DecoderLimits& limits);
 
-  void* weight(const Tensor& t) const { return address_of(weights_, t, element_); }
-  void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
   void* input(const Tensor& t) const { return address_of(inputs_, t, sizeof(std::int32_t)); }
   PagedCache cache_of(std::size_t layer) const;
@@ -134,10 +143,10 @@ class Decoder {
   Device& device_;
   DecoderSettings settings_;
   const std::size_t element_;
-  const DecoderWeights layout_;
   const DecoderActivations activations_;
   const Inputs places_;
-  Buffer weights_, cache_, active_, inputs_, angles_, scratch_;
+  std::optional<DecoderParameters> weights_;
+  Buffer cache_, active_, inputs_, start_, angles_, scratch_;
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;

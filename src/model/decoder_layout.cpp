@@ -2,36 +2,58 @@
 
 namespace assay {
 
-DecoderWeights DecoderWeights::of(const DecoderShape& shape) {
-  TensorPlaces place;
+WeightMatrix WeightMatrix::rows_from(std::int64_t first, std::int64_t count) const {
+  WeightMatrix part = *this;
+  part.rows = count;
+  part.offset += static_cast<std::size_t>(first * columns);
+  part.factors += static_cast<std::size_t>(first);
+  return part;
+}
+
+DecoderWeights DecoderWeights::of(const DecoderShape& shape, bool quantized) {
+  TensorPlaces place, codes, factors;
   DecoderWeights w;
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    if (!quantized) return WeightMatrix{place.next(rows, columns)};
+    return WeightMatrix{codes.next(rows, columns), true, factors.next(1, rows).offset};
+  };
   const std::int64_t c = shape.width;
   w.embedding = place.next(shape.padded_vocabulary(), c);
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     DecoderLayerWeights layer;
     layer.norm1 = place.next(1, c);
-    layer.qkv = place.next(shape.qkv_width(), c);
+    layer.qkv = matrix(shape.qkv_width(), c);
     layer.qkv_bias = place.next(shape.qkv_bias ? 1 : 0, shape.qkv_width());
     layer.query_norm = place.next(shape.head_norms ? 1 : 0, shape.head_width);
     layer.key_norm = place.next(shape.head_norms ? 1 : 0, shape.head_width);
-    layer.proj = place.next(c, shape.query_width());
+    layer.proj = matrix(c, shape.query_width());
     layer.norm2 = place.next(1, c);
-    layer.gate_up = place.next(2 * shape.hidden, c);
-    layer.down = place.next(c, shape.hidden);
+    layer.gate_up = matrix(2 * shape.hidden, c);
+    layer.down = matrix(c, shape.hidden);
     w.layers.push_back(layer);
   }
   w.norm = place.next(1, c);
-  w.head = shape.tied ? w.embedding : place.next(shape.padded_vocabulary(), c);
+  w.head =
+      shape.tied && !quantized ? WeightMatrix{w.embedding} : matrix(shape.padded_vocabulary(), c);
   w.elements = place.used();
+  w.codes = codes.used();
+  w.factors = factors.used();
   return w;
 }
 
-std::vector<Tensor> DecoderWeights::matrices() const {
+std::vector<WeightMatrix> DecoderWeights::matrices() const {
+  std::vector<WeightMatrix> all;
+  for (const DecoderLayerWeights& layer : layers) {
+    all.insert(all.end(), {layer.qkv, layer.proj, layer.gate_up, layer.down});
+  }
+  return all;
+}
+
+std::vector<Tensor> DecoderWeights::biases() const {
   std::vector<Tensor> all;
   for (const DecoderLayerWeights& layer : layers) {
-    all.insert(all.end(), {layer.qkv, layer.qkv_bias, layer.proj, layer.gate_up, layer.down});
+    if (layer.qkv_bias.elements() > 0) all.push_back(layer.qkv_bias);
   }
-  std::erase_if(all, [](const Tensor& t) { return t.elements() == 0; });
   return all;
 }
 

@@ -9,27 +9,42 @@
 
 namespace assay {
 
-/// The weights of one layer. Matrices are [outputs, inputs]; absent tensors have no elements.
+/// A matrix [outputs, inputs] of a decoder. Quantized, it lies in an arena of codes of one byte,
+/// and each row has a factor in an arena of f32.
+struct WeightMatrix : Tensor {
+  bool quantized = false;
+  std::size_t factors = 0;  ///< of its first row, elements from the arena's start
+
+  /// `count` of its rows from `first` on.
+  WeightMatrix rows_from(std::int64_t first, std::int64_t count) const;
+};
+
+/// The weights of one layer. Absent tensors have no elements.
 struct DecoderLayerWeights {
   Tensor norm1;                 ///< [1, C]
-  Tensor qkv, qkv_bias;         ///< [qkv_width, C]: queries, keys and values, each of all heads
+  WeightMatrix qkv;             ///< [qkv_width, C]: queries, keys and values, each of all heads
+  Tensor qkv_bias;              ///< [1, qkv_width]
   Tensor query_norm, key_norm;  ///< [1, head_width]
-  Tensor proj;                  ///< [C, query_width]
+  WeightMatrix proj;            ///< [C, query_width]
   Tensor norm2;                 ///< [1, C]
-  Tensor gate_up;               ///< [2 F, C]
-  Tensor down;                  ///< [C, F]
+  WeightMatrix gate_up;         ///< [2 F, C]
+  WeightMatrix down;            ///< [C, F]
 };
 
 struct DecoderWeights {
   Tensor embedding;  ///< [padded vocabulary, C]
   std::vector<DecoderLayerWeights> layers;
   Tensor norm;               ///< [1, C], after the last layer
-  Tensor head;               ///< as the embedding, which it is if tied
+  WeightMatrix head;         ///< as the embedding, which it is if tied, unless it is quantized
   std::size_t elements = 0;  ///< of the arena, gaps included
+  std::size_t codes = 0;     ///< of the arena of quantized matrices
+  std::size_t factors = 0;   ///< of the arena of their rows' factors
 
-  static DecoderWeights of(const DecoderShape& shape);
-  /// Every matrix, and every norm's weights.
-  std::vector<Tensor> matrices() const;
+  /// `quantized`: the matrices of layers and the head are. Norms, biases and the embedding are not.
+  static DecoderWeights of(const DecoderShape& shape, bool quantized = false);
+  /// The matrices of the layers in their order, without the head; every bias; every norm's weights.
+  std::vector<WeightMatrix> matrices() const;
+  std::vector<Tensor> biases() const;
   std::vector<Tensor> norms() const;
 };
 

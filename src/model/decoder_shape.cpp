@@ -112,6 +112,10 @@ double DecoderShape::head_products() const {
   return number(vocabulary) * number(width);
 }
 
+double DecoderShape::outputs() const {
+  return number(layers) * number(qkv_width() + 2 * width + 2 * hidden) + number(vocabulary);
+}
+
 double DecoderShape::parameters() const {
   const double norms = 2 * number(width) + (head_norms ? 2 * number(head_width) : 0);
   const double biases = qkv_bias ? number(qkv_width()) : 0;
@@ -189,6 +193,14 @@ Status validate(const DecoderShape& shape) {
     return wrong(*reason);
   }
   return validate_norm(shape.width);
+}
+
+Status validate_quantized(const DecoderShape& shape) {
+  if (shape.width % 16 == 0 && shape.hidden % 16 == 0) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("width {} and hidden width {}, allowed with quantized matrices are "
+                           "multiples of 16",
+                           shape.width, shape.hidden)};
 }
 
 std::vector<double> rotary_frequencies(const DecoderShape& shape) {

@@ -50,6 +50,8 @@ struct DecoderShape {
   double layer_products() const;
   double products() const { return layer_products() + head_products(); }
   double head_products() const;
+  /// Rows of the matrices of these products: outputs of a token.
+  double outputs() const;
 
   /// Floating-point operations of a pass over `tokens` tokens of one sequence, which see `before`
   /// tokens each beside themselves and those of the pass before them; logits of the last one only:
@@ -70,6 +72,9 @@ Result<DecoderShape> parse_decoder_shape(std::string_view text);
 
 /// Error: usage if the numbers do not fit together, unsupported if they are not computed.
 Status validate(const DecoderShape& shape);
+
+/// The same for quantized matrices, of which sixteen codes are read together.
+Status validate_quantized(const DecoderShape& shape);
 
 /// Rotations per position, radians, of each of the head_width / 2 pairs of a head's elements.
 std::vector<double> rotary_frequencies(const DecoderShape& shape);

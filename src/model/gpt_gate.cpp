@@ -30,6 +30,7 @@ GptSettings small_version_of(const GptSettings& settings, const DeviceFacts& fac
   }
   small.accumulate = 2;  // both of one batch: the gradients of one pass, half of them added
   small.measured_products = false;
+  small.loss_scaling.initial = gate_loss_scale;
   return small;
 }
 

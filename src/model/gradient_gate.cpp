@@ -40,7 +40,8 @@ Status compare_gradients(Training& training, Stream& stream, const std::vector<d
 
 void judge(GateResult& result, DataType precision, Smoothness smoothness) {
   const bool kinked = smoothness == Smoothness::kinked;
-  const bool narrow = precision == DataType::bf16, rounded = precision == DataType::tf32;
+  const bool narrow = precision == DataType::bf16;
+  const bool rounded = precision == DataType::tf32 || precision == DataType::f16;  // as many bits
   result.tolerance = narrow ? (kinked ? 8e-2 : 3e-2) : rounded ? (kinked ? 5e-2 : 5e-3) : 1e-4;
   const double of_loss = narrow ? 0.02 : rounded ? 1e-3 : 1e-4;
   result.passed = result.gradient_error <= result.tolerance && result.loss_error <= of_loss;

@@ -15,6 +15,7 @@ Result<GateResult> check_training(Device& device, Stream& stream, const MlpSetti
   plan.batch = 19;
   small.accumulate = 2;  // both of one batch: the gradients of one pass, half of them added
   small.measured_products = false;
+  small.loss_scaling.initial = gate_loss_scale;
   const RegressionBatches data = synthetic_regression(1, plan.batch, plan.shape.widths.front(),
                                                       plan.shape.widths.back(), settings.seed);
   auto training = TRY(MlpTraining::create(device, stream, small, data));

@@ -17,7 +17,7 @@ enum class Optimizer {
 
 /// What is kept besides parameters and gradients to update them.
 enum class OptimizerStates {
-  master,      ///< f32 moments; beside bf16 parameters also f32 master weights
+  master,      ///< f32 moments; beside bf16 and f16 parameters also f32 master weights
   stochastic,  ///< bf16 moments and no master weights: updates are rounded stochastically
 };
 
@@ -33,7 +33,7 @@ enum class Sharding {
 struct ParallelPlan {
   int ranks = 1;
   Sharding sharding = Sharding::none;
-  bool f32_sums = false;  ///< whether bf16 gradients are added up in f32
+  bool f32_sums = false;  ///< whether bf16 and f16 gradients are added up in f32
   std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< least bytes of gradients sent together
 
   bool slices_optimizer() const { return sharding != Sharding::none; }
@@ -41,7 +41,7 @@ struct ParallelPlan {
 };
 
 struct ParameterPlan {
-  DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32 or bf16
+  DataType type = DataType::bf16;  ///< of parameters, gradients and activations: f32, bf16 or f16
   Optimizer optimizer = Optimizer::adamw;
   OptimizerStates states = OptimizerStates::master;
   ParallelPlan parallel;

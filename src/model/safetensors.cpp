@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <unordered_set>
 
 #include "core/json_text.h"
 #include "core/read_file.h"
@@ -80,36 +82,81 @@ Result<StoredTensor> read_tensor(const std::string& name, const Json& entry, std
   return tensor;
 }
 
-Status parse_header(TensorFile& file) {
-  const std::size_t size = file.bytes.size();
+/// The length of the header of a file of `size` bytes, which begins with `start`.
+Result<std::size_t> header_length(std::string_view start, std::size_t size) {
   std::uint64_t header_bytes = 0;
-  if (size < length_bytes) return Error{ErrorKind::usage, "is shorter than its first number"};
-  std::memcpy(&header_bytes, file.bytes.data(), length_bytes);
+  if (start.size() < length_bytes) {
+    return Error{ErrorKind::usage, "is shorter than its first number"};
+  }
+  std::memcpy(&header_bytes, start.data(), length_bytes);
   if (header_bytes > most_header || header_bytes > size - length_bytes) {
     return Error{ErrorKind::usage,
                  fmt::format("has a header of {} bytes, more than the file; is it a safetensors "
                              "file, and whole?",
                              header_bytes)};
   }
-  const auto text = std::string_view(file.bytes).substr(length_bytes, header_bytes);
-  const Json header = TRY(parse_json(text));
-  if (!header.is_object()) return Error{ErrorKind::usage, "has a header that is not an object"};
-  for (const auto& [name, entry] : header.items()) {
-    if (name != "__metadata__") {
-      file.tensors.push_back(TRY(read_tensor(name, entry, length_bytes + header_bytes, size)));
-      continue;
+  return static_cast<std::size_t>(header_bytes);
+}
+
+/// A member that comes twice, of which a parsed value would keep one; empty if there is none.
+std::string repeated_member(std::string_view object) {
+  std::unordered_set<std::string> names;
+  std::string repeated;
+  const auto note = [&](int depth, Json::parse_event_t event, Json& name) {
+    if (event == Json::parse_event_t::key && depth == 1 &&
+        !names.insert(name.get<std::string>()).second) {
+      repeated = name.get<std::string>();
     }
-    if (!entry.is_object()) return Error{ErrorKind::usage, "has metadata that are not an object"};
-    for (const auto& [key, value] : entry.items()) {
-      if (value.is_string()) file.metadata.emplace_back(key, value.get<std::string>());
-    }
+    return false;  // keep no values
+  };
+  (void)Json::parse(object, note, false);
+  return repeated;
+}
+
+Status check_overlaps(const std::vector<StoredTensor>& tensors) {
+  std::vector<const StoredTensor*> in_order;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.bytes > 0) in_order.push_back(&tensor);
+  }
+  std::ranges::sort(in_order, {}, &StoredTensor::offset);
+  for (std::size_t i = 1; i < in_order.size(); ++i) {
+    if (in_order[i - 1]->offset + in_order[i - 1]->bytes <= in_order[i]->offset) continue;
+    return Error{ErrorKind::usage, fmt::format("tensors \"{}\" and \"{}\" share bytes",
+                                               shown_line(in_order[i - 1]->name, 100),
+                                               shown_line(in_order[i]->name, 100))};
   }
   return {};
 }
 
+/// `text`: the header of a file of `size` bytes.
+Result<TensorIndex> parse_header(std::string_view text, std::size_t size) {
+  const Json header = TRY(parse_json(text));
+  if (!header.is_object()) return Error{ErrorKind::usage, "has a header that is not an object"};
+  if (const std::string name = repeated_member(text); !name.empty()) {
+    return Error{ErrorKind::usage, fmt::format("has tensor \"{}\" twice", shown_line(name, 100))};
+  }
+  TensorIndex index;
+  for (const auto& [name, entry] : header.items()) {
+    if (name != "__metadata__") {
+      index.tensors.push_back(TRY(read_tensor(name, entry, length_bytes + text.size(), size)));
+      continue;
+    }
+    if (!entry.is_object()) return Error{ErrorKind::usage, "has metadata that are not an object"};
+    for (const auto& [key, value] : entry.items()) {
+      if (value.is_string()) index.metadata.emplace_back(key, value.get<std::string>());
+    }
+  }
+  TRY(check_overlaps(index.tensors));
+  return index;
+}
+
+Error error_in(const std::filesystem::path& path, const Error& error) {
+  return {ErrorKind::usage, fmt::format("{}: {}", path.string(), error.message)};
+}
+
 }  // namespace
 
-const StoredTensor* TensorFile::find(std::string_view name) const {
+const StoredTensor* TensorIndex::find(std::string_view name) const {
   const auto found = std::find_if(tensors.begin(), tensors.end(),
                                   [&](const StoredTensor& one) { return one.name == name; });
   return found == tensors.end() ? nullptr : &*found;
@@ -117,7 +164,7 @@ const StoredTensor* TensorFile::find(std::string_view name) const {
 
 TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
                            std::vector<std::pair<std::string, std::string>> metadata) {
-  TensorFile file = {std::move(tensors), std::move(metadata), {}};
+  TensorFile file = {{std::move(tensors), std::move(metadata)}, {}};
   Json header = Json::object();
   for (const auto& [key, value] : file.metadata) header["__metadata__"][key] = value;
   std::size_t end = 0;
@@ -144,10 +191,28 @@ Result<TensorFile> read_tensors(const std::filesystem::path& path) {
   constexpr std::size_t most = std::size_t{1} << 40;
   TensorFile file;
   file.bytes = TRY(read_operand(path, most));
-  if (const Status parsed = parse_header(file); !parsed.ok()) {
-    return Error{ErrorKind::usage, fmt::format("{}: {}", path.string(), parsed.error().message)};
-  }
+  const auto parse = [&]() -> Result<TensorIndex> {
+    const std::string_view all = file.bytes;
+    const std::size_t header_bytes = TRY(header_length(all, all.size()));
+    return parse_header(all.substr(length_bytes, header_bytes), all.size());
+  };
+  auto index = parse();
+  if (!index.ok()) return error_in(path, index.error());
+  static_cast<TensorIndex&>(file) = std::move(*index);
   return file;
+}
+
+Result<TensorIndex> read_tensor_index(InputFile& file, const std::filesystem::path& path) {
+  const auto parse = [&]() -> Result<TensorIndex> {
+    std::string text(std::min(length_bytes, file.size()), 0);
+    TRY(file.read_all_at(std::as_writable_bytes(std::span(text)), 0));
+    text.resize(TRY(header_length(text, file.size())));
+    TRY(file.read_all_at(std::as_writable_bytes(std::span(text)), length_bytes));
+    return parse_header(text, file.size());
+  };
+  auto index = parse();
+  if (!index.ok()) return error_in(path, index.error());
+  return index;
 }
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/data_type.h"
+#include "core/input_file.h"
 #include "core/result.h"
 
 namespace assay {
@@ -19,17 +20,22 @@ struct StoredTensor {
   std::string name;
   DataType type = DataType::f32;  ///< f32, bf16, f16 or i64
   std::vector<std::int64_t> shape;
-  std::size_t offset = 0, bytes = 0;  ///< of its data in TensorFile::bytes
+  std::size_t offset = 0, bytes = 0;  ///< of its data in the file
 };
 
-/// A file in memory; there is one copy of the data, because models are large.
-struct TensorFile {
+/// What a file holds and where.
+struct TensorIndex {
   std::vector<StoredTensor> tensors;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< texts
-  std::string bytes;                                          ///< all of the file
 
   /// Null if there is none of that name.
   const StoredTensor* find(std::string_view name) const;
+};
+
+/// A file in memory; there is one copy of the data, because models are large.
+struct TensorFile : TensorIndex {
+  std::string bytes;  ///< all of the file
+
   char* data(const StoredTensor& tensor) { return bytes.data() + tensor.offset; }
   const char* data(const StoredTensor& tensor) const { return bytes.data() + tensor.offset; }
 };
@@ -39,7 +45,10 @@ struct TensorFile {
 TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
                            std::vector<std::pair<std::string, std::string>> metadata);
 
-/// Does not trust the file. Error: usage, naming the file and what is wrong with it.
+/// Does not trust the file: no two tensors have a name or a byte in common, and all lie inside it.
+/// Error: usage, naming the file and what is wrong with it.
 Result<TensorFile> read_tensors(const std::filesystem::path& path);
+/// The same without the data: reads the header alone.
+Result<TensorIndex> read_tensor_index(InputFile& file, const std::filesystem::path& path);
 
 }  // namespace assay

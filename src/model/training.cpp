@@ -176,9 +176,10 @@ Status Training::allocate_parameters(Stream& stream, std::vector<NamedTensor> te
   TRY(allocate(state_, sizeof(StepState)));
   history_ = TRY(LossHistory::create(device_));
   elementwise_ = TRY(Elementwise::create(device_, parameter_plan_.type));
-  update_ =
-      TRY(WeightUpdate::create(device_, stream, parameter_plan_, training_.update, training_.rates,
-                               arenas_.pieces(), training_.seed, *elementwise_));
+  UpdateSettings update = training_.update;
+  update.scale_growth_interval = scales_loss() ? training_.loss_scaling.growth_interval : 0;
+  update_ = TRY(WeightUpdate::create(device_, stream, parameter_plan_, update, training_.rates,
+                                     arenas_.pieces(), training_.seed, *elementwise_));
   if (ranks.communicator == nullptr) return {};
   parallel_ = TRY(DataParallel::create(device_, ranks, parameter_plan_, arenas_, *elementwise_));
   return {};
@@ -199,6 +200,7 @@ Status Training::begin(Stream& stream) {
   TRY(update_->begin(stream));
   StepState state = {};
   state.beta1_power = state.beta2_power = 1;
+  if (scales_loss()) state.loss_scale = training_.loss_scaling.initial;
   return set_state(stream, state);
 }
 
@@ -271,6 +273,13 @@ Result<std::vector<float>> Training::read(Stream& stream, ParameterPart part) {
         TRY(read_weights(stream, address, parameter_plan_.type, arenas_.sections()[i].elements()));
     all.insert(all.end(), values.begin(), values.end());
   }
+  return all;
+}
+
+Result<std::vector<float>> Training::gradients(Stream& stream) {
+  std::vector<float> all = TRY(read(stream, ParameterPart::gradients));
+  const float scale = TRY(state(stream)).loss_scale;
+  for (float& gradient : all) gradient /= scale;
   return all;
 }
 

@@ -24,10 +24,20 @@
 
 namespace assay {
 
+/// By what the losses of f16 are multiplied, so that small gradients are not lost: halved, and the
+/// update left out, when a gradient is not finite; doubled after so many steps without that. The
+/// values are those of PyTorch's GradScaler; 2000 steps are also those of NVIDIA's guide, Train
+/// With Mixed Precision.
+struct LossScaling {
+  float initial = 65536;
+  unsigned growth_interval = 2000;
+};
+
 struct TrainingSettings {
-  DataType precision = DataType::bf16;  ///< f32, tf32 or bf16; f32 and tf32 share the type f32
+  DataType precision = DataType::bf16;  ///< f32, tf32, bf16, f16; f32 and tf32 share the type f32
   std::int64_t accumulate = 1;          ///< passes whose gradients make one update
   UpdateSettings update = {0.9f, 0.999f, 1e-8f, 0.01f, 1.0f};  ///< AdamW's, and clipping at 1
+  LossScaling loss_scaling;
   std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
   std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
   bool measured_products = true;       ///< whether algorithms of matrix products are measured
@@ -75,6 +85,9 @@ class Training {
   Result<StepState> state(Stream& stream);
   Status set_state(Stream& stream, const StepState& state);
 
+  /// Whether gradients are scaled, as those of f16 are: StepState::loss_scale and after it.
+  bool scales_loss() const { return parameter_plan_.type == DataType::f16; }
+
   /// Among those that train together, from 0.
   int rank() const { return parallel_ ? parallel_->rank() : 0; }
   const ParameterArenas& arenas() const { return arenas_; }
@@ -84,13 +97,12 @@ class Training {
   /// One section of a part in the device's memory, valid until the next call; null if the plan has
   /// no such part. All ranks call it together.
   Result<const void*> section(Stream& stream, ParameterPart part, std::size_t index);
-  /// All weights or gradients as f32, laid out as tensors() says. All ranks call it together.
+  /// All weights or gradients as f32, laid out as tensors() says; gradients without the loss scale,
+  /// if the update after them has not changed it. All ranks call it together.
   Result<std::vector<float>> weights(Stream& stream) {
     return read(stream, ParameterPart::weights);
   }
-  Result<std::vector<float>> gradients(Stream& stream) {
-    return read(stream, ParameterPart::gradients);
-  }
+  Result<std::vector<float>> gradients(Stream& stream);
   /// Of all weights and where they are. All ranks call it together, and have the same.
   Result<std::uint64_t> checksum(Stream& stream);
   /// Replaces all weights and begins anew: step 0, moments 0. Error: usage if their number is not

@@ -1,18 +1,27 @@
 #include "model/weights.h"
 
-#include <bit>
-
 #include "compute/blas/matrix_fill.h"
 #include "compute/device/helpers.h"
+#include "compute/kernels/element_types.h"
 
 namespace assay {
 namespace {
 
-/// f32 as bf16, rounded to nearest, ties to even; NaNs stay NaNs.
-std::uint16_t bf16_of(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+template <typename T>
+Status write_narrow(Stream& stream, void* arena, const std::vector<float>& weights) {
+  std::vector<T> rounded;
+  rounded.reserve(weights.size());
+  for (const float x : weights) rounded.push_back(T::encode(x));
+  TRY(stream.copy(arena, rounded.data(), rounded.size() * sizeof(T)));
+  return stream.synchronize();
+}
+
+template <typename T>
+Result<std::vector<float>> read_narrow(Stream& stream, const void* arena, std::size_t count) {
+  std::vector<float> weights;
+  weights.reserve(count);
+  for (const T x : TRY(read_back<T>(stream, arena, count))) weights.push_back(x.decode());
+  return weights;
 }
 
 }  // namespace
@@ -37,27 +46,17 @@ Status InitialWeights::ones(void* address, const Tensor& tensor) {
 
 Status write_weights(Stream& stream, void* arena, DataType type,
                      const std::vector<float>& weights) {
-  if (type != DataType::bf16) {
-    TRY(stream.copy(arena, weights.data(), weights.size() * sizeof(float)));
-    return stream.synchronize();
-  }
-  std::vector<std::uint16_t> rounded;
-  rounded.reserve(weights.size());
-  for (const float x : weights) rounded.push_back(bf16_of(x));
-  TRY(stream.copy(arena, rounded.data(), rounded.size() * sizeof(std::uint16_t)));
+  if (type == DataType::bf16) return write_narrow<Bf16>(stream, arena, weights);
+  if (type == DataType::f16) return write_narrow<F16>(stream, arena, weights);
+  TRY(stream.copy(arena, weights.data(), weights.size() * sizeof(float)));
   return stream.synchronize();
 }
 
 Result<std::vector<float>> read_weights(Stream& stream, const void* arena, DataType type,
                                         std::size_t count) {
-  if (type != DataType::bf16) return read_back<float>(stream, arena, count);
-  const auto rounded = TRY(read_back<std::uint16_t>(stream, arena, count));
-  std::vector<float> weights;
-  weights.reserve(count);
-  for (const std::uint16_t x : rounded) {
-    weights.push_back(std::bit_cast<float>(std::uint32_t{x} << 16));
-  }
-  return weights;
+  if (type == DataType::bf16) return read_narrow<Bf16>(stream, arena, count);
+  if (type == DataType::f16) return read_narrow<F16>(stream, arena, count);
+  return read_back<float>(stream, arena, count);
 }
 
 }  // namespace assay

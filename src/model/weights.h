@@ -44,7 +44,7 @@ class InitialWeights {
   std::uint64_t seed_;
 };
 
-/// `weights` as elements of `type` (f32 or bf16, rounded to nearest).
+/// `weights` as elements of `type` (f32, or bf16 or f16, rounded to nearest).
 Status write_weights(Stream& stream, void* arena, DataType type, const std::vector<float>& weights);
 Result<std::vector<float>> read_weights(Stream& stream, const void* arena, DataType type,
                                         std::size_t count);

@@ -23,7 +23,10 @@ constexpr bool same_value =
     sizeof(Ours) == sizeof(Theirs) &&
     ((kind_of<Ours> == kind_of<Theirs> && kind_of<Ours> != Kind::other &&
       (std::is_same_v<Ours, Theirs> || kind_of<Ours> != Kind::integer || sizeof(Ours) < 8)) ||
-     (std::is_pointer_v<Ours> && std::is_same_v<Theirs, unsigned long long>));
+     (std::is_pointer_v<Ours> && std::is_same_v<Theirs, unsigned long long>) ||
+     // Structs of more than two words are passed on the stack, whatever they hold.
+     (std::is_class_v<Ours> && std::is_class_v<Theirs> && sizeof(Ours) > 16 &&
+      alignof(Ours) == alignof(Theirs)));
 
 template <>
 inline constexpr bool same_value<void, void> = true;  // functions without a result

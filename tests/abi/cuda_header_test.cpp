@@ -24,6 +24,9 @@ TEST(CudaHeader, Prototypes){ASSAY_CUDA_DRIVER(DRIVER) ASSAY_CUDA_ONLY(ONLY)
 
 TEST(CudaHeader, CommonValues) {
   EXPECT_EQ(driver::code::success, CUDA_SUCCESS);
+  EXPECT_EQ(driver::code::invalid_value, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver::ipc_enable_peer_access,
+            static_cast<unsigned>(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   EXPECT_EQ(driver::code::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(driver::code::no_device, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(driver::code::invalid_device, CUDA_ERROR_INVALID_DEVICE);

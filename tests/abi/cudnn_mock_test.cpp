@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 
 #include "compute/attention/fused_attention.h"
+#include "compute/kernels/element_types.h"
 #include "core/random.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
@@ -19,12 +19,12 @@ using testing::HasSubstr;
 
 constexpr const char* variable = "ASSAY_CUDNN_LIBRARY";
 
-float from_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+float number_of(DataType type, std::uint16_t code) {
+  return type == DataType::f16 ? F16{code}.decode() : Bf16{code}.decode();
 }
-std::uint16_t to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+std::uint16_t code_of(DataType type, double value) {
+  const auto number = static_cast<float>(value);
+  return type == DataType::f16 ? F16::encode(number).bits : Bf16::encode(number).bits;
 }
 
 /// Attention with its gradients in double precision, from and to the layout of training.
@@ -34,8 +34,8 @@ struct Reference {
     const auto tokens = static_cast<std::size_t>(p.batch * p.sequence);
     const auto width = static_cast<std::size_t>(p.heads) * d;
     Random random(7);
-    for (std::size_t i = 0; i < 3 * tokens * width; ++i) qkv.push_back(to_bf16(random.normal()));
-    for (std::size_t i = 0; i < tokens * width; ++i) dy.push_back(to_bf16(random.normal()));
+    for (std::size_t i = 0; i < 3 * tokens * width; ++i) qkv.push_back(code_of(random.normal()));
+    for (std::size_t i = 0; i < tokens * width; ++i) dy.push_back(code_of(random.normal()));
     y.resize(tokens * width);
     d_qkv.resize(3 * tokens * width);
     log_sum.resize(tokens * static_cast<std::size_t>(p.heads));
@@ -43,6 +43,9 @@ struct Reference {
       for (std::int64_t h = 0; h < p.heads; ++h) head(b, h);
     }
   }
+
+  float number(std::uint16_t code) const { return number_of(problem.precision, code); }
+  std::uint16_t code_of(double value) const { return assay::code_of(problem.precision, value); }
 
   std::size_t packed(std::int64_t b, std::int64_t t, std::size_t part, std::int64_t h) const {
     return static_cast<std::size_t>(
@@ -58,7 +61,7 @@ struct Reference {
     const auto dot = [&](const std::vector<std::uint16_t>& left, std::size_t i,
                          const std::vector<std::uint16_t>& right, std::size_t j) {
       double sum = 0;
-      for (std::size_t k = 0; k < d; ++k) sum += from_bf16(left[i + k]) * from_bf16(right[j + k]);
+      for (std::size_t k = 0; k < d; ++k) sum += number(left[i + k]) * number(right[j + k]);
       return sum;
     };
     for (std::int64_t t = 0; t < problem.sequence; ++t) {
@@ -78,10 +81,10 @@ struct Reference {
                           v = packed(b, std::int64_t(s), 2, h);
         const double ds = scale * p[s] * (dp[s] - mean);
         for (std::size_t i = 0; i < d; ++i) {
-          y[out + i] += p[s] * from_bf16(qkv[v + i]);
-          d_qkv[q + i] += ds * from_bf16(qkv[k + i]);
-          d_qkv[k + i] += ds * from_bf16(qkv[q + i]);
-          d_qkv[v + i] += p[s] * from_bf16(dy[out + i]);
+          y[out + i] += p[s] * number(qkv[v + i]);
+          d_qkv[q + i] += ds * number(qkv[k + i]);
+          d_qkv[k + i] += ds * number(qkv[q + i]);
+          d_qkv[v + i] += p[s] * number(dy[out + i]);
         }
       }
     }
@@ -93,10 +96,11 @@ struct Reference {
   std::vector<double> y, d_qkv, log_sum;
 };
 
-double distance(const std::vector<std::uint16_t>& ours, const std::vector<double>& theirs) {
+double distance(DataType type, const std::vector<std::uint16_t>& ours,
+                const std::vector<double>& theirs) {
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
-    difference += std::pow(from_bf16(ours[i]) - theirs[i], 2);
+    difference += std::pow(number_of(type, ours[i]) - theirs[i], 2);
     size += theirs[i] * theirs[i];
   }
   return std::sqrt(difference / size);
@@ -138,7 +142,8 @@ class CudnnMock : public testing::Test {
     std::vector<float> log_sum(right.log_sum.size());
     const Status forward = attention.forward(*stream, y.data(), right.qkv.data(), log_sum.data());
     ASSERT_TRUE(forward) << forward.error().message;
-    EXPECT_LT(distance(y, right.y), 0.01);
+    const bool finer = of.precision == DataType::f16;
+    EXPECT_LT(distance(of.precision, y, right.y), finer ? 0.001 : 0.01);
     for (std::size_t i = 0; i < log_sum.size(); ++i) {
       EXPECT_NEAR(log_sum[i], right.log_sum[i], 1e-4);
     }
@@ -146,7 +151,7 @@ class CudnnMock : public testing::Test {
       const Status backward = attention.backward(*stream, d_qkv.data(), right.dy.data(), y.data(),
                                                  right.qkv.data(), log_sum.data());
       ASSERT_TRUE(backward) << backward.error().message;
-      EXPECT_LT(distance(d_qkv, right.d_qkv), 0.015);
+      EXPECT_LT(distance(of.precision, d_qkv, right.d_qkv), finer ? 0.002 : 0.015);
     }
   }
 
@@ -195,6 +200,17 @@ TEST_F(CudnnMock, InAnyOrderItIsRight) {
     expect_right(**attention, problem);
   }
   EXPECT_EQ(live(), 0);
+}
+
+TEST_F(CudnnMock, F16IsRightToo) {
+  problem.precision = DataType::f16;
+  for (const bool same_bits : {true, false}) {
+    problem.same_bits = same_bits;
+    auto attention = open_fused_attention(device, problem);
+    ASSERT_TRUE(attention) << attention.error().message;
+    EXPECT_EQ((*attention)->deterministic(), same_bits);
+    expect_right(**attention, problem);
+  }
 }
 
 TEST_F(CudnnMock, ForwardIsTheKnownPattern) {
@@ -345,6 +361,7 @@ TEST_F(CudnnMock, AutoTakesTheLibraryIfItCan) {
   EXPECT_EQ(decided({}), "library");
   EXPECT_EQ(decided({{"attention", "library-unordered"}}), "library-unordered");
   EXPECT_EQ(decided({{"precision", "f32"}}), "plain");
+  EXPECT_EQ(decided({{"precision", "f16"}}), "library");
   EXPECT_EQ(decided({{"batch", "8"}, {"sequence", "32768"}, {"recompute", "layer"}}),
             "own");  // 206 GB of scores
   setenv(variable, "/nonexistent", 1);
@@ -358,7 +375,7 @@ TEST_F(CudnnMock, WhatItCannotComputeIsSaid) {
   EXPECT_EQ(reason(problem, device.facts()), "");
   FusedAttentionProblem other = problem;
   other.precision = DataType::f32;
-  EXPECT_THAT(reason(other, device.facts()), HasSubstr("in bf16 here, not in f32"));
+  EXPECT_THAT(reason(other, device.facts()), HasSubstr("in bf16 and f16 here, not in f32"));
   other = problem;
   other.head_width = 136;
   EXPECT_THAT(reason(other, device.facts()), HasSubstr("not 136 wide"));

@@ -31,6 +31,10 @@ TEST(HipHeader, PrototypesOfWhatIsYounger) {
 
 TEST(HipHeader, CommonValues) {
   EXPECT_EQ(driver::code::success, hipSuccess);
+  EXPECT_EQ(driver::code::invalid_value, hipErrorInvalidValue);
+  EXPECT_EQ(driver::ipc_enable_peer_access,
+            HIP_VERSION_MAJOR >= 6 ? hipIpcMemLazyEnablePeerAccess : 1u);
+  EXPECT_EQ(HIP_VERSION_MAJOR >= 6 ? 0 : hipIpcMemLazyEnablePeerAccess, 0);
   EXPECT_EQ(driver::code::out_of_memory, hipErrorOutOfMemory);
   EXPECT_EQ(driver::code::no_device, hipErrorNoDevice);
   EXPECT_EQ(driver::code::invalid_device, hipErrorInvalidDevice);

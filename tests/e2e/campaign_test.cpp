@@ -14,6 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 const std::string two_hosts =
     "environments:\n  - {name: a, kind: host}\n  - {name: b, kind: command, prefix: [env]}\n";
@@ -46,6 +47,15 @@ TEST(CampaignCommand, StopsWhenPreciseAndComparesPaired) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("6 pairs after "),
                                  HasSubstr("every cell is precise enough"), HasSubstr("EQUAL")))
       << outcome.err;
+}
+
+TEST(CampaignCommand, ItsTermsAreUsedByCompareAndReport) {
+  const Study study(head("margin: 7%\ndescription: what a doubt costs\n") + two_hosts);
+  EXPECT_THAT(study.run({"--pairs", "6"}).out, HasSubstr("margin 7%"));
+  EXPECT_THAT(assay_run({"compare", study.out()}).out, HasSubstr("margin 7%"));
+  EXPECT_THAT(assay_run({"compare", study.out(), "--margin", "3%"}).out, HasSubstr("margin 3%"));
+  const std::string report = assay_run({"report", study.out(), "--format", "md"}).out;
+  EXPECT_THAT(report, AllOf(HasSubstr("margin 7%"), HasSubstr("what a doubt costs")));
 }
 
 TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {
@@ -135,6 +145,14 @@ TEST(CampaignCommand, IfNoUnitRanNothingIsCompared) {
   EXPECT_EQ(outcome.status, 4);
   EXPECT_THAT(outcome.out, Not(HasSubstr("EQUAL")));
   EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it exited with status 1"));
+  const Study two(head("control: off\n") +
+                  "environments:\n"
+                  "  - {name: a, kind: command, prefix: ['false']}\n"
+                  "  - {name: b, kind: command, prefix: ['false']}\n");
+  two.run({"--pairs", "2"});
+  const std::string compared = assay_run({"compare", two.out()}).out;
+  EXPECT_THAT(compared, StartsWith("INVALID: "));
+  EXPECT_THAT(compared, Not(HasSubstr("cells:")));  // no table of nothing
 }
 
 TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {

@@ -62,7 +62,9 @@ TEST(Help, EveryCommandHasIt) {
     EXPECT_EQ(outcome.status, 0);
     EXPECT_THAT(outcome.out, HasSubstr("assay " + std::string(command)));
   }
-  EXPECT_THAT(assay_run({"--version"}).out, StartsWith("assay 0."));
+  const std::string version = assay_run({"--version"}).out;
+  EXPECT_THAT(version, StartsWith("assay 0."));
+  EXPECT_EQ(assay_run({"-V"}).out, version);
 }
 
 TEST(Help, TheDocumentsTravelInTheBinary) {

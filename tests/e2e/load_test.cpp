@@ -112,6 +112,31 @@ TEST(LoadSpawn, AnInterruptEndsTheServersToo) {
   EXPECT_FALSE(find_endpoint(url, false).ok());
 }
 
+TEST(LoadSpawn, NothingIsLostWhereBothStreamsAreOneFile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "both";
+  Process process(
+      {"-c",
+       "exec \"$0\" load --spawn \"$1\" --max-concurrency 1,2 --requests 4 --json --out store "
+       "> " +
+           file + " 2>&1",
+       ASSAY_BINARY, simulated("--ttft 2ms --itl 1ms")},
+      {}, "", "/bin/sh");
+  EXPECT_EQ(process.wait().status, 0);
+  const std::string both = Process::read(file);
+  const std::string stored = Process::read(process.folder() / "store/records.jsonl");
+  EXPECT_EQ(json_lines(stored).size(), 2u);
+  // Each record is there as a whole, in its place.
+  const std::size_t end = stored.find('\n') + 1;
+  const std::size_t first = both.find("\n" + stored.substr(0, end));
+  const std::size_t second = both.find("\n" + stored.substr(end));
+  ASSERT_NE(second, std::string::npos) << both;
+  EXPECT_LT(both.find("[1/2] 1 in flight"), first) << both;
+  EXPECT_LT(first, both.find("[2/2] 2 in flight")) << both;
+  EXPECT_LT(both.find("[2/2] 2 in flight"), second) << both;
+  EXPECT_LT(second, both.find("stored in store")) << both;
+}
+
 TEST(LoadSpawn, ServersDoNotOutliveAssay) {
   Process process(long_load());
   const Url url = url_in(process);

@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* ranks_secret = "a secret of these tests";
+constexpr const char* team_secret = "a secret of these tests";
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -198,7 +198,7 @@ TEST(Ranks, AMissingRankIsNamed) {
                 {{"ASSAY_RANK", "0"},
                  {"ASSAY_RANKS", "2"},
                  {"ASSAY_ADDRESS", "127.0.0.1:" + std::to_string(port.number())},
-                 {"ASSAY_TOKEN", ranks_secret}});
+                 {"ASSAY_TOKEN", team_secret}});
   EXPECT_LT(seconds_since(begin), 30);  // without --patience it takes a minute
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("1 of 2 ranks connected within 2 s; missing: rank 1"));
@@ -212,7 +212,7 @@ TEST(Ranks, TheyMeetByTorchrunsVariables) {
             {"LOCAL_RANK", std::to_string(rank)},
             {"MASTER_ADDR", "127.0.0.1"},
             {"MASTER_PORT", std::to_string(port.number() - 1)},
-            {"ASSAY_TOKEN", ranks_secret}};
+            {"ASSAY_TOKEN", team_secret}};
   };
   Process other(all_reduce("4KiB", {}), variables(1));
   const Outcome first = assay_run(all_reduce("4KiB", {"--budget", "3s"}), variables(0));

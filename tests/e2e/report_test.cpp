@@ -67,6 +67,22 @@ TEST(Report, DrawsResultsOfElsewhereBeside) {
   EXPECT_EQ(assay_run({"report", a, "--beside", "nowhere"}).status, 2);
 }
 
+TEST(Report, WithoutArgumentsDescribesTheStoreHere) {
+  const Outcome none = assay_run({"report"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_EQ(none.err,
+            "assay: there is no folder assay-results here, where `assay run` stores its results; "
+            "measure something, or name what to report\n");
+  Process process(
+      {"-c", "\"$0\" run memory op=copy size=1MiB dtype=f32 --device fake && \"$0\" report",
+       ASSAY_BINARY},
+      {}, "", "/bin/sh");
+  const Outcome both = process.wait();
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("`assay report assay-results -o report.html` draws it\n"));
+  EXPECT_THAT(both.out, HasSubstr("# assay-results\n"));
+}
+
 TEST(Report, SaysWhatIsWrong) {
   const TemporaryFolder folder;
   const std::string a = write_store(folder.path() / "host", 1e-3);

@@ -180,6 +180,22 @@ TEST(Run, AFullDiskEndsTheRunAndKeepsWhatIsStored) {
   ::umount(folder.path().c_str());
 }
 
+TEST(Run, WithoutMemoryForAThreadItEndsInOneLine) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer needs more addresses than the limit leaves";
+  // A thread's stack is larger than all addresses that are left.
+  const Outcome outcome =
+      Process({"-c",
+               "ulimit -c 0; ulimit -s 4000000; ulimit -v 1500000; exec \"$0\" run memory op=copy "
+               "size=1MiB dtype=f32 --device cpu --out -",
+               ASSAY_BINARY},
+              {}, "", "/bin/sh")
+          .wait();
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_THAT(outcome.err,
+              testing::MatchesRegex("(.*\n)?assay: the system refused a thread: .*; raise the "
+                                    "limits of processes and memory .*\n"));
+}
+
 TEST(Run, APipeThatClosesEndsTheRunQuietly) {
   const TemporaryFolder folder;
   const std::string command = std::string(ASSAY_BINARY) +

@@ -79,13 +79,13 @@ std::vector<std::string> tiny_and(std::vector<std::string> more) {
 
 TEST(Train, EveryWayOfComputingPasses) {
   const std::pair<std::vector<std::string>, std::size_t> runs[] = {
-      {{"recompute=gelu", "attention=plain"}, 2},
-      {{"recompute=layer"}, 2},
-      {{"graph=off"}, 2},
-      {{"states=stochastic", "bias=off"}, 1},  // in f32 there are no such states
-      {{"accumulate=2", "attention=plain"}, 2}};
+      {{"recompute=gelu", "attention=plain"}, 3},
+      {{"recompute=layer"}, 3},
+      {{"graph=off"}, 3},
+      {{"states=stochastic", "bias=off"}, 1},  // there are no such states but of bf16
+      {{"accumulate=2", "attention=plain"}, 3}};
   for (const auto& [ways, cells] : runs) {
-    std::vector<std::string> words = tiny_and({"precision=f32,bf16"});
+    std::vector<std::string> words = tiny_and({"precision=f32,bf16,f16"});
     words.insert(words.end(), ways.begin(), ways.end());
     const Outcome outcome = train(words);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -93,6 +93,17 @@ TEST(Train, EveryWayOfComputingPasses) {
     EXPECT_EQ(records.size(), cells);
     for (const Json& record : records) EXPECT_EQ(record["status"], "passed") << record["reason"];
   }
+}
+
+/// The losses are those of bf16, and the record has what became of the loss scale.
+TEST(Train, F16ScalesItsLoss) {
+  const Json record = record_of(train(tiny_and({"precision=f16"})));
+  ASSERT_EQ(record["status"], "passed") << record["reason"];
+  const Json other = record_of(train(tiny_and({"precision=bf16"})));
+  EXPECT_NEAR(metric(record, "last_loss"), metric(other, "last_loss"), 0.02);
+  EXPECT_EQ(metric(record, "loss_scale"),
+            std::ldexp(65536.0, -int(metric(record, "skipped_updates"))));
+  for (const Json& one : other["metrics"]) EXPECT_NE(one["name"], "loss_scale");
 }
 
 TEST(Train, GoesOnFromACheckpoint) {
@@ -177,6 +188,32 @@ TEST(Train, WhatIsNotANumberIsNamed) {
               HasSubstr("is it of another model or precision?"));
 }
 
+/// A device that computes wrongly does not pass the gate, and has no rate. In bf16 one wrong byte
+/// of each result is enough.
+TEST(Train, AWrongDeviceHasNoRate) {
+  std::vector<std::string> words = {"run",    "train",    "--telemetry", "off",
+                                    "--json", "--device", "fake"};
+  for (const std::string& word : tiny_and({"precision=bf16"})) words.push_back(word);
+  const Outcome outcome = assay_run(words, {{"ASSAY_FAKE", "corrupt=1"}});
+  EXPECT_EQ(outcome.status, 3) << outcome.err;
+  const Json record = record_of(outcome);
+  ASSERT_EQ(record["status"], "failed");
+  EXPECT_FALSE(record.contains("value"));
+  EXPECT_THAT(record["reason"].get<std::string>(),
+              AllOf(HasSubstr("training is wrong on this device: the gradient of "),
+                    HasSubstr("from the reference")));
+}
+
+/// Nor has a run that learns nothing: every batch is the same, and the rate is too low to matter.
+TEST(Train, ALossThatDoesNotFallHasNoRate) {
+  const TemporaryFolder folder;
+  const std::string same = folder.write("same", std::string(4096, '!'));
+  const Json record = record_of(train(tiny_and({"data=" + same, "rate=1e-30"})));
+  ASSERT_EQ(record["status"], "failed");
+  EXPECT_FALSE(record.contains("value"));
+  EXPECT_THAT(record["reason"].get<std::string>(), HasSubstr("the loss does not fall: "));
+}
+
 TEST(Train, WhatCannotBeTrainedIsSaidByName) {
   const TemporaryFolder folder;
   const struct {
@@ -198,7 +235,9 @@ TEST(Train, WhatCannotBeTrainedIsSaidByName) {
       {tiny_and({"data=" + folder.write("big", std::string(4096, '\xFF')).string(), "tokens=u16"}),
        "not below the model's vocabulary"},
       {tiny_and({"from=" + folder.write("no", "not a checkpoint").string()}), "safetensors"},
-      {tiny_and({"attention=own", "precision=f32"}), "bf16, not in f32"},
+      {tiny_and({"attention=own", "precision=f32"}), "bf16 or f16, not in f32"},
+      {tiny_and({"states=stochastic", "precision=f16"}),
+       "states=stochastic is for precision=bf16, not f16; allowed: master"},
       {tiny_and({"attention=library"}), "no library for attention is known for cpu devices"},
       {{"model=13B", "precision=bf16", "batch=512", "sequence=8192"}, "the device has"},
   };
@@ -218,17 +257,17 @@ TEST(Train, ADryRunSaysWhatMemoryIsNeeded) {
 
 const std::vector<std::string> tiny_model = {"model=2L2H64C64V", "batch=2", "sequence=16"};
 
-std::vector<std::string> with_words(std::vector<std::string> words, std::vector<std::string> more) {
+std::vector<std::string> joined(std::vector<std::string> words, std::vector<std::string> more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
 /// Two ranks learn what one learns from the batches of both, however they share the work.
 TEST(Train, RanksTrainOneModel) {
-  const Json alone = record_of(train(with_words(tiny_model, {"steps=6", "accumulate=2"})));
+  const Json alone = record_of(train(joined(tiny_model, {"steps=6", "accumulate=2"})));
   for (const char* parallel : {"ddp", "zero1", "fsdp"}) {
-    const Outcome outcome = train(
-        with_words(tiny_model, {"steps=6", "--ranks", "2", std::string("parallel=") + parallel}));
+    const Outcome outcome =
+        train(joined(tiny_model, {"steps=6", "--ranks", "2", std::string("parallel=") + parallel}));
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     const Json record = record_of(outcome);
     EXPECT_EQ(record["status"], "passed");
@@ -236,7 +275,7 @@ TEST(Train, RanksTrainOneModel) {
     EXPECT_EQ(record["work"]["tokens"], 2 * 2 * 16);
     EXPECT_NEAR(metric(record, "first_loss"), metric(alone, "first_loss"), 1e-5) << parallel;
   }
-  const Outcome refused = train(with_words(tiny_model, {"--ranks", "2", "ranks=3"}));
+  const Outcome refused = train(joined(tiny_model, {"--ranks", "2", "ranks=3"}));
   EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
 }
 

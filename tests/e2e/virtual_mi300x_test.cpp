@@ -91,7 +91,7 @@ TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {
 
 /// A tiny GPT trains end to end as gfx942 machine code, with the losses that a CPU has.
 TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
-  for (const char* precision : {"precision=f32", "precision=bf16"}) {
+  for (const char* precision : {"precision=f32", "precision=bf16", "precision=f16"}) {
     const std::vector<std::string> words = {
         "run",     "train",  "model=1L2H64C97V", "batch=2", "sequence=16", "steps=26",
         precision, "--json", "--telemetry",      "off",     "--device"};
@@ -168,6 +168,19 @@ TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["status"], "passed");
   EXPECT_EQ(records[0].value("ranks", Json()).size(), 8u);
+}
+
+/// By one kernel and, above 512 KiB, by copies; ranks map each other's memory.
+TEST_F(VirtualMi300x, RanksAddUpThroughEachOthersMemory) {
+  const Outcome outcome =
+      on({"run", "collective", "op=all_reduce", "dtype=bf16", "size=16KiB,544KiB", "place=out",
+          "launch=stream", "library=peer", "--ranks", "3", "--device", "hip", "--telemetry", "off",
+          "--budget", "120s", "--out", store()},
+         {{"MI300X_THREADS", "1"}});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const auto records = stored();
+  ASSERT_EQ(records.size(), 2u);
+  for (const Json& record : records) EXPECT_EQ(record["status"], "passed");
 }
 
 TEST_F(VirtualMi300x, MatricesMultiplyThroughBothLibraries) {

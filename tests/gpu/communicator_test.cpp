@@ -26,6 +26,24 @@ TEST(GpuCommunicators, LiveSideBySideSplitQueueAndAreCaptured) {
   });
 }
 
+TEST(GpuCommunicators, ReachEachOthersMemory) {
+  const auto device = open_test_device("");
+  if (device->facts().backend == "cpu" || device->siblings() < 2) {
+    GTEST_SKIP() << "fewer than two accelerators on this machine";
+  }
+  ThreadTeam team(2);
+  team.run([&](ThreadTeam::End& end) {
+    const auto own = device->open_sibling(end.rank());
+    ASSERT_TRUE(own) << own.error().message;
+    const auto stream = (*own)->create_stream();
+    ASSERT_TRUE(stream);
+    const CommunicatorKind kind = communicator_kind("peer");
+    CommunicatorContract{
+        .kind = kind, .device = **own, .team = end, .stream = **stream, .messages = false}
+        .expect_all();
+  });
+}
+
 /// Fewer CTAs move less: the bound reaches the library.
 TEST(GpuCommunicators, ABoundOnCtasCostsBandwidth) {
   const auto device = open_test_device("");

@@ -26,7 +26,7 @@ class TrainingOnGpu : public testing::Test {
 
 TEST_F(TrainingOnGpu, GradientsAreTheReferencesInEveryWay) {
   std::set<std::string> missing;
-  for (const DataType precision : {DataType::f32, DataType::tf32, DataType::bf16}) {
+  for (const DataType precision : {DataType::f32, DataType::tf32, DataType::bf16, DataType::f16}) {
     for (const std::int64_t head_width : {32, 64, 128}) {
       for (const AttentionWay way : {AttentionWay::plain, AttentionWay::own, AttentionWay::library,
                                      AttentionWay::library_unordered}) {

@@ -10,6 +10,7 @@
 #include "kernel_test.h"
 #include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
+#include "model/operations/quantized_rows.h"
 #include "model/operations/vector_product.h"
 #include "model/weights.h"
 
@@ -102,8 +103,15 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
   DecoderSettings settings = {
       .shape = parse_decoder_shape("1L2H1K16D64C96F131V").value(),
       .limits = {.tokens = prompt, .results = 1, .sequences = 1, .positions = 160, .blocks = 10}};
-  for (const DataType type : types) {
+  // The last token alone is multiplied by products of a vector on a GPU, quantized or not.
+  for (const auto& [type, codes] :
+       {std::pair<DataType, std::optional<DataType>>{DataType::f32, std::nullopt},
+        {DataType::bf16, std::nullopt},
+        {DataType::f32, DataType::e4m3},
+        {DataType::bf16, DataType::e4m3_fnuz},
+        {DataType::bf16, DataType::i8}}) {
     settings.precision = type;
+    settings.codes = codes;
     auto decoder = Decoder::create(*device_, *stream_, settings).value();
     ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 5, 9, 2, 6, 8, 7}));
     const std::vector<float> weights = decoder->weights(*stream_).value();
@@ -124,13 +132,15 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
     const std::vector<double> logits = oracle.logits(text);
     const std::vector<double> expected(logits.end() - settings.shape.vocabulary, logits.end());
     EXPECT_LE(relative_distance(decoder->logits(*stream_, 1).value(), expected),
-              logits_tolerance(type, 1));
+              logits_tolerance(type, 1))
+        << name_of(type) << (codes ? name_of(*codes) : "");
   }
 }
 
-/// Each way to join a product; outputs and inputs that fill no wave.
+/// Each way to join a product; outputs and inputs that fill no wave. Of quantized matrices, the
+/// reference has the numbers of their codes.
 TEST_P(Decoders, ProductsOfAVector) {
-  constexpr std::size_t outputs = 37, inputs = 2 * 64 * 8 * 4 + 104;
+  constexpr std::size_t outputs = 37, inputs = 2 * 64 * 16 * 4 + 112;
   constexpr double epsilon = 0.25;
   Random random(5);
   const auto upload = [&](DataType type, std::size_t count, std::vector<float>& host) {
@@ -141,12 +151,26 @@ TEST_P(Decoders, ProductsOfAVector) {
     host = read_weights(*stream_, buffer.data(), type, count).value();
     return buffer;
   };
-  for (const DataType type : types) {
-    VectorProduct products = VectorProduct::create(*device_, type, epsilon).value();
+  const auto check = [&](DataType type, std::optional<DataType> codes) {
+    VectorProduct products = VectorProduct::create(*device_, type, epsilon, codes).value();
     std::vector<float> x, w, norm, bias, before;
     const Buffer x_there = upload(type, inputs, x), w_there = upload(type, 2 * outputs * inputs, w);
     const Buffer norm_there = upload(type, inputs, norm), bias_there = upload(type, outputs, bias);
     const Buffer y = upload(type, outputs + 1, before);
+    VectorProduct::Matrix matrix = {w_there.data()};
+    Buffer quantized, factors;
+    if (codes) {
+      QuantizedRows rows = QuantizedRows::create(*device_, DataType::f32, *codes).value();
+      quantized = allocate(w.size());
+      factors = allocate(2 * outputs * sizeof(float));
+      const Buffer numbers = KernelTest::upload(w);
+      EXPECT_TRUE(rows.quantize(*stream_, quantized.data(), factors.data(), numbers.data(),
+                                2 * outputs, inputs));
+      EXPECT_TRUE(rows.dequantize(*stream_, numbers.data(), quantized.data(), factors.data(),
+                                  2 * outputs, inputs));
+      w = download<float>(numbers.data(), w.size());
+      matrix = {quantized.data(), factors.as<float>()};
+    }
     const auto product = [&](std::size_t output, bool normed) {
       double sum = 0, squares = 0;
       for (std::size_t i = 0; i < inputs; ++i) {
@@ -160,16 +184,16 @@ TEST_P(Decoders, ProductsOfAVector) {
       for (std::size_t i = 0; i < outputs; ++i) expected.push_back(expected_of(i));
       const auto found = read_weights(*stream_, y.data(), type, outputs + 1).value();
       EXPECT_LT(relative_distance(found, expected), type == DataType::f32 ? 1e-5 : 1e-2)
-          << what << " " << name_of(type);
+          << what << " " << name_of(type) << " " << (codes ? name_of(*codes) : "");
       EXPECT_EQ(found.back(), before.back()) << "behind the outputs";
     };
-    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), w_there.data(),
-                                 {outputs, inputs}, {.bias = bias_there.data(), .add = true}));
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, {outputs, inputs},
+                                 {.bias = bias_there.data(), .add = true}));
     expect([&](std::size_t o) { return product(o, false) + bias[o] + before[o]; }, "sum");
-    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), w_there.data(),
-                                 {outputs, inputs}, {.norm = norm_there.data()}));
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, {outputs, inputs},
+                                 {.norm = norm_there.data()}));
     expect([&](std::size_t o) { return product(o, true); }, "normed");
-    ASSERT_TRUE(products.forward_swiglu(*stream_, y.data(), x_there.data(), w_there.data(),
+    ASSERT_TRUE(products.forward_swiglu(*stream_, y.data(), x_there.data(), matrix,
                                         {outputs, inputs}, norm_there.data()));
     expect(
         [&](std::size_t o) {
@@ -177,6 +201,12 @@ TEST_P(Decoders, ProductsOfAVector) {
           return gate / (1 + std::exp(-gate)) * product(outputs + o, true);
         },
         "SwiGLU");
+  };
+  for (const DataType type : types) {
+    check(type, std::nullopt);
+    for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
+      check(type, codes);
+    }
   }
 }
 

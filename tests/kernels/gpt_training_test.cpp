@@ -72,6 +72,10 @@ TEST_P(TrainingAGpt, GradientsInBf16AreNearTheReferences) {
   expect_gradients(small_training(DataType::bf16), 0.01, 0.03);
 }
 
+TEST_P(TrainingAGpt, GradientsInF16AreNearTheReferences) {
+  expect_gradients(small_training(DataType::f16), 1e-3, 5e-3);
+}
+
 /// The same weights, that bf16 has exactly, trained in f32 and in bf16: gradients of each tensor in
 /// nearly the same direction and of nearly the same length.
 TEST_P(TrainingAGpt, Bf16FollowsF32) {
@@ -103,7 +107,7 @@ TEST_P(TrainingAGpt, Bf16FollowsF32) {
 
 /// With initial weights every token is nearly as likely as any other.
 TEST_P(TrainingAGpt, UntrainedItKnowsNothing) {
-  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+  for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
     const GptSettings settings = small_training(precision);
     auto made =
         GptTraining::create(*device_, *stream_, settings, random_batches(settings.plan, 1, 5));
@@ -118,20 +122,23 @@ TEST_P(TrainingAGpt, OwnAttentionIsTheReferences) {
     std::int64_t heads, head_width, sequence;
   };
   for (const Case c : {Case{2, 32, 17}, Case{2, 64, 130}, Case{1, 128, 70}}) {
-    GptSettings settings = small_training(DataType::bf16);
-    GptPlan& plan = settings.plan;
-    plan.attention = AttentionWay::own;
-    plan.shape.layers = 1;
-    plan.shape.heads = c.heads;
-    plan.shape.width = c.heads * c.head_width;
-    plan.sequence = plan.shape.positions = c.sequence;
-    plan.batch = 2;
-    expect_gradients(settings, 0.02, 0.03);
+    for (const DataType type : {DataType::bf16, DataType::f16}) {
+      GptSettings settings = small_training(type);
+      GptPlan& plan = settings.plan;
+      plan.attention = AttentionWay::own;
+      plan.shape.layers = 1;
+      plan.shape.heads = c.heads;
+      plan.shape.width = c.heads * c.head_width;
+      plan.sequence = plan.shape.positions = c.sequence;
+      plan.batch = 2;
+      const bool finer = type == DataType::f16;
+      expect_gradients(settings, finer ? 2e-3 : 0.02, finer ? 5e-3 : 0.03);
+    }
   }
 }
 
-/// What is computed again has the same bits as what is kept, and a replayed graph those of single
-/// launches.
+/// A second run has the bits of the first, what is computed again those of what is kept, and a
+/// replayed graph those of single launches.
 TEST_P(TrainingAGpt, RecomputingAndReplayingChangeNoBit) {
   GptSettings settings = small_training();
   const TokenBatches data = random_batches(settings.plan, 2, 5);
@@ -141,7 +148,7 @@ TEST_P(TrainingAGpt, RecomputingAndReplayingChangeNoBit) {
   const std::vector<float> losses = train(*kept, 3);
   const std::vector<float> trained = kept->weights(*stream_).value();
   EXPECT_LT(losses[2], losses[0]);
-  for (const Recompute recompute : {Recompute::gelu, Recompute::layer}) {
+  for (const Recompute recompute : {Recompute::none, Recompute::gelu, Recompute::layer}) {
     settings.plan.recompute = recompute;
     auto again = start(settings, data, weights);
     ASSERT_NE(again, nullptr);
@@ -207,7 +214,8 @@ TEST_P(TrainingAGpt, OneBatchIsLearntByHeart) {
   };
   for (const Kind kind :
        {Kind{DataType::f32, OptimizerStates::master}, Kind{DataType::bf16, OptimizerStates::master},
-        Kind{DataType::bf16, OptimizerStates::stochastic}}) {
+        Kind{DataType::bf16, OptimizerStates::stochastic},
+        Kind{DataType::f16, OptimizerStates::master}}) {
     GptSettings settings = small_training(kind.precision);
     settings.plan.states = kind.states;
     settings.plan.batch = 1;
@@ -222,12 +230,77 @@ TEST_P(TrainingAGpt, OneBatchIsLearntByHeart) {
   }
 }
 
+/// A loss scale so high that gradients overflow: updates are left out, nothing else changes, until
+/// it is low enough; then losses are those of f32 from the same weights. In one replayed graph.
+TEST_P(TrainingAGpt, ATooHighLossScaleRecovers) {
+  GptSettings narrow = small_training(DataType::f16), wide = small_training();
+  narrow.rates = wide.rates = {3e-3f};
+  narrow.loss_scaling.initial = 0x1p25f;
+  const TokenBatches data = random_batches(wide.plan, 1, 5);
+  auto scaled = start(narrow, data, random_weights(wide.plan.shape, 3));
+  ASSERT_NE(scaled, nullptr);
+  const std::vector<float> weights = scaled->weights(*stream_).value();
+  auto exact = start(wide, data, weights);
+  ASSERT_NE(exact, nullptr);
+  ASSERT_TRUE(scaled->step(*stream_));
+  StepState state = scaled->state(*stream_).value();
+  EXPECT_EQ(state.step, 1u);
+  EXPECT_EQ(state.skipped, 1u);
+  EXPECT_EQ(state.loss_scale, 0x1p24f);
+  EXPECT_EQ(state.beta1_power, 1);
+  EXPECT_EQ(scaled->weights(*stream_).value(), weights);
+  ASSERT_TRUE(stream_->begin_capture());
+  const Status queued = scaled->step(*stream_);
+  auto graph = stream_->end_capture();
+  ASSERT_TRUE(queued) << queued.error().message;
+  ASSERT_TRUE(graph) << graph.error().message;
+  const std::uint64_t count = device_->facts().emulated ? 3 : 20;
+  do {
+    ASSERT_TRUE(stream_->launch(**graph));
+    state = scaled->state(*stream_).value();
+  } while (state.step < 30 && state.skips_update != 0);
+  ASSERT_EQ(state.skips_update, 0) << "no loss scale is low enough";
+  EXPECT_EQ(state.skipped, state.step - 1);
+  EXPECT_EQ(state.loss_scale, std::ldexp(1.0f, 25 - static_cast<int>(state.skipped)));
+  for (std::uint64_t i = 1; i < count; ++i) ASSERT_TRUE(stream_->launch(**graph));
+  EXPECT_EQ(scaled->state(*stream_).value().skipped, state.skipped);
+  const std::vector<float> found = scaled->losses(*stream_, state.skipped, count).value();
+  const std::vector<float> expected = train(*exact, count);
+  EXPECT_LT(expected.back(), expected.front());
+  for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(found[i], expected[i], 5e-3) << i;
+}
+
+/// After so many good steps in a row the loss scale is doubled; a skipped one begins anew.
+TEST_P(TrainingAGpt, TheLossScaleGrows) {
+  GptSettings settings = small_training(DataType::f16);
+  settings.loss_scaling = {1024, 2};
+  auto training =
+      start(settings, random_batches(settings.plan, 1, 5), random_weights(settings.plan.shape, 3));
+  ASSERT_NE(training, nullptr);
+  std::vector<float> scales;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(training->step(*stream_));
+    scales.push_back(training->state(*stream_).value().loss_scale);
+  }
+  EXPECT_EQ(scales, (std::vector<float>{1024, 2048, 2048, 4096}));
+  StepState state = training->state(*stream_).value();
+  state.loss_scale = 0x1p29f;
+  state.good_steps = 1;
+  ASSERT_TRUE(training->set_state(*stream_, state));
+  ASSERT_TRUE(training->step(*stream_));
+  state = training->state(*stream_).value();
+  EXPECT_EQ(state.good_steps, 0u);
+  EXPECT_EQ(state.loss_scale, 0x1p28f);
+  EXPECT_EQ(state.skipped, 1u);
+}
+
 /// Saved and resumed, a run goes on to the same bits.
 TEST_P(TrainingAGpt, ResumedItGoesOnAsIfItHadNotStopped) {
-  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+  for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
     const TemporaryFolder folder;
     const std::string path = folder.path() / "checkpoint.safetensors";
-    const GptSettings settings = small_training(precision);
+    GptSettings settings = small_training(precision);
+    settings.loss_scaling = {0x1p29f, 2};  // of f16: the first update is left out
     const TokenBatches data = random_batches(settings.plan, 3, 5);
     auto whole = start(settings, data, random_weights(settings.plan.shape, 3));
     ASSERT_NE(whole, nullptr);
@@ -242,7 +315,13 @@ TEST_P(TrainingAGpt, ResumedItGoesOnAsIfItHadNotStopped) {
     train(*resumed, 2);
     EXPECT_EQ(resumed->losses(*stream_, 1, 2).value(), whole->losses(*stream_, 1, 2).value());
     EXPECT_EQ(resumed->weights(*stream_).value(), whole->weights(*stream_).value());
-    EXPECT_EQ(resumed->state(*stream_).value().step, 3u);
+    const StepState found = resumed->state(*stream_).value(),
+                    expected = whole->state(*stream_).value();
+    EXPECT_EQ(found.step, 3u);
+    EXPECT_EQ(found.loss_scale, expected.loss_scale);
+    EXPECT_EQ(found.good_steps, expected.good_steps);
+    EXPECT_EQ(found.skipped, expected.skipped);
+    EXPECT_EQ(found.skipped > 0, precision == DataType::f16);
   }
 }
 

@@ -20,7 +20,7 @@ class TrainingAnMlp : public KernelTest {
     MlpSettings settings;
     settings.plan.shape = parse_mlp_shape("24-72-40-16").value();
     settings.plan.batch = 7;
-    settings.plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+    settings.plan.type = precision == DataType::tf32 ? DataType::f32 : precision;
     settings.precision = precision;
     settings.measured_products = false;
     return settings;
@@ -45,7 +45,7 @@ class TrainingAnMlp : public KernelTest {
 };
 
 TEST_P(TrainingAnMlp, GradientsAreTheReferences) {
-  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+  for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
     for (const bool bias : {true, false}) {
       MlpSettings settings = small(precision);
       settings.plan.shape.bias = bias;
@@ -58,7 +58,7 @@ TEST_P(TrainingAnMlp, GradientsAreTheReferences) {
 }
 
 TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
-  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+  for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
     const MlpSettings settings = small(precision);
     const RegressionBatches data = batches(settings.plan, 3);
     auto whole = start(settings, data);
@@ -89,7 +89,8 @@ TEST_P(TrainingAnMlp, OneBatchIsLearntByHeart) {
   for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd}) {
     for (const auto& [precision, states] : {std::pair(DataType::f32, OptimizerStates::master),
                                             {DataType::bf16, OptimizerStates::master},
-                                            {DataType::bf16, OptimizerStates::stochastic}}) {
+                                            {DataType::bf16, OptimizerStates::stochastic},
+                                            {DataType::f16, OptimizerStates::master}}) {
       MlpSettings settings = small(precision);
       settings.plan.optimizer = optimizer;
       settings.plan.states = states;

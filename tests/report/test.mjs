@@ -250,7 +250,7 @@ await test('follows the dark mode', async () => {
   await page.emulateMedia({colorScheme: 'light'});
 });
 
-for (const width of [320, 375]) {
+for (const width of [320, 375, 390]) {
   await test(`fits a phone of ${width} pixels`, async () => {
     const phone = await open(await browser.newContext({viewport: {width, height: 740}, isMobile: true, hasTouch: true, reducedMotion: 'reduce'}));
     await readThrough(phone);

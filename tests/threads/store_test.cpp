@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -64,6 +65,26 @@ TEST(Store, SeveralRecordsAreAppendedAtOnce) {
   const auto stored = read_records(folder.path());
   EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB", "4MiB"));
   EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+TEST(Store, VeryManyRecordsAreAppendedInPieces) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  std::vector<Record> records;
+  for (int i = 0; i < 30; ++i) {
+    records.push_back(passed_record());
+    records.back().run = std::to_string(i);
+    records.back().reason = std::string(100'000, 'x');  // three pieces of about a MiB in all
+  }
+  ASSERT_TRUE(store->append(records).ok());
+  const auto stored = read_records(folder.path());
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  EXPECT_THAT(stored->problems, IsEmpty());
+  ASSERT_EQ(stored->records.size(), records.size());
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(stored->records[static_cast<std::size_t>(i)].run, std::to_string(i));
+  }
 }
 
 TEST(Store, InSummaryEveryRecordKeepsItsOwnDevice) {
@@ -135,6 +156,41 @@ TEST(Store, TwoWritersAtOnceMixNoLines) {
   const auto stored = read_records(folder.path());
   EXPECT_EQ(stored->records.size(), 100u);
   EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+// Four processes at once write without a pause until they are killed, eight times.
+TEST(Store, ThirtyTwoKillsOfFourWritersTearNoLine) {
+  const TemporaryFolder folder;
+  constexpr int writers = 4;
+  std::size_t killed = 0;
+  for (int round = 0; round < 8; ++round) {
+    std::array<pid_t, writers> children = {};
+    for (pid_t& child : children) {
+      child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child != 0) continue;
+      auto store = Store::open(folder.path());
+      while (store.ok() && store->append(passed_record()).ok()) continue;
+      ::_exit(1);
+    }
+    for (const pid_t child : children) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 + 3 * round));
+      ::kill(child, SIGKILL);
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      killed += WIFSIGNALED(status) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(killed, 32u);
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  ASSERT_TRUE(store->append(passed_record()).ok());
+  const auto stored = read_records(folder.path());
+  ASSERT_TRUE(stored.ok()) << stored.error().message;
+  EXPECT_THAT(stored->problems, IsEmpty());
+  EXPECT_GE(stored->records.size(), 2u);
 }
 
 TEST(Store, FingerprintsAreStoredOnce) {

@@ -81,6 +81,30 @@ ExchangeTimes measure(const GptSettings& settings, double seconds, bool replayed
   return of_all_ranks({to_text(times[0]), to_text(times[1])}).value();
 }
 
+/// A rank whose weights differ in one bit is found, whoever it is.
+TEST(TrainExchange, OtherWeightsOnARankAreFound) {
+  for (const int wrong : {-1, 1, 0}) {
+    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings_of(Sharding::none, 1 << 30);
+      own.ranks = ranks;
+      const TokenBatches batches = random_batches(own.plan, 1, 5);
+      auto training = TRY(GptTraining::create(device, stream, own, batches));
+      std::vector<float> weights = random_weights(own.plan.shape, 3);
+      weights.resize(training->arenas().elements());
+      if (rank == wrong) weights[1000] = std::nextafter(weights[1000], 10.0f);
+      TRY(training->restart(stream, weights));
+      const Status same = compare_weights(training.get(), stream, *ranks.team, 2);
+      EXPECT_EQ(same.ok(), wrong < 0);
+      if (!same.ok()) {
+        EXPECT_EQ(same.error().kind, ErrorKind::verification);
+        EXPECT_NE(same.error().message.find("after step 0"), std::string::npos)
+            << same.error().message;
+      }
+      return {};
+    });
+  }
+}
+
 /// One all-reduce of everything follows the backward pass, so that all of it is waited for.
 TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr double seconds = 0.1;

@@ -218,6 +218,20 @@ TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
   EXPECT_GT(comparison.all.ratio95->high, 1);
 }
 
+TEST(ResultSet, PromptsThatWereInACacheAreNamed) {
+  const auto load = [](const char* run, const char* rate, double hits) {
+    Record one = record(run, Cell("serving", {{"request_rate", rate}}), 1);
+    one.metrics = {{"output_throughput", 10, "tokens/s", Better::higher, "10"},
+                   {"prefix_cache_hit_rate", hits, "1", Better::neither, ""}};
+    return one;
+  };
+  const ResultSet set =
+      result_set_of({load("1", "2", 0.25), load("2", "2", 0.594), load("1", "4", 0.005)}, "x");
+  EXPECT_THAT(set.problems, testing::ElementsAre(
+                                "serving request_rate=2: up to 59.4% of the prompts' tokens came "
+                                "from the server's prefix cache, which makes it faster"));
+}
+
 TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   Record error = record("11", triad, 1e11);
   error.status = RecordStatus::error;

@@ -196,6 +196,17 @@ TEST(Import, ImpossibleNumbersAreNotResults) {
   EXPECT_THAT(negative.warnings[0], HasSubstr("line 2: its in-of-place values are not numbers"));
 }
 
+TEST(Import, AFileWithTooManyResultsIsAnError) {
+  std::string text = "Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n   D\\D";
+  for (int i = 0; i < 250; ++i) text += fmt::format(" {}", i);
+  std::string row;
+  for (int i = 0; i < 250; ++i) row += " 1.5";
+  for (int i = 0; i < 1001; ++i) text += fmt::format("\n{}{}", i, row);
+  const auto result = import_text({text, "many.log"}, "");
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "many.log: it holds more than 250000 results; split it");
+}
+
 TEST(Import, FilesThatCannotBeReadAreErrors) {
   const auto missing = import_file("/nonexistent/file", "");
   ASSERT_FALSE(missing.ok());

@@ -288,11 +288,11 @@ N,T,4000,4000,4000,1,4000,0,4000,4000, 97190.5, 1317
 )text";
 
 inline constexpr std::string_view guidellm_csv_sample =
-    R"text(Run Info,Run Info,Benchmark,Timings,Timings,Request Counts,Request Counts,Request Counts,Request Latency,Request Latency,Request Latency,Request Latency,Time to First Token,Time to First Token,Server Throughput,Token Throughput
-Run ID,Run Index,Strategy,Start Time,Duration,Successful,Incomplete,Errored,Successful Sec,Successful Sec,Successful Sec,Successful Sec,Successful ms,Successful ms,Successful Requests/Sec,Successful Output Tokens/Sec
-,,,,Sec,,,,Mean,Median,Std Dev,Percentiles,Mean,Median,Mean,Mean
-r1,0,synchronous,2026-01-02 03:04:05,30.0,12,1,0,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",45.5,44.0,0.4,61.25
-r1,1,constant,2026-01-02 03:05:05,30.0,1,0,9,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",90.5,88.0,0.5,80.5
+    R"text(Run Info,Run Info,Run Info,Runtime Info,Benchmark,Timings,Timings,Request Counts,Request Counts,Request Counts,Request Latency,Request Latency,Request Latency,Request Latency,Time to First Token,Time to First Token,Server Throughput,Token Throughput
+Run ID,Run Index,Backend,Metadata,Strategy,Start Time,Duration,Successful,Incomplete,Errored,Successful Sec,Successful Sec,Successful Sec,Successful Sec,Successful ms,Successful ms,Successful Requests/Sec,Successful Output Tokens/Sec
+,,,,,,Sec,,,,Mean,Median,Std Dev,Percentiles,Mean,Median,Mean,Mean
+r1,0,"{""target"": ""http://u:p@h:1"", ""model"": ""m/M-8B""}","{""version"":1,""guidellm_version"":""0.6.0""}",synchronous,2026-01-02 03:04:05,30.0,12,1,0,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",45.5,44.0,0.4,61.25
+r1,1,"{""target"": ""http://u:p@h:1"", ""model"": ""m/M-8B""}","{""version"":1,""guidellm_version"":""0.6.0""}",constant,2026-01-02 03:05:05,30.0,1,0,9,2.5,2.4,0.25,"[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.6, 2.7, 2.8, 2.9, 3.0]",90.5,88.0,0.5,80.5
 )text";
 
 inline constexpr std::string_view mlc_sample =

@@ -12,12 +12,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::vector<std::string> cells_of(const Imported& imported) {
-  std::vector<std::string> cells;
-  for (const Record& record : imported.records) cells.push_back(record.cell.id());
-  return cells;
-}
-
 TEST(ImportOsu, EachTestIsARun) {
   const Imported result = imported(osu_sample);
   EXPECT_THAT(result.warnings, IsEmpty());
@@ -26,7 +20,7 @@ TEST(ImportOsu, EachTestIsARun) {
                           "osu test=allreduce_latency memory=rocm size=1MiB",
                           "osu test=bandwidth send=device receive=host size=4KiB",
                           "osu test=bandwidth send=device receive=host size=4MiB",
-                          "osu test=multiple_bandwidth_message_rate pairs=2 size=1",
+                          "osu test=multiple_bandwidth_message_rate pairs=2 window_size=64 size=1",
                           "osu test=barrier_latency"));
   const Record& first = result.records[0];
   EXPECT_EQ(metric_of(first, "mean_latency").value, 11.75e-6);
@@ -48,6 +42,44 @@ TEST(ImportOsu, NumbersBelowATableAreNoRows) {
   EXPECT_THAT(cells_of(result), ElementsAre("osu test=latency size=0", "osu test=latency size=8",
                                             "osu test=latency size=16"));
   EXPECT_THAT(result.warnings, ElementsAre("line 7: the row is truncated, skipped"));
+}
+
+TEST(ImportOsu, OneSidedTestsAreNamedAfterTheirCall) {
+  const Imported result = imported(
+      "# OSU MPI_Put Latency Test v5.7.1\n# Window creation: MPI_Win_allocate\n"
+      "# Synchronization: MPI_Win_flush\n# Size          Latency (us)\n4 1.5\n"
+      "# OSU MPI_Get_accumulate-CUDA latency Test v7.3\n# Size          Latency (us)\n4 2.5\n");
+  EXPECT_THAT(cells_of(result), ElementsAre("osu test=put_latency window_creation=MPI_Win_allocate "
+                                            "synchronization=MPI_Win_flush size=4",
+                                            "osu test=get_accumulate_latency memory=cuda size=4"));
+}
+
+TEST(ImportOsu, ThreadsAndProcessesMakeOtherCells) {
+  const Imported result = imported(
+      "# Number of Sender threads: 1\n# Number of Receiver threads: 2\n"
+      "# OSU MPI Multi-threaded Latency Test v5.7.1\n# Size          Latency (us)\n4 40.5\n"
+      "# Number of Sender threads: 4\n"
+      "# OSU MPI Multi-threaded Latency Test v5.7.1\n# Size          Latency (us)\n4 45.5\n"
+      "# OSU MPI Multi-process Latency Test v5.7.1\n"
+      "# Number of forked processes in sender: 2\n# Size          Latency (us)\n4 23.5\n");
+  EXPECT_THAT(cells_of(result),
+              ElementsAre("osu test=multi_threaded_latency number_of_sender_threads=1 "
+                          "number_of_receiver_threads=2 size=4",
+                          "osu test=multi_threaded_latency number_of_sender_threads=4 size=4",
+                          "osu test=multi_process_latency "
+                          "number_of_forked_processes_in_sender=2 size=4"));
+}
+
+TEST(ImportOsu, TimeToComputeIsNeitherBetterNorWorse) {
+  const Imported result = imported(
+      "# OSU MPI Non-blocking Broadcast Latency Test v5.7.1\n"
+      "# Size           Overall(us)       Compute(us)        Overlap(%)\n"
+      "4                     155.25            148.50             95.25\n");
+  ASSERT_THAT(result.records, SizeIs(1));
+  EXPECT_EQ(metric_of(result.records[0], "compute").better, Better::neither);
+  EXPECT_EQ(metric_of(result.records[0], "overall").better, Better::lower);
+  EXPECT_EQ(metric_of(result.records[0], "overlap").value, 0.9525);
+  EXPECT_EQ(metric_of(result.records[0], "overlap").better, Better::higher);
 }
 
 TEST(ImportStream, RatesAreDecimalMegabytes) {
@@ -93,6 +125,51 @@ TEST(ImportMlc, MatricesMixesAndLoadedLatencies) {
   EXPECT_EQ(result.records[0].source->version, "3.11b");
 }
 
+TEST(ImportMlc, OlderVersionsWithoutTheirHead) {
+  const Imported result = imported(
+      "Measuring idle latencies (in ns)...\n\tMemory node\nSocket\t     0\t     1\n"
+      "     0\t 113.5\t 113.25\n"
+      "Measuring Peak Memory Bandwidths for the system\nALL Reads        :\t49427.5\n"
+      "Measuring Memory Bandwidths between nodes within system\n\tMemory node\n"
+      " Socket\t     0\t     1\n     0\t30868.5\t30913.25\n"
+      "Measuring cache-to-cache transfer latency (in ns)...\n"
+      "Remote Socket L2->L2 HITM latency (data address homed in reader socket)\n"
+      "\t\tReader Socket\nWriter Socket\t     0\t     1\n            1\t 133.5\t     -\n");
+  EXPECT_THAT(result.warnings, IsEmpty());
+  EXPECT_THAT(
+      cells_of(result),
+      ElementsAre("mlc test=idle_latency from=0 to=0", "mlc test=idle_latency from=0 to=1",
+                  "mlc test=peak_bandwidth traffic=all_reads",
+                  "mlc test=node_bandwidth from=0 to=0", "mlc test=node_bandwidth from=0 to=1",
+                  "mlc test=cache_to_cache_latency "
+                  "transfer=remote_socket_l2_l2_hitm_homed_in_reader from=1 to=0"));
+  ASSERT_THAT(result.records, SizeIs(6));
+  EXPECT_EQ(metric_of(result.records[4], "bandwidth").value, 30913.25e6);
+}
+
+TEST(ImportMlc, TheMaximumBandwidthIsATestOfItsOwn) {
+  const Imported result = imported(
+      "Intel(R) Memory Latency Checker - v3.5\nCommand line parameters: --max_bandwidth\n"
+      "Measuring Maximum Memory Bandwidths for the system\n"
+      "Will take several minutes to complete as multiple injection rates will be tried\n"
+      "ALL Reads        :      216876.5\n");
+  EXPECT_EQ(value_of(result, "mlc test=max_bandwidth traffic=all_reads", "bandwidth"), 216876.5e6);
+}
+
+TEST(ImportP2p, ATitleThatComesAgainIsAnotherRun) {
+  const std::string_view table =
+      "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1\n"
+      "     0 2494.5 364.25\n"
+      "Unidirectional P2P=Enabled Bandwidth (P2P Reads) Matrix (GB/s)\n   D\\D     0      1\n"
+      "     0 2494.5 365.25\n";
+  const Imported result = imported(std::string(table) + std::string(table));
+  ASSERT_THAT(result.records, SizeIs(8));
+  EXPECT_EQ(result.records[0].run, result.records[3].run);
+  EXPECT_NE(result.records[3].run, result.records[4].run);
+  EXPECT_EQ(result.records[4].run, result.records[7].run);
+  EXPECT_EQ(result.records[3].cell.id(), "peer op=unidirectional p2p=enabled_reads row=0 column=1");
+}
+
 TEST(ImportP2p, MatricesWithAndWithoutAccess) {
   const Imported result = imported(p2p_sample);
   EXPECT_THAT(result.records, SizeIs(16));
@@ -128,6 +205,16 @@ TEST(ImportGemmBench, CandidatesTheWinnerAndOptions) {
             97190.5e9);
 }
 
+TEST(ImportGemmBench, WhatTookNoTimeIsNoResult) {
+  const Imported result = imported(
+      "transA,transB,m,n,k,cold_iters,hot_iters,hipblaslt-Gflops,hipblaslt-GB/s,us\n"
+      "N,N,64,64,64,2,10,inf,inf,0\n");
+  ASSERT_THAT(result.records, SizeIs(1));
+  EXPECT_EQ(result.records[0].status, RecordStatus::failed);
+  EXPECT_EQ(result.records[0].reason, "it took no time: nothing was measured");
+  EXPECT_EQ(note_of(result.records[0], "hot_iters"), "10");
+}
+
 TEST(ImportServingBlock, BlocksOfBothServers) {
   const Imported result = imported(serving_block_sample);
   EXPECT_THAT(result.warnings, IsEmpty());
@@ -161,6 +248,20 @@ TEST(ImportServingBlock, ATruncatedBlockLosesItsLastNumber) {
   EXPECT_THAT(result.warnings, ElementsAre("line 1: the block is truncated"));
 }
 
+TEST(ImportAiperfCsv, MoreFailuresThanSuccessesAreNoResult) {
+  const auto counts = [](int good, int bad) {
+    return imported(fmt::format("Metric,avg,min\nRequest Latency (ms),10.5,5.5\n\nMetric,Value\n"
+                                "Maximum Response Timestamp (ns),1759522428472357888.00\n"
+                                "Request Count,{}.00\nError Request Count,{}.00\n",
+                                good, bad))
+        .records[0];
+  };
+  EXPECT_EQ(counts(89, 11).status, RecordStatus::passed);
+  EXPECT_EQ(counts(11, 89).status, RecordStatus::failed);
+  EXPECT_EQ(counts(11, 89).reason, "11 requests succeeded, 89 failed");
+  EXPECT_EQ(metric_of(counts(1, 0), "maximum_response_timestamp").better, Better::neither);
+}
+
 TEST(ImportAiperfCsv, BothTablesAndTheFoldersLoad) {
   const Imported result =
       imported(aiperf_csv_sample, "artifacts/m-chat-concurrency16/profile_export_genai_perf.csv");
@@ -188,6 +289,8 @@ TEST(ImportGuidellmCsv, ThreeLinesOfColumnNames) {
   EXPECT_EQ(metric_of(first, "p99_e2el").value, 2.9);
   EXPECT_EQ(metric_of(first, "completed").value, 12);
   EXPECT_EQ(first.time, "2026-01-02T03:04:05");
+  EXPECT_EQ(note_of(first, "model_id"), "m/M-8B");
+  EXPECT_EQ(first.source->version, "0.6.0");
   EXPECT_EQ(result.records[1].reason, "1 requests succeeded, 9 failed");
 }
 
@@ -203,173 +306,6 @@ TEST(ImportGuidellmCsv, OneLineOfColumnNames) {
               ElementsAre("serving strategy=constant request_rate=5.5 max_concurrency=none"));
   EXPECT_EQ(metric_of(result.records[0], "request_throughput").value, 5.25);
   EXPECT_EQ(metric_of(result.records[0], "p90_ttft").value, 0.008);
-}
-
-TEST(ImportTransferBench, Scaling) {
-  const Imported result = imported(
-      "GPU-GFX Scaling benchmark:\n==========================\n"
-      "- Copying 67108864 bytes from GPU 3 to other devices\n"
-      "- All numbers reported as GB/sec\n\n"
-      "NumCUs   CPU00       GPU00     \n"
-      "   1     22.75       34.75     \n"
-      "  16     56.25      843.50     \n"
-      " Best    56.25( 16) 843.50( 16)\n");
-  EXPECT_THAT(cells_of(result), SizeIs(4));
-  EXPECT_EQ(
-      value_of(result, "peer scope=scaling src=gpu3 dst=gpu0 units=16 size=64MiB", "bandwidth"),
-      843.5e9);
-}
-
-TEST(ImportTransferBench, SchmooAndSweeps) {
-  const Imported schmoo = imported(
-      "Bytes to transfer: 67108864 Local GPU: 0 Remote GPU: 1\n"
-      "       | Local Read  | Local Write | Local Copy  | Remote Read | Remote Write| Remote Copy "
-      "|\n"
-      "  #CUs "
-      "|G00->G00->N00|N00->G00->G00|G00->G00->G00|G01->G00->N00|N00->G00->G01|G00->G00->G01|\n"
-      "|------|-------------|-------------|-------------|-------------|-------------|-------------|"
-      "\n"
-      "    32      3465.250      1642.500       806.250        49.125        49.875        49.250  "
-      "\n");
-  EXPECT_THAT(cells_of(schmoo), SizeIs(6));
-  EXPECT_EQ(value_of(schmoo, "peer scope=schmoo op=remote_read units=32 size=64MiB", "bandwidth"),
-            49.125e9);
-  const Imported sweep = imported(
-      "GPU-GFX All-To-All Sweep benchmark (67108864 bytes, local=no). All values are CPU-Timed "
-      "GB/s\n"
-      " BlkS   UnR    SE 004   SE 008\n"
-      "  256     1    113.50   215.75\n"
-      "Highest CPU-timed bandwidth found:  215.75 GB/s\n");
-  EXPECT_THAT(cells_of(sweep),
-              ElementsAre("peer scope=a2a_sweep block=256 unroll=1 units=4 size=64MiB",
-                          "peer scope=a2a_sweep block=256 unroll=1 units=8 size=64MiB"));
-  const Imported gfx = imported(
-      "TransferBench v1.67.00\nGFX sweep (single transfer):\n- 67108864 bytes per transfer\n"
-      "Blocksize: 256  WORD_SIZE: 4  TEMPORAL: 0  WAVE_ORDER: 0\n"
-      "#CUs\\Unroll  1(Min)   2(Min) \n"
-      "       4      12.50    13.25 \n");
-  EXPECT_THAT(cells_of(gfx),
-              ElementsAre("peer scope=gfx_sweep block=256-4-0-0 unroll=1 units=4 size=64MiB",
-                          "peer scope=gfx_sweep block=256-4-0-0 unroll=2 units=4 size=64MiB"));
-}
-
-TEST(ImportTransferBench, AveragesOfPairs) {
-  const Imported result = imported(
-      "TransferBench v1.67.00\n"
-      "                           CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\n"
-      "Averages (During UniDir):    100.25     44.75       N/A     48.50\n"
-      "\n"
-      "                           CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\n"
-      "Averages (During  BiDir):     89.50     44.75     44.50     45.25\n");
-  EXPECT_THAT(result.records, SizeIs(7));
-  EXPECT_EQ(value_of(result, "peer scope=p2p src=any_gpu dst=any_gpu", "bandwidth"), 48.5e9);
-  EXPECT_EQ(value_of(result, "peer scope=p2p_both_ways src=any_gpu dst=any_cpu", "bandwidth"),
-            44.5e9);
-}
-
-TEST(ImportTransferBench, OverheadWithAndWithoutAColon) {
-  const std::string row = "| Aggregate (CPU) | 80.000 GB/s | 0.839 ms | 67108864 bytes | ";
-  for (const char* overhead : {"Overhead: 0.250 ms |", " Overhead 0.250 ms |"}) {
-    const Imported result = imported("TransferBench v1.67.00\nTest 1:\n" + row + overhead);
-    EXPECT_EQ(value_of(result, "peer scope=aggregate test=1 size=64MiB", "overhead"), 0.25e-3);
-  }
-}
-
-TEST(ImportTransferBench, MatricesWithTheRanksOfTheirExtremes) {
-  const Imported result = imported(
-      "GPU-GFX All-To-All benchmark:\n[67108864 bytes per Transfer] [GFX:8] [#Ranks:2]\n"
-      "│ SRC\\DST       │ GPU 00  (Rnk) │ GPU 01  (Rnk) │ STotal  (Rnk) │\n"
-      "│ GPU 00 MAX    │               │  46.50     1  │  46.50     1  │\n"
-      "│ GPU 00 AVG    │    N/A        │  45.50        │  45.50        │\n"
-      "│ GPU 00 MIN    │               │  44.50     0  │  44.50     0  │\n"
-      "│ RTotal AVG    │   45.25       │  45.50        │  90.75        │\n");
-  EXPECT_EQ(value_of(result, "peer scope=a2a src=gpu0 dst=gpu1 size=64MiB", "bandwidth"), 45.5e9);
-  EXPECT_EQ(value_of(result, "peer scope=a2a src=all dst=gpu0 size=64MiB", "bandwidth"), 45.25e9);
-}
-
-TEST(ImportTransferBench, PairsAndRingsOfRanks) {
-  const Imported pairs = imported(
-      "TransferBench v1.67.00\n"
-      "│ SRC Rank │ SRC MEM │ Dir │ DST Rank │ DST MEM │ bw (GB/s) │\n"
-      "│ Rank 00  │ GPU 00  │ ->  │ Rank 01  │ GPU 01  │ 45.50     │\n"
-      "│ Rank 00  │ GPU 00  │ <-  │ Rank 01  │ GPU 01  │ N/A       │\n");
-  EXPECT_THAT(cells_of(pairs),
-              ElementsAre("peer scope=ranks src=r0.gpu0 dst=r1.gpu1 direction=to"));
-  const Imported rings = imported(
-      "TransferBench v1.67.00\nNIC Rings benchmark\n"
-      "2 queue pairs per NIC.  67108864 bytes per Transfer.  All numbers are GB/s\n"
-      "│      │       │ GPU 00  │ GPU 01 │ TOTAL  │\n"
-      "│ Rank │ Name  │ mlx5_0  │ mlx5_1 │ (GB/s) │\n"
-      "│    0 │ node1 │  45.25  │  44.75 │  90.00 │\n"
-      "│      │   MAX (GB/s) │  45.25  │  44.75 │  90.00 │\n");
-  EXPECT_THAT(cells_of(rings), ElementsAre("peer scope=nic_rings rank=0 ring=0 size=64MiB",
-                                           "peer scope=nic_rings rank=0 ring=1 size=64MiB",
-                                           "peer scope=nic_rings rank=0 ring=total size=64MiB"));
-}
-
-TEST(ImportTransferBench, OneToAllNamesEachTransfer) {
-  const Imported result = imported(
-      "TransferBench v1.67.00\n"
-      "Executing (G0 -> G0 -> G*)\n"
-      "   GPU 1       GPU 2     \n"
-      "--------------------------\n"
-      "    45.125                   1 4 (G0 G0 G1)\n"
-      "    44.500      43.250       2 4 (G0 G0 G1) (G0 G0 G2)\n");
-  EXPECT_THAT(cells_of(result),
-              ElementsAre("peer scope=one_to_all together=G1 src=G0 exe=G0 dst=G1 units=4",
-                          "peer scope=one_to_all together=G1+G2 src=G0 exe=G0 dst=G1 units=4",
-                          "peer scope=one_to_all together=G1+G2 src=G0 exe=G0 dst=G2 units=4"));
-  EXPECT_EQ(result.records[2].metrics[0].value, 43.25e9);
-}
-
-TEST(ImportTransferBench, HealthChecksPassAndFail) {
-  const Imported result = imported(
-      "Testing HBM performance [READ]             ........PASS\n"
-      "Testing all-to-all XGMI copies             ........FAIL (2 test(s))\n"
-      " GPU 00 to GPU 01:  40.25 GB/s      Criteria:  43.65 GB/s\n"
-      "Testing bidirectional host<->device copies ........FAIL (1 test(s))\n"
-      " GPU 03: Measured:  86.25 GB/s      Criteria:  87.30 GB/s\n");
-  EXPECT_THAT(cells_of(result),
-              ElementsAre("peer scope=health test=hbm_performance_read",
-                          "peer scope=health test=all_to_all_xgmi_copies",
-                          "peer scope=health test=all_to_all_xgmi_copies src=gpu0 dst=gpu1",
-                          "peer scope=health test=bidirectional_host_device_copies",
-                          "peer scope=health test=bidirectional_host_device_copies src=gpu3"));
-  EXPECT_EQ(result.records[0].status, RecordStatus::passed);
-  EXPECT_EQ(metric_of(result.records[1], "failed_tests").value, 2);
-  EXPECT_EQ(result.records[1].reason, "the health check says FAIL (2 test(s))");
-  EXPECT_EQ(result.records[4].metrics[0].value, 86.25e9);
-  EXPECT_EQ(result.records[4].reason, "below the criteria of the health check");
-}
-
-TEST(ImportTransferBench, MemoryBandwidthAndRanks) {
-  const Imported hbm = imported(
-      "TransferBench v1.67.00\n"
-      "┌-------------┬------------------------------------------------┐\n"
-      "│ Rank   GPU  │  MaxBw (GB/s)   AvgBw (GB/s)   MinBw (GB/s)  │\n"
-      "│    0     1  │       4012.25        4001.50        3990.75  │\n"
-      "└-------------┴------------------------------------------------┘\n");
-  EXPECT_EQ(value_of(hbm, "peer scope=hbm rank=0 src=gpu1", "bandwidth"), 4001.5e9);
-  EXPECT_EQ(value_of(hbm, "peer scope=hbm rank=0 src=gpu1", "max_bandwidth"), 4012.25e9);
-  const Imported ranks = imported(
-      "GPU-GFX IntraPod All-To-All benchmark:\n"
-      "[67108864 bytes per Transfer] [GFX:8]\n"
-      "┌----------------------┬---------------------------------------┐\n"
-      "│ SRC+EXE\\DST          │ Rank 00            Rank 01            │\n"
-      "│         Mem Device   │ GPU 00    GPU 01   GPU 00    GPU 01   │\n"
-      "│     Rank 00 │ GPU 00 │     N/A    45.50    11.50     11.25   │\n"
-      "│             │ GPU 01 │   45.25      N/A    11.00     11.75   │\n"
-      "└----------------------┴---------------------------------------┘\n");
-  EXPECT_THAT(cells_of(ranks), SizeIs(6));
-  EXPECT_EQ(value_of(ranks, "peer scope=ranks src=r0.gpu1 dst=r1.gpu0 size=64MiB", "bandwidth"),
-            11e9);
-}
-
-TEST(ImportTransferBench, TablesWithoutTheProgramsHead) {
-  const std::string_view text = transferbench_sample;
-  const Imported result = imported(text.substr(text.find("Bytes Per Direction")));
-  EXPECT_EQ(result.format, "transferbench");
-  EXPECT_THAT(result.records, SizeIs(6));
 }
 
 TEST(ImportRocmBandwidthTest, TablesWithoutTheProgramsHead) {

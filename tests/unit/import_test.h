@@ -17,6 +17,12 @@ inline Imported imported(std::string_view text, std::string_view name = "file.tx
   return result.ok() ? std::move(*result) : Imported{};
 }
 
+inline std::vector<std::string> cells_of(const Imported& imported) {
+  std::vector<std::string> cells;
+  for (const Record& record : imported.records) cells.push_back(record.cell.id());
+  return cells;
+}
+
 /// The record of this cell; a failure of the test if there is none.
 inline const Record& record_of(const Imported& imported, std::string_view cell) {
   static const Record none;

@@ -149,6 +149,15 @@ TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
   EXPECT_THAT(document.tiles[0].label, HasSubstr("memory bandwidth, best of all: "));
   EXPECT_THAT(document.tiles[0].label, HasSubstr("80.0% of the roofline"));
   EXPECT_EQ(document.tiles[1].figure, "12");
+  // Categories and links name themselves once.
+  input.environments = {
+      environment_of("a", {series_of("gemm", {{"shape", "8x8x8"}, {"dtype", "bf16"}}, {1, 2}),
+                           series_of("gemm", {{"shape", "9x9x9"}, {"dtype", "bf16"}}, {5, 6}),
+                           series_of("launch", {}, {1, 2})})};
+  const std::vector<Tile> tiles = make_document(input).tiles;
+  ASSERT_EQ(tiles.size(), 3U);
+  EXPECT_EQ(tiles[0].label, "gemm bandwidth, best of all: shape=9x9x9");
+  EXPECT_EQ(tiles[1].label, "launch bandwidth, best of all");
 }
 
 TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {

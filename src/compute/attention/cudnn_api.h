@@ -65,7 +65,7 @@ constexpr int handle = 0, data_type = 1, boolean = 2, int64 = 3, pointer = 6, he
 
 /// cudnnDataType_t
 namespace data {
-constexpr int f32 = 0, i32 = 4, bf16 = 9, boolean = 11;
+constexpr int f32 = 0, f16 = 2, i32 = 4, bf16 = 9, boolean = 11;
 }
 
 /// cudnnPointwiseMode_t

@@ -59,8 +59,8 @@ std::optional<std::string> unsupported_version(const Library& library, std::int6
 
 std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
                                        const DeviceFacts& facts) {
-  if (problem.precision != DataType::bf16) {
-    return fmt::format("cuDNN's attention computes in bf16 here, not in {}",
+  if (problem.precision != DataType::bf16 && problem.precision != DataType::f16) {
+    return fmt::format("cuDNN's attention computes in bf16 and f16 here, not in {}",
                        name_of(problem.precision));
   }
   if (problem.head_width % 8 != 0 || problem.head_width > 128) {
@@ -90,7 +90,8 @@ class CudnnAttention final : public FusedAttention {
                                           : -std::numeric_limits<float>::infinity()) {}
 
   Status prepare() {
-    const AttentionSizes sizes = {problem_.batch, problem_.sequence, problem_.heads,
+    const int type = problem_.precision == DataType::f16 ? data::f16 : data::bf16;
+    const AttentionSizes sizes = {type, problem_.batch, problem_.sequence, problem_.heads,
                                   problem_.head_width};
     OperationGraph graph = TRY(OperationGraph::forward(*library_, handle_.get(), sizes));
     forward_.emplace(

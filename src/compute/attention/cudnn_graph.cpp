@@ -36,16 +36,17 @@ TensorSpec transposed(TensorSpec spec) {
 /// Where everything lies.
 struct Shapes {
   explicit Shapes(const AttentionSizes& s)
-      : b(s.batch), t(s.sequence), h(s.heads), d(s.head_width) {}
+      : narrow(s.type), b(s.batch), t(s.sequence), h(s.heads), d(s.head_width) {}
 
+  int narrow;
   std::int64_t b, t, h, d;
 
   /// One of queries, keys and values, or of their gradients.
   TensorSpec packed(Id id) const {
-    return {data::bf16, {b, h, t, d}, {t * 3 * h * d, d, 3 * h * d, 1}, id};
+    return {narrow, {b, h, t, d}, {t * 3 * h * d, d, 3 * h * d, 1}, id};
   }
   TensorSpec result_like(Id id) const {
-    return {data::bf16, {b, h, t, d}, {t * h * d, d, h * d, 1}, id};
+    return {narrow, {b, h, t, d}, {t * h * d, d, h * d, 1}, id};
   }
   TensorSpec rows() const { return {data::f32, {b, h, t, 1}, {h * t, t, 1, 1}}; }
   TensorSpec scores() const { return {data::f32, {b, h, t, t}, {h * t * t, t * t, t, 1}}; }
@@ -201,7 +202,7 @@ Result<OperationGraph> OperationGraph::forward(const Library& library, void* han
   void* const sum = TRY(g.reduce(reduce::add, powers, rows));
   void* const logarithm = TRY(g.pointwise(mode::log, sum, nullptr, rows));
   TRY(g.pointwise_into(mode::add, largest, logarithm, sums));
-  void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(data::bf16)));
+  void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(shapes.narrow)));
   TRY(g.matmul_into(p, v, y));
   return g.finish(handle);
 }
@@ -212,7 +213,7 @@ Result<OperationGraph> OperationGraph::backward(const Library& library, void* ha
                                                 const AttentionSizes& sizes, Summing summing) {
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
-  const TensorSpec scores_t = transposed(scores.as(data::bf16));
+  const TensorSpec scores_t = transposed(scores.as(shapes.narrow));
   GraphBuilder g(library);
   void* const q = TRY(g.tensor(shapes.packed(queries)));
   void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));

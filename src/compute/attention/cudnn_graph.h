@@ -31,6 +31,7 @@ enum Id : std::int64_t {
 };
 
 struct AttentionSizes {
+  int type = data::bf16;  ///< of operands and results; f16 is the other
   std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
 };
 

@@ -28,8 +28,8 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   const std::uint64_t queries =
       rows * static_cast<std::uint64_t>(problem.head_width) * sizeof(float);
   if (!problem.same_bits) return sums + queries;
-  // Or the gradients of all scores in bf16, in whole tiles, from which one block makes those of a
-  // query; where a device has no such way, it is the former after all.
+  // Or the gradients of all scores in two bytes, in whole tiles, from which one block makes those
+  // of a query; where a device has no such way, it is the former after all.
   const std::uint64_t scores =
       heads * rounded_up(problem.sequence, 64) * rounded_up(problem.sequence, 128) * 2;
   return sums + std::max(queries, scores);

@@ -29,6 +29,7 @@ enum class MemoryKind {
   device,    ///< fastest for kernels; not readable by the host on a GPU
   pinned,    ///< host memory locked and mapped: asynchronous copies, visible to kernels
   pageable,  ///< ordinary host memory, as from malloc()
+  peer,      ///< device memory that other devices may write while kernels read it: see share()
 };
 
 enum class StreamPriority { low, normal, high };
@@ -252,6 +253,17 @@ class Device {
   /// Makes this device's memory copyable from and to `peer`. Error: unsupported if there is no
   /// path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
+  /// A text by which ranks of this host, each on its own device, open `buffer`, of kind `peer`, in
+  /// this process or in others. Error: unsupported by this backend; failed with the driver's
+  /// message.
+  virtual Result<std::string> share(const Buffer& /*buffer*/) {
+    return Error{ErrorKind::unsupported, "this backend does not share memory"};
+  }
+  /// What share() of a rank described, mapped for kernels and copies of this device. It must be
+  /// destroyed before the buffer itself. Error: as share(); unsupported, if there is no path.
+  virtual Result<Buffer> open_shared(const std::string& /*text*/) {
+    return Error{ErrorKind::unsupported, "this backend does not share memory"};
+  }
   /// Device memory of this device as a file. Error: unsupported if the driver has no such call;
   /// failed with the driver's message.
   virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {

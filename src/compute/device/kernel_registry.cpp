@@ -1,5 +1,7 @@
 #include "compute/device/kernel_registry.h"
 
+#include <sched.h>
+
 #include <cstring>
 #include <ctime>
 
@@ -28,6 +30,10 @@ unsigned long long monotonic_nanoseconds() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<unsigned long long>(now.tv_sec) * 1000000000ull +
          static_cast<unsigned long long>(now.tv_nsec);
+}
+
+void yield() {
+  ::sched_yield();
 }
 
 }  // namespace assay::cpu

@@ -15,6 +15,8 @@ extern constinit thread_local BlockContext current_block;
 
 /// The wall clock of kernels (wall_ticks) on the CPU.
 unsigned long long monotonic_nanoseconds();
+/// Lets other threads run: what a kernel waits for may be theirs to do.
+void yield();
 
 /// One kernel of one instruction-set build, linked into a list before main().
 struct KernelEntry {

@@ -106,3 +106,4 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
   }
 ACTIVATION_KERNELS(float, f32)
 ACTIVATION_KERNELS(Bf16, bf16)
+ACTIVATION_KERNELS(F16, f16)

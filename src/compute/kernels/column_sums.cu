@@ -48,3 +48,4 @@ DEVICE void add_stripes(T* first, T* second, T* third, const float* partial, u64
   }
 COLUMN_SUMS_KERNELS(float, f32)
 COLUMN_SUMS_KERNELS(Bf16, bf16)
+COLUMN_SUMS_KERNELS(F16, f16)

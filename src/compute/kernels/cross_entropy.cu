@@ -87,6 +87,7 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
                           u64 rows, u32 vocabulary, u32 columns, float factor) {
   SHARED float scratch[2][most_waves];
   targets += choice.index() * rows;
+  factor *= choice.state->loss_scale;
   const u32 together = block_threads() * row_pack * UNROLL;
   const u32 mine = thread_index() * row_pack;
   const Tiles tiles = my_tiles(rows, 1);
@@ -126,7 +127,8 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 }  // namespace
 
 /// logits[rows, columns], of which `vocabulary` columns are real: losses[row] = -log of the
-/// probability of its target; then logits = factor * (probability - 1 at the target), 0 in the
+/// probability of its target; then logits = factor * loss scale *
+/// (probability - 1 at the target), 0 in the
 /// other columns. A row has fewer than 2^31 of them.
 #define CROSS_ENTROPY_KERNEL(T, suffix)                                                    \
   KERNEL_OF(CROSS_ENTROPY_THREADS, 2, cross_entropy_##suffix, T* logits, float* losses,    \
@@ -137,3 +139,4 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
   }
 CROSS_ENTROPY_KERNEL(float, f32)
 CROSS_ENTROPY_KERNEL(Bf16, bf16)
+CROSS_ENTROPY_KERNEL(F16, f16)

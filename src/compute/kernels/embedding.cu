@@ -78,3 +78,4 @@ DEVICE void position_gradient(T* gradient, const T* dx, u64 batch, u64 sequence,
   }
 EMBED_KERNELS(float, f32)
 EMBED_KERNELS(Bf16, bf16)
+EMBED_KERNELS(F16, f16)

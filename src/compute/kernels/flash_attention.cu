@@ -420,13 +420,15 @@ DEVICE void flash_backward_queries(T* d_qkv, const T* dy, const T* qkv, const fl
             float scale) {                                                                       \
     flash_backward_queries<T, D>(d_qkv, dy, qkv, log_sum, delta, sequence, heads, scale);        \
   }
-// On GPUs each takes seconds to compile, so FLASH_WIDTH selects one.
-#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 32
+// On GPUs each takes seconds to compile, so the macros below select one.
+#if defined(FLASH_ONLY)
+#define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
+FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
+#else
 FLASH_KERNELS(Bf16, bf16, 32)
-#endif
-#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 64
 FLASH_KERNELS(Bf16, bf16, 64)
-#endif
-#if !defined(FLASH_WIDTH) || FLASH_WIDTH == 128
 FLASH_KERNELS(Bf16, bf16, 128)
+FLASH_KERNELS(F16, f16, 32)
+FLASH_KERNELS(F16, f16, 64)
+FLASH_KERNELS(F16, f16, 128)
 #endif

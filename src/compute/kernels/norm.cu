@@ -156,12 +156,6 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
             u64 width) {                                                                           \
     add_norm(normed, statistics, sum, stream, branch, weight, bias, rows, width);                  \
   }                                                                                                \
-  /* normed[rows, width] = stream + branch by its root mean square, times weight; `sum` as above,  \
-     where it may be `stream`. */                                                                  \
-  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, T* sum, const T* stream,            \
-            const T* branch, const T* weight, u64 rows, u64 width, float epsilon_of_model) {       \
-    add_rms_norm(normed, sum, stream, branch, weight, rows, width, epsilon_of_model);              \
-  }                                                                                                \
   /* dx = the gradient of the norm's input x, `add`ed to what is there. partial[blocks, 3, width]: \
      sums over the rows of a block, which lie together, of dy times the normed x and of dy, the    \
      gradients of weight and bias, and of dx. */                                                   \
@@ -171,3 +165,14 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
   }
 NORM_KERNELS(float, f32)
 NORM_KERNELS(Bf16, bf16)
+NORM_KERNELS(F16, f16)
+
+/// normed[rows, width] = stream + branch by its root mean square, times weight; `sum` as above,
+/// where it may be `stream`. Of inference.
+#define RMS_NORM_KERNEL(T, suffix)                                                           \
+  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, T* sum, const T* stream,      \
+            const T* branch, const T* weight, u64 rows, u64 width, float epsilon_of_model) { \
+    add_rms_norm(normed, sum, stream, branch, weight, rows, width, epsilon_of_model);        \
+  }
+RMS_NORM_KERNEL(float, f32)
+RMS_NORM_KERNEL(Bf16, bf16)

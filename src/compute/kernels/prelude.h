@@ -459,6 +459,25 @@ DEVICE void relax() {
 #endif
 }
 
+/// A pause inside a loop that waits for what another thread may have to run for.
+DEVICE void yield() {
+#if defined(ON_CPU)
+  ::assay::cpu::yield();
+#else
+  relax();
+#endif
+}
+
+/// What this thread has stored is visible to all devices before what it stores later, and what it
+/// loads later is no older than what it has loaded. On the CPU publish() and observe() do that.
+DEVICE void system_fence() {
+#if defined(ON_CUDA)
+  __threadfence_system();
+#elif defined(ON_HIP)
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");  // of the system
+#endif
+}
+
 #if defined(ON_CPU)
 /// Unpacks an argument array into a typed call.
 template <auto Function>

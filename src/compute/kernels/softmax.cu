@@ -65,3 +65,4 @@ DEVICE void causal_softmax_backward(T* ds, const float* dp, const T* p, u64 rows
   }
 SOFTMAX_KERNELS(float, f32)
 SOFTMAX_KERNELS(Bf16, bf16)
+SOFTMAX_KERNELS(F16, f16)

@@ -17,6 +17,7 @@ DEVICE void squared_error(T* y, float* losses, const T* targets, BatchChoice cho
                           u64 width, float factor) {
   SHARED float scratch[most_waves];
   targets += choice.index() * rows * width;
+  factor *= choice.state->loss_scale;
   const Tiles tiles = my_tiles(rows, 1);
   for (u64 row = tiles.begin; row < tiles.end; row += tiles.step) {
     float total = 0;
@@ -38,7 +39,7 @@ DEVICE void squared_error(T* y, float* losses, const T* targets, BatchChoice cho
 }  // namespace
 
 /// choose_rows: x[elements] = the batch that the pass reads. squared_error: losses[row] = the mean
-/// of (y - target)^2 over the row; then y = factor * (y - target). One block per row.
+/// of (y - target)^2 over the row; then y = factor * loss scale * (y - target). One block per row.
 #define SQUARED_ERROR_KERNELS(T, suffix)                                                    \
   KERNEL(choose_rows_##suffix, T* x, const T* batches, BatchChoice choice, u64 elements) {  \
     choose_rows(x, batches, choice, elements);                                              \
@@ -49,3 +50,4 @@ DEVICE void squared_error(T* y, float* losses, const T* targets, BatchChoice cho
   }
 SQUARED_ERROR_KERNELS(float, f32)
 SQUARED_ERROR_KERNELS(Bf16, bf16)
+SQUARED_ERROR_KERNELS(F16, f16)

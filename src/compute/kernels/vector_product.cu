@@ -1,34 +1,12 @@
 // The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
 // computes two outputs at a time. What stands around such a product in a decoder is joined with it:
 // the norm before it, and a bias, a sum or SwiGLU after it.
-#include "fast_math.h"
-#include "rows.h"
-
-#define VECTOR_THREADS 256  // of a block
+#include "vector_product.h"
 
 namespace {
 
 constexpr u32 wave_outputs = 2;
 constexpr u32 packs_ahead = 4;  // of each of its matrix rows on their way to a lane
-
-/// normed = x by its root mean square, times norm; seen by all threads.
-template <typename T>
-DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {
-  SHARED float scratch[most_waves];
-  float squares = 0;
-  for_each_pack(inputs, [&](u64 i) {
-    const Floats values = load_floats(x + i);
-    squares += (values * values).sum();
-  });
-  squares = block_reduce(squares, Sum{}, scratch);
-  const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
-  for_each_pack(inputs, [&](u64 i) {  // rounded before the weight, as models were trained
-    const Floats unit =
-        to_floats(from_floats<T, row_pack>(load_floats(x + i) * floats_of(inverse)));
-    store_floats(normed + i, unit * load_floats(norm + i));
-  });
-  barrier();
-}
 
 /// The two matrix rows of a wave's outputs, whose first packs are on their way.
 template <typename T>
@@ -103,20 +81,7 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{});
     if (lane_index() != 0 || tile + wave_index() >= results) continue;
-    if (swiglu != 0) {
-      const float gate = sums[0];
-      y[first] = encode<T>(gate * fast_reciprocal(1 + fast_exp2(-log2_e * gate)) * sums[1]);
-      continue;
-    }
-    UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) {
-      const u64 output = first + o;
-      if (output >= outputs) continue;
-      float value = sums[o];
-      if (bias != nullptr) value += decode(bias[output]);
-      if (add != 0) value += decode(y[output]);
-      y[output] = encode<T>(value);
-    }
+    store_results(y, bias, sums, first, outputs, add, swiglu);
   }
 }
 

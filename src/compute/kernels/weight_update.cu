@@ -65,10 +65,11 @@ struct Descent {
   }
 };
 
-/// The weights are f32, or bf16 with f32 masters.
+/// The weights are f32, or bf16 or f16 with f32 masters.
 template <typename T>
 DEVICE void sgd(T* weights, float* master, const T* gradients, const StepState* state,
                 UpdateSettings settings, u64 elements) {
+  if (state->skips_update != 0) return;
   const Descent update(*state, settings);
   for_each_pack_of_all(elements, [&](u64 i) {
     const Floats before = master != nullptr ? load_floats(master + i) : load_floats(weights + i);
@@ -78,10 +79,11 @@ DEVICE void sgd(T* weights, float* master, const T* gradients, const StepState* 
   });
 }
 
-/// Beside f32 moments, the weights are f32, or bf16 with f32 masters.
+/// Beside f32 moments, the weights are f32, or bf16 or f16 with f32 masters.
 template <typename T>
 DEVICE void adamw(T* weights, float* master, float* first, float* second, const T* gradients,
                   const StepState* state, UpdateSettings settings, u64 elements) {
+  if (state->skips_update != 0) return;
   const AdamW update(*state, settings);
   for_each_pack_of_all(elements, [&](u64 i) {
     const Floats g = load_floats(gradients + i);
@@ -95,6 +97,24 @@ DEVICE void adamw(T* weights, float* master, float* first, float* second, const 
   });
 }
 
+/// Dynamic loss scaling: halved when a gradient is not finite, doubled after a number of good steps
+/// (Micikevicius et al. 2018, Mixed precision training; the factors are those of NVIDIA's guide and
+/// of PyTorch's GradScaler). Whether the gradients allow an update.
+DEVICE bool adapt_loss_scale(StepState* state, float sum_of_squares, unsigned growth_interval) {
+  constexpr float least = 1, largest = 2147483648.0f;  // beyond both nothing is left to gain
+  const float scale = state->loss_scale;
+  if (!(sum_of_squares <= 3e38f)) {  // infinite or no number
+    state->loss_scale = scale > 2 * least ? scale / 2 : least;
+    state->good_steps = 0;
+    ++state->skipped;
+    return false;
+  }
+  if (++state->good_steps < growth_interval) return true;
+  state->loss_scale = scale < largest / 2 ? scale * 2 : largest;
+  state->good_steps = 0;
+  return true;
+}
+
 }  // namespace
 
 /// partial[block] = the sum of squares of the elements that this block reads.
@@ -102,6 +122,9 @@ KERNEL(sum_squares_f32, float* partial, const float* x, u64 elements) {
   sum_squares(partial, x, elements);
 }
 KERNEL(sum_squares_bf16, float* partial, const Bf16* x, u64 elements) {
+  sum_squares(partial, x, elements);
+}
+KERNEL(sum_squares_f16, float* partial, const F16* x, u64 elements) {
   sum_squares(partial, x, elements);
 }
 
@@ -113,15 +136,24 @@ KERNEL(sum_partial, float* total, const float* partial, u64 partials) {
 }
 
 /// Sets what the update reads: the learning rate of this step (the last one of `rates` from there
-/// on), Adam's corrections, and the factor that limits the norm of the gradients. One block.
+/// on), Adam's corrections, the factor that limits the norm of the gradients, and the loss scale of
+/// the next step. One block.
 KERNEL(prepare_update, StepState* state, const float* partial, u64 partials, const float* rates,
        u64 steps, UpdateSettings settings) {
   SHARED float scratch[most_waves];
   const float total = sum_of(partial, partials, scratch);
   if (thread_index() != 0) return;
-  const float norm = fast_sqrt(total);
+  const float scale = state->loss_scale;  // that of the gradients
+  const float norm = fast_sqrt(total) / scale;
   state->gradient_norm = norm;
-  state->gradient_factor = settings.clip > 0 && norm > settings.clip ? settings.clip / norm : 1.0f;
+  state->skips_update = 0;
+  if (settings.scale_growth_interval > 0 &&
+      !adapt_loss_scale(state, total, settings.scale_growth_interval)) {
+    state->skips_update = 1;
+    return;
+  }
+  const float clipped = settings.clip > 0 && norm > settings.clip ? settings.clip / norm : 1.0f;
+  state->gradient_factor = clipped / scale;
   state->learning_rate = rates[state->step < steps ? state->step : steps - 1];
   state->beta1_power *= settings.beta1;
   state->beta2_power *= settings.beta2;
@@ -134,6 +166,10 @@ KERNEL(adamw_f32, float* weights, float* master, float* first, float* second,
   adamw(weights, master, first, second, gradients, state, settings, elements);
 }
 KERNEL(adamw_bf16, Bf16* weights, float* master, float* first, float* second, const Bf16* gradients,
+       const StepState* state, UpdateSettings settings, u64 elements) {
+  adamw(weights, master, first, second, gradients, state, settings, elements);
+}
+KERNEL(adamw_f16, F16* weights, float* master, float* first, float* second, const F16* gradients,
        const StepState* state, UpdateSettings settings, u64 elements) {
   adamw(weights, master, first, second, gradients, state, settings, elements);
 }
@@ -162,6 +198,10 @@ KERNEL(sgd_f32, float* weights, float* master, const float* gradients, const Ste
   sgd(weights, master, gradients, state, settings, elements);
 }
 KERNEL(sgd_bf16, Bf16* weights, float* master, const Bf16* gradients, const StepState* state,
+       UpdateSettings settings, u64 elements) {
+  sgd(weights, master, gradients, state, settings, elements);
+}
+KERNEL(sgd_f16, F16* weights, float* master, const F16* gradients, const StepState* state,
        UpdateSettings settings, u64 elements) {
   sgd(weights, master, gradients, state, settings, elements);
 }

@@ -24,6 +24,11 @@ class Collector {
                                           name_of(record.status), record.reason));
       return;
     }
+    for (const Metric& metric : record.metrics) {
+      if (metric.name != "prefix_cache_hit_rate") continue;
+      double& most = prompt_hits_[cell];
+      most = std::max(most, metric.value);
+    }
     const std::size_t unit = unit_of_run(record);
     std::size_t samples = 0, throttled = 0;
     if (record.samples) {
@@ -47,6 +52,14 @@ class Collector {
 
   ResultSet finish() {
     order_units();
+    constexpr double least_hits = 0.01;
+    for (const auto& [cell, hits] : prompt_hits_) {
+      if (hits < least_hits) continue;
+      set_.problems.push_back(fmt::format(
+          "{}: up to {:.3g}% of the prompts' tokens came from the server's prefix cache, which "
+          "makes it faster",
+          cell, hits * 100));
+    }
     std::sort(set_.series.begin(), set_.series.end(),
               [](const Series& a, const Series& b) { return a.key < b.key; });
     return std::move(set_);
@@ -114,6 +127,7 @@ class Collector {
 
   ResultSet set_;
   std::unordered_map<std::string, std::size_t> units_, index_;
+  std::map<std::string, double> prompt_hits_;  ///< by cell: the largest share of all runs
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ struct ResultSet {
   std::vector<Series> series;                 ///< sorted by key; without those of Better::neither
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::vector<Json> fingerprints;             ///< of the units, each once
-  std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines
+  std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
+                                      ///< loads whose prompts were in a cache
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
   /// Why a cell cannot be judged; empty: it can.

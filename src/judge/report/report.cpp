@@ -147,8 +147,14 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   std::vector<Tile> tiles;
   for (const auto& [panel, mark] : best) {
     std::string label = fmt::format("{} {}, best of all", panel->benchmark, panel->metric);
+    // Where a line is one category, its name is the mark's too; where there is one, the metric's.
+    std::vector<std::string> parts = {panel->metric};
     for (const std::string& part : {panel->facet, mark->line, mark->label}) {
-      if (!part.empty()) label += fmt::format("{} {}", label.ends_with("all") ? ":" : "", part);
+      const bool said = std::find(parts.begin(), parts.end(), part) != parts.end();
+      if (!part.empty() && !said) parts.push_back(part);
+    }
+    if (parts.size() > 1) {
+      label += fmt::format(": {}", fmt::join(parts.begin() + 1, parts.end(), " "));
     }
     if (mark->roof && mark->roof->rate > 0) {
       label +=

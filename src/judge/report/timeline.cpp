@@ -30,14 +30,15 @@ constexpr std::array<Subject, 6> subjects = {{{"clock", "clock"},
 /// Seconds since 1970 of "2026-01-31T12:00:01.500Z"; empty for any other text.
 std::optional<double> seconds_of(const std::string& time) {
   std::tm parts = {};
-  const char* rest = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (rest == nullptr) return std::nullopt;
+  const char* unread = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (unread == nullptr) return std::nullopt;
   double fraction = 0;
-  if (*rest == '.') {
+  if (*unread == '.') {
     double unit = 0.1;
-    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10) fraction += (*rest - '0') * unit;
+    for (++unread; *unread >= '0' && *unread <= '9'; ++unread, unit /= 10)
+      fraction += (*unread - '0') * unit;
   }
-  if (*rest != 'Z') return std::nullopt;
+  if (*unread != 'Z') return std::nullopt;
   return static_cast<double>(::timegm(&parts)) + fraction;
 }
 

@@ -61,7 +61,7 @@ AttentionCell parse(const Cell& cell) {
   plan.batch = number("batch");
   plan.sequence = number("sequence");
   parsed.precision = *parse_data_type(cell.text("precision"));
-  plan.type = parsed.precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  plan.type = parsed.precision == DataType::tf32 ? DataType::f32 : parsed.precision;
   plan.attention = parse_attention_way(cell.text("attention"));
   parsed.backward = cell.text("pass") == "backward";
   return parsed;
@@ -161,9 +161,9 @@ class AttentionCase final : public Case {
     }
     Verification verification{false, "rows of one head against the definition in double", 0, 0, ""};
     verification.error = std::sqrt(difference / size);
-    verification.tolerance = cell_.precision == DataType::bf16   ? 2e-2
-                             : cell_.precision == DataType::tf32 ? 5e-3
-                                                                 : 1e-4;
+    verification.tolerance = cell_.precision == DataType::bf16  ? 2e-2
+                             : cell_.precision == DataType::f32 ? 1e-4
+                                                                : 5e-3;  // tf32 and f16
     verification.passed = verification.error <= verification.tolerance;
     if (!verification.passed) {
       verification.detail = fmt::format("sequence {}, head {} is {:.2g} from the reference",
@@ -257,7 +257,7 @@ std::vector<Axis> make_axes() {
       {.name = "precision",
        .description = "auto: bf16 on a GPU, f32 on a CPU",
        .defaults = {automatic},
-       .choices = {automatic, "f32", "tf32", "bf16"}},
+       .choices = {automatic, "f32", "tf32", "bf16", "f16"}},
       attention_axis(),
   };
 }

@@ -18,9 +18,9 @@ inline Axis attention_axis() {
   }
   return {.name = "attention",
           .description =
-              "library: the vendor's (cuDNN), bf16, always the same bits if it can; "
+              "library: the vendor's (cuDNN), bf16 or f16, always the same bits if it can; "
               "library-unordered: the same, but sums in any order; own: assay's "
-              "kernels on matrix units, bf16; plain: matrix products with all "
+              "kernels on matrix units, bf16 or f16; plain: matrix products with all "
               "probabilities in memory; auto: the first of library, own and plain that "
               "can",
           .defaults = {"auto"},

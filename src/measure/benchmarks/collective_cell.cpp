@@ -57,7 +57,7 @@ std::vector<Axis> make_collective_axes() {
 }  // namespace
 
 std::vector<std::string> library_choices() {
-  return {"auto", "nccl", "rccl", "mpi", "tcp"};
+  return {"auto", "nccl", "rccl", "mpi", "peer", "tcp"};
 }
 
 const std::vector<Axis>& collective_axes() {

@@ -3,19 +3,34 @@
 #include <fmt/format.h>
 
 #include "compute/device/helpers.h"
+#include "compute/device/matrix_types.h"
 #include "core/units.h"
+#include "measure/benchmarks/token_ids.h"
+#include "model/decoder_config.h"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view chosen_by_device = "auto";
+constexpr std::string_view random_numbers = "random";
+constexpr std::size_t most_tokens_of_sequence = 1 << 20;
+
+Status check_path(std::string_view) {
+  return {};  // a path; whether it can be read is seen when it is
+}
+
+/// The value of an axis that names a file or folder; empty if it names none.
+std::filesystem::path path_in(const Cell& cell, std::string_view axis) {
+  const std::string_view value = cell.text(axis);
+  return value == random_numbers || value == "no" ? "" : value;
+}
 
 Status check_decoder_model(std::string_view text) {
   TRY(parse_decoder_shape(text));
   return {};
 }
 
-std::vector<Axis> decoder_axes(Axis tokens) {
+std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
   const std::string automatic(chosen_by_device);
   std::vector<std::string> models = {automatic};
   models.insert(models.end(), decoder_names().begin(), decoder_names().end());
@@ -23,11 +38,11 @@ std::vector<Axis> decoder_axes(Axis tokens) {
   tokens.defaults = {automatic};
   tokens.choices = {automatic};
   tokens.least = 2;
-  tokens.most = 1 << 20;
-  return {
+  tokens.most = most_tokens_of_sequence;
+  std::vector<Axis> axes = {
       {.name = "model",
        .description =
-           "whose shapes it has; weights are random; auto: llama3-8b on a GPU, a million "
+           "whose shapes it has; auto: those of the weights, or llama3-8b on a GPU, a million "
            "parameters on a CPU",
        .kind = Axis::Kind::text,
        .defaults = {automatic},
@@ -46,7 +61,49 @@ std::vector<Axis> decoder_axes(Axis tokens) {
        .description = "of weights, cache and products; auto: bf16 on a GPU, f32 on a CPU",
        .defaults = {automatic},
        .choices = {automatic, "f32", "bf16"}},
+      {.name = "weights",
+       .description = "random ones from the seed, or those of a model in Hugging Face's format: "
+                      "config.json and safetensors",
+       .kind = Axis::Kind::text,
+       .defaults = {std::string(random_numbers)},
+       .choices = {std::string(random_numbers)},
+       .check = check_path,
+       .allowed = "a folder"},
+      {.name = "quantization",
+       .description =
+           "matrices of layers and the head as fp8 (e4m3) or int8, with a factor per row",
+       .defaults = {"none"},
+       .choices = {"none", "fp8", "int8"}},
   };
+  if (phase == DecoderPhase::decode) {
+    axes.push_back({.name = "generate",
+                    .description = "tokens of each sequence in a sample, one after another, the "
+                                   "last with this context; the value is the time of one",
+                    .kind = Axis::Kind::integer,
+                    .defaults = {"1"},
+                    .choices = {},
+                    .most = most_tokens_of_sequence});
+    return axes;
+  }
+  axes.push_back({.name = "tokens",
+                  .description =
+                      "of the prompts: random ones, or ids as text, which every sequence "
+                      "begins with",
+                  .kind = Axis::Kind::text,
+                  .defaults = {std::string(random_numbers)},
+                  .choices = {std::string(random_numbers)},
+                  .check = check_path,
+                  .allowed = "a file"});
+  axes.push_back({.name = "logits",
+                  .description =
+                      "safetensors to write when the cell ends: \"logits\" of every token "
+                      "of the first sequence, f32, and \"tokens\"",
+                  .kind = Axis::Kind::text,
+                  .defaults = {"no"},
+                  .choices = {"no"},
+                  .check = check_path,
+                  .allowed = "a file"});
+  return axes;
 }
 
 }  // namespace
@@ -57,7 +114,7 @@ DecoderBenchmark::DecoderBenchmark(DecoderPhase phase, std::string name, std::st
       name_(std::move(name)),
       summary_(std::move(summary)),
       tokens_axis_(tokens_axis.name),
-      axes_(decoder_axes(std::move(tokens_axis))) {}
+      axes_(decoder_axes(phase, std::move(tokens_axis))) {}
 
 std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& device,
                                            const Team&) const {
@@ -67,30 +124,99 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
     if (decided.text(axis) != chosen_by_device) return;
     decided = with_value(decided, axis, large ? on_gpu : otherwise);
   };
-  decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
+  if (decided.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
+    // Without a shape it stays undecided, and prepare() says why.
+    if (const auto shape = read_decoder_config(path_in(cell, "weights")); shape.ok()) {
+      decided = with_value(decided, "model", decoder_shape_text(*shape));
+    }
+  } else {
+    decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
+  }
+  if (phase_ == DecoderPhase::prefill && cell.text(tokens_axis_) == chosen_by_device &&
+      !path_in(cell, "tokens").empty()) {
+    if (const auto ids = read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence);
+        ids.ok()) {
+      decided = with_value(decided, tokens_axis_, std::to_string(ids->size()));
+    }
+  }
   decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
   return {decided};
 }
 
-Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell) const {
+Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& device) const {
+  // What a file decides: without it, say what is wrong with the file.
+  if (cell.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
+    TRY(read_decoder_config(path_in(cell, "weights")));
+  }
+  if (cell.text(tokens_axis_) == chosen_by_device && names_files(cell)) {
+    TRY(read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence));
+  }
+  for (const Axis& axis : axes_) {
+    if (cell.text(axis.name) == chosen_by_device) {
+      return Error{ErrorKind::usage, fmt::format("{} is not decided yet", axis.name)};
+    }
+  }
+  return parse(cell, device);
+}
+
+Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& device) const {
   DecoderCell parsed;
   parsed.phase = phase_;
-  parsed.shape = TRY(parse_decoder_shape(cell.text("model")));
+  parsed.folder = path_in(cell, "weights");
+  const std::string_view model = cell.text("model");
+  if (parsed.folder.empty()) {
+    parsed.shape = TRY(parse_decoder_shape(model));
+  } else {
+    parsed.shape = TRY(read_decoder_config(parsed.folder));
+    if (const Status same = check_decoder_shape(parsed.shape, model); !same.ok()) {
+      return Error{same.error().kind,
+                   fmt::format("weights={}: {}", parsed.folder.string(), same.error().message)};
+    }
+  }
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
+  if (cell.text("quantization") == "int8") parsed.codes = DataType::i8;
+  if (cell.text("quantization") == "fp8") {
+    parsed.codes = has_fnuz_fp8(device.facts()) ? DataType::e4m3_fnuz : DataType::e4m3;
+  }
+  if (parsed.codes) TRY(validate_quantized(parsed.shape));
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  if (phase_ == DecoderPhase::prefill) {
+    parsed.logits = path_in(cell, "logits");
+    const std::filesystem::path tokens = path_in(cell, "tokens");
+    if (!tokens.empty()) parsed.text = TRY(read_token_ids(tokens, most_tokens_of_sequence));
+    for (const std::int32_t id : parsed.text) {
+      if (id < parsed.shape.vocabulary) continue;
+      return Error{ErrorKind::usage, fmt::format("{}: token {}, the model has {}", tokens.string(),
+                                                 id, parsed.shape.vocabulary)};
+    }
+  }
   parsed.tokens = static_cast<std::int64_t>(cell.integer(tokens_axis_));
+  if (phase_ == DecoderPhase::decode) {
+    parsed.generated = static_cast<std::int64_t>(cell.integer("generate"));
+    if (parsed.generated > parsed.tokens) {
+      return Error{ErrorKind::usage, fmt::format("generate={} {}={}, allowed: no more than that",
+                                                 parsed.generated, tokens_axis_, parsed.tokens)};
+    }
+  }
+  if (!parsed.text.empty() && std::ssize(parsed.text) != parsed.tokens) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{}={}, but the file has {} tokens; leave {} out", tokens_axis_,
+                             parsed.tokens, parsed.text.size(), tokens_axis_)};
+  }
   return parsed;
+}
+
+bool DecoderBenchmark::names_files(const Cell& cell) const {
+  return !path_in(cell, "weights").empty() ||
+         (phase_ == DecoderPhase::prefill && !path_in(cell, "tokens").empty());
 }
 
 std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
                                                          const Device& device) const {
-  for (const Axis& axis : axes_) {
-    if (cell.text(axis.name) == chosen_by_device) {
-      return fmt::format("{} is not decided yet", axis.name);
-    }
-  }
-  const auto parsed = parse(cell);
+  const auto parsed = decided(cell, device);
+  // A wrong file is an error, which prepare() reports, and no lack of the device.
+  if (!parsed.ok() && names_files(cell)) return std::nullopt;
   if (!parsed.ok()) return parsed.error().message;
   // Every token of a pass is a row of a grid.
   constexpr std::int64_t most_tokens = 1 << 24;
@@ -104,8 +230,8 @@ std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
   return fmt::format("needs {}, the device has {}", format_memory(needed), format_memory(most));
 }
 
-std::string DecoderBenchmark::requirements(const Cell& cell, const Device&) const {
-  const auto parsed = parse(cell);
+std::string DecoderBenchmark::requirements(const Cell& cell, const Device& device) const {
+  const auto parsed = decided(cell, device);
   if (!parsed.ok()) return "";
   const DecoderMemory memory = memory_of(parsed->settings(0));
   return fmt::format("{} of memory: weights {}, cache {}, activations {}",
@@ -115,7 +241,7 @@ std::string DecoderBenchmark::requirements(const Cell& cell, const Device&) cons
 
 Result<std::unique_ptr<Case>> DecoderBenchmark::prepare(const Cell& cell,
                                                         PrepareContext context) const {
-  return prepare_decoder_case(TRY(parse(cell)), context);
+  return prepare_decoder_case(TRY(decided(cell, context.device)), context);
 }
 
 }  // namespace assay

@@ -24,8 +24,13 @@ class DecoderBenchmark final : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  private:
-  /// Error: usage, if the model is none.
-  Result<DecoderCell> parse(const Cell& cell) const;
+  /// Of a cell whose axes are all decided. Error: usage, if they are not; as parse().
+  Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
+  /// Whether config.json or a file of tokens says what is measured.
+  bool names_files(const Cell& cell) const;
+  /// Reads config.json and the tokens, if the cell names such files. Error: usage, if the model is
+  /// none, a file is none, or they do not fit together.
+  Result<DecoderCell> parse(const Cell& cell, const Device& device) const;
 
   DecoderPhase phase_;
   std::string name_, summary_, tokens_axis_;

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "compute/device/peaks.h"
 #include "core/random.h"
+#include "core/write_file.h"
 #include "model/decoder_gate.h"
+#include "model/safetensors.h"
 
 namespace assay {
 namespace {
@@ -35,11 +38,13 @@ class DecoderCase final : public Case {
     TRY(decoder_->enqueue(stream, measured_pass()));  // chooses how products are computed
     TRY(stream.synchronize());
     TRY(stream.begin_capture());
-    const Status queued = decoder_->enqueue(stream, measured_pass());
+    Status queued = decoder_->enqueue(stream, measured_pass());
+    if (queued.ok() && cell_.generated > 1) queued = decoder_->advance(stream, measured_pass());
     auto captured = stream.end_capture();  // also after an error: the stream goes on
     TRY(queued);
     graph_ = TRY(std::move(captured));
-    return stream.upload(*graph_);
+    TRY(stream.upload(*graph_));
+    return decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated));
   }
 
   Work work() const override { return cell_.work(); }
@@ -53,7 +58,12 @@ class DecoderCase final : public Case {
   std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"gemm", decoder_->libraries()}};
   }
-  Status enqueue(Stream& stream) override { return stream.launch(*graph_); }
+  bool fits_behind_gate() const override { return cell_.generated == 1; }
+  Status enqueue(Stream& stream) override {
+    if (cell_.generated > 1) TRY(decoder_->restart(stream));
+    for (std::int64_t i = 0; i < cell_.generated; ++i) TRY(stream.launch(*graph_));
+    return {};
+  }
 
   Result<Verification> verify(Stream& stream) override {
     Verification v = {false,
@@ -82,6 +92,25 @@ class DecoderCase final : public Case {
     return v;
   }
 
+  Status keep(Stream& stream) override {
+    if (cell_.logits.empty()) return {};
+    DecoderTokens tokens;
+    append(tokens, 0, 0, cell_.tokens);
+    const std::int64_t rows = cell_.tokens;
+    TRY(decoder_->set_tokens(stream, tokens));
+    TRY(decoder_->poison_results(stream));
+    TRY(decoder_->enqueue(stream, {rows, rows, rows - 1, rows}));
+    const std::vector<float> logits = TRY(decoder_->logits(stream, rows));
+    TensorFile file =
+        lay_out_tensors({{"tokens", DataType::i64, {rows}},
+                         {"logits", DataType::f32, {rows, settings_.shape.vocabulary}}},
+                        {});
+    const std::vector<std::int64_t> ids(tokens.tokens.begin(), tokens.tokens.end());
+    std::memcpy(file.data(file.tensors[0]), ids.data(), file.tensors[0].bytes);
+    std::memcpy(file.data(file.tensors[1]), logits.data(), file.tensors[1].bytes);
+    return write_file(cell_.logits, file.bytes);
+  }
+
   std::vector<Metric> metrics(const Summary& seconds) const override {
     const DecoderMemory memory = memory_of(settings_);
     const Work done = work();
@@ -94,8 +123,9 @@ class DecoderCase final : public Case {
     const auto add_share = [&](const char* name, double rate, std::optional<PeakRate> peak) {
       if (peak && !device_.facts().emulated) add(name, rate / peak->rate, "1", Better::higher);
     };
-    const double bandwidth = done.bytes / seconds.median, flops = done.flops / seconds.median;
-    add("token_rate", done.tokens / seconds.median, "tokens/s", Better::higher);
+    const double pass = seconds.median * done.repetitions;
+    const double bandwidth = done.bytes / pass, flops = done.flops / pass;
+    add("token_rate", done.tokens / pass, "tokens/s", Better::higher);
     add("model_bandwidth", bandwidth, "bytes/s", Better::higher);
     add_share("model_bandwidth_utilisation", bandwidth, peak_memory_bandwidth(device_.facts()));
     add("flop_rate", flops, "FLOP/s", Better::higher);
@@ -106,7 +136,7 @@ class DecoderCase final : public Case {
   }
 
  private:
-  /// Random tokens of a sequence, from `begin` to `end`, appended.
+  /// The tokens of a sequence, given or random, from `begin` to `end`, appended.
   void append(DecoderTokens& to, std::int64_t sequence, std::int64_t begin,
               std::int64_t end) const {
     Random random(settings_.seed + static_cast<std::uint64_t>(sequence));
@@ -114,7 +144,8 @@ class DecoderCase final : public Case {
       const std::uint64_t token =
           random.next() % static_cast<std::uint64_t>(settings_.shape.vocabulary);
       if (i < begin) continue;
-      to.tokens.push_back(static_cast<std::int32_t>(token));
+      to.tokens.push_back(cell_.text.empty() ? static_cast<std::int32_t>(token)
+                                             : cell_.text[static_cast<std::size_t>(i)]);
       to.positions.push_back(static_cast<std::int32_t>(i));
       to.sequences.push_back(static_cast<std::int32_t>(sequence));
     }
@@ -129,6 +160,13 @@ class DecoderCase final : public Case {
     for (std::int64_t s = 0; s < cell_.batch; ++s) {
       append(tokens, s, first_measured(), cell_.tokens);
     }
+    return tokens;
+  }
+  /// The first pass that is timed: whole prompts, or decode's tokens at `position`.
+  DecoderTokens tokens_at(std::int64_t position) const {
+    if (cell_.phase == DecoderPhase::prefill) return measured_tokens();
+    DecoderTokens tokens;
+    for (std::int64_t s = 0; s < cell_.batch; ++s) append(tokens, s, position, position + 1);
     return tokens;
   }
   DecoderPass measured_pass() const {
@@ -162,10 +200,15 @@ class DecoderCase final : public Case {
 
 DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
   const bool is_prefill = phase == DecoderPhase::prefill;
-  DecoderSettings made = {.shape = shape, .limits = {}, .precision = precision, .seed = seed};
+  DecoderSettings made = {.shape = shape,
+                          .limits = {},
+                          .precision = precision,
+                          .seed = seed,
+                          .codes = codes,
+                          .folder = folder};
   DecoderLimits& limits = made.limits;
   limits.tokens = is_prefill ? batch * tokens : std::max(batch, std::min(tokens, most_in_part));
-  limits.results = batch;
+  limits.results = logits.empty() ? batch : std::max(batch, tokens);
   limits.sequences = batch;
   limits.positions = tokens;
   limits.blocks = batch * limits.blocks_of_sequence();
@@ -173,13 +216,20 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
 }
 
 Work DecoderCell::work() const {
-  const double element = static_cast<double>(size_of(precision));
-  const double new_tokens = phase == DecoderPhase::prefill ? number(tokens) : 1;
-  const double cached = number(tokens) * shape.cache_elements();
-  return {.bytes = element * (shape.products() + number(batch) * cached),
-          .flops = number(batch) * shape.flops(new_tokens, number(tokens) - new_tokens),
+  const double element = static_cast<double>(size_of(precision)), factor = sizeof(float);
+  const double weights =
+      codes ? shape.products() + factor * shape.outputs() : element * shape.products();
+  const bool is_prefill = phase == DecoderPhase::prefill;
+  const double passes = is_prefill ? 1 : number(generated);
+  const double new_tokens = is_prefill ? number(tokens) : 1;
+  // Of the passes that generate tokens, the mean context.
+  const double context = number(tokens) - (passes - 1) / 2;
+  const double cached = context * shape.cache_elements();
+  return {.bytes = passes * (weights + element * number(batch) * cached),
+          .flops = passes * number(batch) * shape.flops(new_tokens, context - new_tokens),
+          .repetitions = passes,
           .math = precision,
-          .tokens = number(batch) * new_tokens};
+          .tokens = passes * number(batch) * new_tokens};
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "measure/benchmarks/benchmark.h"
 #include "model/decoder.h"
@@ -20,10 +23,17 @@ struct DecoderCell {
   DataType precision = DataType::bf16;
   std::int64_t batch = 0;   ///< sequences
   std::int64_t tokens = 0;  ///< of each: its prompt, or its context, the new token included
+  std::int64_t generated =
+      1;  ///< of decode: tokens of each, one after another, the last at `tokens`
+  std::optional<DataType> codes = {};   ///< of quantized matrices; empty: they are not
+  std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
+  std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
+  std::filesystem::path logits = {};    ///< of prefill: the file for those of all tokens, or empty
 
   /// With the room that measuring and verifying need.
   DecoderSettings settings(std::uint64_t seed) const;
-  /// Of a pass. Bytes are those of the weights that are read and of the cache.
+  /// Of a pass, or of as many passes as tokens are generated. Bytes are those of the weights that
+  /// are read and of the cache.
   Work work() const;
 };
 

@@ -154,7 +154,9 @@ class TrainCase final : public Case {
   /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
   Result<std::optional<double>> own_seconds() override {
     if (several() && takes_part()) TRY(ranks_.communicator->status());
-    if (several() && checks_++ % steps_between_checks == 0) TRY(compare_weights());
+    if (several() && checks_++ % steps_between_checks == 0) {
+      TRY(compare_weights(training_.get(), *stream_, *ranks_.team, cell_.ranks));
+    }
     if (!takes_part()) return std::optional<double>();
     const std::uint64_t steps = TRY(training_->state(*stream_)).step;
     const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
@@ -197,6 +199,8 @@ class TrainCase final : public Case {
       last += losses_[i] / static_cast<double>(tail);
     }
     last_loss_ = last;
+    loss_scale_ = state.loss_scale;
+    skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
     times_ = TRY(operation_times(stream));
     // One batch's luck decides whether a model that has learnt already gets better still; it must
@@ -234,6 +238,10 @@ class TrainCase final : public Case {
     add("first_loss", first_loss_, "1");
     add("last_loss", last_loss_, "1");
     if (held_back_loss_) add("validation_loss", *held_back_loss_, "1");
+    if (training_->scales_loss()) {
+      add("loss_scale", loss_scale_, "1");
+      add("skipped_updates", static_cast<double>(skipped_updates_), "1");
+    }
     add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
     if (const auto peak = peak_compute_rate(device_.facts(), settings().precision);
@@ -300,24 +308,6 @@ class TrainCase final : public Case {
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
   Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
     return agree(*ranks_.team, step, takes_part() ? (this->*what)(*stream_) : Status());
-  }
-
-  /// All ranks that train have the same weights.
-  Status compare_weights() {
-    std::string mine;
-    if (takes_part()) mine = std::to_string(TRY(training_->checksum(*stream_)));
-    const std::vector<std::string> all =
-        TRY(ranks_.team->exchange("comparing weights", std::move(mine)));
-    if (!takes_part()) return {};
-    for (std::size_t i = 1; i < static_cast<std::size_t>(cell_.ranks); ++i) {
-      if (all[i] == all.front()) continue;
-      return Error{
-          ErrorKind::verification,
-          fmt::format("the weights of {} are not those of {} after step {}",
-                      name_of(ranks_.team->members()[i]), name_of(ranks_.team->members().front()),
-                      TRY(training_->state(*stream_)).step)};
-    }
-    return {};
   }
 
   Status measure_exchange(Stream& stream) {
@@ -451,6 +441,8 @@ class TrainCase final : public Case {
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;
   std::optional<double> held_back_loss_;
+  float loss_scale_ = 1;                     // after the last step
+  std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
   ExchangeTimes exchange_;                   // of several ranks
   std::map<int, double> simulated_steps_;    // likewise: seconds of a step on so many
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
@@ -463,8 +455,8 @@ class TrainBenchmark final : public Benchmark {
   const std::vector<Axis>& axes() const override { return train_axes(); }
 
   bool redundant(const Cell& cell) const override {
-    return cell.text("states") == "stochastic" &&
-           (cell.text("precision") == "f32" || cell.text("precision") == "tf32");
+    const std::string_view precision = cell.text("precision");
+    return cell.text("states") == "stochastic" && precision != "bf16" && precision != "auto";
   }
   std::vector<Cell> expand(const Cell& cell, const Device& device,
                            const Team& team) const override {

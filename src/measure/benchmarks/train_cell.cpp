@@ -78,13 +78,15 @@ std::vector<Axis> make_train_axes() {
        .choices = {std::string(by_device)},
        .most = 1 << 20},
       {.name = "precision",
-       .description = "f32 and tf32: everything in f32, products rounded to tf32; bf16: weights, "
-                      "gradients and activations in bf16; auto: bf16 on a GPU, f32 on a CPU",
+       .description = "f32 and tf32: everything in f32, products rounded to tf32; bf16, f16: "
+                      "weights, gradients and activations in it, with a loss scale in f16; auto: "
+                      "bf16 on a GPU, f32 on a CPU",
        .defaults = {std::string(by_device)},
-       .choices = {std::string(by_device), "f32", "tf32", "bf16"}},
+       .choices = {std::string(by_device), "f32", "tf32", "bf16", "f16"}},
       {.name = "states",
-       .description = "master: f32 moments and, beside bf16, f32 master weights; stochastic: bf16 "
-                      "moments and weights, rounded stochastically",
+       .description =
+           "master: f32 moments and, beside bf16 and f16, f32 master weights; stochastic: "
+           "bf16 moments and weights, rounded stochastically",
        .defaults = {"master"},
        .choices = {"master", "stochastic"}},
       {.name = "optimizer",
@@ -123,7 +125,7 @@ std::vector<Axis> make_train_axes() {
       {.name = "sums",
        .description = "type in which gradients are added up over ranks; auto: that of gradients",
        .defaults = {std::string(by_device)},
-       .choices = {std::string(by_device), "f32", "bf16", "none"}},
+       .choices = {std::string(by_device), "f32", "bf16", "f16", "none"}},
       {.name = "bucket",
        .description = "least bytes of gradients that are sent together",
        .kind = Axis::Kind::size,
@@ -249,9 +251,10 @@ Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
                                                     : Sharding::none;
   const std::string_view sums = cell.text("sums");
   if (sums != "f32" && sums != name_of(type)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("sums={} is not for gradients of {}; allowed: f32{}", sums,
-                             name_of(type), type == DataType::f32 ? "" : ", bf16")};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("sums={} is not for gradients of {}; allowed: f32{}", sums, name_of(type),
+                    type == DataType::f32 ? "" : fmt::format(", {}", name_of(type)))};
   }
   plan.f32_sums = sums == "f32" && type != DataType::f32;
   plan.bucket_bytes = cell.integer("bucket");
@@ -260,11 +263,12 @@ Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
 
 Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision) {
   ParameterPlan plan;
-  plan.type = precision == DataType::bf16 ? DataType::bf16 : DataType::f32;
+  plan.type = precision == DataType::tf32 ? DataType::f32 : precision;
   const bool stochastic = cell.text("states") == "stochastic";
   if (stochastic && plan.type != DataType::bf16) {
-    return Error{ErrorKind::usage, fmt::format("states=stochastic is for precision=bf16, not {}",
-                                               cell.text("precision"))};
+    return Error{ErrorKind::usage,
+                 fmt::format("states=stochastic is for precision=bf16, not {}; allowed: master",
+                             cell.text("precision"))};
   }
   plan.states = stochastic ? OptimizerStates::stochastic : OptimizerStates::master;
   plan.optimizer = cell.text("optimizer") == "sgd" ? Optimizer::sgd : Optimizer::adamw;
@@ -390,7 +394,8 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   decide("sequence", std::to_string(is_mlp(model) ? 1 : usual_sequence(model, on_cpu)));
   decide("precision", on_cpu ? "f32" : "bf16");
   decide("rate", usual_rate(decided));
-  decide("sums", decided.text("precision") == "bf16" ? "bf16" : "f32");
+  const std::string precision(decided.text("precision"));
+  decide("sums", precision == "tf32" ? "f32" : precision);
   if (decided.text("attention") == by_device && !is_mlp(model)) {
     decided = with_best_attention(decided, facts);
   }

@@ -122,6 +122,21 @@ double least(double known, double one) {
 
 }  // namespace
 
+Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks) {
+  std::string mine;
+  if (training != nullptr) mine = std::to_string(TRY(training->checksum(stream)));
+  const std::vector<std::string> all = TRY(team.exchange("comparing weights", std::move(mine)));
+  if (training == nullptr) return {};
+  for (std::size_t i = 1; i < static_cast<std::size_t>(training_ranks); ++i) {
+    if (all[i] == all.front()) continue;
+    return Error{ErrorKind::verification,
+                 fmt::format("the weights of {} are not those of {} after step {}",
+                             name_of(team.members()[i]), name_of(team.members().front()),
+                             TRY(training->state(stream)).step)};
+  }
+  return {};
+}
+
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed) {
   constexpr int rounds = 7;  // of each kind, in turn, so that a drift touches all of them

@@ -1,5 +1,6 @@
-// What it costs the ranks of a training to tell each other weights and gradients: the time of steps
-// with that exchange and without it, of the exchange alone, and by simulation on more ranks.
+// What ranks that train one model tell each other: whether it leaves all of them the same weights,
+// and what it costs: the time of steps with that exchange and without it, of the exchange alone,
+// and by simulation on more ranks.
 #pragma once
 
 #include <map>
@@ -26,6 +27,12 @@ struct ExchangeTimes {
   /// What of a step is spent waiting for the exchange. It may be below 0 by chance.
   double exposed() const { return step - passes; }
 };
+
+/// Whether all ranks that train, the first `training_ranks` of the team, have the same weights, by
+/// a checksum. The whole team calls it together, a rank that does not train without a training.
+/// Error, on those that do: verification, naming the first rank whose weights are not those of rank
+/// 0, and the step; failed, if a rank is lost.
+Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
 /// Measures on this rank, whose clock is both of the two. `replayed`: steps are captured once and
 /// replayed. All ranks of the communicator call it together; the weights of the training are of no

@@ -19,6 +19,13 @@ MeasuredUnit aiperf_unit(std::string_view text) {
   return {"1", 1};
 }
 
+Better aiperf_better(std::string_view name, const MeasuredUnit& unit) {
+  if (contains(name, "timestamp")) return Better::neither;
+  if (unit.si == "s") return Better::lower;
+  const bool rate = contains(name, "throughput") || contains(name, "goodput");
+  return rate || unit.si != "1" ? Better::higher : Better::neither;
+}
+
 std::string aiperf_name(std::string_view tag) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> renamed = {
       {{"time_to_first_token", "ttft"},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/measured_unit.h"
+#include "measure/store/record.h"
 
 namespace assay {
 
@@ -25,6 +26,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> aiperf_st
      {"p95", "p95"},
      {"p99", "p99"},
      {"p1", "p1"}}};
+
+/// Which way a metric of this name and unit is better: times down, rates up; counts and the times
+/// of day at which requests were sent neither.
+Better aiperf_better(std::string_view name, const MeasuredUnit& unit);
 
 /// The name of a metric as in other importers: "ttft" of "time_to_first_token".
 std::string aiperf_name(std::string_view tag);

@@ -13,7 +13,6 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_records = 1'000'000;
 constexpr std::size_t most_warnings = 100;
 constexpr std::size_t longest_name = 100;
 constexpr std::size_t longest_note = 500;  // characters; command lines fit, whole logs do not
@@ -106,7 +105,7 @@ void Draft::next_run() {
 }
 
 Record& Draft::add(const Cell& cell, std::size_t line) {
-  too_many_ = too_many_ || records_.size() >= most_records;
+  too_many_ = too_many_ || records_.size() >= most_imported;
   Record& record = too_many_ ? (overflow_ = Record()) : records_.emplace_back();
   // A cell is shown and stored as one text: values must not be empty or contain white space.
   auto axes = cell.values();
@@ -138,7 +137,9 @@ Error Draft::wrong(std::size_t line, std::string_view message) const {
 
 Result<Imported> Draft::finish() {
   close_run();
-  if (too_many_) return wrong(0, fmt::format("it holds more than {} results", most_records));
+  if (too_many_) {
+    return wrong(0, fmt::format("it holds more than {} results; split it", most_imported));
+  }
   if (more_warnings_ > 0) warnings_.push_back(fmt::format("and {} more warnings", more_warnings_));
   if (records_.empty()) {
     std::string message = fmt::format("it contains no result of {}", format_);

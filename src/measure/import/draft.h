@@ -49,7 +49,8 @@ class Draft {
   Error wrong(std::size_t line, std::string_view message) const;
 
   /// Marks impossible values: records with negative times or rates become `failed`, numbers that
-  /// are not finite are left out. Error: usage, if there is no record, or more than a million.
+  /// are not finite are left out. Error: usage, if there is no record, or more than
+  /// `most_imported`.
   Result<Imported> finish();
 
  private:

@@ -28,6 +28,9 @@ struct Imported {
   std::vector<std::string> warnings;  ///< "line 17: not a row, skipped: ..."
 };
 
+/// Results of one file: each takes about 2 KB of memory.
+constexpr std::size_t most_imported = 250'000;
+
 class Importer {
  public:
   virtual ~Importer() = default;

@@ -23,11 +23,11 @@ std::pair<std::string, std::size_t> device_at(const std::vector<std::string_view
   return {kind, 1};
 }
 
-bool is_value(std::string_view word) {
+}  // namespace
+
+bool is_matrix_value(std::string_view word) {
   return word == "N/A" || parse_number(word).has_value();
 }
-
-}  // namespace
 
 std::vector<std::string> matrix_header(const std::vector<std::string_view>& words) {
   std::vector<std::string> columns;
@@ -50,7 +50,7 @@ std::optional<MatrixRow> matrix_row(const std::vector<std::string_view>& words) 
   row.values.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   const bool numbered = row.name.find_first_of("0123456789") != std::string::npos;
   if (!numbered || row.values.empty() ||
-      !std::all_of(row.values.begin(), row.values.end(), is_value)) {
+      !std::all_of(row.values.begin(), row.values.end(), is_matrix_value)) {
     return std::nullopt;
   }
   return row;

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{1} << 18;
+constexpr std::size_t at_once = std::size_t{1} << 18;
 
 Error wrong(std::string_view name, std::string_view what) {
   return {ErrorKind::usage, fmt::format("{}: {}", name, what)};
@@ -39,12 +39,12 @@ Result<std::string> from_gzip(std::string_view bytes, std::string_view name, std
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, &::inflateEnd);
   stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<unsigned>(std::min<std::size_t>(bytes.size(), UINT32_MAX));
-  std::string text, part(chunk, '\0');
+  std::string text, part(at_once, '\0');
   for (;;) {
     stream.next_out = reinterpret_cast<unsigned char*>(part.data());
-    stream.avail_out = static_cast<unsigned>(chunk);
+    stream.avail_out = static_cast<unsigned>(at_once);
     const int status = ::inflate(&stream, Z_NO_FLUSH);
-    text.append(part, 0, chunk - stream.avail_out);
+    text.append(part, 0, at_once - stream.avail_out);
     if (text.size() > most) return too_long(name, most);
     if (status == Z_STREAM_END) {
       const bool more = stream.avail_in > 1 && stream.next_in[0] == 0x1f;
@@ -61,14 +61,14 @@ Result<std::string> from_zstd(std::string_view bytes, std::string_view name, std
                                                                              &::ZSTD_freeDStream);
   if (!stream) return Error{ErrorKind::exhausted, "no memory for zstd"};
   ZSTD_inBuffer in = {bytes.data(), bytes.size(), 0};
-  std::string text, part(chunk, '\0');
+  std::string text, part(at_once, '\0');
   for (std::size_t status = 1; in.pos < in.size || status != 0;) {
-    ZSTD_outBuffer out = {part.data(), chunk, 0};
+    ZSTD_outBuffer out = {part.data(), at_once, 0};
     status = ::ZSTD_decompressStream(stream.get(), &out, &in);
     text.append(part, 0, out.pos);
     if (::ZSTD_isError(status) != 0) return damaged(name, "zstd");
     if (text.size() > most) return too_long(name, most);
-    if (status != 0 && in.pos == in.size && out.pos < chunk) return damaged(name, "zstd");
+    if (status != 0 && in.pos == in.size && out.pos < at_once) return damaged(name, "zstd");
   }
   return text;
 }

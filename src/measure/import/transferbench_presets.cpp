@@ -6,7 +6,9 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "measure/import/matrix.h"
 #include "measure/import/text_lines.h"
+#include "measure/import/transferbench_groups.h"
 
 namespace assay {
 namespace {
@@ -46,6 +48,7 @@ void TransferBenchPresets::reset() {
   columns_.clear();
   column_ranks_.clear();
   source_ = block_ = test_ = row_rank_ = {};
+  sweep_ = "gfx_sweep";
 }
 
 bool TransferBenchPresets::read(std::string_view text, const std::vector<std::string>& columns,
@@ -63,6 +66,7 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
     table_ = table;
     columns_.clear();
     column_ranks_.clear();
+    nics_.clear();
     row_rank_.clear();
     return true;
   };
@@ -108,6 +112,8 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
   }
   if (words[0] == "Rank" && words.size() > 1 && words[1] == "Name") return begin(Table::rings);
   if (contains(text, "SRC Rank") && contains(text, "bw (GB/s)")) return begin(Table::pairs);
+  if (text.starts_with("GPU-GFX All-To-All Sweep")) sweep_ = "a2a_sweep";
+  if (text.starts_with("GFX sweep (single transfer)")) sweep_ = "gfx_sweep";
   if (words[0].starts_with("#CUs\\Unroll")) {  // "#CUs\Unroll  1(Min)  2(Min)"
     begin(Table::gfx_sweep);
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -162,11 +168,7 @@ bool TransferBenchPresets::row(std::string_view text, const Words& words, std::s
 }
 
 void TransferBenchPresets::add(Axes axes, std::string_view rate, std::size_t line) {
-  const auto value = parse_number(rate);
-  if (!value) return;
-  if (!size_.empty()) axes.emplace_back("size", size_);
-  Record& record = draft_.add(Cell("peer", std::move(axes)), line);
-  record.metrics = {metric("bandwidth", *value * 1e9, "bytes/s", Better::higher, rate)};
+  add_transfer_rate(draft_, std::move(axes), size_, rate, line);
 }
 
 /// "  16    43.25    41.02"; the line " Best " repeats the best of them.
@@ -206,7 +208,7 @@ bool TransferBenchPresets::swept_row(const Words& words, std::size_t line) {
               {"unroll", count_text(words[1])},
               {"units", column}};
     } else {
-      axes = {{"scope", "gfx_sweep"},
+      axes = {{"scope", sweep_},
               {"block", block_.empty() ? "unknown" : block_},
               {"unroll", column},
               {"units", count_text(words[0])}};
@@ -367,8 +369,8 @@ bool TransferBenchPresets::health_line(std::string_view text, const Words& words
   return true;
 }
 
-/// Matrices of several ranks: "Rank 00 | mlx5_0 GPU 00 | 47.12 ...", below a line of ranks and one
-/// of "Mem Device | GPU 00 GPU 01 ...".
+/// Matrices of several ranks: "Rank 00 | mlx5_0 GPU 00 | 47.12 ...", below a line of ranks, one of
+/// "NIC Device | mlx5_0 mlx5_1 ..." if NICs transfer, and one of "Mem Device | GPU 00 GPU 01 ...".
 bool TransferBenchPresets::ranks_row(const Words& words, std::size_t line) {
   const auto memory = std::find(words.begin(), words.end(), "Mem");
   if (memory != words.end()) {
@@ -376,23 +378,26 @@ bool TransferBenchPresets::ranks_row(const Words& words, std::size_t line) {
     for (auto at = memory; at + 1 < words.end(); ++at) {
       if (*at == "GPU" || *at == "CPU") columns_.push_back(device(*at, *(at + 1)));
     }
+    // Several NICs may be nearest to one GPU.
+    if (nics_.size() == columns_.size()) columns_ = nics_;
     return true;
   }
-  if (contains(words[0], "NIC")) return true;
+  if (words[0] == "NIC" && words.size() > 2 && words[1] == "Device") {
+    nics_.assign(words.begin() + 2, words.end());
+    return true;
+  }
   if (columns_.empty() || column_ranks_.empty()) return false;
-  const auto value = [](std::string_view word) {
-    return word == "N/A" || parse_number(word).has_value();
-  };
   if (words.size() <= columns_.size() || columns_.size() % column_ranks_.size() != 0) return false;
   const std::size_t first = words.size() - columns_.size();
   for (std::size_t i = first; i < words.size(); ++i) {
-    if (!value(words[i])) return false;
+    if (!is_matrix_value(words[i])) return false;
   }
   if (words[0] == "Rank" && first > 2) row_rank_ = count_text(words[1]);
   std::string source, direction;
   for (std::size_t i = 0; i < first; ++i) {
     const bool device_word = words[i] == "GPU" || words[i] == "CPU";
     if (device_word && i + 1 < first) source = device(words[i], words[i + 1]);
+    if (device_word && !nics_.empty() && i > 0) source = words[i - 1];
     if (!direction_of(words[i]).empty()) direction = direction_of(words[i]);
   }
   if (source.empty()) return false;

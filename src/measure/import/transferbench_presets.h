@@ -58,8 +58,9 @@ class TransferBenchPresets {
   Draft& draft_;
   Table table_ = Table::none;
   std::vector<std::string> columns_;
-  std::vector<std::string> column_ranks_;
+  std::vector<std::string> column_ranks_, nics_;
   std::string source_, size_, block_, test_, row_rank_;
+  std::string sweep_ = "gfx_sweep";  // what "#CUs\\Unroll" sweeps
 };
 
 }  // namespace assay

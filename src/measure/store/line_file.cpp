@@ -93,16 +93,16 @@ Status LineFile::cut_torn_line() {
   if (!S_ISREG(status.st_mode)) {
     return Error{ErrorKind::usage, fmt::format("{} is not a file", path_.string())};
   }
-  std::vector<char> chunk(1 << 16);
+  std::vector<char> piece(1 << 16);
   off_t end = status.st_size;
   while (end > 0) {
-    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(chunk.size()));
+    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(piece.size()));
     const ssize_t got =
-        ::pread(descriptor_, chunk.data(), static_cast<std::size_t>(end - begin), begin);
+        ::pread(descriptor_, piece.data(), static_cast<std::size_t>(end - begin), begin);
     if (got != end - begin) return failure("read");
-    const auto last = std::find(chunk.rend() - got, chunk.rend(), '\n');
-    if (last != chunk.rend()) {
-      end = begin + (chunk.rend() - last);
+    const auto last = std::find(piece.rend() - got, piece.rend(), '\n');
+    if (last != piece.rend()) {
+      end = begin + (piece.rend() - last);
       break;
     }
     end = begin;

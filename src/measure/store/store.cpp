@@ -93,8 +93,13 @@ Status Store::append(const Record& record) {
 }
 
 Status Store::append(std::span<const Record> records) {
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20;  // not the lines of all in memory
   std::string lines;
   for (const Record& record : records) {
+    if (lines.size() >= piece_bytes) {
+      TRY(records_.append(lines));
+      lines.clear();
+    }
     if (!lines.empty()) lines += '\n';
     lines += dump(to_json(record));
   }

@@ -14,7 +14,9 @@ std::optional<std::string> attention_unsupported(const GptPlan& plan, DataType p
 Result<std::unique_ptr<Attention>> open_attention(Device& device, GemmPlans& plans,
                                                   const GptPlan& plan, DataType precision) {
   if (is_by_library(plan.attention)) return library_attention(device, fused_attention_of(plan));
-  if (plan.attention == AttentionWay::own) return own_attention(device, plan.shape.head_width());
+  if (plan.attention == AttentionWay::own) {
+    return own_attention(device, plan.type, plan.shape.head_width());
+  }
   return plain_attention(device, plans, precision);
 }
 

@@ -54,7 +54,9 @@ Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& pl
                                                    DataType precision);
 
 /// By assay's own kernels on matrix units, which keep no scores (kernels/flash_attention.cu).
-Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width);
+/// `type`: bf16 or f16.
+Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
+                                                 std::int64_t head_width);
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);

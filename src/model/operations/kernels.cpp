@@ -16,7 +16,8 @@ unsigned bounded(std::int64_t blocks) {
 
 Result<Kernels> Kernels::build(Device& device, const std::string& source, DataType type) {
   auto program = TRY(device.build({source, {}}));
-  return Kernels(std::move(program), type == DataType::bf16 ? "_bf16" : "_f32");
+  const DataType stored = type == DataType::tf32 ? DataType::f32 : type;
+  return Kernels(std::move(program), "_" + std::string(name_of(stored)));
 }
 
 Result<Kernel*> Kernels::of_type(std::string_view name) {

@@ -13,10 +13,11 @@
 
 namespace assay {
 
-/// Kernels of one source file. Those with a suffix, "_f32" or "_bf16", are asked for without it.
+/// Kernels of one source file. Those with a suffix, "_f32", "_bf16" or "_f16", are asked for
+/// without it.
 class Kernels {
  public:
-  /// `type`: f32, tf32 (stored as f32) or bf16.
+  /// `type`: f32, tf32 (stored as f32), bf16 or f16.
   static Result<Kernels> build(Device& device, const std::string& source, DataType type);
 
   /// The kernel `name` of the type. Error: failed if there is none.

@@ -29,16 +29,17 @@ FlashGeometry geometry_of(const DeviceFacts& facts, std::int64_t head_width) {
 
 class OwnAttention final : public Attention {
  public:
-  OwnAttention(Device& device, std::int64_t head_width, FlashGeometry geometry,
+  OwnAttention(Device& device, DataType type, std::int64_t head_width, FlashGeometry geometry,
                std::unique_ptr<Program> program)
       : facts_(device.facts()),
+        type_(type),
         head_width_(head_width),
         geometry_(geometry),
         program_(std::move(program)) {}
 
   Status load() {
     const auto find = [&](const char* name) {
-      return program_->kernel(fmt::format("flash_{}_{}_bf16", name, head_width_));
+      return program_->kernel(fmt::format("flash_{}_{}_{}", name, head_width_, name_of(type_)));
     };
     forward_ = TRY(find("forward"));
     delta_ = TRY(find("delta"));
@@ -93,6 +94,7 @@ class OwnAttention final : public Attention {
   }
 
   const DeviceFacts& facts_;
+  DataType type_;
   std::int64_t head_width_;
   FlashGeometry geometry_;
   std::unique_ptr<Program> program_;
@@ -104,8 +106,8 @@ class OwnAttention final : public Attention {
 
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width) {
-  if (precision != DataType::bf16) {
-    return fmt::format("computes in bf16, not in {}", name_of(precision));
+  if (precision != DataType::bf16 && precision != DataType::f16) {
+    return fmt::format("computes in bf16 or f16, not in {}", name_of(precision));
   }
   if (head_width != 32 && head_width != 64 && head_width != 128) {
     return fmt::format("computes heads 32, 64 or 128 wide, not {}", head_width);
@@ -116,7 +118,8 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t head_width) {
+Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
+                                                 std::int64_t head_width) {
   const FlashGeometry geometry = geometry_of(device.facts(), head_width);
   auto program = TRY(device.build({"flash_attention",
                                    {{"FLASH_WAVES", std::to_string(geometry.waves)},
@@ -124,8 +127,11 @@ Result<std::unique_ptr<Attention>> own_attention(Device& device, std::int64_t he
                                     {"FLASH_STEP", std::to_string(geometry.step)},
                                     {"FLASH_BACK_ROWS", std::to_string(geometry.back_rows)},
                                     {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
-                                    {"FLASH_WIDTH", std::to_string(head_width)}}}));
-  auto made = std::make_unique<OwnAttention>(device, head_width, geometry, std::move(program));
+                                    {"FLASH_WIDTH", std::to_string(head_width)},
+                                    {"FLASH_ONLY", std::string(name_of(type))},
+                                    {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}}));
+  auto made =
+      std::make_unique<OwnAttention>(device, type, head_width, geometry, std::move(program));
   TRY(made->load());
   return std::unique_ptr<Attention>(std::move(made));
 }

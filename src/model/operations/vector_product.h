@@ -1,9 +1,10 @@
 // The product of one row with a weight matrix, joined with what stands around it in a decoder
-// (kernels/vector_product.cu). Matrix libraries are made for more rows: this one is bound by how
-// fast the matrix is read.
+// (kernels/vector_product.cu, and quantized_product.cu for quantized matrices). Matrix libraries
+// are made for more rows: this one is bound by how fast the matrix is read.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
@@ -12,11 +13,19 @@ namespace assay {
 
 class VectorProduct {
  public:
-  static Result<VectorProduct> create(Device& device, DataType type, double norm_epsilon);
+  /// `type`: f32 or bf16, of vectors and matrices; `codes`: of quantized matrices, if there are
+  /// any.
+  static Result<VectorProduct> create(Device& device, DataType type, double norm_epsilon,
+                                      std::optional<DataType> codes = std::nullopt);
 
   /// W[outputs, inputs]
   struct Shape {
     std::int64_t outputs = 0, inputs = 0;
+  };
+  /// A matrix [outputs, inputs]; quantized, its rows have `factors` and it is of codes.
+  struct Matrix {
+    const void* elements = nullptr;
+    const float* factors = nullptr;  ///< [outputs], or null
   };
   /// What is joined with a product.
   struct Around {
@@ -26,11 +35,11 @@ class VectorProduct {
     bool add = false;            ///< to what is in y
   };
   /// y = x W^T, as `around` says.
-  Status forward(Stream& stream, void* y, const void* x, const void* weight, Shape shape,
+  Status forward(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
                  const Around& around);
   /// y = silu(x W1^T) * (x W2^T), where W1 and W2, each of `shape`, follow each other; x is normed
   /// as above.
-  Status forward_swiglu(Stream& stream, void* y, const void* x, const void* weight, Shape shape,
+  Status forward_swiglu(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
                         const void* norm);
 
  private:
@@ -39,7 +48,7 @@ class VectorProduct {
         kernels_(std::move(kernels)),
         element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
-  Status enqueue(Stream& stream, void* y, const void* x, const void* weight, Shape shape,
+  Status enqueue(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
                  const Around& around, bool swiglu);
 
   const DeviceFacts* facts_;
@@ -47,6 +56,8 @@ class VectorProduct {
   std::int64_t element_;  // bytes
   float norm_epsilon_;
   Kernel* vector_product_ = nullptr;
+  std::optional<Kernels> quantized_kernels_;
+  Kernel* quantized_product_ = nullptr;
 };
 
 }  // namespace assay

@@ -39,8 +39,8 @@ class WeightUpdate {
 
   /// master = weights, and moments 0: before the first step.
   Status begin(Stream& stream);
-  /// One update from the gradients; `state` counts the step as complete. `sum`: null if all
-  /// gradients are here.
+  /// One update from the gradients; `state` counts the step as complete, also one whose update is
+  /// left out because a gradient of f16 is not finite. `sum`: null if all gradients are here.
   Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
 
  private:

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compute/attention/cudnn_api.h"
+#include "compute/kernels/element_types.h"
 #include "descriptor.h"
 
 namespace mock_cudnn {
@@ -11,13 +12,21 @@ namespace {
 using namespace assay::cudnn;
 using Index = std::array<std::int64_t, 4>;
 
-float from_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+/// A number as a tensor of this type holds it in memory, and back.
+std::uint32_t encode(int type, double value) {
+  const auto number = static_cast<float>(value);
+  if (type == data::bf16) return Bf16::encode(number).bits;
+  if (type == data::f16) return F16::encode(number).bits;
+  return std::bit_cast<std::uint32_t>(number);
 }
-
-std::uint16_t to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+float decode(int type, std::uint32_t code) {
+  const auto half = static_cast<std::uint16_t>(code);
+  if (type == data::bf16) return Bf16{half}.decode();
+  if (type == data::f16) return F16{half}.decode();
+  return std::bit_cast<float>(code);
+}
+std::size_t bytes_of(int type) {
+  return type == data::bf16 || type == data::f16 ? 2 : 4;
 }
 
 /// All elements of a tensor, row-major; where it lies in memory is only of interest when it is read
@@ -145,7 +154,7 @@ class Run {
     const Index strides = numbers(tensor, attribute::tensor_strides);
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < 4; ++d) offset += i[d] * strides[d];
-    const int bytes = tensor.get<int>(attribute::tensor_type) == data::bf16 ? 2 : 4;
+    const auto bytes = static_cast<std::int64_t>(bytes_of(tensor.get<int>(attribute::tensor_type)));
     return address_of(tensor) + offset * bytes;
   }
   std::byte* address_of(const Descriptor& tensor) {
@@ -162,15 +171,11 @@ class Run {
       ok_ = false;
       return read;
     }
-    const bool narrow = tensor->get<int>(attribute::tensor_type) == data::bf16;
+    const int type = tensor->get<int>(attribute::tensor_type);
     for_each(read.size, [&](const Index& i) {
-      std::uint16_t half = 0;
-      float full = 0;
-      if (narrow)
-        std::memcpy(&half, place(*tensor, i), sizeof half);
-      else
-        std::memcpy(&full, place(*tensor, i), sizeof full);
-      read.at(i) = narrow ? from_bf16(half) : full;
+      std::uint32_t code = 0;
+      std::memcpy(&code, place(*tensor, i), bytes_of(type));
+      read.at(i) = decode(type, code);
     });
     return read;
   }
@@ -178,10 +183,11 @@ class Run {
   template <typename Function>
   void write(const Descriptor* tensor, const Function& value_at) {
     Tensor made = empty(*tensor);
-    const bool narrow = tensor->get<int>(attribute::tensor_type) == data::bf16;
+    const int type = tensor->get<int>(attribute::tensor_type);
+    const bool narrow = bytes_of(type) == 2;
     for_each(made.size, [&](const Index& i) {
       const double value = value_at(i);
-      made.at(i) = narrow ? from_bf16(to_bf16(value)) : value;
+      made.at(i) = narrow ? decode(type, encode(type, value)) : value;
     });
     if (tensor->get<bool>(attribute::tensor_virtual)) {
       kept_[tensor->get<std::int64_t>(attribute::tensor_id)] = std::move(made);
@@ -192,12 +198,8 @@ class Run {
       return;
     }
     for_each(made.size, [&](const Index& i) {
-      const std::uint16_t half = to_bf16(made.at(i));
-      const auto full = static_cast<float>(made.at(i));
-      if (narrow)
-        std::memcpy(place(*tensor, i), &half, sizeof half);
-      else
-        std::memcpy(place(*tensor, i), &full, sizeof full);
+      const std::uint32_t code = encode(type, made.at(i));
+      std::memcpy(place(*tensor, i), &code, bytes_of(type));
     });
   }
 

@@ -48,7 +48,8 @@ hipError_t hipIpcOpenMemHandle(void** address, hipIpcMemHandle_t handle, unsigne
   return device_call(__func__, [&] {
     Shared shared;
     std::memcpy(&shared, &handle, sizeof shared);
-    if (address == nullptr || flags != hipIpcMemLazyEnablePeerAccess) return hipErrorInvalidValue;
+    const unsigned peer_access = hip_release >= 6 ? 1 : 0;  // HIP 6 changed the flag's number
+    if (address == nullptr || flags != peer_access) return hipErrorInvalidValue;
     if (shared.process == ::getpid()) return hipErrorInvalidContext;  // as in HIP
     const std::string path = fmt::format("/proc/{}/fd/{}", shared.process, shared.file);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -81,6 +81,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> CpuDevice::memory_free_and_total
 }
 
 Result<Buffer> CpuDevice::allocate(std::size_t bytes, MemoryKind kind) {
+  if (kind == MemoryKind::peer) return peer_memory_.allocate(bytes);
   Buffer buffer = TRY(allocate_host(bytes));
   if (kind == MemoryKind::pageable) return buffer;
   // First touch by the thread that will use it, with the same split that kernels use, puts each

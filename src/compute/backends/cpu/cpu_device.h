@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "compute/backends/cpu/peer_memory.h"
 #include "compute/device/device.h"
 #include "core/thread_pool.h"
 
@@ -20,12 +21,15 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Event>> create_event(EventKind kind) override;
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override;
   Status enable_peer_access(int peer_ordinal) override;
+  Result<std::string> share(const Buffer& buffer) override { return peer_memory_.share(buffer); }
+  Result<Buffer> open_shared(const std::string& text) override { return PeerMemory::open(text); }
   SensorReading sense() const override;
 
  private:
   DeviceFacts facts_;
   std::string variant_;
   ThreadPool pool_;
+  PeerMemory peer_memory_;
 };
 
 /// The kernels of `source` in the build `variant`. Error: failed if there is no such kernel file.

@@ -30,6 +30,9 @@ namespace assay::cuda {
   F(release, cuMemFree_v2)                                  \
   F(allocate_host, cuMemHostAlloc)                          \
   F(release_host, cuMemFreeHost)                            \
+  F(ipc_handle, cuIpcGetMemHandle)                          \
+  F(ipc_open, cuIpcOpenMemHandle_v2)                        \
+  F(ipc_close, cuIpcCloseMemHandle)                         \
   F(fill, cuMemsetD8Async)                                  \
   F(stream_priorities, cuCtxGetStreamPriorityRange)         \
   F(stream_create, cuStreamCreateWithPriority)              \

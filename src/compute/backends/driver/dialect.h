@@ -38,6 +38,14 @@ class Dialect {
 
   /// Makes the device `ordinal` current on the calling thread.
   virtual Code make_current(int ordinal) = 0;
+  /// Device memory whose kernels see at once what other devices write.
+  virtual Code allocate_for_peers(void** address, std::size_t bytes) {
+    return api_.allocate(address, bytes);
+  }
+  /// Maps what another process shares.
+  virtual Code open_shared(void** address, const IpcHandle& handle) {
+    return api_.ipc_open(address, handle, ipc_enable_peer_access);
+  }
   /// Copies between any two addresses of device and host memory, including pageable memory.
   virtual Code copy(void* to, const void* from, std::size_t bytes, StreamObject* stream) = 0;
   virtual Code copy_peer(void* to, int to_ordinal, const void* from, int from_ordinal,

@@ -19,6 +19,11 @@ struct GraphObject;
 struct GraphExecObject;
 struct GraphNodeObject;
 
+/// CUipcMemHandle or hipIpcMemHandle_t: names an allocation to other processes.
+struct IpcHandle {
+  unsigned char bytes[64];
+};
+
 /// `device` is the driver's device handle, an int in both. Tests check every member against the
 /// real headers (tests/abi/).
 struct DriverApi {
@@ -38,6 +43,9 @@ struct DriverApi {
   Code (*release)(void* address);
   Code (*allocate_host)(void** address, std::size_t bytes, unsigned flags);
   Code (*release_host)(void* address);
+  Code (*ipc_handle)(IpcHandle* handle, void* address);
+  Code (*ipc_open)(void** address, IpcHandle handle, unsigned flags);
+  Code (*ipc_close)(void* address);
   Code (*fill)(void* address, unsigned char value, std::size_t bytes, StreamObject* stream);
 
   Code (*stream_priorities)(int* least, int* greatest);
@@ -78,7 +86,7 @@ struct DriverApi {
 
 // Values that are the same in both (tests check them against both headers).
 namespace code {
-constexpr Code success = 0, out_of_memory = 2, no_device = 100, invalid_device = 101,
+constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_device = 101,
                no_binary_for_device = 209, not_ready = 600, peer_access_already_enabled = 704,
                not_supported = 801, unknown = 999;
 }
@@ -87,6 +95,7 @@ constexpr unsigned event_default = 0, event_disable_timing = 2;
 /// During a capture: a node of its own, which every replay runs.
 constexpr unsigned event_record_external = 1;
 constexpr unsigned host_portable = 1, host_mapped = 2;
+constexpr unsigned ipc_enable_peer_access = 1;  // of HIP since 6.0; 0 before
 /// Allows calls during a capture that could break it, e.g. allocations: vendor libraries make them
 /// inside captured calls.
 constexpr int capture_relaxed = 2;

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include "compute/backends/driver/driver_facts.h"
 #include "compute/backends/driver/driver_program.h"
 #include "compute/backends/driver/driver_stream.h"
+#include "compute/device/shared_name.h"
 
 namespace assay::driver {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::size_t pageable_alignment = 256;  // bytes, as the Device interfa
 const char* name_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::device:
+    case MemoryKind::peer:
       return "device";
     case MemoryKind::pinned:
       return "pinned host";
@@ -34,6 +37,12 @@ void release_device(void* owner, void* address, std::size_t) {
 void release_pinned(void* owner, void* address, std::size_t) {
   const Place& place = *static_cast<const Place*>(owner);
   if (place.activate() == code::success) place.api().release_host(address);
+}
+
+/// Unmaps what another process owns.
+void close_shared(void* owner, void* address, std::size_t) {
+  const Place& place = *static_cast<const Place*>(owner);
+  if (place.activate() == code::success) place.api().ipc_close(address);
 }
 
 void release_pageable(void*, void* address, std::size_t) {
@@ -78,7 +87,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> DriverDevice::memory_free_and_to
 
 Error DriverDevice::out_of_memory(std::size_t bytes, MemoryKind kind) const {
   std::string free = "an unknown number";
-  if (kind == MemoryKind::device) {
+  if (kind == MemoryKind::device || kind == MemoryKind::peer) {
     if (const auto memory = memory_free_and_total()) free = std::to_string(memory->first);
   } else {
     free = std::to_string(std::uint64_t(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE));
@@ -101,7 +110,8 @@ Result<Buffer> DriverDevice::allocate(std::size_t bytes, MemoryKind kind) {
   Code result = place_.activate();
   if (result == code::success) {
     result = pinned ? place_.api().allocate_host(&address, bytes, host_portable | host_mapped)
-                    : place_.api().allocate(&address, bytes);
+             : kind == MemoryKind::peer ? place_.dialect().allocate_for_peers(&address, bytes)
+                                        : place_.api().allocate(&address, bytes);
   }
   if (result == code::out_of_memory) return out_of_memory(bytes, kind);
   if (result != code::success) {
@@ -187,6 +197,34 @@ Status DriverDevice::enable_peer_access(int peer_ordinal) {
                         fmt::format("enabling peer access to {}:{}", facts_.backend, peer_ordinal));
   }
   return {};
+}
+
+Result<std::string> DriverDevice::share(const Buffer& buffer) {
+  IpcHandle handle{};
+  PLACE_TRY(place_, place_.api().ipc_handle(&handle, buffer.data()), "sharing memory with ranks");
+  return SharedName{.process = ::getpid(),
+                    .place = facts_.ordinal,
+                    .address = reinterpret_cast<std::uintptr_t>(buffer.data()),
+                    .bytes = buffer.bytes(),
+                    .handle = std::string(handle.bytes, handle.bytes + sizeof(handle.bytes))}
+      .text();
+}
+
+Result<Buffer> DriverDevice::open_shared(const std::string& text) {
+  const SharedName name = TRY(SharedName::parse(text));
+  if (name.is_own()) {  // drivers open no handle in the process that made it
+    if (name.place != facts_.ordinal) TRY(enable_peer_access(name.place));
+    return name.borrowed();
+  }
+  IpcHandle handle{};
+  if (name.handle.size() != sizeof(handle.bytes)) {
+    return Error{ErrorKind::failed, "a rank named its memory in an unknown way"};
+  }
+  std::memcpy(handle.bytes, name.handle.data(), sizeof(handle.bytes));
+  void* address = nullptr;
+  PLACE_TRY(place_, place_.dialect().open_shared(&address, handle),
+            fmt::format("mapping the memory of process {}", name.process));
+  return Buffer(address, name.bytes, &place_, &close_shared);
 }
 
 }  // namespace assay::driver

@@ -27,6 +27,8 @@ class DriverDevice : public Device {
   int siblings() const override;
   Result<std::unique_ptr<Device>> open_sibling(int ordinal) override;
   Status enable_peer_access(int peer_ordinal) override;
+  Result<std::string> share(const Buffer& buffer) override;
+  Result<Buffer> open_shared(const std::string& text) override;
   Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override;
   Status make_current() override;
   std::function<Status()> current_maker() const override;

@@ -23,6 +23,14 @@ class HipDialect : public driver::Dialect {
   std::string_view backend() const override { return "hip"; }
   const driver::AttributeNumbers& attributes() const override { return attribute_numbers; }
   driver::Code make_current(int ordinal) override { return hip_.set_device(ordinal); }
+  driver::Code allocate_for_peers(void** address, std::size_t bytes) override {
+    return hip_.allocate_with_flags(address, bytes, malloc_uncached);
+  }
+  /// Releases before 6.0 call the same flag 0, and take no other.
+  driver::Code open_shared(void** address, const driver::IpcHandle& handle) override {
+    const driver::Code code = Dialect::open_shared(address, handle);
+    return code == driver::code::invalid_value ? api_.ipc_open(address, handle, 0) : code;
+  }
   driver::Code copy(void* to, const void* from, std::size_t bytes,
                     driver::StreamObject* stream) override {
     return hip_.copy(to, from, bytes, copy_default, stream);

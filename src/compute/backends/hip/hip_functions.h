@@ -25,6 +25,9 @@ namespace assay::hip {
   F(release, hipFree)                                              \
   F(allocate_host, hipHostMalloc)                                  \
   F(release_host, hipHostFree)                                     \
+  F(ipc_handle, hipIpcGetMemHandle)                                \
+  F(ipc_open, hipIpcOpenMemHandle)                                 \
+  F(ipc_close, hipIpcCloseMemHandle)                               \
   F(fill, hipMemsetD8Async)                                        \
   F(stream_priorities, hipDeviceGetStreamPriorityRange)            \
   F(stream_create, hipStreamCreateWithPriority)                    \
@@ -60,6 +63,7 @@ namespace assay::hip {
 /// The functions that have a different signature in CUDA.
 struct HipApi {
   int (*set_device)(int ordinal);
+  int (*allocate_with_flags)(void** address, std::size_t bytes, unsigned flags);
   int (*copy)(void* to, const void* from, std::size_t bytes, int kind,
               driver::StreamObject* stream);
   int (*copy_peer)(void* to, int to_ordinal, const void* from, int from_ordinal, std::size_t bytes,
@@ -80,6 +84,7 @@ struct HipApi {
 };
 #define ASSAY_HIP_ONLY(F)                                 \
   F(set_device, hipSetDevice)                             \
+  F(allocate_with_flags, hipExtMallocWithFlags)           \
   F(copy, hipMemcpyAsync)                                 \
   F(copy_peer, hipMemcpyPeerAsync)                        \
   F(enable_peer, hipDeviceEnablePeerAccess)               \
@@ -115,6 +120,7 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .shared_bytes_per_block_optin = 0,  // the number exists (75) and is always 0
 };
 constexpr unsigned capture_set_dependencies = 1;  // instead of adding to those there are
+constexpr unsigned malloc_uncached = 3;           // hipDeviceMallocUncached
 constexpr int copy_default = 4;                   // the direction follows from the addresses
 
 /// hipDeviceProp_t grew at ROCm 6.0, under a new symbol; the old symbol keeps the old layout. Only

@@ -51,7 +51,7 @@ class Aiperf final : public Importer {
     for (const bool throughput : {true, false}) {
       for (std::size_t i = 0; i < top.items.size(); ++i) {
         const bool is = contains(top.keys[i], "throughput") || contains(top.keys[i], "goodput");
-        if (is == throughput) add_tag(record, top.keys[i], top.items[i], throughput);
+        if (is == throughput) add_tag(record, top.keys[i], top.items[i]);
       }
     }
     if (record.metrics.empty()) return draft.wrong(document.line, "no metric with unit and avg");
@@ -102,13 +102,10 @@ class Aiperf final : public Importer {
     run.note("model_id", first.is_object() ? first.at("name") : std::string_view(first.text));
   }
 
-  static void add_tag(Record& record, const std::string& tag, const JsonNode& values,
-                      bool throughput) {
+  static void add_tag(Record& record, const std::string& tag, const JsonNode& values) {
     if (!values.number_at("avg")) return;
     const MeasuredUnit unit = aiperf_unit(values.at("unit"));
-    const Better better = unit.si == "s"                 ? Better::lower
-                          : throughput || unit.si != "1" ? Better::higher
-                                                         : Better::neither;
+    const Better better = aiperf_better(tag, unit);
     const bool single = !values.number_at("p50") && !values.number_at("std");
     for (const auto& [key, statistic] : aiperf_statistics) {
       if (single && key != "avg") continue;

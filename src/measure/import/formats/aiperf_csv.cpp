@@ -81,9 +81,7 @@ class Reader {
       to.push_back(metric(name, to_si(*value, title.unit.factor), title.unit.si, better, text));
     };
     const bool rate = contains(title.name, "throughput") || contains(title.name, "goodput");
-    const Better better = title.unit.si == "s"           ? Better::lower
-                          : rate || title.unit.si != "1" ? Better::higher
-                                                         : Better::neither;
+    const Better better = aiperf_better(title.name, title.unit);
     if (table_.has("Value")) {
       put("Value", title.name, better, rate ? rates_ : others_);
       return;
@@ -112,17 +110,20 @@ class Reader {
     record.metrics.insert(record.metrics.end(), others_.begin(), others_.end());
     rates_.clear();
     others_.clear();
-    const auto named = [&](std::string_view name) {
-      return std::find_if(record.metrics.begin(), record.metrics.end(),
-                          [&](const Metric& one) { return one.name == name; });
+    const auto value_of = [&](std::string_view name) {
+      const auto found = std::find_if(record.metrics.begin(), record.metrics.end(),
+                                      [&](const Metric& one) { return one.name == name; });
+      return found == record.metrics.end() ? std::nullopt : std::optional(found->value);
     };
-    const auto tokens = named("output_token_throughput"), requests = named("request_count");
-    if (requests != record.metrics.end() && requests->value == 0) {
-      record.status = RecordStatus::failed;
-      record.reason = "no request completed";
-    } else if (tokens != record.metrics.end() && tokens->value == 0) {
+    const auto tokens = value_of("output_token_throughput");
+    const auto good = value_of("request_count"), bad = value_of("error_request_count");
+    if (tokens && *tokens == 0) {
       record.status = RecordStatus::failed;
       record.reason = "no reply has a token";
+    } else if ((good && *good == 0) || bad.value_or(0) > good.value_or(0)) {
+      record.status = RecordStatus::failed;
+      record.reason = fmt::format("{:.0f} requests succeeded, {:.0f} failed", good.value_or(0),
+                                  bad.value_or(0));
     }
   }
 

@@ -10,7 +10,7 @@ namespace assay::assay_importer {
 namespace {
 
 constexpr std::string_view first_member = "{\"schema\":";
-constexpr std::size_t most_records = 1'000'000, most_warnings = 100;
+constexpr std::size_t most_warnings = 100;
 
 class AssayRecords final : public Importer {
  public:
@@ -37,9 +37,9 @@ class AssayRecords final : public Importer {
       if (!line.text.starts_with(first_member)) continue;
       auto record = read(line.text);
       if (record.ok()) {
-        if (imported.records.size() == most_records) {
+        if (imported.records.size() == most_imported) {
           return Error{ErrorKind::usage, fmt::format("{}: it contains more than {} records",
-                                                     input.name, most_records)};
+                                                     input.name, most_imported)};
         }
         record->fingerprint.clear();  // its store is not available here
         imported.records.push_back(std::move(record).value());

@@ -144,7 +144,7 @@ class Reader {
     for (std::size_t i = 0; i < table_.size(); ++i) {
       const std::string& column = table_.columns()[i];
       const bool error = contains(column, "norm") || contains(column, "error");
-      if (error || column == "rotating_buffer" || column == "ldd") {
+      if (error || column == "rotating_buffer" || column == "ldd" || column.ends_with("_iters")) {
         note(record, identifier(column), row.fields[i]);
       }
       if (column == "solution_index" || column == "soulution_index") {  // sic
@@ -152,6 +152,10 @@ class Reader {
       }
     }
     if (winner_) note(record, "winner", "yes");
+    if (*time == 0) {  // with "inf" as its rate
+      record.status = RecordStatus::failed;
+      record.reason = "it took no time: nothing was measured";
+    }
     table_ = {};
     winner_ = false;
   }

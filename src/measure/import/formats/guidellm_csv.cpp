@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json_node.h"
 #include "core/measured_unit.h"
 #include "core/text.h"
 #include "measure/import/csv.h"
@@ -70,6 +71,12 @@ std::string_view element(std::string_view list, std::size_t index) {
   if (!list.starts_with('[') || !list.ends_with(']')) return {};
   const auto parts = split_at(list.substr(1, list.size() - 2), ',');
   return index < parts.size() ? parts[index] : std::string_view();
+}
+
+/// The text of a member of an object in a cell; empty if there is none.
+std::string json_member(std::string_view json, std::string_view key) {
+  const auto object = JsonValues(json).read({.values = 10'000});
+  return object.ok() ? std::string(object.value().at(key)) : std::string();
 }
 
 class GuidellmCsv final : public Importer {
@@ -151,6 +158,8 @@ class GuidellmCsv final : public Importer {
     for (const char* column : {"Start Time", "Timings/Start Time/"}) {
       if (!at(column).empty()) record.time = at(column);
     }
+    note(record, "model_id", json_member(at("Run Info/Backend/"), "model"));
+    draft.run().version = json_member(at("Runtime Info/Metadata/"), "guidellm_version");
     judge(record, table, row);
   }
 

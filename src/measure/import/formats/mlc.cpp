@@ -55,8 +55,10 @@ class Reader {
     const bool random = contains(text, "random access");
     if (contains(text, "idle latencies")) {
       test_ = random ? "idle_latency_random" : "idle_latency";
-    } else if (contains(text, "Peak Injection")) {
+    } else if (contains(text, "Peak Injection") || contains(text, "Peak Memory")) {
       test_ = "peak_bandwidth";
+    } else if (contains(text, "Maximum Memory Bandwidths")) {
+      test_ = "max_bandwidth";
     } else if (contains(text, "Bandwidths between nodes")) {
       test_ = "node_bandwidth";
     } else if (contains(text, "Loaded Latencies")) {
@@ -83,7 +85,7 @@ class Reader {
   /// Lines with a name and a number, and rows of loaded latencies. MB/sec are 10^6 bytes.
   bool measured(std::string_view text, std::size_t number) {
     const auto words = split_words(text, 16);
-    if (test_ == "peak_bandwidth") {
+    if (test_ == "peak_bandwidth" || test_ == "max_bandwidth") {
       const std::size_t colon = text.rfind(':');
       if (colon == text.npos || !parse_number(trim(text.substr(colon + 1)))) return false;
       add({{"traffic", identifier(text.substr(0, colon))}}, "bandwidth",
@@ -126,13 +128,15 @@ class Reader {
     return false;
   }
 
-  /// "Numa node  0  1" and below it rows with the name of the node that measures.
+  /// "Numa node  0  1" and below it rows with the name of the node that measures; until version 3.3
+  /// "Socket  0  1".
   void matrix(std::string_view text, std::size_t number) {
     auto words = split_words(text);
     const std::string lower = lower_case(text);
-    const std::size_t node = lower.find("numa node");
-    if (node != lower.npos) {
-      const auto names = split_words(text.substr(node + 9));
+    for (const std::string_view corner : {"numa node", "socket"}) {
+      const std::size_t node = lower.find(corner);
+      if (node == lower.npos) continue;
+      const auto names = split_words(text.substr(node + corner.size()));
       columns_.clear();
       for (const std::string_view name : names) {
         if (parse_count(name)) columns_.emplace_back(name);
@@ -164,6 +168,12 @@ class Mlc final : public Importer {
   std::string_view summary() const override { return "Intel Memory Latency Checker"; }
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "Memory Latency Checker - v")) return 90;
+    // The head may be missing; what is left has titles that no other program prints.
+    for (const char* title : {"Measuring idle latencies", "Measuring Loaded Latencies for",
+                              "Measuring Memory Bandwidths between nodes",
+                              "Measuring cache-to-cache transfer latency"}) {
+      if (contains(input.text, title)) return 85;
+    }
     return contains(input.text, "Numa node") && contains(input.text, "Measuring ") ? 70 : 0;
   }
   Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }

@@ -47,8 +47,18 @@ std::optional<Metric> metric_of(std::string_view column, std::string_view word) 
   std::string name = bare ? "bandwidth" : identifier(column.substr(0, open));
   if (name == "latency" || name == "avg_latency") name = "mean_latency";
   if (name.ends_with("_tail_lat")) name.replace(name.size() - 9, 9, "_latency");
-  const Better better = unit->si == "s" ? Better::lower : Better::higher;
+  // "Compute" is how long the test itself kept the CPU busy while messages were under way.
+  const Better better = name == "compute" ? Better::neither
+                        : unit->si == "s" ? Better::lower
+                                          : Better::higher;
   return metric(name, to_si(*value, unit->factor), unit->si, better, word);
+}
+
+/// Whether the line tells a setting that makes other cells: of one-sided tests how the window is
+/// made and when it is synchronized, of others the threads or processes of each side.
+bool setting_of(std::string_view line) {
+  return line.starts_with("# Window creation:") || line.starts_with("# Synchronization:") ||
+         line.starts_with("# Number of ");
 }
 
 class Reader {
@@ -72,14 +82,21 @@ class Reader {
   }
 
  private:
-  /// "# OSU MPI-CUDA Allreduce Latency Test v7.5"
+  /// "# OSU MPI-CUDA Allreduce Latency Test v7.5", "# OSU MPI_Put Latency Test v5.7.1"
   void title(std::string_view text) {
     if (draft_.run_has_records()) draft_.next_run();
     columns_.clear();
     axes_.clear();
     last_size_ = 0;
     const auto words = split_words(text, 24);
+    // "MPI", "MPI-CUDA", "MPI-ROCM", "NCCL", "OpenSHMEM"; of one-sided tests the call, "MPI_Put"
+    std::string library = words.size() > 2 ? lower_case(words[2]) : "mpi";
     std::string test;
+    if (const std::size_t call = library.find('_'); call != library.npos) {
+      const std::size_t memory = std::min(library.find('-'), library.size());
+      test = library.substr(call + 1, memory - call - 1) + " ";
+      library.erase(call, memory - call);
+    }
     for (std::size_t i = 3; i < words.size(); ++i) {
       const std::string_view word = words[i];
       const bool version = word.size() > 1 && word[0] == 'v' && word[1] >= '0' && word[1] <= '9';
@@ -90,11 +107,11 @@ class Reader {
       }
     }
     axes_.emplace_back("test", identifier(test));
-    // "MPI", "MPI-CUDA", "MPI-ROCM", "NCCL", "OpenSHMEM"
-    const std::string library = words.size() > 2 ? lower_case(words[2]) : "mpi";
     const std::size_t dash = library.find('-');
     if (library.substr(0, dash) != "mpi") axes_.emplace_back("library", library.substr(0, dash));
     if (dash != library.npos) axes_.emplace_back("memory", library.substr(dash + 1));
+    axes_.insert(axes_.end(), early_.begin(), early_.end());
+    early_.clear();
   }
 
   void comment(std::string_view text) {
@@ -107,9 +124,15 @@ class Reader {
       };
       axes_.emplace_back("send", buffer("Send Buffer on "));
       axes_.emplace_back("receive", buffer("Receive Buffer on "));
-    } else if (contains(text, "pairs:")) {
-      const auto words = split_words(text.substr(text.find("pairs:") + 6), 1);
-      if (!words.empty()) axes_.emplace_back("pairs", words.front());
+    } else if (contains(text, "pairs:")) {  // "# [ pairs: 4 ] [ window size: 64 ]"
+      for (const char* setting : {"pairs", "window size"}) {
+        const auto words = split_words(after_label(text, setting), 1);
+        if (!words.empty()) axes_.emplace_back(identifier(setting), words.front());
+      }
+    } else if (const std::size_t colon = text.find(": "); setting_of(text) && colon != text.npos) {
+      // What is told of threads stands above the title, or below it and above all rows.
+      auto& axes = axes_.empty() || seen_rows() ? early_ : axes_;
+      axes.emplace_back(identifier(text.substr(2, colon - 2)), trim(text.substr(colon + 2)));
     } else if (auto columns = columns_of(text); !columns.empty()) {
       columns_ = std::move(columns);
     }
@@ -157,7 +180,7 @@ class Reader {
   Draft draft_;
   LineReader lines_;
   std::vector<std::string> columns_;
-  std::vector<std::pair<std::string, std::string>> axes_;
+  std::vector<std::pair<std::string, std::string>> axes_, early_;
   std::uint64_t last_size_ = 0;
 };
 

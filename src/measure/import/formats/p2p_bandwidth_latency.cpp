@@ -2,6 +2,8 @@
 // access to each other's memory.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "core/measured_unit.h"
 #include "core/text.h"
 #include "measure/import/draft.h"
@@ -22,6 +24,7 @@ class Reader {
       const std::string_view text = trim(line.text);
       if (contains(text, "GPU Bandwidth Latency Test]")) {
         if (draft_.run_has_records()) draft_.next_run();
+        titles_.clear();
         op_.clear();
       } else if (text.starts_with("Device: 0,")) {
         const auto parts = split_at(text, ',');
@@ -37,6 +40,11 @@ class Reader {
   /// "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)"
   bool title(std::string_view text) {
     if (!contains(text, "Matrix")) return false;
+    // The same title again: another run whose head was cut off.
+    if (contains(text, "P2P=") && !titles_.emplace(text).second) {
+      draft_.next_run();
+      titles_ = {std::string(text)};
+    }
     columns_.clear();
     timer_.clear();
     op_.clear();
@@ -85,6 +93,7 @@ class Reader {
   std::optional<MeasuredUnit> unit_;
   std::string op_, p2p_, timer_;
   std::vector<std::string> columns_;
+  std::set<std::string, std::less<>> titles_;  // of this run
 };
 
 class P2pBandwidthLatency final : public Importer {

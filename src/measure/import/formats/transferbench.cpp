@@ -12,6 +12,7 @@
 #include "measure/import/draft.h"
 #include "measure/import/matrix.h"
 #include "measure/import/text_lines.h"
+#include "measure/import/transferbench_groups.h"
 #include "measure/import/transferbench_presets.h"
 
 namespace assay::transferbench_importer {
@@ -88,7 +89,10 @@ constexpr std::array<std::string_view, 10> settings = {
 class Reader {
  public:
   explicit Reader(const ImportText& input)
-      : draft_(input, "transferbench", "TransferBench"), presets_(draft_), lines_(input.text) {}
+      : draft_(input, "transferbench", "TransferBench"),
+        presets_(draft_),
+        groups_(draft_),
+        lines_(input.text) {}
 
   Result<Imported> read() {
     TextLine line;
@@ -101,8 +105,10 @@ class Reader {
         if (!version.empty()) draft_.run().version = version.front();
         matrix_ = {};
         presets_.reset();
+        groups_.reset();
         test_ = 0;
       } else if (!csv(line) && !result(line) &&
+                 !groups_.read(text, columns_of(line.text), size_, line.number) &&
                  !presets_.read(text, columns_of(line.text), size_, line.number) && !matrix(line)) {
         facts(line);
       }
@@ -128,13 +134,24 @@ class Reader {
     const bool known = first[0] == "Transfer" || first[0] == "Executor:" || first[0] == "Aggregate";
     if (!known) return false;
     constexpr double most_bytes = 1e18;
-    if (!bandwidth || !time || !bytes || !(bytes->value >= 0 && bytes->value <= most_bytes)) {
+    // "Transfer 01: G00 -> [GPU 00:004] -> G01 | 8.413 GB/s | 127.626 ms | LOCAL-PCIE-2" of version
+    // 1.02 tells no size.
+    const std::size_t colon = columns[0].find(": ");
+    const bool old_transfer = first[0] == "Transfer" && colon != std::string::npos;
+    const bool sizeless = old_transfer || columns[0].starts_with("Aggregate Bandwidth");
+    if (!bandwidth || !time || (!bytes && !sizeless) ||
+        (bytes && !(bytes->value >= 0 && bytes->value <= most_bytes))) {
       draft_.warn(line.number, "the row is truncated or has impossible numbers, skipped");
       return true;
     }
     Axes axes;
     if (first[0] == "Transfer") {
-      const auto path = split_words(columns.back(), 8);  // F0 -> G000:008 -> F1
+      std::string plain = old_transfer ? columns[0].substr(colon + 1) : columns.back();
+      std::erase_if(plain, [](char letter) { return letter == '[' || letter == ']'; });
+      if (const std::size_t gap = plain.find("PU "); old_transfer && gap != plain.npos) {
+        plain.erase(gap + 2, 1);  // "GPU 00:004" is one name
+      }
+      const auto path = split_words(plain, 8);  // F0 -> G000:008 -> F1
       if (path.size() < 5 || path[1] != "->" || path[3] != "->") {
         draft_.warn(line.number, "a transfer without source and destination, skipped");
         return true;
@@ -149,7 +166,9 @@ class Reader {
     } else {
       axes = test_axes("aggregate");
     }
-    axes.emplace_back("size", format_size(static_cast<std::uint64_t>(bytes->value)));
+    if (bytes) {
+      axes.emplace_back("size", format_size(static_cast<std::uint64_t>(bytes->value)));
+    }
     Record& record = draft_.add(Cell("peer", std::move(axes)), line.number);
     record.metrics = {
         metric("bandwidth", bandwidth->value, "bytes/s", Better::higher, bandwidth->text),
@@ -250,11 +269,7 @@ class Reader {
   }
 
   void add_rate(Axes axes, std::string_view text, std::size_t number) {
-    const auto value = parse_number(text);
-    if (!value) return;
-    if (!size_.empty()) axes.emplace_back("size", size_);
-    Record& record = draft_.add(Cell("peer", std::move(axes)), number);
-    record.metrics = {metric("bandwidth", *value * 1e9, "bytes/s", Better::higher, text)};
+    add_transfer_rate(draft_, std::move(axes), size_, text, number);
   }
 
   void facts(const TextLine& line) {
@@ -313,6 +328,7 @@ class Reader {
 
   Draft draft_;
   TransferBenchPresets presets_;
+  TransferBenchGroups groups_;
   LineReader lines_;
   CsvTable table_;
   std::vector<std::string> matrix_;  // column names
@@ -330,9 +346,10 @@ class TransferBench final : public Importer {
     if (contains(input.text, "TransferBench v")) return 95;
     if (contains(input.text, "Test#,Transfer#,NumBytes")) return 95;
     // The head may be missing; what is left has titles that no other program prints.
-    for (const char* title : {"SRC\\DST ", "SRC+EXE\\DST", "SRC\\EXE+DST", "GPU-GFX All-To-All",
-                              "GPU-GFX Scaling benchmark", "| Local Read  | Local Write |",
-                              "BlkS   UnR ", "Testing HBM performance ["}) {
+    for (const char* title :
+         {"SRC\\DST ", "SRC+EXE\\DST", "SRC\\EXE+DST", "GPU-GFX All-To-All",
+          "GPU-GFX Scaling benchmark", "GPU-GFX Rings benchmark", "NIC All-To-All benchmark",
+          "| Local Read  | Local Write |", "BlkS   UnR ", "Testing HBM performance ["}) {
       if (contains(input.text, title)) return 85;
     }
     return contains(input.text, "Executor:") && contains(input.text, "Transfer ") &&

@@ -1,0 +1,83 @@
+#include "compute/backends/cpu/peer_memory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "compute/device/shared_name.h"
+
+namespace assay::cpu {
+namespace {
+
+Error cannot(ErrorKind kind, std::string_view what, std::size_t bytes) {
+  return {kind, fmt::format("{} {} bytes that ranks share: {}", what, bytes, std::strerror(errno))};
+}
+
+/// Null if it fails; errno then says why.
+void* map(int file, std::size_t bytes) {
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+}  // namespace
+
+Result<Buffer> PeerMemory::allocate(std::size_t bytes) {
+  const int file = ::memfd_create("assay", MFD_CLOEXEC);
+  if (file < 0) return cannot(ErrorKind::exhausted, "making a file for", bytes);
+  // Not only sparse: a page that is missing later would be a SIGBUS.
+  const int full = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (full != 0) errno = full;
+  void* address = full == 0 ? map(file, bytes) : nullptr;
+  if (address == nullptr) {
+    Error error = cannot(ErrorKind::exhausted, "allocating", bytes);
+    ::close(file);
+    return error;
+  }
+  const std::lock_guard lock(mutex_);
+  files_[address] = file;
+  return Buffer(address, bytes, this, &release);
+}
+
+void PeerMemory::release(void* owner, void* address, std::size_t bytes) {
+  auto& memory = *static_cast<PeerMemory*>(owner);
+  const std::lock_guard lock(memory.mutex_);
+  ::munmap(address, bytes);
+  const auto file = memory.files_.extract(address);
+  if (!file.empty()) ::close(file.mapped());
+}
+
+Result<std::string> PeerMemory::share(const Buffer& buffer) {
+  const std::lock_guard lock(mutex_);
+  const auto file = files_.find(buffer.data());
+  if (file == files_.end()) {
+    return Error{ErrorKind::usage, "only memory of kind `peer` can be shared"};
+  }
+  return SharedName{.process = ::getpid(),
+                    .place = file->second,
+                    .address = reinterpret_cast<std::uintptr_t>(buffer.data()),
+                    .bytes = buffer.bytes(),
+                    .handle = {}}
+      .text();
+}
+
+Result<Buffer> PeerMemory::open(const std::string& text) {
+  const SharedName name = TRY(SharedName::parse(text));
+  if (name.is_own()) return name.borrowed();
+  const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.place);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* address = file < 0 ? nullptr : map(file, name.bytes);
+  const int why = errno;
+  if (file >= 0) ::close(file);
+  errno = why;
+  if (address == nullptr) {
+    return cannot(ErrorKind::failed, fmt::format("mapping process {}'s", name.process), name.bytes);
+  }
+  return Buffer(address, name.bytes, nullptr,
+                [](void*, void* mapped, std::size_t bytes) { ::munmap(mapped, bytes); });
+}
+
+}  // namespace assay::cpu

@@ -1,0 +1,210 @@
+// Sums over ranks that write into each other's memory. Every rank has a window, which all map:
+// flags, then slots. A flag holds the number of the meeting that its rank has come to, so that it
+// is never taken back.
+#include "rows.h"
+
+namespace {
+
+/// The window's first bytes: a flag of each rank.
+constexpr u32 most_ranks = 16;
+
+DEVICE u32* flag_of(u8* window, u32 rank) {
+  return reinterpret_cast<u32*>(window) + rank;
+}
+
+struct Ranks {
+  u8* const* windows;  // of each, as mapped here
+  u32 rank, count;
+  const u32* stop;  // not 0: nobody is waited for any more
+};
+
+/// Packs that may lie anywhere, and incomplete ones: whole aligned ones in one access.
+template <typename T>
+DEVICE bool is_aligned(const T* address) {
+  return reinterpret_cast<u64>(address) % sizeof(Pack<T, row_pack>) == 0;
+}
+DEVICE float load_float(const float* from) {
+  return *from;
+}
+template <typename T>
+DEVICE float load_float(const T* from) {
+  return from->decode();
+}
+DEVICE void store_float(float* to, float x) {
+  *to = x;
+}
+template <typename T>
+DEVICE void store_float(T* to, float x) {
+  *to = T::encode(x);
+}
+template <typename T>
+DEVICE Floats load_any(const T* from, int elements, bool aligned) {
+  if (aligned && elements == row_pack) return load_floats(from);
+  Floats x = floats_of(0);
+  for (int i = 0; i < elements; ++i) x.v[i] = load_float(from + i);
+  return x;
+}
+template <typename T>
+DEVICE void store_any(T* to, Floats x, int elements, bool aligned) {
+  if (aligned && elements == row_pack) return store_floats(to, x);
+  for (int i = 0; i < elements; ++i) store_float(to + i, x.v[i]);
+}
+
+/// body(first element, elements) for every pack, the last of which may be incomplete. A block takes
+/// the same elements wherever its rank has them.
+template <typename Body>
+DEVICE void for_all(u64 count, Body body) {
+  const Tiles tiles = my_tiles((count + row_pack - 1) / row_pack, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = (tile + thread_index()) * row_pack;
+    if (i < count) body(i, count - i < row_pack ? static_cast<int>(count - i) : row_pack);
+  }
+}
+
+/// out = the sum of all ranks' elements, in the order of ranks: `mine` and what pack_of(rank, i)
+/// has.
+template <typename T, typename PackOf>
+DEVICE void sum_over_ranks(T* out, const T* mine, u64 count, u32 rank, u32 ranks, PackOf pack_of) {
+  const bool from_aligned = is_aligned(mine), to_aligned = is_aligned(out);
+  for_all(count, [&](u64 i, int elements) {
+    Floats sum = floats_of(0);
+    for (u32 r = 0; r < ranks; ++r) {
+      const Floats x = r == rank ? load_any(mine + i, elements, from_aligned) : pack_of(r, i);
+      sum = r == 0 ? x : sum + x;
+    }
+    store_any(out + i, sum, elements, to_aligned);
+  });
+}
+
+// ---- Small sums: words that say themselves when they have come ----
+
+/// 4 bytes of data, and above them the number of the sum that they belong to: one access moves
+/// both, so that no fence orders them.
+DEVICE u64 word_of(u32 data, u32 number) {
+  return u64{number} << 32 | data;
+}
+DEVICE void publish_two(u64* to, u64 a, u64 b) {
+#if defined(ON_CUDA)
+  asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+#elif defined(ON_CPU)
+  __atomic_store_n(to, a, __ATOMIC_RELEASE);
+  __atomic_store_n(to + 1, b, __ATOMIC_RELEASE);
+#else
+  static_cast<volatile u64*>(to)[0] = a;
+  static_cast<volatile u64*>(to)[1] = b;
+#endif
+}
+DEVICE void observe_two(const u64* from, u64& a, u64& b) {
+#if defined(ON_CUDA)
+  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(a), "=l"(b)
+               : "l"(from)
+               : "memory");
+#elif defined(ON_CPU)
+  a = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+  b = __atomic_load_n(from + 1, __ATOMIC_ACQUIRE);
+#else
+  a = static_cast<const volatile u64*>(from)[0];
+  b = static_cast<const volatile u64*>(from)[1];
+#endif
+}
+
+/// A pack as the data of its words.
+template <typename T>
+struct PackWords {
+  static constexpr int count = row_pack * sizeof(T) / sizeof(u32);
+  u32 data[count];
+};
+
+template <typename T>
+DEVICE void send_pack(u64* to, Floats x, u32 number) {
+  const auto words = bits_as<PackWords<T>>(from_floats<T, row_pack>(x));
+  UNROLL_LOOP
+  for (int i = 0; i < words.count; i += 2) {
+    publish_two(to + i, word_of(words.data[i], number), word_of(words.data[i + 1], number));
+  }
+}
+/// Waits for the pack, or until `stop`.
+template <typename T>
+DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
+  PackWords<T> words;
+  UNROLL_LOOP
+  for (int i = 0; i < words.count; i += 2) {
+    u64 a, b;
+    observe_two(from + i, a, b);
+    while ((a >> 32 != number || b >> 32 != number) && observe(stop) == 0) {
+      yield();
+      observe_two(from + i, a, b);
+    }
+    words.data[i] = static_cast<u32>(a);
+    words.data[i + 1] = static_cast<u32>(b);
+  }
+  return to_floats(bits_as<Pack<T, row_pack>>(words));
+}
+
+/// A sum in one step: each rank sends its elements to all others and adds up what comes from them.
+/// Slots of `slot_bytes`, by rank, lie behind `slots` bytes of a window, one set for odd sums and
+/// one for even ones: whose words of the next sum have come has read those of the last. `sums`: how
+/// many there were, and how many blocks of this one are done.
+template <typename T>
+DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes, u32* sums,
+                       const Ranks& ranks) {
+  const u32 number = sums[0] + 1;
+  const auto slot = [&](u32 window, u32 from) {
+    const u64 place = (number % 2) * ranks.count + from;
+    return reinterpret_cast<u64*>(ranks.windows[window] + slots + place * slot_bytes);
+  };
+  const auto place_of = [](u64 i) { return i / row_pack * PackWords<T>::count; };
+  const bool aligned = is_aligned(in);
+  for_all(count, [&](u64 i, int elements) {
+    const Floats x = load_any(in + i, elements, aligned);
+    for (u32 other = 0; other < ranks.count; ++other) {
+      if (other == ranks.rank) continue;
+      send_pack<T>(slot(other, ranks.rank) + place_of(i), x, number);
+    }
+  });
+  sum_over_ranks(out, in, count, ranks.rank, ranks.count, [&](u32 from, u64 i) {
+    return receive_pack<T>(slot(ranks.rank, from) + place_of(i), number, ranks.stop);
+  });
+  barrier();  // all threads of the block have read the number
+  if (thread_index() != 0 || atomic_add(&sums[1], u32{1}) != grid_blocks() - 1) return;
+  sums[1] = 0;
+  sums[0] = number;
+}
+
+}  // namespace
+
+/// Ranks meet: what each queued before is complete for what all queue after. One block.
+KERNEL(peer_meeting, u8* const* windows, u32* meetings, const u32* stop, u32 rank, u32 ranks) {
+  const u32 number = *meetings + 1;
+  barrier();
+  for (u32 other = thread_index(); other < ranks; other += block_threads()) {
+    if (other == rank) continue;
+    system_fence();
+    publish(flag_of(windows[other], rank), number);
+  }
+  for (u32 other = thread_index(); other < ranks; other += block_threads()) {
+    if (other == rank) continue;
+    const u32* const flag = flag_of(windows[rank], other);
+    while (static_cast<i32>(observe(flag) - number) < 0 && observe(stop) == 0) yield();
+    system_fence();
+  }
+  barrier();
+  if (thread_index() == 0) *meetings = number;
+}
+
+#define PEER_KERNELS(type, T)                                                               \
+  KERNEL(peer_all_reduce_##type, T* out, const T* in, u64 count, u64 slots, u64 slot_bytes, \
+         u32* sums, u8* const* windows, const u32* stop, u32 rank, u32 ranks) {             \
+    all_reduce(out, in, count, slots, slot_bytes, sums, {windows, rank, ranks, stop});      \
+  }                                                                                         \
+  /* out = in + what the other ranks have copied into the slots at `slots`. */              \
+  KERNEL(peer_sum_##type, T* out, const T* in, const u8* slots, u64 slot_bytes, u64 count,  \
+         u32 rank, u32 ranks) {                                                             \
+    sum_over_ranks(out, in, count, rank, ranks, [&](u32 from, u64 i) {                      \
+      return load_floats(reinterpret_cast<const T*>(slots + from * slot_bytes) + i);        \
+    });                                                                                     \
+  }
+PEER_KERNELS(f32, float)
+PEER_KERNELS(bf16, Bf16)
+PEER_KERNELS(f16, F16)

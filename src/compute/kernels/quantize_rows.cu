@@ -1,0 +1,84 @@
+// Matrices as codes of one byte with a factor for each row, and back.
+#include "quantized.h"
+
+namespace {
+
+/// The largest number of a code, to which a row's largest is mapped.
+template <typename Code>
+DEVICE float largest_number() {
+  constexpr Code code = {Code::largest};
+  return code.decode();
+}
+template <>
+DEVICE float largest_number<i8>() {
+  return 127;
+}
+
+template <typename T, typename Code>
+DEVICE void quantize_rows(Code* codes, float* factors, const T* x, u64 rows, u64 width) {
+  SHARED float scratch[most_waves];
+  const Tiles mine = my_tiles(rows, 1);
+  for (u64 row = mine.begin; row < mine.end; row += mine.step) {
+    const T* const from = x + row * width;
+    float largest = 0;
+    for_each_pack(width, [&](u64 i) {
+      const Floats values = load_floats(from + i);
+      UNROLL_LOOP
+      for (int e = 0; e < row_pack; ++e) {
+        const float magnitude = values.v[e] < 0 ? -values.v[e] : values.v[e];
+        largest = magnitude > largest ? magnitude : largest;
+      }
+    });
+    largest = block_reduce(largest, Maximum{}, scratch);
+    const float factor = largest / largest_number<Code>();
+    const Floats inverse = floats_of(factor > 0 ? 1 / factor : 0);
+    for_each_pack(width, [&](u64 i) {
+      const Floats scaled = load_floats(from + i) * inverse;
+      if constexpr (same<Code, i8>) {
+        Pack<i8, row_pack> rounded;
+        UNROLL_LOOP
+        for (int e = 0; e < row_pack; ++e) rounded.v[e] = encode<i8>(scaled.v[e]);
+        store_pack(codes + row * width + i, rounded);
+      } else {
+        store_floats(codes + row * width + i, scaled);
+      }
+    });
+    if (thread_index() == 0) factors[row] = factor;
+    barrier();  // scratch is free for the next row
+  }
+}
+
+template <typename T, typename Code>
+DEVICE void dequantize_rows(T* y, const Code* codes, const float* factors, u64 rows, u64 width) {
+  using Raw = typename CodesOf<Code>::template Raw<row_pack>;
+  const u64 row_packs = width / row_pack;
+  const Tiles tiles = my_tiles(rows * row_packs, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = tile + thread_index();
+    if (i >= rows * row_packs) continue;
+    const Floats factor = floats_of(factors[i / row_packs]);
+    const auto raw = *reinterpret_cast<const Raw*>(codes + i * row_pack);
+    store_floats(y + i * row_pack, CodesOf<Code>::template numbers<row_pack>(raw) * factor);
+  }
+}
+
+}  // namespace
+
+/// quantize: of each row of x[rows, width], factors[row] = its largest magnitude by the largest
+/// number of a code, and codes = x by it, rounded to nearest; a row of zeros stays one. dequantize:
+/// y = codes times their rows' factors.
+#define QUANTIZED_KERNELS(T, suffix, Code, code)                                                \
+  KERNEL(quantize_##code##_##suffix, Code* codes, float* factors, const T* x, u64 rows,         \
+         u64 width) {                                                                           \
+    quantize_rows(codes, factors, x, rows, width);                                              \
+  }                                                                                             \
+  KERNEL(dequantize_##code##_##suffix, T* y, const Code* codes, const float* factors, u64 rows, \
+         u64 width) {                                                                           \
+    dequantize_rows(y, codes, factors, rows, width);                                            \
+  }
+QUANTIZED_KERNELS(float, f32, E4m3, e4m3)
+QUANTIZED_KERNELS(float, f32, E4m3Fnuz, e4m3_fnuz)
+QUANTIZED_KERNELS(float, f32, i8, i8)
+QUANTIZED_KERNELS(Bf16, bf16, E4m3, e4m3)
+QUANTIZED_KERNELS(Bf16, bf16, E4m3Fnuz, e4m3_fnuz)
+QUANTIZED_KERNELS(Bf16, bf16, i8, i8)

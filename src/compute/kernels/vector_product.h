@@ -1,0 +1,52 @@
+// What stands around the product of a vector in a decoder: the norm before it, and a bias, a sum or
+// SwiGLU after it.
+#pragma once
+
+#include "fast_math.h"
+#include "rows.h"
+
+#define VECTOR_THREADS 256  // of a block
+
+namespace {
+
+/// normed = x by its root mean square, times norm; seen by all threads.
+template <typename T>
+DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {
+  SHARED float scratch[most_waves];
+  float squares = 0;
+  for_each_pack(inputs, [&](u64 i) {
+    const Floats values = load_floats(x + i);
+    squares += (values * values).sum();
+  });
+  squares = block_reduce(squares, Sum{}, scratch);
+  const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
+  for_each_pack(inputs, [&](u64 i) {  // rounded before the weight, as models were trained
+    const Floats unit =
+        to_floats(from_floats<T, row_pack>(load_floats(x + i) * floats_of(inverse)));
+    store_floats(normed + i, unit * load_floats(norm + i));
+  });
+  barrier();
+}
+
+/// Stores the results of outputs `first` and the next one, whose products are `sums`; with
+/// `swiglu`, one result of both.
+template <typename T>
+DEVICE void store_results(T* y, const T* bias, const float* sums, u64 first, u64 outputs, int add,
+                          int swiglu) {
+  if (swiglu != 0) {
+    const float gate = sums[0];
+    y[first] = encode<T>(gate * fast_reciprocal(1 + fast_exp2(-log2_e * gate)) * sums[1]);
+    return;
+  }
+  UNROLL_LOOP
+  for (u32 o = 0; o < 2; ++o) {
+    const u64 output = first + o;
+    if (output >= outputs) continue;
+    float value = sums[o];
+    if (bias != nullptr) value += decode(bias[output]);
+    if (add != 0) value += decode(y[output]);
+    y[output] = encode<T>(value);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+#include "model/operations/quantized_rows.h"
+
+namespace assay {
+
+Result<QuantizedRows> QuantizedRows::create(Device& device, DataType type, DataType codes) {
+  QuantizedRows made(device.facts(), TRY(Kernels::build(device, "quantize_rows", type)));
+  const std::string name(name_of(codes));
+  made.quantize_ = TRY(made.kernels_.of_type("quantize_" + name));
+  made.dequantize_ = TRY(made.kernels_.of_type("dequantize_" + name));
+  return made;
+}
+
+Status QuantizedRows::quantize(Stream& stream, void* codes, void* factors, const void* x,
+                               std::int64_t rows, std::int64_t width) {
+  return launch(stream, *quantize_, shape_of_rows(*facts_, rows, width), codes, factors, x,
+                std::uint64_t(rows), std::uint64_t(width));
+}
+
+Status QuantizedRows::dequantize(Stream& stream, void* y, const void* codes, const void* factors,
+                                 std::int64_t rows, std::int64_t width) {
+  return launch(stream, *dequantize_, shape_of_elements(*facts_, rows * width), y, codes, factors,
+                std::uint64_t(rows), std::uint64_t(width));
+}
+
+}  // namespace assay

@@ -1,0 +1,331 @@
+// Sums, scattered sums and gathers of ranks on one host through the memory of each other's devices,
+// by assay's own kernels and the devices' copy engines. Small sums take one kernel, in which ranks
+// write to each other and add up. Of large ones each rank gets its block from all others, adds it
+// up and copies the sum to them: what crosses links moves by copy engines, so that multiprocessors
+// are left to kernels that run meanwhile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "compute/device/helpers.h"
+#include "ranks/collective/communicator.h"
+#include "ranks/collective/peer_windows.h"
+#include "ranks/collective/support.h"
+
+namespace assay::peer_communicator {
+namespace {
+
+constexpr int most_ranks = 16;                       // as in kernels/peer_exchange.cu
+constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
+constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
+constexpr std::size_t region_bytes = 64
+                                     << 20;  // of the slots for large ones, of all ranks together
+constexpr std::size_t unit = 256;            // bytes; slots and blocks of large sums begin there
+
+std::size_t round_up(std::size_t n, std::size_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/// Where things lie in a window, bytes. Slots are by rank.
+struct WindowLayout {
+  std::size_t small;     ///< two sets of slots for sums in one kernel
+  std::size_t summands;  ///< slots for blocks that this rank adds up
+  std::size_t gathered;  ///< slots for blocks that the other ranks have
+  std::size_t slot;      ///< bytes of a slot of the latter two
+  std::size_t all;
+
+  explicit WindowLayout(std::size_t ranks)
+      : small(round_up(most_ranks * sizeof(std::uint32_t), 4096)),
+        summands(small + 2 * ranks * small_slot),
+        gathered(0),
+        slot(region_bytes / ranks / unit * unit),
+        all(0) {
+    gathered = summands + ranks * slot;
+    all = gathered + ranks * slot;
+  }
+};
+
+/// A part of a rank's memory.
+struct Block {
+  std::size_t offset, bytes;
+};
+
+class PeerCommunicator final : public Communicator {
+ public:
+  static Result<std::unique_ptr<Communicator>> open(Device& device, Team& team,
+                                                    std::unique_ptr<Team> owned,
+                                                    const CommunicatorConfig& config) {
+    TRY(check_config(config));
+    if (team.size() > most_ranks) {
+      return Error{
+          ErrorKind::unsupported,
+          fmt::format("peer has room for {} ranks; this run has {}", most_ranks, team.size())};
+    }
+    std::unique_ptr<PeerCommunicator> made(new PeerCommunicator(device, team, std::move(owned)));
+    TRY(made->allocate());
+    return std::unique_ptr<Communicator>(std::move(made));
+  }
+
+  std::string library() const override { return "assay's peer memory"; }
+  int rank() const override { return rank_; }
+  int size() const override { return ranks_; }
+  bool queues_on_stream() const override { return true; }
+
+  std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
+                                         Reduction reduction) const override {
+    using enum CollectiveOperation;
+    if (auto reason = no_type_of_memory(type)) return reason;
+    if (operation == all_gather) return std::nullopt;
+    if (operation != all_reduce && operation != reduce_scatter) {
+      return fmt::format("peer has all_reduce, reduce_scatter and all_gather, and no {}",
+                         name_of(operation));
+    }
+    const bool adds = type == DataType::f32 || type == DataType::bf16 || type == DataType::f16;
+    if (reduction != Reduction::sum || !adds) {
+      return fmt::format("peer adds up f32, bf16 and f16; it has no {} of {}", name_of(reduction),
+                         name_of(type));
+    }
+    return std::nullopt;
+  }
+
+  Status run(const CollectiveCall& call, Stream& stream) override {
+    TRY(check_supported(*this, call));
+    TRY(status());
+    const std::size_t bytes = call.count * size_of(call.type);
+    if (bytes == 0) return {};
+    switch (call.operation) {
+      case CollectiveOperation::all_gather:
+        return gather(call, stream);
+      case CollectiveOperation::reduce_scatter:
+        return scatter_sums(call, stream);
+      default:
+        return bytes <= small_bytes ? sum_at_once(call, stream) : sum(call, stream);
+    }
+  }
+  Status enqueue(const CollectiveCall& call, Stream& stream) override { return run(call, stream); }
+
+  Status transfer(std::span<const Message>, std::span<const Message>, Stream&) override {
+    return Error{ErrorKind::unsupported, "peer has no messages between two ranks"};
+  }
+  Status enqueue(std::span<const Message> sends, std::span<const Message> receives,
+                 Stream& stream) override {
+    return transfer(sends, receives, stream);
+  }
+
+  Status status() const override {
+    if (*stop_.as<volatile std::uint32_t>() == 0) return {};
+    return Error{ErrorKind::failed, "the exchange between ranks was ended"};
+  }
+
+  Result<std::unique_ptr<Communicator>> split(int colour, int key,
+                                              const CommunicatorConfig& config) override {
+    auto part = TRY(split_team(team_, colour, key));
+    Team& ranks = *part;
+    auto made = TRY(open(device_, ranks, std::move(part), config));
+    if (colour < 0) made = nullptr;
+    return made;
+  }
+
+  void abort() override { *stop_.as<volatile std::uint32_t>() = 1; }
+
+ private:
+  PeerCommunicator(Device& device, Team& team, std::unique_ptr<Team> owned)
+      : device_(device),
+        team_(team),
+        owned_(std::move(owned)),
+        rank_(team.rank()),
+        ranks_(team.size()),
+        layout_(static_cast<std::size_t>(ranks_)) {}
+
+  Status allocate() {
+    const auto stream = TRY(device_.create_stream());
+    windows_ = TRY(PeerWindows::open(device_, *stream, team_, layout_.all));
+    program_ = TRY(device_.build({"peer_exchange", {}}));
+    meeting_ = TRY(program_->kernel("peer_meeting"));
+    counts_ = TRY(device_.allocate(3 * sizeof(std::uint32_t), MemoryKind::device));
+    TRY(stream->fill(counts_.data(), 0, counts_.bytes()));
+    stop_ = TRY(device_.allocate(sizeof(std::uint32_t), MemoryKind::pinned));
+    *stop_.as<volatile std::uint32_t>() = 0;
+    for (int other = 0; ranks_ > 2 && other < ranks_; ++other) {
+      lanes_.push_back({TRY(device_.create_stream(StreamPriority::high)),
+                        TRY(device_.create_event(EventKind::untimed))});
+    }
+    begun_ = TRY(device_.create_event(EventKind::untimed));
+    return stream->synchronize();
+  }
+
+  /// All ranks come here before any goes on.
+  Status meet(Stream& stream) {
+    return launch(stream, *meeting_, {{1}, {32}}, windows_->addresses_on_device(), counts_.data(),
+                  stop_.data(), unsigned_rank(), unsigned_ranks());
+  }
+
+  Status sum_at_once(const CollectiveCall& call, Stream& stream) {
+    LaunchShape shape = shape_of_sum(call.count);
+    // Each block waits for other ranks: on a CPU one thread is enough for that.
+    if (runs_on_host(device_.facts())) shape.grid = {1};
+    return launch(stream, *TRY(kernel("peer_all_reduce", call.type)), shape, call.receive,
+                  call.send, std::uint64_t{call.count}, std::uint64_t{layout_.small},
+                  std::uint64_t{small_slot}, counts_.as<std::uint32_t>() + 1,
+                  windows_->addresses_on_device(), stop_.data(), unsigned_rank(), unsigned_ranks());
+  }
+
+  /// Adds up blocks of the ranks' vectors, one on each rank, and gives each its sum.
+  Status sum(const CollectiveCall& call, Stream& stream) {
+    const std::size_t bytes = call.count * size_of(call.type);
+    const std::size_t ranks = static_cast<std::size_t>(ranks_);
+    for (std::size_t begin = 0; begin < bytes; begin += ranks * layout_.slot) {
+      const std::size_t piece = std::min(bytes - begin, ranks * layout_.slot);
+      const std::size_t block = round_up((piece + ranks - 1) / ranks, unit);
+      const auto block_of = [&](int rank) {
+        const std::size_t from = std::min(piece, static_cast<std::size_t>(rank) * block);
+        return Block{begin + from, std::min(block, piece - from)};
+      };
+      TRY(add_up(call, stream, block_of, call.receive, block_of(rank_).offset));
+      TRY(spread(stream, call.receive, call.receive, block_of, block_of(rank_).offset));
+    }
+    return {};
+  }
+
+  Status scatter_sums(const CollectiveCall& call, Stream& stream) {
+    const std::size_t bytes = call.count * size_of(call.type);
+    for (std::size_t begin = 0; begin < bytes; begin += layout_.slot) {
+      const std::size_t piece = std::min(bytes - begin, layout_.slot);
+      const auto block_of = [&](int rank) {
+        return Block{static_cast<std::size_t>(rank) * bytes + begin, piece};
+      };
+      TRY(add_up(call, stream, block_of, call.receive, begin));
+    }
+    return {};
+  }
+
+  Status gather(const CollectiveCall& call, Stream& stream) {
+    const std::size_t bytes = call.count * size_of(call.type);
+    for (std::size_t begin = 0; begin < bytes; begin += layout_.slot) {
+      const std::size_t piece = std::min(bytes - begin, layout_.slot);
+      const auto block_of = [&](int rank) {
+        return Block{static_cast<std::size_t>(rank) * bytes + begin, piece};
+      };
+      TRY(meet(stream));  // everybody has read what lay in the slots
+      TRY(spread(stream, call.receive, call.send, block_of, begin));
+      std::byte* const own = at(call.receive, block_of(rank_).offset);
+      const std::byte* const from = at(call.send, begin);
+      if (own != from) TRY(stream.copy(own, from, piece));
+    }
+    return {};
+  }
+
+  /// Of the ranks' blocks of `call.send`, this rank's own added up at `offset` of `to`.
+  template <typename BlockOf>
+  Status add_up(const CollectiveCall& call, Stream& stream, BlockOf block_of, void* to,
+                std::size_t offset) {
+    TRY(meet(stream));  // everybody has read what lay in the slots
+    TRY(copy_to_others(stream, [&](int other) {
+      const Block block = block_of(other);
+      return Copy{slot(other, layout_.summands, rank_), at(call.send, block.offset), block.bytes};
+    }));
+    TRY(meet(stream));
+    const Block own = block_of(rank_);
+    if (own.bytes == 0) return {};
+    const std::size_t count = own.bytes / size_of(call.type);
+    return launch(stream, *TRY(kernel("peer_sum", call.type)), shape_of_sum(count), at(to, offset),
+                  at(call.send, own.offset), slot(rank_, layout_.summands, 0),
+                  std::uint64_t{layout_.slot}, std::uint64_t{count}, unsigned_rank(),
+                  unsigned_ranks());
+  }
+
+  /// This rank's block, at `offset` of `from`, to all others, and theirs into `to`.
+  template <typename BlockOf>
+  Status spread(Stream& stream, void* to, const void* from, BlockOf block_of, std::size_t offset) {
+    const std::size_t bytes = block_of(rank_).bytes;
+    TRY(copy_to_others(stream, [&](int other) {
+      return Copy{slot(other, layout_.gathered, rank_), at(from, offset), bytes};
+    }));
+    TRY(meet(stream));
+    for (int other = 0; other < ranks_; ++other) {
+      const Block block = block_of(other);
+      if (other == rank_ || block.bytes == 0) continue;
+      TRY(stream.copy(at(to, block.offset), slot(rank_, layout_.gathered, other), block.bytes));
+    }
+    return {};
+  }
+
+  struct Copy {
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+  };
+  /// Copies to several ranks go side by side: each may have a link of its own.
+  template <typename CopyTo>
+  Status copy_to_others(Stream& stream, CopyTo copy_to) {
+    const bool side_by_side = !lanes_.empty();
+    if (side_by_side) TRY(stream.record(*begun_));
+    for (int distance = 1; distance < ranks_; ++distance) {
+      const Copy copy = copy_to((rank_ + distance) % ranks_);
+      if (copy.bytes == 0) continue;
+      if (!side_by_side) {
+        TRY(stream.copy(copy.to, copy.from, copy.bytes));
+        continue;
+      }
+      const Lane& lane = lanes_[static_cast<std::size_t>(distance)];
+      TRY(lane.stream->wait(*begun_));
+      TRY(lane.stream->copy(copy.to, copy.from, copy.bytes));
+      TRY(lane.stream->record(*lane.done));
+      TRY(stream.wait(*lane.done));
+    }
+    return {};
+  }
+
+  LaunchShape shape_of_sum(std::size_t count) const {
+    constexpr std::size_t block_threads = 256, pack = 8, per_processor = 4;
+    const auto processors = static_cast<std::size_t>(std::max(1, device_.facts().multiprocessors));
+    const std::size_t packs = (count + pack - 1) / pack;
+    const std::size_t blocks = (packs + block_threads - 1) / block_threads;
+    return {{static_cast<unsigned>(std::min(blocks, per_processor * processors))}, {block_threads}};
+  }
+
+  Result<Kernel*> kernel(std::string_view name, DataType type) {
+    return program_->kernel(fmt::format("{}_{}", name, name_of(type)));
+  }
+  std::byte* slot(int window, std::size_t region, int rank) const {
+    return windows_->of(window) + region + static_cast<std::size_t>(rank) * layout_.slot;
+  }
+  static std::byte* at(void* memory, std::size_t offset) {
+    return static_cast<std::byte*>(memory) + offset;
+  }
+  static const std::byte* at(const void* memory, std::size_t offset) {
+    return static_cast<const std::byte*>(memory) + offset;
+  }
+  std::uint32_t unsigned_rank() const { return static_cast<std::uint32_t>(rank_); }
+  std::uint32_t unsigned_ranks() const { return static_cast<std::uint32_t>(ranks_); }
+
+  struct Lane {
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Event> done;
+  };
+
+  Device& device_;
+  Team& team_;
+  const std::unique_ptr<Team> owned_;
+  const int rank_, ranks_;
+  const WindowLayout layout_;
+  std::unique_ptr<PeerWindows> windows_;
+  std::unique_ptr<Program> program_;
+  Kernel* meeting_ = nullptr;
+  Buffer
+      counts_;   // u32: meetings so far, small sums so far, blocks of the current one that are done
+  Buffer stop_;  // u32: not 0 once nobody is waited for
+  std::vector<Lane> lanes_;
+  std::unique_ptr<Event> begun_;
+};
+
+const CommunicatorRegistry::Add registered{
+    {"peer", "assay's own, through the memory of the other devices of a host",
+     [](const Device&, const Team&) { return 5; },
+     [](Device& device, Team& team, const CommunicatorConfig& config) {
+       return PeerCommunicator::open(device, team, nullptr, config);
+     }}};
+
+}  // namespace
+}  // namespace assay::peer_communicator

@@ -1,0 +1,158 @@
+// `assay run prefill` and `decode` with weights from files, as users run them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/random.h"
+#include "core/read_file.h"
+#include "json_lines.h"
+#include "model/decoder_gate.h"
+#include "model/decoder_oracle.h"
+#include "model_folder.h"
+#include "process.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Inference : public testing::Test {
+ protected:
+  Inference() {
+    shape_.rope_scaling = RopeScaling{.original_positions = 8};
+    Random random(5);
+    weights_.resize(DecoderWeights::of(shape_).elements);
+    for (float& x : weights_) x = static_cast<float>(random.normal() * 0.1);
+    write_model(folder_, shape_, model_tensors(shape_, weights_), DataType::f32, 2);
+  }
+
+  Outcome run(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"run"});
+    words.insert(words.end(), {"--telemetry", "off", "--json", "--device", "cpu", "--budget", "1s",
+                               "--out", (folder_.path() / "results").string()});
+    return assay_run(words);
+  }
+  Json record(std::vector<std::string> words) const {
+    words.push_back("weights=" + folder_.path().string());
+    const Outcome outcome = run(words);
+    const std::vector<Json> records = json_lines(outcome.out);
+    EXPECT_EQ(records.size(), 1u) << outcome.err;
+    return records.empty() ? Json() : records.front();
+  }
+  std::string file(const char* name) const { return (folder_.path() / name).string(); }
+
+  DecoderShape shape_ = parse_decoder_shape("2L4H2K16D32C48F131V").value();
+  std::vector<float> weights_;
+  const TemporaryFolder folder_;
+};
+
+TEST_F(Inference, WritesLogitsOfGivenTokens) {
+  const std::vector<std::int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6, 5, 130, 0};
+  folder_.write("tokens", "[3, 1, 4, 1, 5\n9 2 6 5,130,0]\n");
+  const Json found =
+      record({"prefill", "tokens=" + file("tokens"), "logits=" + file("logits"), "precision=f32"});
+  ASSERT_EQ(found["status"], "passed") << found["reason"];
+  EXPECT_EQ(found["axes"]["model"], "2L4H2K16D32C48F131V");
+  EXPECT_EQ(found["axes"]["prompt"], "11");
+  const TensorFile file_of_logits = read_tensors(file("logits")).value();
+  const StoredTensor* const logits = file_of_logits.find("logits");
+  ASSERT_NE(logits, nullptr);
+  EXPECT_EQ(logits->shape, (std::vector<std::int64_t>{11, 131}));
+  std::vector<float> numbers(11 * 131);
+  std::memcpy(numbers.data(), file_of_logits.data(*logits), logits->bytes);
+  const DecoderOracle oracle(shape_, {weights_.begin(), weights_.end()});
+  EXPECT_LE(relative_distance(numbers, oracle.logits(tokens)), 1e-4);
+  const StoredTensor* const ids = file_of_logits.find("tokens");
+  ASSERT_NE(ids, nullptr);
+  std::vector<std::int64_t> same(11);
+  std::memcpy(same.data(), file_of_logits.data(*ids), ids->bytes);
+  EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), same.begin()));
+}
+
+TEST_F(Inference, MeasuresQuantizedWeights) {
+  const auto bytes_of = [&](const char* quantization) {
+    const Json found = record(
+        {"decode", "context=20", "precision=bf16", std::string("quantization=") + quantization});
+    EXPECT_EQ(found["status"], "passed") << found["reason"];
+    for (const Json& one : found["metrics"]) {
+      if (one["name"] == "model_bandwidth") {
+        return one["value"].get<double>() * found["value"]["median"].get<double>();
+      }
+    }
+    return 0.0;
+  };
+  const double products = 2.0 * 32 * (128 + 64 + 3 * 48) + 131 * 32;
+  const double outputs = 2.0 * (128 + 2 * 32 + 2 * 48) + 131;
+  const double cache = 2.0 * 20 * 2 * 2 * 32;
+  EXPECT_NEAR(bytes_of("none"), 2 * products + cache, 1);
+  EXPECT_NEAR(bytes_of("fp8"), products + 4 * outputs + cache, 1);
+  EXPECT_NEAR(bytes_of("int8"), products + 4 * outputs + cache, 1);
+}
+
+TEST_F(Inference, IsExportedAsLlamaBenchPrintsIt) {
+  EXPECT_EQ(record({"prefill", "prompt=16", "precision=f32"})["status"], "passed");
+  const Json generated =
+      record({"decode", "context=12", "generate=8", "precision=f32", "quantization=int8"});
+  EXPECT_EQ(generated["status"], "passed") << generated["reason"];
+  EXPECT_EQ(record({"decode", "batch=2", "context=12", "precision=f32"})["status"], "passed");
+  const std::string rows = file("llama.json");
+  const Outcome outcome = assay_run(
+      {"report", (folder_.path() / "results").string(), "--format", "llama-bench", "-o", rows});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json found = Json::parse(read_file(rows).value());
+  ASSERT_EQ(found.size(), 2u);  // without the batch of two
+  EXPECT_EQ(found[0]["n_prompt"], 16);
+  EXPECT_EQ(found[0]["n_gen"], 0);
+  EXPECT_EQ(found[0]["model_type"], "2L4H2K16D32C48F131V F32");
+  EXPECT_EQ(found[0]["model_filename"], folder_.path().string());
+  EXPECT_EQ(found[1]["n_prompt"], 0);
+  EXPECT_EQ(found[1]["n_gen"], 8);
+  EXPECT_EQ(found[1]["n_depth"], 4);
+  EXPECT_EQ(found[1]["model_type"], "2L4H2K16D32C48F131V INT8");
+  // The value is of one token, a sample of llama-bench of all eight.
+  const double sample = found[1]["samples_ns"][0].get<double>();
+  EXPECT_NEAR(sample, 8e9 * generated["samples"]["seconds"][0].get<double>(), 1);
+  EXPECT_NEAR(found[1]["samples_ts"][0].get<double>(), 8e9 / sample, 1e-6 * 8e9 / sample);
+  const Outcome imported = assay_run({"import", rows, "--out", file("imported")});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  const Outcome shown = assay_run({"show", file("imported")});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("pp16"), HasSubstr("tg8")));
+  const Outcome none = assay_run({"report", file("imported"), "--format", "llama-bench"});
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.err, HasSubstr("assay run inference"));
+}
+
+TEST_F(Inference, KnowsItsMemoryWithoutTheWeights) {
+  std::filesystem::remove(folder_.path() / "model-1.safetensors");
+  const Outcome outcome = assay_run(
+      {"run", "decode", "weights=" + folder_.path().string(), "--dry-run", "--device", "cpu"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("model=2L4H2K16D32C48F131V"), HasSubstr("weights ")));
+}
+
+TEST_F(Inference, NamesTheFileThatIsWrong) {
+  const auto reason = [&](std::vector<std::string> words) {
+    const Json found = record(std::move(words));
+    EXPECT_NE(found["status"], "passed");
+    return found["reason"].get<std::string>();
+  };
+  EXPECT_THAT(reason({"decode", "model=llama3-8b"}),
+              AllOf(HasSubstr("weights=" + folder_.path().string()), HasSubstr("layers: 2")));
+  folder_.write("tokens", "1 2 131");
+  EXPECT_THAT(reason({"prefill", "tokens=" + file("tokens")}), HasSubstr("token 131"));
+  folder_.write("tokens", "1 2 x");
+  EXPECT_THAT(reason({"prefill", "tokens=" + file("tokens")}), HasSubstr("\"x\" is no token id"));
+  folder_.write("tokens", "1 2 3");
+  EXPECT_THAT(reason({"prefill", "prompt=4", "tokens=" + file("tokens")}),
+              HasSubstr("the file has 3 tokens"));
+  std::filesystem::remove(folder_.path() / "model-1.safetensors");
+  EXPECT_THAT(reason({"decode"}), HasSubstr("model-1.safetensors"));
+  folder_.write("config.json", "{}");
+  EXPECT_THAT(reason({"decode"}), HasSubstr("config.json: lacks \"model_type\""));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,57 @@
+// assay serve-sim as a program, under clients that do it harm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "core/tcp.h"
+#include "held_port.h"
+#include "process.h"
+
+namespace assay {
+namespace {
+
+/// Raises this process's limit of open files, which its children inherit, and returns how many
+/// connections leave both ends some files.
+std::size_t connections_that_fit(std::size_t wanted) {
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit raised{std::min<rlim_t>(limit.rlim_max, wanted + 500), limit.rlim_max};
+  if (raised.rlim_cur > limit.rlim_cur) ::setrlimit(RLIMIT_NOFILE, &raised);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return std::min<std::size_t>(wanted, limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, 200));
+}
+
+// Each has sent a part of its request and sends no more.
+TEST(ServeSim, AnswersUnderTenThousandSlowConnections) {
+  const std::size_t count = connections_that_fit(10'000);
+  const HeldPort port;
+  const std::string number = std::to_string(port.number());
+  Process server({"serve-sim", "--port", number, "--ttft", "2ms", "--itl", "1ms"});
+  std::vector<Descriptor> slow;
+  for (int i = 0; i < 6000 && slow.empty(); ++i) {
+    if (auto first = connect_to("127.0.0.1", port.number(), 1)) slow.push_back(std::move(*first));
+    if (slow.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_FALSE(slow.empty()) << server.error_text();
+  while (slow.size() < count) {
+    auto next = connect_to("127.0.0.1", port.number(), 60);
+    ASSERT_TRUE(next.ok()) << "after " << slow.size() << ": " << next.error().message;
+    slow.push_back(std::move(*next));
+  }
+  const std::string part = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Len";
+  for (const Descriptor& one : slow) {
+    ASSERT_EQ(::send(one.number(), part.data(), part.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(part.size()));
+  }
+  const Outcome load =
+      assay_run({"load", "--url", "http://127.0.0.1:" + number, "--max-concurrency", "4",
+                 "--requests", "20", "--input", "8", "--output-tokens", "4", "--out", "store"});
+  EXPECT_THAT(load.out, testing::HasSubstr("20 of 20 requests")) << load.err;
+  slow.clear();
+  server.signal(SIGTERM);
+  EXPECT_THAT(server.wait().status, testing::AnyOf(0, 130));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,133 @@
+// The communicator through each other's memory, every rank a thread with a device of its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collective_contract.h"
+#include "ranks/team/thread_team.h"
+#include "test_device.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// Runs `use` on every rank with a communicator among `ranks`.
+void with_peers(int ranks,
+                const std::function<void(ThreadTeam::End&, Communicator&, Stream&)>& use) {
+  ThreadTeam team(ranks);
+  team.run([&](ThreadTeam::End& end) {
+    const auto device = open_test_device("cpu");
+    const auto stream = std::move(device->create_stream()).value();
+    auto communicator = communicator_kind("peer").create(*device, end, {});
+    ASSERT_TRUE(communicator) << communicator.error().message;
+    use(end, **communicator, *stream);
+    ASSERT_TRUE(end.exchange("the end", ""));  // before the memory of others goes
+  });
+}
+
+class PeerRanks : public testing::TestWithParam<int> {};
+
+TEST_P(PeerRanks, DoTheirOperationsOnEveryType) {
+  with_peers(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    const auto tally =
+        expect_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 8, 31, 1000});
+    EXPECT_GT(tally.run, 150);
+    EXPECT_GT(tally.refused, 1000);  // other reductions and types, other operations
+  });
+}
+
+/// More than one kernel adds up at once, and more than the slots of a window hold.
+TEST_P(PeerRanks, MoveLongVectorsInPieces) {
+  with_peers(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    using enum CollectiveOperation;
+    for (const auto operation : {all_reduce, reduce_scatter, all_gather}) {
+      for (const std::size_t count : {std::size_t{300007}, std::size_t{17} << 20}) {
+        for (const bool in_place : {false, true}) {
+          if (count > 1 << 20 && (in_place || end.size() > 2 || operation != all_reduce)) continue;
+          CollectiveExample example;
+          example.call.operation = operation;
+          example.call.count = count;
+          example.rank = end.rank();
+          example.ranks = end.size();
+          example.in_place = in_place;
+          expect_collective(communicator, stream, example);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PeerRanks, HaveSeveralCommunicatorsAndQueueOnStreams) {
+  ThreadTeam team(GetParam());
+  team.run([&](ThreadTeam::End& end) {
+    const auto device = open_test_device("cpu");
+    const auto stream = std::move(device->create_stream()).value();
+    const CommunicatorKind kind = communicator_kind("peer");
+    CommunicatorContract{
+        .kind = kind, .device = *device, .team = end, .stream = *stream, .messages = false}
+        .expect_all();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(OneToFour, PeerRanks, testing::Values(1, 2, 3, 4));
+
+/// The sum has the order of ranks, so that all of them have the same bits.
+TEST(PeerCommunicator, AddsUpInTheOrderOfRanks) {
+  with_peers(3, [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    for (const std::size_t count : {std::size_t{9}, std::size_t{400000}}) {
+      std::vector<float> values(count);
+      const auto at = [](int rank, std::size_t i) {
+        return std::ldexp(1.0f + static_cast<float>(i % 97) / 128, 9 * (rank - 1));
+      };
+      for (std::size_t i = 0; i < count; ++i) values[i] = at(end.rank(), i);
+      CollectiveCall call;
+      call.send = call.receive = values.data();
+      call.count = count;
+      ASSERT_TRUE(communicator.run(call, stream));
+      ASSERT_TRUE(stream.synchronize());
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(values[i], at(0, i) + at(1, i) + at(2, i)) << i << " of " << count;
+      }
+    }
+  });
+}
+
+/// A rank that never comes: the others wait until somebody ends it.
+TEST(PeerCommunicator, AnEndedExchangeWaitsForNobody) {
+  with_peers(2, [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    EXPECT_TRUE(communicator.status());
+    if (end.rank() == 0) {
+      std::vector<float> values(100000);
+      CollectiveCall call;
+      call.send = call.receive = values.data();
+      call.count = values.size();
+      ASSERT_TRUE(communicator.enqueue(call, stream));
+      call.count = 10;
+      ASSERT_TRUE(communicator.enqueue(call, stream));
+      communicator.abort();
+      ASSERT_TRUE(stream.synchronize());
+      EXPECT_THAT(communicator.status().error().message, HasSubstr("was ended"));
+    }
+  });
+}
+
+TEST(PeerCommunicator, SaysWhatItCannotDo) {
+  with_peers(1, [](ThreadTeam::End&, Communicator& communicator, Stream& stream) {
+    using enum CollectiveOperation;
+    const auto why = [&](CollectiveOperation operation, DataType type, Reduction reduction) {
+      return communicator.unsupported(operation, type, reduction).value_or("");
+    };
+    EXPECT_THAT(why(broadcast, DataType::f32, Reduction::sum), HasSubstr("no broadcast"));
+    EXPECT_THAT(why(all_reduce, DataType::i32, Reduction::sum), HasSubstr("no sum of i32"));
+    EXPECT_THAT(why(all_reduce, DataType::f32, Reduction::max), HasSubstr("no max of f32"));
+    EXPECT_EQ(communicator.transfer({}, {}, stream).error().kind, ErrorKind::unsupported);
+  });
+  const auto device = open_test_device("cpu");
+  const auto elsewhere = planned_team({{0, 0, "node-a", 1}, {1, 0, "node-b", 2}});
+  const auto made = communicator_kind("peer").create(*device, *elsewhere, {});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("rank 0 on node-a and rank 1 on node-b are on two"));
+}
+
+}  // namespace
+}  // namespace assay
