@@ -14,9 +14,9 @@
 #include "http_client.h"
 #include "one_cpu.h"
 #include "sanitized.h"
-#include "serving/engine/byte_text.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/sampler.h"
+#include "serving/engine/tokenizer_text.h"
 #include "test_device.h"
 
 namespace assay::engine {
@@ -315,9 +315,10 @@ TEST(EngineServer, WhatCannotBeIsSaid) {
   EXPECT_EQ(planned.max_length, 256);
 }
 
-TEST(ByteText, CharactersComeWhenTheyAreComplete) {
-  const auto shown = [](const std::vector<std::uint32_t>& tokens) {
-    const auto stream = ByteText().stream();
+TEST(TokenizerText, CharactersComeWhenTheyAreComplete) {
+  const TokenizerText text(Tokenizer::bytes());
+  const auto shown = [&](const std::vector<std::uint32_t>& tokens) {
+    const auto stream = text.stream();
     std::vector<std::string> parts;
     for (const std::uint32_t token : tokens) stream->append(token, parts.emplace_back());
     stream->end(parts.emplace_back());
@@ -326,10 +327,45 @@ TEST(ByteText, CharactersComeWhenTheyAreComplete) {
   const std::string unknown = "\xEF\xBF\xBD";
   EXPECT_EQ(shown({'a', 0xE2, 0x82, 0xAC}),
             (std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", ""}));
-  EXPECT_EQ(shown({0xE2, 0x82, 'b'}), (std::vector<std::string>{"", "", unknown + "b", ""}));
   EXPECT_EQ(shown({0xC3, 256}), (std::vector<std::string>{"", unknown + "<|256|>", ""}));
-  EXPECT_EQ(shown({0xFF, 0xF0}), (std::vector<std::string>{unknown, "", unknown}));
-  EXPECT_EQ(shown({0xED, 0xA0}), (std::vector<std::string>{"", unknown + unknown, ""}));
+  EXPECT_EQ(shown({0xE2, 0x82}).back(), unknown);
+}
+
+/// Bytes, the special tokens of a family of models and one that begins every text.
+TokenizerText with_special_tokens(const std::vector<std::string>& special) {
+  Json file = {{"model", {{"type", "BPE"}, {"vocab", Json::object()}, {"merges", Json::array()}}},
+               {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+               {"decoder", {{"type", "ByteLevel"}}},
+               {"added_tokens", Json::array()}};
+  int id = 0;
+  for (const char* letter :
+       {"a", "s", "i", "t", "n", "u", "e", "r", "h", ":", "\xC4\xA0", "\xC4\x8A"}) {
+    file["model"]["vocab"][letter] = id++;
+  }
+  for (const std::string& written : special) {
+    file["added_tokens"].push_back({{"id", id++}, {"content", written}, {"special", true}});
+  }
+  auto tokenizer = Tokenizer::parse(file.dump());
+  EXPECT_TRUE(tokenizer.ok()) << (tokenizer.ok() ? "" : tokenizer.error().message);
+  return TokenizerText(tokenizer.ok() ? std::move(*tokenizer) : Tokenizer::bytes());
+}
+
+TEST(TokenizerText, ChatsAreFramedByTheSpecialTokensOfTheModel) {
+  const TokenizerText qwen = with_special_tokens({"<|im_start|>", "<|im_end|>"});
+  std::vector<std::uint32_t> tokens;
+  qwen.append_message("user", "hi", tokens);
+  EXPECT_EQ(tokens, (std::vector<std::uint32_t>{12, 5, 1, 6, 7, 11, 8, 2, 13, 11}));
+  tokens.clear();
+  qwen.end_chat(tokens);
+  EXPECT_EQ(tokens.front(), 12u);
+  EXPECT_EQ(tokens.back(), 11u);
+  EXPECT_EQ(qwen.end_tokens(), std::vector<std::uint32_t>{13});
+  const TokenizerText llama = with_special_tokens(
+      {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"});
+  tokens.clear();
+  llama.append_message("user", "hi", tokens);
+  EXPECT_EQ(tokens, (std::vector<std::uint32_t>{12, 5, 1, 6, 7, 13, 11, 11, 8, 2, 14}));
+  EXPECT_EQ(llama.end_tokens(), (std::vector<std::uint32_t>{14, 15}));
 }
 
 TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {
