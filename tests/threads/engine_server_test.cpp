@@ -18,6 +18,7 @@
 #include "serving/engine/sampler.h"
 #include "serving/engine/tokenizer_text.h"
 #include "test_device.h"
+#include "tokenizer_file.h"
 
 namespace assay::engine {
 namespace {
@@ -331,41 +332,33 @@ TEST(TokenizerText, CharactersComeWhenTheyAreComplete) {
   EXPECT_EQ(shown({0xE2, 0x82}).back(), unknown);
 }
 
-/// Bytes, the special tokens of a family of models and one that begins every text.
-TokenizerText with_special_tokens(const std::vector<std::string>& special) {
-  Json file = {{"model", {{"type", "BPE"}, {"vocab", Json::object()}, {"merges", Json::array()}}},
-               {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
-               {"decoder", {{"type", "ByteLevel"}}},
-               {"added_tokens", Json::array()}};
-  int id = 0;
-  for (const char* letter :
-       {"a", "s", "i", "t", "n", "u", "e", "r", "h", ":", "\xC4\xA0", "\xC4\x8A"}) {
-    file["model"]["vocab"][letter] = id++;
-  }
-  for (const std::string& written : special) {
-    file["added_tokens"].push_back({{"id", id++}, {"content", written}, {"special", true}});
-  }
+/// Bytes, and from 256 on the special tokens of a family of models.
+TokenizerText with_special_tokens(const std::vector<const char*>& special) {
+  Json file = llama_like({});
+  std::int32_t id = 256;
+  for (const char* text : special) file["added_tokens"].push_back(added(id++, text, true));
   auto tokenizer = Tokenizer::parse(file.dump());
   EXPECT_TRUE(tokenizer.ok()) << (tokenizer.ok() ? "" : tokenizer.error().message);
   return TokenizerText(tokenizer.ok() ? std::move(*tokenizer) : Tokenizer::bytes());
 }
 
 TEST(TokenizerText, ChatsAreFramedByTheSpecialTokensOfTheModel) {
+  using Tokens = std::vector<std::uint32_t>;
   const TokenizerText qwen = with_special_tokens({"<|im_start|>", "<|im_end|>"});
-  std::vector<std::uint32_t> tokens;
+  Tokens tokens;
   qwen.append_message("user", "hi", tokens);
-  EXPECT_EQ(tokens, (std::vector<std::uint32_t>{12, 5, 1, 6, 7, 11, 8, 2, 13, 11}));
+  EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', '\n', 'h', 'i', 257, '\n'}));
   tokens.clear();
   qwen.end_chat(tokens);
-  EXPECT_EQ(tokens.front(), 12u);
-  EXPECT_EQ(tokens.back(), 11u);
-  EXPECT_EQ(qwen.end_tokens(), std::vector<std::uint32_t>{13});
+  EXPECT_EQ(tokens.front(), 256u);
+  EXPECT_EQ(tokens.back(), std::uint32_t{'\n'});
+  EXPECT_EQ(qwen.end_tokens(), Tokens{257});
   const TokenizerText llama = with_special_tokens(
       {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"});
   tokens.clear();
   llama.append_message("user", "hi", tokens);
-  EXPECT_EQ(tokens, (std::vector<std::uint32_t>{12, 5, 1, 6, 7, 13, 11, 11, 8, 2, 14}));
-  EXPECT_EQ(llama.end_tokens(), (std::vector<std::uint32_t>{14, 15}));
+  EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', 257, '\n', '\n', 'h', 'i', 258}));
+  EXPECT_EQ(llama.end_tokens(), (Tokens{258, 259}));
 }
 
 TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {
