@@ -28,11 +28,11 @@ std::string why(const Json& file) {
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
-/// The texts of each token, e.g. "un|want|ed".
+/// The texts of each id, e.g. "un|want|ed".
 std::string cut(const Tokenizer& tokenizer, std::string_view text) {
   std::string all;
-  for (const std::int32_t token : tokenizer.encode(text)) {
-    all += (all.empty() ? "" : "|") + tokenizer.decode(std::vector{token});
+  for (const std::int32_t id : tokenizer.encode(text)) {
+    all += (all.empty() ? "" : "|") + tokenizer.decode(std::vector{id});
   }
   return all;
 }
