@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "model/decoder.h"
@@ -16,7 +17,10 @@ class ReferenceDecoder {
  public:
   /// With the random weights that a decoder of this shape and seed has.
   ReferenceDecoder(Device& device, const DecoderShape& shape, std::uint64_t seed)
-      : shape_(shape), oracle_(shape, weights_of(device, shape, seed)) {}
+      : ReferenceDecoder(shape, weights_of(device, shape, seed)) {}
+  /// `weights`: laid out as DecoderWeights::of(shape).
+  ReferenceDecoder(const DecoderShape& shape, std::vector<double> weights)
+      : shape_(shape), oracle_(shape, std::move(weights)) {}
 
   /// `count` tokens after `text`.
   std::vector<std::uint32_t> generate(std::vector<std::int32_t> text, std::size_t count) const {

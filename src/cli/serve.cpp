@@ -10,9 +10,10 @@
 #include "cli/serve_partitions.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
+#include "compute/device/matrix_types.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "serving/engine/byte_text.h"
+#include "model/decoder_config.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/engine_server.h"
 
@@ -61,8 +62,53 @@ Result<DataType> precision_option(const Arguments& arguments, bool large) {
                fmt::format("--precision: \"{}\" is not allowed; allowed: f32, bf16", text)};
 }
 
-Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, Device& device) {
+/// What the matrices are stored as; empty: as everything else.
+Result<std::optional<DataType>> quantization_option(const Arguments& arguments,
+                                                    const DeviceFacts& facts) {
+  const std::string text = arguments.get("--quantization", "none");
+  if (text == "none") return std::optional<DataType>();
+  if (text == "int8") return std::optional(DataType::i8);
+  if (text == "fp8")
+    return std::optional(has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3);
+  return Error{ErrorKind::usage, fmt::format("--quantization: \"{}\" is not allowed; allowed: "
+                                             "none, fp8, int8",
+                                             text)};
+}
+
+/// The tokenizer that is named, or that lies beside the weights; otherwise that of bytes.
+Result<Tokenizer> read_tokenizer(const Arguments& arguments) {
+  if (arguments.has("--tokenizer")) return Tokenizer::load(arguments.get("--tokenizer"));
+  const std::filesystem::path beside =
+      std::filesystem::path(arguments.get("--weights")) / "tokenizer.json";
+  std::error_code ignored;
+  if (arguments.has("--weights") && std::filesystem::exists(beside, ignored)) {
+    return Tokenizer::load(beside);
+  }
+  return Tokenizer::bytes();
+}
+
+/// The model's shape and weights, and the name that it is served under. Error: usage.
+Result<std::string> read_model(const Arguments& arguments, const Device& device,
+                               engine::ExecutorSettings& executor) {
   const bool large = suits_large_work(device.facts());
+  executor.precision = TRY(precision_option(arguments, large));
+  executor.codes = TRY(quantization_option(arguments, device.facts()));
+  std::string name = arguments.get("--model", large ? "llama3-8b" : "2L4H2K64D192C512F4096V");
+  if (arguments.has("--weights")) {
+    if (arguments.has("--model")) {
+      return Error{ErrorKind::usage, "--weights has its own shape; give it without --model"};
+    }
+    executor.folder = arguments.get("--weights");
+    executor.shape = TRY(read_decoder_config(executor.folder));
+    name = std::filesystem::weakly_canonical(executor.folder).filename().string();
+  } else {
+    executor.shape = TRY(parse_decoder_shape(name));
+  }
+  if (executor.codes) TRY(validate_quantized(executor.shape));
+  return arguments.get("--served-model-name", name);
+}
+
+Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, Device& device) {
   engine::EngineServerSettings settings;
   settings.host = arguments.get("--host", settings.host);
   settings.port = TRY(port_option(arguments, settings.port));
@@ -72,10 +118,10 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   engine::EngineSettings& made = settings.engine;
   made.prefix_cache = !arguments.has("--no-prefix-cache");
   engine::ExecutorSettings& executor = made.executor;
-  const std::string model =
-      arguments.get("--model", large ? "llama3-8b" : "2L4H2K64D192C512F4096V");
-  executor.shape = TRY(parse_decoder_shape(model));
-  executor.precision = TRY(precision_option(arguments, large));
+  const std::string name = TRY(read_model(arguments, device, executor));
+  const auto text = std::make_shared<engine::TokenizerText>(TRY(read_tokenizer(arguments)));
+  made.end_tokens = text->end_tokens();
+  settings.text = text;
   executor.seed = *seed;
   executor.deterministic = arguments.has("--deterministic");
   engine::AskedLimits asked;
@@ -85,7 +131,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   asked.blocks = TRY(count_option(arguments, "--num-gpu-blocks-override", 1 << 24));
   asked.utilization = TRY(share_option(arguments, "--gpu-memory-utilization"));
   TRY(engine::plan_cache(device, asked, executor));
-  settings.model = {.name = arguments.get("--served-model-name", model),
+  settings.model = {.name = name,
                     .owner = "assay",
                     .max_length = static_cast<std::uint64_t>(executor.max_length),
                     .vocabulary = static_cast<std::uint32_t>(executor.shape.vocabulary)};
@@ -155,7 +201,7 @@ const Command command = {
         R"(Computes a decoder-only model in this process, without Python: a paged cache with prefix
 sharing, continuous batching with chunked prefill, one captured graph per size of batch. It
 answers as vLLM does, so that `assay load` and other clients measure the device and not a
-simulation; it is made to measure machines, not to serve customers. Weights are random. Ends on
+simulation; it is made to measure machines, not to serve customers. Weights are random unless --weights names some. Ends on
 SIGINT or SIGTERM. Details: docs/serve.md.
 
   assay serve --model llama3-8b
@@ -170,6 +216,14 @@ SIGINT or SIGTERM. Details: docs/serve.md.
              "name or numbers as in assay run decode; default llama3-8b on a GPU, a million "
              "parameters on a CPU",
              ""},
+            {"--weights", "FOLDER",
+             "weights of a model in Hugging Face's format, config.json and safetensors; default: "
+             "random ones",
+             "folder"},
+            {"--tokenizer", "FILE",
+             "tokenizer.json; default: that of --weights, or a token for each byte", "file"},
+            {"--quantization", "TYPE",
+             "matrices as fp8 or int8 with a factor per row; default none", "none fp8 int8"},
             {"--precision", "TYPE",
              "of weights, cache and products: bf16 or f32; default bf16 on a GPU, f32 on a CPU",
              "bf16 f32"},

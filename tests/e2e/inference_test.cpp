@@ -8,11 +8,14 @@
 
 #include "core/random.h"
 #include "core/read_file.h"
+#include "decoder_reference.h"
 #include "json_lines.h"
 #include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
 #include "model_folder.h"
+#include "one_cpu.h"
 #include "process.h"
+#include "served.h"
 
 namespace assay {
 namespace {
@@ -49,6 +52,23 @@ class Inference : public testing::Test {
   std::vector<float> weights_;
   const TemporaryFolder folder_;
 };
+
+TEST_F(Inference, AServerGeneratesByTheWeightsOfTheFiles) {
+  const OneCpu one_cpu;
+  Process server({"serve", "--weights", folder_.path().string(), "--device", "cpu", "--precision",
+                  "f32", "--port", "0", "--max-model-len", "64", "--max-num-batched-tokens", "16",
+                  "--max-num-seqs", "4", "--served-model-name", "files"});
+  const auto ports = ports_of(server, 1);
+  ASSERT_EQ(ports.size(), 1u) << server.error_text();
+  const std::string reply = ask(
+      ports[0],
+      post("/v1/completions", R"({"prompt":[5,6,7,130],"max_tokens":20,"return_token_ids":true})"));
+  const Json parsed = Json::parse(body_of(reply), nullptr, false);
+  const ReferenceDecoder reference(shape_, {weights_.begin(), weights_.end()});
+  EXPECT_EQ(parsed["choices"][0]["token_ids"].get<std::vector<std::uint32_t>>(),
+            reference.generate({5, 6, 7, 130}, 20));
+  EXPECT_EQ(parsed["model"], "files");
+}
 
 TEST_F(Inference, WritesLogitsOfGivenTokens) {
   const std::vector<std::int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6, 5, 130, 0};

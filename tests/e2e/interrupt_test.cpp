@@ -14,7 +14,7 @@ std::vector<std::string> long_run(const std::string& store) {
   return {"run",      "memory", "op=all", "dtype=f64", "size=1MiB..16MiB*2",
           "--device", "fake",   "--out",  store};
 }
-const Process::Environment slow = {{"ASSAY_FAKE", "noise=0.3,sleep=0.002"}};
+const Process::Environment slow_device = {{"ASSAY_FAKE", "noise=0.3,sleep=0.002"}};
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -25,7 +25,7 @@ class Interrupt : public testing::TestWithParam<int> {};
 TEST_P(Interrupt, ClosesTheStoreAndPrintsWhatWasMeasured) {
   const TemporaryFolder folder;
   ::signal(GetParam(), SIG_DFL);  // nohup ignores one of them, and assay then leaves it so
-  Process process(long_run(folder.path()), slow);
+  Process process(long_run(folder.path()), slow_device);
   ASSERT_TRUE(process.wait_for_error_text("[1/35]"));
   process.signal(GetParam());
   const Outcome outcome = process.wait();
@@ -59,7 +59,7 @@ TEST(Kill, LosesAtMostTheCellInProgressAndTheNextRunAppends) {
   const TemporaryFolder folder;
   std::size_t whole = 0;
   {
-    Process process(long_run(folder.path()), slow);
+    Process process(long_run(folder.path()), slow_device);
     ASSERT_TRUE(process.wait_for_error_text("[2/35]"));
     process.signal(SIGKILL);
     EXPECT_EQ(process.wait().status, 128 + SIGKILL);

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "json_lines.h"
 #include "machine/system/affinity.h"
+#include "one_cpu.h"
 #include "served.h"
 
 namespace assay {
@@ -20,6 +21,7 @@ std::string completion(int tokens) {
 }
 
 TEST(ServeCommand, ServesUntilItIsAskedToEnd) {
+  const OneCpu one_cpu;
   Process server(tiny_serve({"--device", "cpu", "--num-gpu-blocks-override", "40"}));
   const auto ports = ports_of(server, 1);
   ASSERT_EQ(ports.size(), 1u) << server.error_text();
@@ -63,6 +65,7 @@ TEST(ServeCommand, WhatCannotBeServedIsSaid) {
 }
 
 TEST(ServeCommand, ALoadSpawnsItAndCountsItsTokens) {
+  const OneCpu one_cpu;
   std::string command = "'" + std::string(ASSAY_BINARY) + "'";
   for (const std::string& word : tiny_serve({"--device", "cpu"})) {
     command += word == "0" ? " {port}" : " " + word;

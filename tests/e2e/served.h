@@ -29,7 +29,7 @@ inline std::vector<std::string> tiny_serve(std::vector<std::string> more = {}) {
 }
 
 /// The ports of "listening on http://127.0.0.1:PORT", once there are `count` of them; fewer, if the
-/// process writes no more within a minute.
+/// process ends or writes no more within a minute.
 inline std::vector<std::uint16_t> ports_of(const Process& process, std::size_t count) {
   const std::string before = "listening on http://127.0.0.1:";
   std::vector<std::uint16_t> ports;
@@ -41,6 +41,9 @@ inline std::vector<std::uint16_t> ports_of(const Process& process, std::size_t c
       if (text.find('\n', at) == std::string::npos) break;
       ports.push_back(static_cast<std::uint16_t>(std::stoi(text.substr(at + before.size()))));
     }
+    siginfo_t ended = {};
+    ::waitid(P_PID, static_cast<id_t>(process.id()), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid != 0) break;
   }
   return ports;
 }

@@ -6,6 +6,7 @@
 
 #include "campaign_study.h"
 #include "json_lines.h"
+#include "one_cpu.h"
 #include "served.h"
 
 namespace assay {
@@ -70,6 +71,7 @@ class VirtualMi300x : public testing::Test {
 
 /// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does.
 TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {
+  const OneCpu one_cpu;
   const auto generated = [&](const std::string& device) {
     const std::string program = device == "cpu" ? ASSAY_BINARY : script;
     Process server(tiny_serve({"--device", device}),

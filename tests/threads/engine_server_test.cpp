@@ -12,11 +12,13 @@
 #include "core/json.h"
 #include "decoder_reference.h"
 #include "http_client.h"
+#include "one_cpu.h"
 #include "sanitized.h"
-#include "serving/engine/byte_text.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/sampler.h"
+#include "serving/engine/tokenizer_text.h"
 #include "test_device.h"
+#include "tokenizer_file.h"
 
 namespace assay::engine {
 namespace {
@@ -72,6 +74,7 @@ class RunningEngine {
   }
 
  private:
+  const OneCpu one_cpu_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<EngineServer> server_;
   std::atomic<bool> stop_{false};
@@ -313,9 +316,10 @@ TEST(EngineServer, WhatCannotBeIsSaid) {
   EXPECT_EQ(planned.max_length, 256);
 }
 
-TEST(ByteText, CharactersComeWhenTheyAreComplete) {
-  const auto shown = [](const std::vector<std::uint32_t>& tokens) {
-    const auto stream = ByteText().stream();
+TEST(TokenizerText, CharactersComeWhenTheyAreComplete) {
+  const TokenizerText text(Tokenizer::bytes());
+  const auto shown = [&](const std::vector<std::uint32_t>& tokens) {
+    const auto stream = text.stream();
     std::vector<std::string> parts;
     for (const std::uint32_t token : tokens) stream->append(token, parts.emplace_back());
     stream->end(parts.emplace_back());
@@ -324,10 +328,37 @@ TEST(ByteText, CharactersComeWhenTheyAreComplete) {
   const std::string unknown = "\xEF\xBF\xBD";
   EXPECT_EQ(shown({'a', 0xE2, 0x82, 0xAC}),
             (std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", ""}));
-  EXPECT_EQ(shown({0xE2, 0x82, 'b'}), (std::vector<std::string>{"", "", unknown + "b", ""}));
   EXPECT_EQ(shown({0xC3, 256}), (std::vector<std::string>{"", unknown + "<|256|>", ""}));
-  EXPECT_EQ(shown({0xFF, 0xF0}), (std::vector<std::string>{unknown, "", unknown}));
-  EXPECT_EQ(shown({0xED, 0xA0}), (std::vector<std::string>{"", unknown + unknown, ""}));
+  EXPECT_EQ(shown({0xE2, 0x82}).back(), unknown);
+}
+
+/// Bytes, and from 256 on the special tokens of a family of models.
+TokenizerText with_special_tokens(const std::vector<const char*>& special) {
+  Json file = llama_like({});
+  std::int32_t id = 256;
+  for (const char* text : special) file["added_tokens"].push_back(added(id++, text, true));
+  auto tokenizer = Tokenizer::parse(file.dump());
+  EXPECT_TRUE(tokenizer.ok()) << (tokenizer.ok() ? "" : tokenizer.error().message);
+  return TokenizerText(tokenizer.ok() ? std::move(*tokenizer) : Tokenizer::bytes());
+}
+
+TEST(TokenizerText, ChatsAreFramedByTheSpecialTokensOfTheModel) {
+  using Tokens = std::vector<std::uint32_t>;
+  const TokenizerText qwen = with_special_tokens({"<|im_start|>", "<|im_end|>"});
+  Tokens tokens;
+  qwen.append_message("user", "hi", tokens);
+  EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', '\n', 'h', 'i', 257, '\n'}));
+  tokens.clear();
+  qwen.end_chat(tokens);
+  EXPECT_EQ(tokens.front(), 256u);
+  EXPECT_EQ(tokens.back(), std::uint32_t{'\n'});
+  EXPECT_EQ(qwen.end_tokens(), Tokens{257});
+  const TokenizerText llama = with_special_tokens(
+      {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"});
+  tokens.clear();
+  llama.append_message("user", "hi", tokens);
+  EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', 257, '\n', '\n', 'h', 'i', 258}));
+  EXPECT_EQ(llama.end_tokens(), (Tokens{258, 259}));
 }
 
 TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {

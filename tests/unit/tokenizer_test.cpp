@@ -10,61 +10,13 @@
 #include "core/utf8.h"
 #include "damaged_json.h"
 #include "temporary_folder.h"
+#include "tokenizer_file.h"
 
 namespace assay {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr const char* llama3_pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-/// How a byte-level vocabulary writes a byte.
-std::string written(unsigned byte) {
-  const bool printable =
-      (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-  unsigned code = byte;
-  if (!printable) code = 0x100 + (byte <= 0x20 ? byte : byte <= 0xA0 ? byte - 0x7F + 33 : 67);
-  if (code < 0x80) return {static_cast<char>(code)};
-  return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
-}
-
-/// A tokenizer.json as Llama 3's, with bytes as tokens 0 to 255 and these merges from 256 on.
-Json llama_like(const std::vector<std::pair<std::string, std::string>>& merges) {
-  Json vocabulary = Json::object(), list = Json::array();
-  for (unsigned byte = 0; byte < 256; ++byte) vocabulary[written(byte)] = byte;
-  for (const auto& [left, right] : merges) {
-    vocabulary[left + right] = vocabulary.size();
-    list.push_back(left + " " + right);
-  }
-  const Json split = {{"type", "Split"},
-                      {"pattern", {{"Regex", llama3_pattern}}},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-  const Json level = {{"type", "ByteLevel"},
-                      {"add_prefix_space", false},
-                      {"trim_offsets", true},
-                      {"use_regex", false}};
-  return {{"version", "1.0"},
-          {"added_tokens", Json::array()},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, level}}}},
-          {"post_processor", level},
-          {"decoder", level},
-          {"model",
-           {{"type", "BPE"},
-            {"dropout", nullptr},
-            {"unk_token", nullptr},
-            {"ignore_merges", false},
-            {"vocab", vocabulary},
-            {"merges", list}}}};
-}
-
-Json added(std::int32_t id, const char* content, bool special) {
-  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
-          {"rstrip", false}, {"normalized", false}, {"special", special}};
-}
 
 Tokenizer made(const Json& file) {
   auto tokenizer = Tokenizer::parse(file.dump());
@@ -77,11 +29,11 @@ std::string why(const Json& file) {
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
-/// The texts of each token, e.g. "un|want|ed".
+/// The texts of each id, e.g. "un|want|ed".
 std::string cut(const Tokenizer& tokenizer, std::string_view text) {
   std::string all;
-  for (const std::int32_t token : tokenizer.encode(text)) {
-    all += (all.empty() ? "" : "|") + tokenizer.decode(std::vector{token});
+  for (const std::int32_t id : tokenizer.encode(text)) {
+    all += (all.empty() ? "" : "|") + tokenizer.decode(std::vector{id});
   }
   return all;
 }

@@ -12,6 +12,8 @@ namespace {
 
 /// For graphs, the libraries' workspace and what drivers allocate for kernels.
 constexpr double reserved_on_gpu = 1e9;
+// Of the host's, which others take from meanwhile.
+constexpr double most_of_free = 0.8;
 
 double cache_bytes_of_block(const ExecutorSettings& settings) {
   return static_cast<double>(page_tokens) * settings.shape.cache_elements() *
@@ -28,10 +30,13 @@ Result<Room> room_for_blocks(Device& device, double utilization, const ExecutorS
   const auto [free, total] = TRY(device.memory_free_and_total());
   const DecoderMemory memory = memory_of(settings.decoder());
   Room room;
-  const auto used = static_cast<double>(total - free);
-  room.allowed = std::max(0.0, static_cast<double>(total) * utilization - used);
-  room.needed = static_cast<double>(memory.weights + memory.activations) +
-                (runs_on_host(device.facts()) ? 0 : reserved_on_gpu);
+  const bool on_host = runs_on_host(device.facts());
+  const double share = static_cast<double>(total) * utilization;
+  // On a GPU the share is of all that use it, as in vLLM. A host runs much else.
+  room.allowed = on_host ? std::min(share, most_of_free * static_cast<double>(free))
+                         : std::max(0.0, share - static_cast<double>(total - free));
+  room.needed =
+      static_cast<double>(memory.weights + memory.activations) + (on_host ? 0 : reserved_on_gpu);
   room.blocks = static_cast<std::int64_t>(std::max(0.0, room.allowed - room.needed) /
                                           cache_bytes_of_block(settings));
   return room;

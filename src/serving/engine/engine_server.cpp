@@ -5,13 +5,10 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "model/decoder_gate.h"
-#include "serving/engine/byte_text.h"
 #include "serving/engine/engine_instance.h"
 
 namespace assay::engine {
 namespace {
-
-const ByteText byte_text;
 
 class OpenServer final : public EngineServer {
  public:
@@ -49,7 +46,7 @@ class OpenServer final : public EngineServer {
   const std::unique_ptr<Engine> engine_;
   const double gate_error_;
   server::Loop loop_;
-  EngineInstance instance_{loop_, settings_.model, byte_text, *engine_, settings_.seed};
+  EngineInstance instance_{loop_, settings_.model, *settings_.text, *engine_, settings_.seed};
   std::string url_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serving/engine/engine.h"
+#include "serving/engine/tokenizer_text.h"
 #include "serving/server/instance.h"
 
 namespace assay::engine {
@@ -15,6 +16,8 @@ struct EngineServerSettings {
   std::uint16_t port = 8000;       ///< 0: any free one
   server::ServedModelFacts model;
   EngineSettings engine;
+  std::shared_ptr<const server::TextTokens> text =
+      std::make_shared<TokenizerText>(Tokenizer::bytes());
   std::uint64_t seed = 0;  ///< of requests that draw tokens and have no seed
 };
 

@@ -23,7 +23,9 @@ DecoderSettings ExecutorSettings::decoder() const {
                      .positions = max_length,
                      .blocks = blocks + 1},
           .precision = precision,
-          .seed = seed};
+          .seed = seed,
+          .codes = codes,
+          .folder = folder};
 }
 
 StepExecutor::StepExecutor(Device& device, const ExecutorSettings& settings)

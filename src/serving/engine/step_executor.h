@@ -2,8 +2,10 @@
 // values go, and which tokens come out.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -26,7 +28,9 @@ using SequenceTexts = std::unordered_map<std::uint64_t, SequenceText>;  // by th
 struct ExecutorSettings {
   DecoderShape shape;
   DataType precision = DataType::bf16;
-  std::uint64_t seed = 1;  ///< of the weights
+  std::uint64_t seed = 1;              ///< of random weights
+  std::optional<DataType> codes = {};  ///< of quantized matrices, as in DecoderSettings
+  std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;
   std::int64_t max_length = 4096;  ///< tokens of a sequence
   std::int64_t blocks = 0;         ///< of the cache

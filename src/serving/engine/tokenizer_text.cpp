@@ -1,0 +1,79 @@
+#include "serving/engine/tokenizer_text.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace assay::engine {
+namespace {
+
+class TokenizerStream final : public server::TextStream {
+ public:
+  explicit TokenizerStream(const Tokenizer& tokenizer)
+      : vocabulary_(tokenizer.vocabulary()), decoder_(tokenizer) {}
+
+  void append(std::uint32_t token, std::string& text) override {
+    if (token < vocabulary_) {
+      text += decoder_.add(static_cast<std::int32_t>(token));
+      return;
+    }
+    text += decoder_.finish();
+    fmt::format_to(std::back_inserter(text), "<|{}|>", token);
+  }
+  void end(std::string& text) override { text += decoder_.finish(); }
+
+ private:
+  const std::int64_t vocabulary_;
+  StreamingDecoder decoder_;
+};
+
+}  // namespace
+
+TokenizerText::TokenizerText(Tokenizer tokenizer)
+    : tokenizer_(std::move(tokenizer)), frame_(frame_of(tokenizer_)) {}
+
+/// As the models' own templates have it: of Llama 3, and of Qwen.
+TokenizerText::Frame TokenizerText::frame_of(const Tokenizer& tokenizer) {
+  if (tokenizer.find("<|start_header_id|>") && tokenizer.find("<|eot_id|>")) {
+    return {"<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>"};
+  }
+  if (tokenizer.find("<|im_start|>") && tokenizer.find("<|im_end|>")) {
+    return {"<|im_start|>", "\n", "<|im_end|>\n"};
+  }
+  return {"", ": ", "\n"};
+}
+
+void TokenizerText::append(std::string_view text, std::vector<std::uint32_t>& tokens) const {
+  if (tokens.empty()) tokens.assign(tokenizer_.begin().begin(), tokenizer_.begin().end());
+  const std::vector<std::int32_t> ids = tokenizer_.encode(text);
+  tokens.insert(tokens.end(), ids.begin(), ids.end());
+}
+
+void TokenizerText::append_message(std::string_view role, std::string_view text,
+                                   std::vector<std::uint32_t>& tokens) const {
+  append(fmt::format("{}{}{}{}{}", frame_.before_role, role, frame_.after_role, text,
+                     frame_.after_text),
+         tokens);
+}
+
+void TokenizerText::end_chat(std::vector<std::uint32_t>& tokens) const {
+  // Without the blank at its end, which a model puts before its own text.
+  const bool plain = frame_.before_role.empty();
+  append(fmt::format("{}assistant{}", frame_.before_role, plain ? ":" : frame_.after_role), tokens);
+}
+
+std::unique_ptr<server::TextStream> TokenizerText::stream() const {
+  return std::make_unique<TokenizerStream>(tokenizer_);
+}
+
+std::vector<std::uint32_t> TokenizerText::end_tokens() const {
+  std::vector<std::uint32_t> tokens;
+  for (const char* written : {"<|eot_id|>", "<|end_of_text|>", "<|im_end|>", "<|endoftext|>"}) {
+    if (const auto token = tokenizer_.find(written)) {
+      tokens.push_back(static_cast<std::uint32_t>(*token));
+    }
+  }
+  return tokens;
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,35 @@
+// Text as a model's tokenizer has it, and chats as its special tokens frame them.
+#pragma once
+
+#include "model/tokenizer.h"
+#include "serving/server/text_tokens.h"
+
+namespace assay::engine {
+
+/// Tokens beyond those of the tokenizer, which a model with random weights generates, read
+/// "<|id|>".
+class TokenizerText final : public server::TextTokens {
+ public:
+  explicit TokenizerText(Tokenizer tokenizer);
+
+  void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
+  void append_message(std::string_view role, std::string_view text,
+                      std::vector<std::uint32_t>& tokens) const override;
+  void end_chat(std::vector<std::uint32_t>& tokens) const override;
+  std::unique_ptr<server::TextStream> stream() const override;
+
+  /// The special tokens that end a reply.
+  std::vector<std::uint32_t> end_tokens() const;
+
+ private:
+  /// What stands around the parts of a chat.
+  struct Frame {
+    std::string_view before_role, after_role, after_text;
+  };
+  static Frame frame_of(const Tokenizer& tokenizer);
+
+  Tokenizer tokenizer_;
+  Frame frame_;
+};
+
+}  // namespace assay::engine
