@@ -29,7 +29,7 @@ std::string why(const Json& file) {
   return tokenizer.ok() ? "accepted" : tokenizer.error().message;
 }
 
-/// The texts of each id, e.g. "un|want|ed".
+/// The texts of each token, e.g. "un|want|ed".
 std::string cut(const Tokenizer& tokenizer, std::string_view text) {
   std::string all;
   for (const std::int32_t id : tokenizer.encode(text)) {
