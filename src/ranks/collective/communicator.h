@@ -94,6 +94,7 @@ class Registration {
 ///
 ///   kind         how                                    in captured graphs
 ///   nccl, rccl   queued by the library                  yes
+///   peer         kernels and copies                     yes
 ///   tcp          by a host function of the stream       where Stream::call() can be captured
 ///   mpi          the same, on host memory only, and     the same
 ///                after mpi_use_from_streams()

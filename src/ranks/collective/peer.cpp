@@ -19,9 +19,9 @@ namespace {
 constexpr int most_ranks = 16;                       // as in kernels/peer_exchange.cu
 constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
 constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
-constexpr std::size_t region_bytes = 64
-                                     << 20;  // of the slots for large ones, of all ranks together
-constexpr std::size_t unit = 256;            // bytes; slots and blocks of large sums begin there
+/// Of the slots for large ones, of all ranks together. On CPUs a copy is a loop over caches.
+constexpr std::size_t region_bytes = 64 << 20, host_region_bytes = 4 << 20;
+constexpr std::size_t unit = 256;  // bytes; slots and blocks of large sums begin there
 
 std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
@@ -35,11 +35,11 @@ struct WindowLayout {
   std::size_t slot;      ///< bytes of a slot of the latter two
   std::size_t all;
 
-  explicit WindowLayout(std::size_t ranks)
+  WindowLayout(std::size_t ranks, std::size_t region)
       : small(round_up(most_ranks * sizeof(std::uint32_t), 4096)),
         summands(small + 2 * ranks * small_slot),
         gathered(0),
-        slot(region_bytes / ranks / unit * unit),
+        slot(region / ranks / unit * unit),
         all(0) {
     gathered = summands + ranks * slot;
     all = gathered + ranks * slot;
@@ -136,7 +136,8 @@ class PeerCommunicator final : public Communicator {
         owned_(std::move(owned)),
         rank_(team.rank()),
         ranks_(team.size()),
-        layout_(static_cast<std::size_t>(ranks_)) {}
+        layout_(static_cast<std::size_t>(ranks_),
+                runs_on_host(device.facts()) ? host_region_bytes : region_bytes) {}
 
   Status allocate() {
     const auto stream = TRY(device_.create_stream());

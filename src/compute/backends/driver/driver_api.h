@@ -87,9 +87,9 @@ struct DriverApi {
 
 // Values that are the same in both (tests check them against both headers).
 namespace code {
-constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_device = 101,
-               no_binary_for_device = 209, not_ready = 600, peer_access_already_enabled = 704,
-               not_supported = 801, unknown = 999;
+constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100,
+               invalid_device = 101, no_binary_for_device = 209, not_ready = 600,
+               peer_access_already_enabled = 704, not_supported = 801, unknown = 999;
 }
 /// Words before the address and the size of a buffer with a kernel's arguments; the word after them
 /// differs (Dialect::end_of_launch()).
