@@ -92,7 +92,7 @@ case $check in
     tc qdisc replace dev port3 root tbf rate 100mbit burst 256kb latency 20ms
     on 3 tc qdisc replace dev wire root tbf rate 100mbit burst 256kb latency 20ms
     "$folder/assay" run mpi from=all to=all metric=bandwidth library=tcp memory=host size=64KiB \
-      --device cpu --telemetry off --budget 40s --out "$folder/store" \
+      --device cpu --telemetry off --budget 120s --out "$folder/store" \
       --hosts 10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4
     ;;
 esac

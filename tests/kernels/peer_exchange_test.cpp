@@ -1,0 +1,136 @@
+// Sums over ranks in each other's memory, of which the test is the other ranks: what they would
+// have written lies there already.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "model_test.h"
+
+namespace assay {
+namespace {
+
+constexpr int ranks = 3;
+constexpr std::size_t slots_at = 4096, slot_bytes = 32768;  // of a window
+
+class PeerExchange : public ModelTest {
+ protected:
+  void SetUp() override {
+    ModelTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    program_ = device_->build({"peer_exchange", {}}).value();
+    for (int rank = 0; rank < ranks; ++rank) {
+      windows_.push_back(upload(std::vector<std::uint8_t>(slots_at + 2 * ranks * slot_bytes)));
+    }
+    std::vector<std::uint64_t> addresses;
+    for (const Buffer& window : windows_) {
+      addresses.push_back(reinterpret_cast<std::uintptr_t>(window.data()));
+    }
+    table_ = upload(addresses);
+    stop_ = upload(std::vector<std::uint32_t>{0});
+  }
+
+  Kernel& kernel(std::string_view name, DataType type) {
+    return *program_->kernel(std::string(name) + "_" + std::string(name_of(type))).value();
+  }
+  std::byte* at(int window, std::size_t offset) const {
+    return windows_[static_cast<std::size_t>(window)].as<std::byte>() + offset;
+  }
+  /// The elements as they lie in memory.
+  std::vector<std::uint32_t> words_of(const Values& of) {
+    return download<std::uint32_t>(of.buffer.data(), of.buffer.bytes() / 4);
+  }
+  std::vector<double> sums_of(const std::array<Values, ranks>& all) {
+    std::vector<double> sums(all.front().host.size());
+    for (const Values& of : all) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of.host[i];
+    }
+    return sums;
+  }
+
+  std::unique_ptr<Program> program_;
+  std::vector<Buffer> windows_;
+  Buffer table_, stop_;
+};
+
+/// The flags of the others say that they have come; this rank's are in their windows afterwards.
+TEST_P(PeerExchange, RanksMeet) {
+  const Buffer meetings = upload(std::vector<std::uint32_t>{6});
+  write(at(1, 0), std::vector<std::uint32_t>{7, 0, 8});  // rank 2 is already one further
+  ASSERT_TRUE(launch(*stream_, *program_->kernel("peer_meeting").value(), {{1}, {32}},
+                     static_cast<const void*>(table_.data()), meetings.data(), stop_.data(),
+                     std::uint32_t{1}, std::uint32_t{ranks}));
+  ASSERT_TRUE(stream_->synchronize());
+  const auto flags = [&](int window) { return download<std::uint32_t>(at(window, 0), ranks); };
+  EXPECT_EQ(flags(0), (std::vector<std::uint32_t>{0, 7, 0}));
+  EXPECT_EQ(flags(2), (std::vector<std::uint32_t>{0, 7, 0}));
+  EXPECT_EQ(download<std::uint32_t>(meetings.data(), 1), std::vector<std::uint32_t>{7});
+}
+
+TEST_P(PeerExchange, SmallSumsAreOneKernel) {
+  constexpr std::size_t count = 1040;  // and three of them are no whole pack
+  constexpr std::uint32_t number = 5;
+  const std::size_t set = number % 2 * ranks;
+  for (const DataType type : types) {
+    const std::array<Values, ranks> all = {normal(type, count, 1), normal(type, count, 2),
+                                           normal(type, count, 3)};
+    const Values out = unknown(type, count);
+    // Each word comes with the number of the sum.
+    for (const int other : {0, 2}) {
+      std::vector<std::uint64_t> words;
+      for (const std::uint32_t word : words_of(all[static_cast<std::size_t>(other)])) {
+        words.push_back(std::uint64_t{number} << 32 | word);
+      }
+      write(at(1, slots_at + (set + static_cast<std::size_t>(other)) * slot_bytes), words);
+    }
+    const Buffer sums = upload(std::vector<std::uint32_t>{number - 1, 0});
+    const std::uint64_t summed = count - 5;
+    ASSERT_TRUE(launch(*stream_, kernel("peer_all_reduce", type), {{3}, {64}}, out.buffer.data(),
+                       static_cast<const void*>(all[1].buffer.data()), summed,
+                       std::uint64_t{slots_at}, std::uint64_t{slot_bytes}, sums.data(),
+                       static_cast<const void*>(table_.data()), stop_.data(), std::uint32_t{1},
+                       std::uint32_t{ranks}));
+    ASSERT_TRUE(stream_->synchronize());
+    std::vector<float> found = read(out, type);
+    for (std::size_t i = summed; i < count; ++i) EXPECT_TRUE(std::isnan(found[i])) << i;
+    found.resize(summed);
+    std::vector<double> expected = sums_of(all);
+    expected.resize(summed);
+    expect_near(found, expected, type, "a small sum");
+    EXPECT_EQ(download<std::uint32_t>(sums.data(), 2), (std::vector<std::uint32_t>{number, 0}));
+    // What this rank sends to the others: whole packs as they are.
+    const std::vector<std::uint32_t> mine = words_of(all[1]);
+    const std::size_t whole = summed / 8 * 8 * size_of(type) / 4;
+    for (const int other : {0, 2}) {
+      const auto sent =
+          download<std::uint64_t>(at(other, slots_at + (set + 1) * slot_bytes), whole);
+      for (std::size_t i = 0; i < whole; ++i) {
+        ASSERT_EQ(sent[i], std::uint64_t{number} << 32 | mine[i]) << i << " " << name_of(type);
+      }
+    }
+  }
+}
+
+TEST_P(PeerExchange, BlocksOfOthersAreAdded) {
+  constexpr std::size_t count = 1037;
+  for (const DataType type : types) {
+    const std::array<Values, ranks> all = {normal(type, count, 1), normal(type, count, 2),
+                                           normal(type, count, 3)};
+    const Values out = unknown(type, count);
+    for (const int other : {0, 1}) {
+      const Buffer& from = all[static_cast<std::size_t>(other)].buffer;
+      write(at(2, slots_at + static_cast<std::size_t>(other) * slot_bytes),
+            download<std::uint8_t>(from.data(), count * size_of(type)));
+    }
+    ASSERT_TRUE(launch(*stream_, kernel("peer_sum", type), {{2}, {64}}, out.buffer.data(),
+                       static_cast<const void*>(all[2].buffer.data()),
+                       static_cast<const void*>(at(2, slots_at)), std::uint64_t{slot_bytes},
+                       std::uint64_t{count}, std::uint32_t{2}, std::uint32_t{ranks}));
+    ASSERT_TRUE(stream_->synchronize());
+    expect_near(read(out, type), sums_of(all), type, "a sum of blocks");
+  }
+}
+
+ASSAY_KERNEL_BUILDS(PeerExchange);
+
+}  // namespace
+}  // namespace assay
