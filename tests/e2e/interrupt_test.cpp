@@ -24,7 +24,6 @@ class Interrupt : public testing::TestWithParam<int> {};
 
 TEST_P(Interrupt, ClosesTheStoreAndPrintsWhatWasMeasured) {
   const TemporaryFolder folder;
-  ::signal(GetParam(), SIG_DFL);  // nohup ignores one of them, and assay then leaves it so
   Process process(long_run(folder.path()), slow_device);
   ASSERT_TRUE(process.wait_for_error_text("[1/35]"));
   process.signal(GetParam());
