@@ -18,7 +18,7 @@ TEST(TimeLimit, ACallThatTakesLongerIsLeftAlone) {
   EXPECT_EQ(within<int>(0.05,
                         [wait, done] {
                           wait.wait();
-                          done->set_value_at_thread_exit();
+                          done->set_value();
                           return 7;
                         }),
             std::nullopt);

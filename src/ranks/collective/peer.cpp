@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <atomic>
 
 #include "compute/device/helpers.h"
 #include "ranks/collective/communicator.h"
@@ -114,7 +114,7 @@ class PeerCommunicator final : public Communicator {
   }
 
   Status status() const override {
-    if (*stop_.as<volatile std::uint32_t>() == 0) return {};
+    if (stop_word().load() == 0) return {};
     return Error{ErrorKind::failed, "the exchange between ranks was ended"};
   }
 
@@ -127,7 +127,7 @@ class PeerCommunicator final : public Communicator {
     return made;
   }
 
-  void abort() override { *stop_.as<volatile std::uint32_t>() = 1; }
+  void abort() override { stop_word().store(1); }
 
  private:
   PeerCommunicator(Device& device, Team& team, std::unique_ptr<Team> owned)
@@ -147,7 +147,7 @@ class PeerCommunicator final : public Communicator {
     counts_ = TRY(device_.allocate(3 * sizeof(std::uint32_t), MemoryKind::device));
     TRY(stream->fill(counts_.data(), 0, counts_.bytes()));
     stop_ = TRY(device_.allocate(sizeof(std::uint32_t), MemoryKind::pinned));
-    *stop_.as<volatile std::uint32_t>() = 0;
+    stop_word().store(0);
     for (int other = 0; ranks_ > 2 && other < ranks_; ++other) {
       lanes_.push_back({TRY(device_.create_stream(StreamPriority::high)),
                         TRY(device_.create_event(EventKind::untimed))});
@@ -297,6 +297,10 @@ class PeerCommunicator final : public Communicator {
   }
   static const std::byte* at(const void* memory, std::size_t offset) {
     return static_cast<const std::byte*>(memory) + offset;
+  }
+  /// Kernels read it, and another thread may write it.
+  std::atomic_ref<std::uint32_t> stop_word() const {
+    return std::atomic_ref<std::uint32_t>(*stop_.as<std::uint32_t>());
   }
   std::uint32_t unsigned_rank() const { return static_cast<std::uint32_t>(rank_); }
   std::uint32_t unsigned_ranks() const { return static_cast<std::uint32_t>(ranks_); }
