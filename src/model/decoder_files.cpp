@@ -83,7 +83,7 @@ Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t 
 std::vector<DecoderFileTensor> decoder_file_tensors(const DecoderShape& shape,
                                                     const DecoderWeights& layout) {
   std::vector<DecoderFileTensor> all;
-  const auto add_matrix = [&](std::string name, const WeightMatrix& place) {
+  const auto add_matrix = [&](const std::string& name, const WeightMatrix& place) {
     all.push_back({name + ".weight", {place.rows, place.columns}, place});
   };
   const auto add_vector = [&](std::string name, const Tensor& place) {

@@ -15,13 +15,18 @@ std::int32_t narrow(std::uint64_t number) {
 
 }  // namespace
 
+std::int64_t ExecutorSettings::padding_sequences() const {
+  const std::int64_t rows = std::min(page_tokens, max_length);
+  return (pass_size(max_batched_tokens) + rows - 1) / rows;
+}
+
 DecoderSettings ExecutorSettings::decoder() const {
   return {.shape = shape,
           .limits = {.tokens = pass_size(max_batched_tokens),
                      .results = pass_size(deterministic ? max_batched_tokens : max_sequences),
-                     .sequences = max_sequences + 1,
+                     .sequences = max_sequences + padding_sequences(),
                      .positions = max_length,
-                     .blocks = blocks + 1},
+                     .blocks = blocks + padding_sequences()},
           .precision = precision,
           .seed = seed,
           .codes = codes,
@@ -45,8 +50,13 @@ Status StepExecutor::prepare() {
   const auto rows = static_cast<std::size_t>(limits.tokens);
   const auto width = static_cast<std::size_t>(limits.blocks_of_sequence());
   tables_.assign(static_cast<std::size_t>(limits.sequences) * width, 0);
-  std::fill(tables_.end() - static_cast<std::ptrdiff_t>(width), tables_.end(),
-            static_cast<std::int32_t>(settings_.blocks));
+  const std::size_t sequences = width * static_cast<std::size_t>(settings_.max_sequences);
+  for (std::size_t i = sequences; i < tables_.size(); ++i) {
+    tables_[i] = static_cast<std::int32_t>(settings_.blocks) +
+                 static_cast<std::int32_t>((i - sequences) / width);
+  }
+  TRY(decoder_->set_tables(*stream_, tables_));
+  tables_.resize(sequences);  // those of padding never change
   for (auto* of_rows : {&rows_.tokens, &rows_.positions, &rows_.sequences, &rows_.results}) {
     of_rows->reserve(rows);
   }
@@ -57,7 +67,7 @@ Status StepExecutor::prepare() {
   for (const std::int64_t size : pass_sizes(settings_.max_batched_tokens)) {
     clear_rows();
     rows_.results.push_back(0);
-    const DecoderPass pass = {size, size <= limits.results ? size : 1, 0};
+    const DecoderPass pass = {size, size <= limits.results ? size : 1, last_of_padding()};
     fill_rows(size);
     TRY(enqueue(pass));
     TRY(stream_->synchronize());
@@ -71,12 +81,20 @@ void StepExecutor::clear_rows() {
   }
 }
 
-/// Adds rows of the sequence that nobody asked for, whose keys and values go to a block of its own.
+/// Adds rows of sequences that nobody asked for. Each has a place in the cache of its own: what is
+/// computed at the same time must not write to the same place.
 void StepExecutor::fill_rows(std::int64_t size) {
-  const auto rows = static_cast<std::size_t>(size);
-  rows_.tokens.resize(rows, 0);
-  rows_.positions.resize(rows, 0);
-  rows_.sequences.resize(rows, static_cast<std::int32_t>(settings_.max_sequences));
+  const std::int64_t places = last_of_padding() + 1;
+  rows_.tokens.resize(static_cast<std::size_t>(size), 0);
+  for (std::int64_t i = std::ssize(rows_.positions); i < size; ++i) {
+    rows_.positions.push_back(static_cast<std::int32_t>(i % places));
+    rows_.sequences.push_back(static_cast<std::int32_t>(settings_.max_sequences + i / places));
+  }
+}
+
+/// The last position of a sequence of padding, which has one block.
+std::int64_t StepExecutor::last_of_padding() const {
+  return std::min(page_tokens, settings_.max_length) - 1;
 }
 
 // ---- A step, from its parts to its tokens ----
@@ -128,7 +146,8 @@ DecoderPass StepExecutor::pad() {
   DecoderPass pass;
   pass.tokens = pass_size(settings_.deterministic ? settings_.max_batched_tokens
                                                   : std::max<std::int64_t>(count, 1));
-  pass.longest = settings_.deterministic ? settings_.max_length - 1 : longest_;
+  pass.longest =
+      settings_.deterministic ? settings_.max_length - 1 : std::max(longest_, last_of_padding());
   fill_rows(pass.tokens);
   pass.results = settings_.deterministic || results == count
                      ? pass.tokens

@@ -38,7 +38,9 @@ struct ExecutorSettings {
   /// beside it.
   bool deterministic = false;
 
-  /// With room for the rows and the block of padding.
+  /// Sequences of one block each, which have a place for each row that pads a pass.
+  std::int64_t padding_sequences() const;
+  /// With room for padding.
   DecoderSettings decoder() const;
 };
 
@@ -63,6 +65,7 @@ class StepExecutor {
   Status prepare();
   void clear_rows();
   void fill_rows(std::int64_t size);
+  std::int64_t last_of_padding() const;
   void list_rows(const server::ScheduledStep& step, const SequenceTexts& texts);
   void list_blocks(const server::StepPart& part);
   DecoderPass pad();
