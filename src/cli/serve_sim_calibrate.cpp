@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/cli.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"

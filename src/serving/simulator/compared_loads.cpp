@@ -32,7 +32,7 @@ double measured_value(const Record& record, std::string_view name) {
   return 0;
 }
 
-Result<ComparedLoad> compare_one(const Record& record, EngineSettings engine, int engines) {
+Result<ComparedLoad> compare_one(const Record& record, const EngineSettings& engine, int engines) {
   const Cell& cell = record.cell;
   ComparedLoad compared;
   compared.requests = cell.integer("num_prompts");
