@@ -35,36 +35,23 @@ struct Ranks {
   const u32* stop;  // not 0: nobody is waited for any more
 };
 
-/// Packs that may lie anywhere, and incomplete ones: whole aligned ones in one access.
+// Packs that may lie anywhere, and incomplete ones: whole aligned ones in one access.
+
 template <typename T>
 DEVICE bool is_aligned(const T* address) {
   return reinterpret_cast<u64>(address) % sizeof(Pack<T, row_pack>) == 0;
-}
-DEVICE float load_float(const float* from) {
-  return *from;
-}
-template <typename T>
-DEVICE float load_float(const T* from) {
-  return from->decode();
-}
-DEVICE void store_float(float* to, float x) {
-  *to = x;
-}
-template <typename T>
-DEVICE void store_float(T* to, float x) {
-  *to = T::encode(x);
 }
 template <typename T>
 DEVICE Floats load_any(const T* from, int elements, bool aligned) {
   if (aligned && elements == row_pack) return load_floats(from);
   Floats x = floats_of(0);
-  for (int i = 0; i < elements; ++i) x.v[i] = load_float(from + i);
+  for (int i = 0; i < elements; ++i) x.v[i] = decode(from[i]);
   return x;
 }
 template <typename T>
 DEVICE void store_any(T* to, Floats x, int elements, bool aligned) {
   if (aligned && elements == row_pack) return store_floats(to, x);
-  for (int i = 0; i < elements; ++i) store_float(to + i, x.v[i]);
+  for (int i = 0; i < elements; ++i) to[i] = encode<T>(x.v[i]);
 }
 
 /// body(first element, elements) for every pack, the last of which may be incomplete. A block takes

@@ -148,7 +148,7 @@ class PeerCommunicator final : public Communicator {
     TRY(stream->fill(counts_.data(), 0, counts_.bytes()));
     stop_ = TRY(device_.allocate(sizeof(std::uint32_t), MemoryKind::pinned));
     stop_word().store(0);
-    for (int other = 0; ranks_ > 2 && other < ranks_; ++other) {
+    for (int other = 1; ranks_ > 2 && other < ranks_; ++other) {
       lanes_.push_back({TRY(device_.create_stream(StreamPriority::high)),
                         TRY(device_.create_event(EventKind::untimed))});
     }
@@ -190,29 +190,32 @@ class PeerCommunicator final : public Communicator {
   }
 
   Status scatter_sums(const CollectiveCall& call, Stream& stream) {
-    const std::size_t bytes = call.count * size_of(call.type);
-    for (std::size_t begin = 0; begin < bytes; begin += layout_.slot) {
-      const std::size_t piece = std::min(bytes - begin, layout_.slot);
-      const auto block_of = [&](int rank) {
-        return Block{static_cast<std::size_t>(rank) * bytes + begin, piece};
-      };
-      TRY(add_up(call, stream, block_of, call.receive, begin));
-    }
-    return {};
+    return for_each_piece(call, [&](std::size_t begin, auto block_of) {
+      return add_up(call, stream, block_of, call.receive, begin);
+    });
   }
 
   Status gather(const CollectiveCall& call, Stream& stream) {
+    return for_each_piece(call, [&](std::size_t begin, auto block_of) -> Status {
+      TRY(meet(stream));  // everybody has read what lay in the slots
+      TRY(spread(stream, call.receive, call.send, block_of, begin));
+      const Block block = block_of(rank_);
+      std::byte* const own = at(call.receive, block.offset);
+      const std::byte* const from = at(call.send, begin);
+      return own == from ? Status() : stream.copy(own, from, block.bytes);
+    });
+  }
+
+  /// use(begin, block_of) for each piece of the ranks' blocks that fits into a slot: it begins so
+  /// many bytes behind the block, and block_of(rank) is where it lies among all blocks.
+  template <typename Use>
+  Status for_each_piece(const CollectiveCall& call, Use use) {
     const std::size_t bytes = call.count * size_of(call.type);
     for (std::size_t begin = 0; begin < bytes; begin += layout_.slot) {
       const std::size_t piece = std::min(bytes - begin, layout_.slot);
-      const auto block_of = [&](int rank) {
+      TRY(use(begin, [&](int rank) {
         return Block{static_cast<std::size_t>(rank) * bytes + begin, piece};
-      };
-      TRY(meet(stream));  // everybody has read what lay in the slots
-      TRY(spread(stream, call.receive, call.send, block_of, begin));
-      std::byte* const own = at(call.receive, block_of(rank_).offset);
-      const std::byte* const from = at(call.send, begin);
-      if (own != from) TRY(stream.copy(own, from, piece));
+      }));
     }
     return {};
   }
@@ -269,7 +272,7 @@ class PeerCommunicator final : public Communicator {
         TRY(stream.copy(copy.to, copy.from, copy.bytes));
         continue;
       }
-      const Lane& lane = lanes_[static_cast<std::size_t>(distance)];
+      const Lane& lane = lanes_[static_cast<std::size_t>(distance) - 1];
       TRY(lane.stream->wait(*begun_));
       TRY(lane.stream->copy(copy.to, copy.from, copy.bytes));
       TRY(lane.stream->record(*lane.done));
@@ -318,10 +321,9 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer
-      counts_;   // u32: meetings so far, small sums so far, blocks of the current one that are done
-  Buffer stop_;  // u32: not 0 once nobody is waited for
-  std::vector<Lane> lanes_;
+  Buffer counts_;            // u32: meetings, small sums, blocks of the current one that are done
+  Buffer stop_;              // u32: not 0 once nobody is waited for
+  std::vector<Lane> lanes_;  // one for each other rank, where there are several
   std::unique_ptr<Event> begun_;
 };
 
