@@ -183,8 +183,16 @@ Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
   TRY(copy_input(stream, places_.positions, tokens.positions));
   TRY(copy_input(stream, places_.sequences, tokens.sequences));
   TRY(copy_input(stream, places_.results, tokens.results));
-  TRY(stream.copy(start_.data(), inputs_.data(), start_.bytes()));
   return stream.synchronize();
+}
+
+Status Decoder::keep_tokens(Stream& stream) {
+  if (start_.data() == nullptr) {
+    // What advance() changes comes first: tokens and their positions.
+    const std::size_t bytes = places_.sequences.offset * sizeof(std::int32_t);
+    start_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  }
+  return stream.copy(start_.data(), inputs_.data(), start_.bytes());
 }
 
 Status Decoder::restart(Stream& stream) {
@@ -320,9 +328,6 @@ Status Decoder::allocate(Stream& stream) {
   TRY(allocate(cache_, memory.cache));
   TRY(allocate(active_, memory.activations));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
-  // What advance() changes comes first: tokens and their positions.
-  start_ =
-      TRY(device_.allocate(places_.sequences.offset * sizeof(std::int32_t), MemoryKind::device));
   return allocate(scratch_,
                   attention_->scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
 }

@@ -82,7 +82,9 @@ class Decoder {
 
   /// Waits until they are there. Error: usage if they exceed the limits.
   Status set_tokens(Stream& stream, const DecoderTokens& tokens);
-  /// Queues that the tokens are again those of the last set_tokens(), after advance().
+  /// Queues that the tokens are kept, and that they are again those that were kept, after
+  /// advance().
+  Status keep_tokens(Stream& stream);
   Status restart(Stream& stream);
   /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
   Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);

@@ -10,12 +10,15 @@
 namespace assay {
 
 struct SharedName {
-  int process = 0;            ///< that owns the memory
-  int place = 0;              ///< the owner's device, or its file descriptor of the memory
-  std::uint64_t address = 0;  ///< of the memory in that process
+  int process = 0;             ///< that owns the memory
+  std::uint64_t identity = 0;  ///< of that process: in several containers, some have equal numbers
+  int place = 0;               ///< the owner's device, or its file descriptor of the memory
+  std::uint64_t address = 0;   ///< of the memory in that process
   std::uint64_t bytes = 0;
-  std::string handle;  ///< the driver's, as it is in memory; empty without a driver
+  std::string handle;  ///< what else the backend needs to find it, as it is in memory
 
+  /// Of memory of this process.
+  static SharedName own(const Buffer& buffer, int place, std::string handle);
   std::string text() const;
   /// Error: failed if `text` is none.
   static Result<SharedName> parse(const std::string& text);

@@ -44,7 +44,8 @@ class DecoderCase final : public Case {
     TRY(queued);
     graph_ = TRY(std::move(captured));
     TRY(stream.upload(*graph_));
-    return decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated));
+    TRY(decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated)));
+    return cell_.generated > 1 ? decoder_->keep_tokens(stream) : Status();
   }
 
   Work work() const override { return cell_.work(); }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,13 @@ Error cannot(ErrorKind kind, std::string_view what, std::size_t bytes) {
 void* map(int file, std::size_t bytes) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return address == MAP_FAILED ? nullptr : address;
+}
+
+/// What only this file has on this host: which it is, and how long.
+std::string identity_of(int file) {
+  struct stat found = {};
+  if (::fstat(file, &found) != 0) return {};
+  return fmt::format("{} {} {}", found.st_dev, found.st_ino, found.st_size);
 }
 
 }  // namespace
@@ -56,12 +64,7 @@ Result<std::string> PeerMemory::share(const Buffer& buffer) {
   if (file == files_.end()) {
     return Error{ErrorKind::usage, "only memory of kind `peer` can be shared"};
   }
-  return SharedName{.process = ::getpid(),
-                    .place = file->second,
-                    .address = reinterpret_cast<std::uintptr_t>(buffer.data()),
-                    .bytes = buffer.bytes(),
-                    .handle = {}}
-      .text();
+  return SharedName::own(buffer, file->second, identity_of(file->second)).text();
 }
 
 Result<Buffer> PeerMemory::open(const std::string& text) {
@@ -69,7 +72,10 @@ Result<Buffer> PeerMemory::open(const std::string& text) {
   if (name.is_own()) return name.borrowed();
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.place);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  void* address = file < 0 ? nullptr : map(file, name.bytes);
+  // In another container, that number is another process, or none.
+  const bool is_meant = file >= 0 && identity_of(file) == name.handle;
+  if (file >= 0 && !is_meant) errno = ESTALE;
+  void* address = is_meant ? map(file, name.bytes) : nullptr;
   const int why = errno;
   if (file >= 0) ::close(file);
   errno = why;

@@ -207,12 +207,8 @@ Status DriverDevice::enable_peer_access(int peer_ordinal) {
 Result<std::string> DriverDevice::share(const Buffer& buffer) {
   IpcHandle handle{};
   PLACE_TRY(place_, place_.api().ipc_handle(&handle, buffer.data()), "sharing memory with ranks");
-  return SharedName{.process = ::getpid(),
-                    .place = facts_.ordinal,
-                    .address = reinterpret_cast<std::uintptr_t>(buffer.data()),
-                    .bytes = buffer.bytes(),
-                    .handle = std::string(handle.bytes, handle.bytes + sizeof(handle.bytes))}
-      .text();
+  std::string bytes(handle.bytes, handle.bytes + sizeof(handle.bytes));
+  return SharedName::own(buffer, facts_.ordinal, std::move(bytes)).text();
 }
 
 Result<Buffer> DriverDevice::open_shared(const std::string& text) {
