@@ -152,7 +152,7 @@ DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
 template <typename T>
 DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes, u32* sums,
                        const Ranks& ranks) {
-  const u32 number = sums[0] + 1;
+  const u32 number = observe(&sums[0]) + 1;
   const auto slot = [&](u32 window, u32 from) {
     const u64 place = (number % 2) * ranks.count + from;
     return reinterpret_cast<u64*>(ranks.windows[window] + slots + place * slot_bytes);
@@ -171,8 +171,8 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
   });
   barrier();  // all threads of the block have read the number
   if (thread_index() != 0 || atomic_add(&sums[1], u32{1}) != grid_blocks() - 1) return;
-  sums[1] = 0;
-  sums[0] = number;
+  publish(&sums[1], 0);
+  publish(&sums[0], number);
 }
 
 }  // namespace
