@@ -10,6 +10,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr std::size_t longest_single_name = 48;  // letters
+
 /// Whether the word, up to the next space, sets an axis. A value of another program's axis may
 /// contain spaces.
 bool sets_axis(std::string_view word) {
@@ -38,12 +40,16 @@ std::string joined(const std::vector<std::string>& parts) {
 
 std::string CellNames::heading(std::size_t width, std::size_t indent) const {
   if (common.empty()) return {};
-  const std::string text = "all cells: " + common;
+  const std::string text = (names.size() == 1 ? "cell: " : "all cells: ") + common;
   return fmt::format("{:{}}{}\n", "", indent, wrapped(text, indent + 2, width));
 }
 
 CellNames cell_names(const std::vector<std::string>& cells) {
-  if (cells.size() < 2) return {"", cells};
+  if (cells.empty()) return {};
+  if (cells.size() == 1) {
+    if (cells.front().size() <= longest_single_name) return {"", cells};
+    return {cells.front(), {parts_of(cells.front()).front()}};
+  }
   std::vector<std::vector<std::string>> all;
   for (const std::string& cell : cells) all.push_back(parts_of(cell));
   std::vector<std::string> common = all.front();

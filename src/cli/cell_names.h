@@ -17,7 +17,7 @@ struct CellNames {
 };
 
 /// `cells` are texts as Cell::id() makes them. Cells that are all the same keep the benchmark's
-/// name, a single one its full name.
+/// name. A single one keeps its full name while that leaves room for the table's other columns.
 CellNames cell_names(const std::vector<std::string>& cells);
 
 /// Of rows, of which `cell_of` gives each one's cell.

@@ -22,8 +22,8 @@ struct File {
   std::string path;
   bool named = false;    ///< given by the user, not found in a folder
   bool unknown = false;  ///< found in a folder, and of no program that is known
-  std::optional<Imported> imported;
-  std::string problem;  ///< why it was not imported
+  std::optional<Imported> imported = {};
+  std::string problem = {};  ///< why it was not imported
 };
 
 /// The files directly in the folder, sorted by name. Error: usage if it cannot be read.

@@ -172,15 +172,14 @@ Result<int> load_points(const LoadRequest& request, Session& session) {
 /// Searches for the highest rate. Error: as from Session::run_point().
 Result<int> load_search(const FindRate& find, const LoadRequest& request, const Keeper& keeper,
                         Session& session, Terminal& terminal) {
-  const FoundRate found = TRY(find_rate(
-      find, request,
-      [&](const LoadRequest& asked, const LoadPoint& point,
-          const std::string& label) -> Result<LoadReport> {
-        LoadReport report = TRY(session.run_point(asked, point, label));
-        TRY(session.end_passes());
-        return report;
-      },
-      [&](const std::string& text) { session.say(text); }));
+  const auto measure = [&](const LoadRequest& asked, const LoadPoint& point,
+                           const std::string& label) -> Result<LoadReport> {
+    LoadReport report = TRY(session.run_point(asked, point, label));
+    TRY(session.end_passes());
+    return report;
+  };
+  const FoundRate found =
+      TRY(find_rate(find, request, measure, [&](const std::string& text) { session.say(text); }));
   const SearchResult& result = found.result;
   session.sum_up();
   session.say("\n" + session.style().bold(found_text(find, result)) + "\n");

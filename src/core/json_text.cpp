@@ -23,7 +23,7 @@ Result<Json> parse_json(std::string_view text, std::size_t most_members) {
     if (event == Json::parse_event_t::key) too_many = too_many || ++members[level] > most_members;
     return false;  // keep no values: this pass only counts
   };
-  (void)Json::parse(text, count, false);
+  [[maybe_unused]] const Json nothing = Json::parse(text, count, false);
   if (too_deep) return Error{ErrorKind::usage, "its JSON is nested more than 64 levels deep"};
   if (too_many) {
     return Error{ErrorKind::usage,

@@ -149,6 +149,14 @@ TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
   EXPECT_EQ(cell_names({"launch metric=a", "copy memory=b"}).heading(0), "");
 }
 
+TEST(CellNames, ALongNameOfASingleCellStandsAboveTheTable) {
+  const std::string cell = "train model=1B batch=4 sequence=32 precision=f32 states=master";
+  const CellNames names = cell_names({cell});
+  EXPECT_EQ(names.names, std::vector<std::string>{"train"});
+  EXPECT_EQ(names.heading(0), "  cell: " + cell + "\n");
+  EXPECT_EQ(cell_names({"launch metric=a"}).heading(0), "");
+}
+
 TEST(Table, Shorten) {
   EXPECT_EQ(shorten("memory", 6), "memory");
   EXPECT_EQ(shorten("memory op", 8), "memor...");

@@ -5,9 +5,7 @@
 
 namespace {
 
-/// The window's first bytes: a flag of each rank.
-constexpr u32 most_ranks = 16;
-
+/// In the window's first bytes.
 DEVICE u32* flag_of(u8* window, u32 rank) {
   return reinterpret_cast<u32*>(window) + rank;
 }

@@ -314,9 +314,9 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   comparison.paired = comparer.paired();
   for (const SeriesKey& key : keys) comparison.cells.push_back(comparer.cell(key));
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
-                   [](const CellComparison& a, const CellComparison& b) {
-                     if (a.benchmark != b.benchmark) return a.benchmark < b.benchmark;
-                     return comes_before(a.axes, b.axes);
+                   [](const CellComparison& left, const CellComparison& right) {
+                     if (left.benchmark != right.benchmark) return left.benchmark < right.benchmark;
+                     return comes_before(left.axes, right.axes);
                    });
   comparison.beside = compare_sides(a, b);
   correct_for_many(comparison);

@@ -16,7 +16,7 @@
 namespace assay::peer_communicator {
 namespace {
 
-constexpr int most_ranks = 16;                       // as in kernels/peer_exchange.cu
+constexpr int most_ranks = 16;
 constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
 constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
 /// Of the slots for large ones, of all ranks together. On CPUs a copy is a loop over caches.
