@@ -244,6 +244,24 @@ int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
   return outcome.given_up.empty() ? exit_ok : exit_cell_error;
 }
 
+/// "16 cells, in turns in host, bubblewrap; host is measured twice, as host-control too, and
+/// compared with itself; until all are precise, at most 10:00"
+std::string aim_text(const CampaignPlan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedEnvironment& environment : plan.environments) {
+    names.push_back(environment.name);
+  }
+  std::string text = fmt::format("{} cell{}, in turns in {}", plan.cells,
+                                 plan.cells == 1 ? "" : "s", fmt::join(names, ", "));
+  if (plan.control && !plan.study) {
+    text += fmt::format("; {0} is measured twice, as {0}-control too, and compared with itself",
+                        names.front());
+  }
+  text += "; until all are precise";
+  if (plan.budget_seconds) text += ", at most " + format_clock(*plan.budget_seconds);
+  return text + "\n";
+}
+
 int measure(const Request& request, Terminal& terminal) {
   auto folder = CampaignFolder::open(request.folder, request.plan);
   if (!folder.ok()) return report(terminal, about("--out", folder.error()));
@@ -253,6 +271,7 @@ int measure(const Request& request, Terminal& terminal) {
     terminal.note(
         fmt::format("continuing {} after {} units\n", request.folder, history->lines.size()));
   }
+  terminal.note(aim_text(request.plan));
   tell_limits(request, folder->path(), terminal);
   catch_interrupts();
   CampaignView view(terminal, *folder, request.design, request.json);

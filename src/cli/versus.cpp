@@ -140,7 +140,8 @@ const Command command = {
 They are measured in turns, in short units and a random order, until every cell is precise enough
 for the margin or the budget is spent; the baseline is measured twice and compared with itself. The end is a verdict for
 each cell, EQUAL, FASTER or SLOWER, with known error rates, and what differs between the
-environments. The same command continues where an earlier one stopped.
+environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
+on to that many. The exit status says whether it measured; `assay compare FOLDER` has the verdict's.
 
 The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
 `assay help campaigns` explains it.

@@ -61,7 +61,8 @@ TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
   EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "label")), "size=64KiB");
   EXPECT_NEAR(std::get<double>(field(charts[0].table, 0, "ratio")), 0.9, 1e-9);
   EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "verdict")), "SLOWER");
-  EXPECT_THAT(charts[0].summary, HasSubstr("0 of 5 cells lie within the margin of 2%"));
+  EXPECT_THAT(charts[0].summary,
+              HasSubstr("the estimates of 0 of 5 cells lie within the margin of 2%"));
 }
 
 TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {

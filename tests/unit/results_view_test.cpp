@@ -130,6 +130,26 @@ TEST(ResultsView, AWideIntervalSaysWhatElseUsedTheCpus) {
   EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), Not(HasSubstr("noisy")));
 }
 
+/// Who takes half of a CPU all the time makes its results too small, and no interval wide.
+TEST(ResultsView, WhatOthersTookOfACpuIsSaidOnce) {
+  std::vector<Record> records = {passed_record("1MiB"), passed_record("2MiB"),
+                                 passed_record("4MiB")};
+  for (Record& record : records) {
+    record.device.backend = "cpu";
+    record.device.emulated = false;
+    record.telemetry.emplace();
+  }
+  EXPECT_THAT(results_text(records, 0, unstyled), Not(HasSubstr("shared")));
+  records[0].telemetry->summary.host.others_share = 0.499;
+  records[2].telemetry->summary.host.others_share = 0.06;
+  records[2].telemetry->summary.host.steal_share = 0.06;
+  EXPECT_THAT(results_text(records, 0, unstyled),
+              HasSubstr("\nshared: other programs and the hypervisor used up to 50% of the CPUs' "
+                        "time in 2 of 3 cells; alone this machine is faster\n"));
+  for (Record& record : records) record.device.backend = "cuda";  // the CPUs are not measured
+  EXPECT_THAT(results_text(records, 0, unstyled), Not(HasSubstr("shared")));
+}
+
 TEST(ResultsView, FlagsOfOtherProgramsResultsStandBelow) {
   Record record = imported_record({{"op", "x"}}, {{"rate", 1, "1/s", Better::higher, "1"}});
   record.notes = {{"model", "m"}, {"flag", "378 replies are empty"}};

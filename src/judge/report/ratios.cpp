@@ -38,7 +38,8 @@ std::string summary_of(const Cells& cells, const Comparison& comparison) {
     within += cell->ratio < bound && cell->ratio > 1 / bound ? 1 : 0;
   }
   return fmt::format(
-      "{} over {}: {} of {} lie within the margin of {:.2g}%; from {:.4g} ({}) to {:.4g} ({}).",
+      "{} over {}: the estimates of {} of {} lie within the margin of {:.2g}%; from {:.4g} ({}) to "
+      "{:.4g} ({}).",
       comparison.name_b, comparison.name_a, within, counted(cells.size(), "cell"),
       100 * comparison.rule.margin, (*least)->ratio, label_of(**least, cells), (*most)->ratio,
       label_of(**most, cells));
