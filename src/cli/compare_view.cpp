@@ -93,15 +93,36 @@ std::string beside_text(const Comparison& comparison, std::size_t width, const S
   return (one_cell ? "" : cells.heading(width, 0)) + table.render(width, style, 0) + "\n";
 }
 
-/// Each reason once, with the cells it applies to.
+/// Each reason once, with the cells it applies to; the pairs that are missing as one.
 std::string reasons_text(const Comparison& comparison, std::size_t width) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
+  std::vector<const CellComparison*> short_of_pairs;
   for (const CellComparison& cell : comparison.cells) {
     if (cell.judgement.verdict == Verdict::equal) continue;
+    if (cell.judgement.more_pairs > 0) {
+      short_of_pairs.push_back(&cell);
+      continue;
+    }
     by_reason[fmt::format("{}: {}", name_of(cell.judgement.verdict), cell.judgement.reason)]
         .push_back(&cell);
   }
   std::string text;
+  if (!short_of_pairs.empty()) {
+    const auto fewer = [](const CellComparison* a, const CellComparison* b) {
+      return a->judgement.more_pairs < b->judgement.more_pairs;
+    };
+    const auto [least, most] =
+        std::minmax_element(short_of_pairs.begin(), short_of_pairs.end(), fewer);
+    const std::string cells =
+        short_of_pairs.size() == 1
+            ? (*least)->key.cell
+            : fmt::format("{} cells; for one of them {}, least for {}", short_of_pairs.size(),
+                          (*most)->judgement.more_pairs, (*least)->key.cell);
+    const Ruling& ruling = (*least)->judgement;
+    text += wrapped(fmt::format("{}: {} ({})", name_of(ruling.verdict), ruling.reason, cells), 0,
+                    width) +
+            "\n";
+  }
   for (const auto& [reason, cells] : by_reason) {
     const std::string where =
         cells.size() == 1 ? cells.front()->key.cell : fmt::format("{} cells", cells.size());

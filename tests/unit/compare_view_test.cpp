@@ -21,5 +21,22 @@ TEST(CompareView, WhatHappenedToManyResultsIsSaidOnce) {
                                 "note: box: line 3: not JSON, ignored\n"));
 }
 
+TEST(CompareView, PairsThatAreMissingAreSaidOnce) {
+  Comparison comparison;
+  for (const std::size_t more : {104U, 15U, 2858U}) {
+    CellComparison cell;
+    cell.key.cell = "copy size=" + std::to_string(more);
+    cell.judgement = {Verdict::inconclusive, "not_precise",
+                      "about " + std::to_string(more) + " more are needed", more};
+    comparison.cells.push_back(cell);
+  }
+  EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)),
+              testing::HasSubstr("\nINCONCLUSIVE: about 15 more are needed (3 cells; for one of "
+                                 "them 2858, least for copy size=15)\n"));
+  comparison.cells.resize(1);
+  EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)),
+              testing::HasSubstr("\nINCONCLUSIVE: about 104 more are needed (copy size=104)\n"));
+}
+
 }  // namespace
 }  // namespace assay::cli

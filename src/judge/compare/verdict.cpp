@@ -44,9 +44,9 @@ Ruling undecided(const PairedEffect& effect, bool paired, const VerdictRule& rul
   if (needed > effect.n && needed < 10'000) {
     // Where neighbouring pairs depend on each other, two of them make one independent value.
     const std::size_t pairs_per_value = (effect.pairs + effect.n - 1) / effect.n;
+    const std::size_t more = (needed - effect.n) * pairs_per_value;
     return {Verdict::inconclusive, "not_precise",
-            fmt::format("not enough pairs: at this noise about {} more are needed",
-                        (needed - effect.n) * pairs_per_value)};
+            fmt::format("not enough pairs: at this noise about {} more are needed", more), more};
   }
   return {Verdict::inconclusive, "near_margin",
           "the effect lies too near the margin to be called equal or different"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -47,7 +48,8 @@ Control judge_control(const PairedEffect& control, const VerdictRule& rule);
 struct Ruling {
   Verdict verdict = Verdict::inconclusive;
   std::string code;  ///< stable: "within_margin", "too_few_units", ... (docs/schema.md lists them)
-  std::string reason;  ///< one sentence for people
+  std::string reason;          ///< one sentence for people
+  std::size_t more_pairs = 0;  ///< that would decide, an estimate; 0: unknown, or others are needed
 };
 
 /// `effect` is of logarithms of times: positive means slower.
