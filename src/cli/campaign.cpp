@@ -245,8 +245,10 @@ int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
 }
 
 /// "16 cells, in turns in host, bubblewrap; host is measured twice, as host-control too, and
-/// compared with itself; until all are precise, at most 10:00"
-std::string aim_text(const CampaignPlan& plan) {
+/// compared with itself; until all are precise, at most 40 pairs or 10:00"
+std::string aim_text(const Request& request) {
+  const CampaignPlan& plan = request.plan;
+  const CampaignDesign& design = request.design;
   std::vector<std::string> names;
   for (const PlannedEnvironment& environment : plan.environments) {
     names.push_back(environment.name);
@@ -257,8 +259,12 @@ std::string aim_text(const CampaignPlan& plan) {
     text += fmt::format("; {0} is measured twice, as {0}-control too, and compared with itself",
                         names.front());
   }
-  text += "; until all are precise";
-  if (plan.budget_seconds) text += ", at most " + format_clock(*plan.budget_seconds);
+  if (design.least_pairs == design.most_pairs) {
+    text += fmt::format("; {} pairs", design.most_pairs);
+  } else {
+    text += fmt::format("; until all are precise, at most {} pairs", design.most_pairs);
+  }
+  if (design.budget_seconds) text += " or " + format_clock(*design.budget_seconds);
   return text + "\n";
 }
 
@@ -271,7 +277,7 @@ int measure(const Request& request, Terminal& terminal) {
     terminal.note(
         fmt::format("continuing {} after {} units\n", request.folder, history->lines.size()));
   }
-  terminal.note(aim_text(request.plan));
+  terminal.note(aim_text(request));
   tell_limits(request, folder->path(), terminal);
   catch_interrupts();
   CampaignView view(terminal, *folder, request.design, request.json);

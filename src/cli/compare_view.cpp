@@ -116,8 +116,8 @@ std::string reasons_text(const Comparison& comparison, std::size_t width) {
     const std::string cells =
         short_of_pairs.size() == 1
             ? (*least)->key.cell
-            : fmt::format("{} cells; for one of them {}, least for {}", short_of_pairs.size(),
-                          (*most)->judgement.more_pairs, (*least)->key.cell);
+            : fmt::format("{}; up to {} for all {} cells", (*least)->key.cell,
+                          (*most)->judgement.more_pairs, short_of_pairs.size());
     const Ruling& ruling = (*least)->judgement;
     text += wrapped(fmt::format("{}: {} ({})", name_of(ruling.verdict), ruling.reason, cells), 0,
                     width) +

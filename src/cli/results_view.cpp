@@ -274,32 +274,24 @@ std::string flags_text(std::span<const Record> records, const Style& style) {
   return text;
 }
 
-/// Says of values that vary widely what else used the CPUs meanwhile, and how much of a CPU's
-/// values others took: what takes its share all the time makes them wrong, but not their intervals
-/// wide. Not of several ranks, which are other processes to each other.
+/// Whether other programs can disturb it and be told from it: ranks are other processes to each
+/// other.
+bool is_measured_alone(const Record& record) {
+  return record.value && !record.device.emulated && record.ranks.empty();
+}
+
+/// Says of values that vary widely what else used the CPUs meanwhile.
 std::string noise_text(std::span<const Record> records, std::size_t width, const Style& style) {
   constexpr double wide = 0.1;  // of the value, half the interval
-  constexpr double much = 0.1;  // of the CPUs' time
   std::string text;
-  std::size_t of_cpus = 0, disturbed = 0;
-  double most = 0;
   for (const Record& record : records) {
-    if (!record.value || record.device.emulated || !record.ranks.empty()) continue;
-    double others = 0, stolen = 0;
-    if (record.telemetry) {
-      const HostTelemetry& host = record.telemetry->summary.host;
-      others = host.others_share.value_or(0);
-      stolen = host.steal_share.value_or(0);
-    }
-    if (record.device.backend == "cpu") {
-      ++of_cpus;
-      disturbed += others + stolen > much ? 1 : 0;
-      most = std::max(most, others + stolen);
-    }
+    if (!is_measured_alone(record)) continue;
     const double half = (record.value->interval95.high - record.value->interval95.low) / 2;
     if (!(half > wide * std::abs(record.value->median))) continue;
     std::string cause = "what disturbed it is not known; --json has its telemetry";
     if (record.telemetry) {
+      const HostTelemetry& host = record.telemetry->summary.host;
+      const double others = host.others_share.value_or(0), stolen = host.steal_share.value_or(0);
       cause = fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
                           format_share(others), format_share(stolen));
     }
@@ -308,13 +300,29 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
     text += fmt::format("{}: {}\n  {}\n", style.yellow("noisy"),
                         wrapped(record.cell.id(), 7, width), wrapped(wide_by, 2, width));
   }
-  if (disturbed == 0) return text;
-  const std::string shared = fmt::format(
+  return text;
+}
+
+/// Says what others took of a measured CPU: who takes his share all the time makes values wrong,
+/// but not their intervals wide.
+std::string shared_text(std::span<const Record> records, std::size_t width, const Style& style) {
+  constexpr double much = 0.1;  // of the CPUs' time
+  std::size_t cells = 0, disturbed = 0;
+  double most = 0;
+  for (const Record& record : records) {
+    if (!is_measured_alone(record) || record.device.backend != "cpu" || !record.telemetry) continue;
+    const HostTelemetry& host = record.telemetry->summary.host;
+    const double taken = host.others_share.value_or(0) + host.steal_share.value_or(0);
+    ++cells;
+    disturbed += taken > much ? 1 : 0;
+    most = std::max(most, taken);
+  }
+  if (disturbed == 0) return {};
+  const std::string text = fmt::format(
       "other programs and the hypervisor used up to {} of the CPUs' time in {} of {} cells; alone "
-      "this "
-      "machine is faster",
-      format_share(most), disturbed, of_cpus);
-  return text + fmt::format("{}: {}\n", style.yellow("shared"), wrapped(shared, 2, width));
+      "this machine is faster",
+      format_share(most), disturbed, cells);
+  return fmt::format("{}: {}\n", style.yellow("shared"), wrapped(text, 2, width));
 }
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
@@ -387,7 +395,8 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
         "model: an emulated device; its times are computed by a model, nothing was measured\n\n";
   }
   const std::string reasons = reasons_text(records, width, style) +
-                              noise_text(records, width, style) + flags_text(records, style);
+                              noise_text(records, width, style) +
+                              shared_text(records, width, style) + flags_text(records, style);
   return reasons.empty() ? text : text + reasons + "\n";
 }
 

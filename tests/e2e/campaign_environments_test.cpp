@@ -132,7 +132,7 @@ TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_THAT(first.err,
               HasSubstr("1 cell, in turns in host, docker, vm, docker-2; host is measured "
-                        "twice, as host-control too, and compared with itself"));
+                        "twice, as host-control too, and compared with itself; 2 pairs\n"));
   EXPECT_THAT(first.out, HasSubstr("assay report " + out + " -o report.html"));
   const std::string log = Process::read(programs.log());
   EXPECT_THAT(log, HasSubstr(" ubuntu:24.04 run memory "));
