@@ -16,10 +16,10 @@ enum class CoordinateKind {
 };
 
 /// A point has one number for each coordinate.
-using Point = std::vector<double>;
+using Coordinates = std::vector<double>;
 
 /// What is assumed of the function, once its values are shifted to mean 0.
-struct Smoothness {
+struct ProcessScales {
   /// By coordinate: the distance over which values change. A large one means that the coordinate
   /// hardly matters.
   std::vector<double> lengths;
@@ -34,30 +34,32 @@ struct Prediction {
 class GaussianProcess {
  public:
   /// `points` and `values` are of the same number, at least 1. A point may occur several times.
-  GaussianProcess(std::span<const CoordinateKind> kinds, std::vector<Point> points,
-                  std::vector<double> values, const Smoothness& smoothness);
+  GaussianProcess(std::span<const CoordinateKind> kinds, std::vector<Coordinates> points,
+                  std::vector<double> values, const ProcessScales& scales);
 
-  Prediction predict(const Point& point) const;
+  /// For each of `points`.
+  std::vector<Prediction> predict(std::span<const Coordinates> points) const;
   /// The logarithm of the probability of the values, but for a constant, with the variance that
   /// makes it largest.
   double log_likelihood() const { return log_likelihood_; }
 
  private:
-  double correlation(const Point& a, const Point& b) const;
+  double correlation(const Coordinates& a, const Coordinates& b) const;
 
   std::vector<CoordinateKind> kinds_;
-  std::vector<Point> points_;
-  Smoothness smoothness_;
+  std::vector<Coordinates> points_;
+  ProcessScales scales_;
   std::size_t count_;
   double mean_ = 0, variance_ = 1, log_likelihood_ = 0;
   std::vector<double> factor_;   // lower Cholesky factor of the correlations, by rows
   std::vector<double> weights_;  // inverse of the correlations times the values
 };
 
-/// The smoothness under which the values are most likely, starting at `from`: each length and the
+/// The scales under which the values are most likely, starting at `from`: each length and the
 /// noise in turn from a coarse grid, twice. Costs about 12 * (coordinates + 1) factorizations.
-Smoothness fit_smoothness(std::span<const CoordinateKind> kinds, const std::vector<Point>& points,
-                          const std::vector<double>& values, const Smoothness& from);
+ProcessScales fit_scales(std::span<const CoordinateKind> kinds,
+                         const std::vector<Coordinates>& points, const std::vector<double>& values,
+                         const ProcessScales& from);
 
 /// By how much a value drawn from `prediction` exceeds `best` on average, counting 0 where it does
 /// not (expected improvement: Jones, Schonlau & Welch 1998, equation 15).
