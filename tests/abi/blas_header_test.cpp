@@ -4,7 +4,7 @@
 #include "abi/abi_match.h"
 #include "compute/blas/cublas_api.h"
 #include "compute/blas/lt_dialects.h"
-#include "compute/blas/onednn_api.h"
+#include "compute/libraries/onednn_api.h"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>)
 #include <cublasLt.h>

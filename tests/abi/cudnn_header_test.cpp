@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
@@ -112,7 +112,7 @@ TEST(CudnnHeader, TypesAndModes) {
   EXPECT_EQ(reduce::max, CUDNN_REDUCE_TENSOR_MAX);
   EXPECT_EQ(heuristics::a, CUDNN_HEUR_MODE_A);
   EXPECT_EQ(heuristics::fallback, CUDNN_HEUR_MODE_FALLBACK);
-  EXPECT_EQ(nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  EXPECT_EQ(note::nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   EXPECT_EQ(status_unsupported, CUDNN_STATUS_NOT_SUPPORTED / 1000);
   EXPECT_EQ(status_unsupported, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN / 1000);
   EXPECT_EQ(0, CUDNN_STATUS_SUCCESS);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/onednn_library.h"
+#include "compute/libraries/onednn_library.h"
 
 namespace assay::onednn::onednn_provider {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 #include "descriptor.h"
 #include "mock_cudnn.h"
 
@@ -170,7 +170,7 @@ int cudnnBackendGetAttribute(void* descriptor, int name, int, std::int64_t room,
     *count = 1;
     (*static_cast<Descriptor**>(values))->config = source.config;
   } else if (name == attribute::engine_notes) {
-    const int notes[] = {0, nondeterministic};
+    const int notes[] = {0, note::nondeterministic};
     *count = source.config < state.noted ? 2 : 1;
     std::memcpy(values, notes, static_cast<std::size_t>(*count) * sizeof(int));
   } else if (name == attribute::plan_workspace) {

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 #include "compute/kernels/element_types.h"
 #include "descriptor.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compute/blas/gemm_problem.h"
-#include "compute/blas/onednn_api.h"
+#include "compute/libraries/onednn_api.h"
 #include "core/result.h"
 
 namespace assay::onednn {

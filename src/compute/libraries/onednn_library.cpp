@@ -1,4 +1,4 @@
-#include "compute/blas/onednn_library.h"
+#include "compute/libraries/onednn_library.h"
 
 #include <fmt/format.h>
 
