@@ -100,7 +100,7 @@ constexpr int b = 1, fallback = 2, a = 3;
 /// cudnnBackendNumericalNote_t
 namespace note {
 constexpr int tensor_core = 0, down_converts = 1, reduces_narrowly = 2, fft = 3,
-              nondeterministic = 4, winograd = 5;
+              nondeterministic = 4, winograd = 5, strict_nan = 9;
 }
 
 /// cudnnConvolutionMode_t: what neural networks call a convolution.

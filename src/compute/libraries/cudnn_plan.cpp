@@ -10,19 +10,21 @@ namespace assay::cudnn {
 /// Empty where this mode of the heuristics knows none.
 Result<std::vector<Descriptor>> Plan::configurations(const Library& library,
                                                      const OperationGraph& graph, int mode) {
-  constexpr std::size_t most = 16;
   Descriptor heuristics = TRY(Descriptor::create(library, descriptor::heuristics, "heuristics"));
   TRY(heuristics.set(attribute::heuristics_graph, graph.descriptor()));
   TRY(heuristics.set(attribute::heuristics_mode, type::heuristics_mode, mode));
   TRY(heuristics.finalize());
+  constexpr std::int64_t most = 256;
+  const std::int64_t room = std::min(
+      most, TRY(heuristics.get(attribute::heuristics_results, type::descriptor, 0, nullptr)));
   std::vector<Descriptor> found;
   std::vector<void*> addresses;
-  for (std::size_t i = 0; i < most; ++i) {
+  for (std::int64_t i = 0; i < room; ++i) {
     found.push_back(TRY(Descriptor::create(library, descriptor::engine_config, "a configuration")));
     addresses.push_back(found.back().get());
   }
-  const std::int64_t count = TRY(heuristics.get(attribute::heuristics_results, type::descriptor,
-                                                std::int64_t{most}, addresses.data()));
+  const std::int64_t count =
+      TRY(heuristics.get(attribute::heuristics_results, type::descriptor, room, addresses.data()));
   while (found.size() > static_cast<std::size_t>(std::max<std::int64_t>(count, 0))) {
     found.pop_back();
   }
