@@ -1,0 +1,42 @@
+// A condition on the values of named parameters, as an expression of SQL: "block_m * block_n <=
+// 32768 AND dtype <> 'f64'". SQLite evaluates it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace assay {
+
+class Condition {
+ public:
+  /// Error: usage, quoting `text` with what SQLite says of it.
+  static Result<Condition> compile(std::string_view text, const std::vector<std::string>& names);
+
+  /// Whether it is true for these values, one for each name: a number where the text is one,
+  /// nothing (NULL, which makes comparisons untrue) where it is empty. Error: usage.
+  Result<bool> holds(const std::vector<std::string_view>& values) const;
+
+  const std::string& text() const { return text_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Error failure() const;
+
+  std::string text_;
+  std::unique_ptr<sqlite3, Close> database_;  // empty, in memory
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+}  // namespace assay

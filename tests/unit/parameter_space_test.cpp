@@ -1,0 +1,96 @@
+#include "tune/parameter_space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tune/condition.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+TEST(ParameterSpace, NumbersTheSettingsThatMeetTheConditions) {
+  const auto space = ParameterSpace::make(
+      {{"block", {"32", "64", "128"}, 1}, {"warps", {"4", "8"}, 0}}, {"block * warps <= 512"});
+  ASSERT_TRUE(space.ok()) << space.error().message;
+  ASSERT_EQ(space->size(), 5u);
+  EXPECT_EQ(text_of(space->settings_of(space->usual())), "block=64 warps=4");
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < space->size(); ++i) all.push_back(text_of(space->settings_of(i)));
+  EXPECT_THAT(all, UnorderedElementsAre("block=32 warps=4", "block=64 warps=4", "block=128 warps=4",
+                                        "block=32 warps=8", "block=64 warps=8"));
+}
+
+TEST(ParameterSpace, PlacesNumbersByRankAndNamesByNothing) {
+  const auto space =
+      ParameterSpace::make({{"size", {"4096", "1", "64"}, 0}, {"kind", {"x", "1"}, 0}}, {});
+  ASSERT_TRUE(space.ok());
+  EXPECT_THAT(space->kinds(), ElementsAre(CoordinateKind::ordered, CoordinateKind::named));
+  EXPECT_THAT(space->point_of(0), ElementsAre(1.0, 0.0));
+  EXPECT_THAT(space->point_of(1), ElementsAre(0.0, 0.0));
+  EXPECT_THAT(space->point_of(5), ElementsAre(0.5, 1.0));
+}
+
+TEST(ParameterSpace, NeighboursDifferInOneParameter) {
+  const auto space = ParameterSpace::make(
+      {{"size", {"1", "2", "4", "8"}, 1}, {"kind", {"x", "y", "z"}, 0}}, {"size <> 4"});
+  ASSERT_TRUE(space.ok());
+  std::vector<std::string> neighbours;
+  for (const std::size_t one : space->neighbours_of(space->usual())) {
+    neighbours.push_back(text_of(space->settings_of(one)));
+  }
+  EXPECT_THAT(neighbours, UnorderedElementsAre("size=1 kind=x", "size=2 kind=y", "size=2 kind=z"));
+}
+
+TEST(ParameterSpace, AVariableThatIsUnsetIsNull) {
+  const auto space =
+      ParameterSpace::make({{"QUEUES", {"unset", "2", "8"}, 0}}, {"QUEUES IS NULL OR QUEUES > 4"});
+  ASSERT_TRUE(space.ok()) << space.error().message;
+  EXPECT_EQ(space->size(), 2u);
+}
+
+TEST(ParameterSpace, RefusesWhatCannotBeTuned) {
+  const auto refused = [](std::vector<Parameter> parameters, std::vector<std::string> conditions) {
+    const auto space = ParameterSpace::make(std::move(parameters), conditions);
+    return space.ok() ? "accepted" : space.error().message;
+  };
+  EXPECT_EQ(refused({}, {}), "there is no parameter to tune");
+  EXPECT_EQ(refused({{"a", {}, 0}}, {}), "parameter a has no values");
+  EXPECT_THAT(refused({{"a", {"1", "2"}, 0}}, {"a > 1"}),
+              HasSubstr("the usual values, 1, break the condition \"a > 1\""));
+  const std::vector<std::string> many(1001, "1");
+  EXPECT_THAT(refused({{"a", many, 0}, {"b", many, 0}}, {}),
+              HasSubstr("more than 1000000 combinations"));
+}
+
+TEST(Condition, RefusesWhatIsNotAnExpressionOverTheParameters) {
+  const auto refused = [](const char* text) {
+    const auto condition = Condition::compile(text, {"a", "b"});
+    return condition.ok() ? "accepted" : condition.error().message;
+  };
+  EXPECT_EQ(refused("a + b > 3 AND a IN (1, 2)"), "accepted");
+  EXPECT_THAT(refused("a >"), HasSubstr("condition \"a >\": "));
+  EXPECT_THAT(refused("c > 1"), HasSubstr("no such column: c"));
+  EXPECT_THAT(refused("\"c\" > 1"), HasSubstr("no such column"));
+  EXPECT_THAT(refused("1); DROP TABLE x; SELECT (1"), HasSubstr("condition"));
+  EXPECT_THAT(refused("a > ?3"), HasSubstr("is not one expression"));
+  EXPECT_THAT(refused("(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) "
+                      "SELECT max(i) FROM n)"),
+              HasSubstr("condition"));
+  EXPECT_THAT(refused(""), HasSubstr("condition"));
+}
+
+TEST(Condition, ComparesNumbersAsNumbersAndTextAsText) {
+  const auto condition = Condition::compile("a < 10 AND b = 'x'", {"a", "b"});
+  ASSERT_TRUE(condition.ok());
+  EXPECT_TRUE(*condition->holds({"9", "x"}));
+  EXPECT_FALSE(*condition->holds({"9", "y"}));
+  EXPECT_FALSE(*condition->holds({"11", "x"}));
+  EXPECT_FALSE(*condition->holds({"", "x"}));
+}
+
+}  // namespace
+}  // namespace assay
