@@ -166,8 +166,9 @@ std::string describe_algorithm(const AlgorithmFunctions& functions, const void* 
     const char* name;
     int attribute;
     std::size_t bytes;
-  } fields[] = {{"algo", 0, 4},   {"tile", 1, 4},    {"stages", 6, 4}, {"cluster", 8, 2},
-                {"splitk", 2, 4}, {"swizzle", 4, 4}, {"custom", 5, 4}, {"inner", 7, 2}};
+  } fields[] = {{"algo", 0, 4},    {"tile", 1, 4},   {"stages", 6, 4},
+                {"cluster", 8, 2}, {"splitk", 2, 4}, {"swizzle", 4, 4},
+                {"custom", 5, 4},  {"inner", 7, 2},  {"reduction", config_reduction, 4}};
   std::string text;
   for (const auto& field : fields) {
     std::uint32_t value = 0;
@@ -176,6 +177,8 @@ std::string describe_algorithm(const AlgorithmFunctions& functions, const void* 
         functions.get_config(algorithm, field.attribute, &value, field.bytes, &written) != 0) {
       continue;
     }
+    // Only algorithms that split k have one: the other names stay as they were kept.
+    if (field.attribute == config_reduction && value == reduction_none) continue;
     if (!text.empty()) text += ' ';
     text += fmt::format("{}={}", field.name, value);
   }
