@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
+#include "cli/tune_program.h"
 #include "cli/tune_serve.h"
 #include "compute/device/backend.h"
 #include "core/json.h"
@@ -172,6 +173,7 @@ int prove(const Request& request, const Settings& best, const std::string& binar
 
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
+  if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
   const auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
   const auto binary = own_binary();

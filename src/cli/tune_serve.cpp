@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "cli/load_request.h"
 #include "cli/load_servers.h"
 #include "cli/parse.h"
+#include "cli/proof_view.h"
 #include "cli/results_store.h"
 #include "cli/table.h"
 #include "compute/device/backend.h"
@@ -31,7 +31,6 @@ namespace {
 
 // ---- What the user asks for ----
 
-constexpr std::uint64_t most_proof_pairs = 1000;
 constexpr std::size_t usual_warm_up = 16;  // requests, if the load has no cap
 
 struct TuneServeRequest {
@@ -206,16 +205,11 @@ std::string server_trials_text(const std::vector<ServerTrial>& trials,
 
 /// One sentence.
 std::string server_proof_text(const ServerProof& proof, const Settings& best) {
-  const std::string interval =
-      std::isfinite(proof.interval95.high)
-          ? fmt::format(", 95% [{:.3f}, {:.3f}]", proof.interval95.low, proof.interval95.high)
-          : "";
   const std::string kept = proof.kept_best + proof.kept_as_it_is == 2 * proof.runs
                                ? ""
                                : fmt::format("; good in {} of {} runs, the defaults in {}",
                                              proof.kept_best, proof.runs, proof.kept_as_it_is);
-  return fmt::format("{}: {:.3f} times the default{} in {} pairs of fresh runs{}: {}\n",
-                     text_of(best), proof.ratio, interval, proof.pairs, kept,
+  return fmt::format("{}: {}{}: {}\n", text_of(best), proof_text(proof.speed), kept,
                      proof.proven ? "better, proven" : "not proven; more --pairs may tell");
 }
 
@@ -237,8 +231,8 @@ Json server_tuning_json(const std::vector<ServerTrial>& trials, std::optional<st
   json["proof"] = {{"pairs", std::move(values)},
                    {"kept_as_it_is", proof->kept_as_it_is},
                    {"kept_best", proof->kept_best},
-                   {"ratio", proof->ratio},
-                   {"interval95", {proof->interval95.low, proof->interval95.high}},
+                   {"ratio", proof->speed.ratio},
+                   {"interval95", {proof->speed.interval95.low, proof->speed.interval95.high}},
                    {"proven", proof->proven}};
   return json;
 }
@@ -289,7 +283,7 @@ class ServerTuner {
     std::vector<ServerPair> pairs(request_.pairs);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (std::size_t turn = 0; turn < 2; ++turn) {
-        const bool is_best = (i + turn) % 2 == 1;
+        const bool is_best = is_turn_of_best(i, turn);
         const std::string label = fmt::format("[proof {}/{}]", i + 1, pairs.size());
         ServerTrial trial = TRY(measure(is_best ? best : Settings(), label, "proof"));
         if (!trial.score.problem.empty()) terminal_.note("  " + trial.score.problem + "\n");

@@ -13,9 +13,6 @@
 namespace assay {
 namespace {
 
-/// The rule of `assay compare`.
-constexpr VerdictRule rule;
-
 std::string option_of(const Setting& setting) {
   return "--" + setting.variable;
 }
@@ -165,22 +162,17 @@ std::optional<std::size_t> best_of(std::span<const ServerTrial> trials) {
 ServerProof prove(std::span<const ServerPair> pairs) {
   ServerProof proof;
   proof.runs = pairs.size();
-  std::vector<double> differences;
+  std::vector<ScorePair> scores;
   for (const auto& [as_it_is, best] : pairs) {
     proof.kept_as_it_is += as_it_is.counts() ? 1 : 0;
     proof.kept_best += best.counts() ? 1 : 0;
-    if (as_it_is.value && best.value)
-      differences.push_back(std::log(*as_it_is.value / *best.value));  // of times
+    if (as_it_is.value && best.value) {
+      scores.push_back({std::log(*as_it_is.value), std::log(*best.value)});
+    }
   }
-  const PairedEffect effect = paired_effect(differences, rule.log_margin());
-  proof.pairs = effect.pairs;
-  proof.ratio = std::exp(-effect.mean);
-  proof.interval95 = {std::exp(-effect.t95.high), std::exp(-effect.t95.low)};
-  const Verdict verdict = judge(effect, true, Control::off, rule).verdict;
-  const bool faster =
-      verdict == Verdict::faster || (verdict == Verdict::shifted && effect.mean < 0);
+  proof.speed = prove(scores);
   proof.proven = proof.runs >= least_units && proof.kept_best == proof.runs &&
-                 (faster || proof.kept_as_it_is == 0);
+                 (proof.speed.better || proof.kept_as_it_is == 0);
   return proof;
 }
 

@@ -12,7 +12,7 @@
 
 #include "core/result.h"
 #include "serving/results/serving_result.h"
-#include "statistics/summary.h"
+#include "tune/proof.h"
 #include "tune/settings.h"
 
 namespace assay {
@@ -66,9 +66,7 @@ struct ServerPair {
 struct ServerProof {
   std::size_t runs = 0;                          ///< of each side
   std::size_t kept_as_it_is = 0, kept_best = 0;  ///< runs that count: every limit kept
-  std::size_t pairs = 0;                         ///< in which both runs have a value
-  double ratio = 1;     ///< of the scores, best over unchanged: geometric mean over the pairs
-  Interval interval95;  ///< of it, Student's t on logarithms; infinite for a single pair
+  Proof speed;                                   ///< over the pairs in which both have a value
   /// The best setting kept the limits in every run, and either the unchanged server never did or
   /// `assay compare` would call the best setting faster. Fewer than least_units pairs prove
   /// nothing.

@@ -205,10 +205,10 @@ TEST(CampaignPlan, Studies) {
 }
 
 TEST(CampaignPlan, WhatDiffersIsNamed) {
-  EXPECT_EQ(plan_difference("a: 1\nb: 2\n", "a: 1 \r\nb: 2"), "");
-  EXPECT_EQ(plan_difference("a: 1\nb: 2\n", "a: 1\nb: 3\n"),
+  EXPECT_EQ(plan_difference("plan.yaml", "a: 1\nb: 2\n", "a: 1 \r\nb: 2"), "");
+  EXPECT_EQ(plan_difference("plan.yaml", "a: 1\nb: 2\n", "a: 1\nb: 3\n"),
             "plan.yaml:2: was \"b: 2\", is \"b: 3\"");
-  EXPECT_EQ(plan_difference("a: 1\n", "a: 1\nb: 3\n"), "plan.yaml:2: was \"\", is \"b: 3\"");
+  EXPECT_EQ(plan_difference("plan.yaml", "a: 1\n", "a: 1\nb: 3\n"), "plan.yaml:2: was \"\", is \"b: 3\"");
 }
 
 TEST(CampaignFolder, ContrastsArePlanned) {

@@ -99,16 +99,16 @@ TEST(ServerTrial, AProofNeedsAnIntervalAboveOneOrALimitThatOnlyTheBestKeeps) {
   // Three clear pairs pass Student's t, but the rule of comparisons asks for six.
   const std::vector three = {pair(10, 12), pair(11, 13), pair(10, 12.1)};
   EXPECT_FALSE(prove(three).proven);
-  EXPECT_NEAR(prove(three).ratio, std::cbrt(1.2 * 13 / 11 * 1.21), 1e-12);
+  EXPECT_NEAR(prove(three).speed.ratio, std::cbrt(1.2 * 13 / 11 * 1.21), 1e-12);
   std::vector six = three;
   six.insert(six.end(), three.begin(), three.end());
   EXPECT_TRUE(prove(six).proven);
-  EXPECT_GT(prove(six).interval95.low, 1);
+  EXPECT_GT(prove(six).speed.interval95.low, 1);
   std::vector mixed = six;
   mixed[1] = pair(10, 9);
   mixed[4] = pair(10, 8);
   EXPECT_FALSE(prove(mixed).proven);
-  EXPECT_FALSE(prove({}).proven);
+  EXPECT_FALSE(prove(std::span<const ServerPair>{}).proven);
   const ServerPair limit{{20, "too slow"}, {10, ""}};
   EXPECT_TRUE(prove(std::vector(6, limit)).proven);
   EXPECT_FALSE(prove(std::vector(5, limit)).proven);
@@ -118,7 +118,7 @@ TEST(ServerTrial, AProofNeedsAnIntervalAboveOneOrALimitThatOnlyTheBestKeeps) {
   EXPECT_FALSE(prove(missed).proven);
   std::vector failed = six;
   failed.push_back({{10, ""}, {{}, "died"}});
-  EXPECT_EQ(prove(failed).pairs, 6u);
+  EXPECT_EQ(prove(failed).speed.pairs, 6u);
   EXPECT_EQ(prove(failed).kept_best, 6u);
   EXPECT_FALSE(prove(failed).proven);
 }

@@ -1,14 +1,11 @@
 #include "judge/campaign/campaign_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
-#include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <unordered_map>
 
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
@@ -19,24 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* lock_name = "lock";
 /// The words that measure the plan's suites: a suite file may change although the plan does not.
 constexpr const char* measure_name = "measure.json";
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
-
-Result<std::unique_ptr<Descriptor>> lock_folder(const fs::path& folder) {
-  const fs::path file = folder / lock_name;
-  auto lock =
-      std::make_unique<Descriptor>(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno == EWOULDBLOCK) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} is in use by another assay campaign; wait for it or stop it",
-                             folder.string())};
-  }
-  return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::usage,
-               fmt::format("cannot write {}: {}", file.string(), std::strerror(errno))};
-}
 
 std::string measure_text(const CampaignPlan& plan) {
   return Json(plan.measure).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -45,7 +27,8 @@ std::string measure_text(const CampaignPlan& plan) {
 Status check_same(const fs::path& folder, const CampaignPlan& plan) {
   const std::string before = TRY(read_operand(folder / campaign_plan_name, most_file_bytes));
   const std::string advice = "restore the plan, or give another folder with --out";
-  if (const std::string difference = plan_difference(before, plan.text); !difference.empty()) {
+  if (const std::string difference = plan_difference(campaign_plan_name, before, plan.text);
+      !difference.empty()) {
     return Error{ErrorKind::usage, fmt::format("{} was begun with another plan: {}; {}",
                                                folder.string(), difference, advice)};
   }
@@ -60,7 +43,7 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
 
 Status begin(const fs::path& folder, const CampaignPlan& plan) {
   const auto is_own = [](const std::string& name) {
-    return name == lock_name || name == measure_name || is_unfinished(name, measure_name) ||
+    return name == folder_lock_name || name == measure_name || is_unfinished(name, measure_name) ||
            is_unfinished(name, campaign_plan_name);
   };
   std::error_code error;
@@ -79,13 +62,9 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
 
 Result<CampaignFolder> CampaignFolder::open(const fs::path& path, const CampaignPlan& plan) {
   std::error_code error;
-  const fs::path folder = fs::absolute(path, error);
-  if (!error) fs::create_directories(folder, error);
-  if (error) {
-    return Error{error == std::errc::no_space_on_device ? ErrorKind::exhausted : ErrorKind::usage,
-                 fmt::format("cannot create the folder {}: {}", path.string(), error.message())};
-  }
-  auto lock = TRY(lock_folder(folder));
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path& folder = error ? path : absolute;
+  auto lock = TRY(lock_folder(folder, "assay campaign"));
   if (fs::exists(folder / campaign_plan_name, error)) {
     TRY(check_same(folder, plan));
   } else {

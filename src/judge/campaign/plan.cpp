@@ -336,7 +336,7 @@ Result<CampaignPlan> load_campaign_plan(const std::string& path) {
   return parse_campaign_plan(TRY(read_operand(path, most_bytes)), path);
 }
 
-std::string plan_difference(std::string_view before, std::string_view now) {
+std::string plan_difference(std::string_view name, std::string_view before, std::string_view now) {
   const auto next_line = [](std::string_view& text) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
@@ -347,7 +347,7 @@ std::string plan_difference(std::string_view before, std::string_view now) {
   for (int number = 1; !before.empty() || !now.empty(); ++number) {
     const std::string_view was = next_line(before), is = next_line(now);
     if (was != is) {
-      return fmt::format("{}:{}: was \"{}\", is \"{}\"", campaign_plan_name, number, was, is);
+      return fmt::format("{}:{}: was \"{}\", is \"{}\"", name, number, was, is);
     }
   }
   return {};

@@ -68,8 +68,9 @@ Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::strin
 /// Error: usage if the file cannot be read, or as parse_campaign_plan().
 Result<CampaignPlan> load_campaign_plan(const std::string& path);
 
-/// Why a folder begun with plan `before` cannot be continued with `now`: "plan.yaml:4: was
+/// Why a folder begun with plan `before`, its file `name`, cannot be continued with `now`:
+/// "plan.yaml:4: was
 /// \"margin: 2%\", is \"margin: 1%\""; empty: they differ at most in blanks at line ends.
-std::string plan_difference(std::string_view before, std::string_view now);
+std::string plan_difference(std::string_view name, std::string_view before, std::string_view now);
 
 }  // namespace assay
