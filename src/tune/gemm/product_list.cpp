@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "core/input_file.h"
 #include "core/read_file.h"
@@ -53,13 +54,14 @@ void ProductList::leave_out(std::string what) {
 
 ProductList products_of_cells(const std::vector<Cell>& cells) {
   ProductList list;
+  std::set<GemmProblem> known;  // axes that do not change the product, such as algorithm=
   for (const Cell& cell : cells) {
     if (cell.benchmark() != "gemm") continue;
     const GemmCell parsed = parse_gemm_cell(cell);
     for (const std::string& layout : parsed.layouts) {
       GemmProblem problem = problem_of(parsed, layout);
       problem.constant_b = false;  // models change their weights
-      list.add(problem, 1);
+      if (known.insert(problem).second) list.add(problem, 1);
     }
   }
   return list;

@@ -24,9 +24,8 @@ Result<ProductTrials> ProductTrials::create(Device& device, Stream& stream,
                                             const TuneGemmSettings& settings) {
   GemmCell cell;
   cell.inputs = settings.inputs;
-  const std::uint64_t wanted =
-      settings.rotate_bytes > 0 ? settings.rotate_bytes : flushing_bytes(device.facts());
-  cell.rotate_bytes = std::min<std::uint64_t>(wanted, most_sets * operand_bytes(problem));
+  cell.rotate_bytes =
+      std::min<std::uint64_t>(settings.rotate_bytes, most_sets * operand_bytes(problem));
   ProductTrials made(device, stream, problem, settings,
                      TRY(GemmMatrices::create(device, stream, cell, {problem}, settings.seed)));
   const std::vector<float> ones(4 * factors_apart, 1.0f);

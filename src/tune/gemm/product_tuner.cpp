@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "compute/blas/gemm_choice.h"
+#include "compute/device/helpers.h"
 #include "measure/sampling/roofline.h"
 #include "statistics/summary.h"
 #include "tune/gemm/product_trials.h"
+#include "tune/proof.h"
 #include "tune/race.h"
 
 namespace assay {
@@ -22,8 +24,6 @@ constexpr std::size_t most_refused = 8;
 constexpr std::size_t race_fraction = 4;
 // Screening runs are shorter than a clock takes to settle, and differ by about this much.
 constexpr double indistinct = 0.015;
-// A proof needs a margin; it plays no part in whether the gain is above 0.
-const double proof_margin = std::log(1.005);
 
 using Clock = std::chrono::steady_clock;
 
@@ -43,36 +43,59 @@ void note_refusal(ProductOutcome& outcome, const ProductSolution& solution,
 
 /// The fastest solution against the usual one, in turns, each after a run that settles its clock.
 /// False: one of them failed.
-Result<bool> prove(ProductTrials& trials, std::size_t usual, std::size_t fastest,
-                   const TuneGemmSettings& settings, const ProductTuner::Report& report,
-                   ProductOutcome& outcome) {
-  std::vector<double> usual_seconds, fastest_seconds, differences;
+Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fastest,
+                        const TuneGemmSettings& settings, const ProductTuner::Report& report,
+                        ProductOutcome& outcome) {
+  std::vector<double> usual_seconds, fastest_seconds;
+  std::vector<ScorePair> pairs;
   for (std::size_t pair = 0; pair < settings.pairs; ++pair) {
     if (report(fmt::format("proof {} of {}", pair + 1, settings.pairs))) return stopped();
-    double times[2] = {};
+    ScorePair scores;
     for (const std::size_t turn : {0, 1}) {
-      const std::size_t which = (pair + turn) % 2;  // 0: usual
-      const auto time = TRY(trials.time(which == 0 ? usual : fastest, settings.proof_seconds,
-                                        settings.proof_seconds));
+      const bool best = is_turn_of_best(pair, turn);
+      const auto time =
+          TRY(trials.time(best ? fastest : usual, settings.proof_seconds, settings.proof_seconds));
       if (!time) return false;
-      times[which] = *time;
+      (best ? fastest_seconds : usual_seconds).push_back(*time);
+      (best ? scores.best : scores.usual) = -std::log(*time);
     }
-    usual_seconds.push_back(times[0]);
-    fastest_seconds.push_back(times[1]);
-    differences.push_back(std::log(times[0] / times[1]));
+    pairs.push_back(scores);
   }
-  const PairedEffect effect = paired_effect(differences, proof_margin);
-  outcome.pairs = settings.pairs;
+  const Proof proof = prove(pairs);
+  outcome.pairs = proof.pairs;
   outcome.usual_seconds = median(usual_seconds);
   outcome.fastest_seconds = median(fastest_seconds);
-  outcome.gain = std::exp(effect.mean);
-  outcome.gain_low = std::exp(effect.t95.low);
-  outcome.gain_high = std::exp(effect.t95.high);
-  outcome.proven = effect.mean > 0 && effect.t95.low > 0 && effect.p_different < 0.05;
+  outcome.gain = proof.ratio;
+  outcome.gain_low = proof.interval95.low;
+  outcome.gain_high = proof.interval95.high;
+  // At small differences the two tests behind `better` and the interval may disagree.
+  outcome.proven = proof.better && proof.interval95.low > 1;
   return true;
 }
 
+/// The usual solution alone, as long as in a proof. Empty: it failed.
+Result<std::optional<double>> settled_seconds(ProductTrials& trials, std::size_t usual,
+                                              const TuneGemmSettings& settings) {
+  std::vector<double> seconds;
+  for (int run = 0; run < 3; ++run) {
+    const auto time =
+        TRY(trials.time(usual, settings.proof_seconds / 2, settings.proof_seconds / 2));
+    if (!time) return std::optional<double>();
+    seconds.push_back(*time);
+  }
+  return std::optional(median(seconds));
+}
+
 }  // namespace
+
+ProductTuner::ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings)
+    : device_(device), stream_(stream), settings_(std::move(settings)) {
+  if (settings_.rotate_bytes == 0) settings_.rotate_bytes = flushing_bytes(device.facts());
+  if (device.facts().emulated) {  // its clock does not settle, and is never off
+    settings_.screening_seconds = 10e-6;
+    settings_.proof_seconds = 100e-6;
+  }
+}
 
 Result<Blas*> ProductTuner::library(const BlasProvider& provider) {
   const auto opened = libraries_.find(provider.name);
@@ -169,17 +192,18 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
     }
     return std::nullopt;
   };
-  const auto usual_seconds = seconds_of(usual);
-  if (!usual_seconds) return nothing("the library's own choice failed while it was timed");
   const std::size_t fastest = standings.front().contender;
+  const auto usual_seconds =
+      fastest == usual ? TRY(settled_seconds(*trials, usual, settings_)) : seconds_of(usual);
+  if (!usual_seconds) return nothing("the library's own choice failed while it was timed");
   outcome.usual = outcome.best = trials->solution(usual);
   outcome.fastest = trials->solution(fastest);
   outcome.usual_seconds = *usual_seconds;
-  outcome.fastest_seconds = *seconds_of(fastest);
+  outcome.fastest_seconds = fastest == usual ? *usual_seconds : *seconds_of(fastest);
   const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
   outcome.floor_seconds = floor_seconds(facts, work, Limit::compute);
   if (fastest != usual) {
-    if (!TRY(prove(*trials, usual, fastest, settings_, report, outcome))) {
+    if (!TRY(hold_proof(*trials, usual, fastest, settings_, report, outcome))) {
       return nothing("a solution that had worked failed in the proof");
     }
     if (outcome.proven) outcome.best = outcome.fastest;

@@ -13,7 +13,6 @@
 #include "compute/blas/blas.h"
 #include "compute/blas/matrix_fill.h"
 #include "compute/device/device.h"
-#include "statistics/paired.h"
 #include "tune/gemm/product_outcome.h"
 
 namespace assay {
@@ -29,15 +28,14 @@ struct TuneGemmSettings {
   /// the search and makes the proof. A device takes tens of milliseconds to reach the clock that a
   /// solution's own power draw leaves it: ContestLimits in compute/choice/fastest.h.
   double screening_seconds = 0.0015, proof_seconds = 0.1;
-  std::size_t pairs = 10;  ///< of the proof, at least least_units, even
+  std::size_t pairs = 12;  ///< of the proof: even, so that each solution comes first equally often
   std::uint64_t seed = 1;
 };
 
 class ProductTuner {
  public:
   /// `device` and `stream` must outlive it.
-  ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings)
-      : device_(device), stream_(stream), settings_(std::move(settings)) {}
+  ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings);
 
   /// Called with what is done now ("checking 120 of 840"); true asks to stop.
   using Report = std::function<bool(std::string_view doing)>;
@@ -46,13 +44,14 @@ class ProductTuner {
   /// Error: interrupted; failed, if the device itself does not work any more.
   Result<ProductOutcome> tune(const GemmProblem& problem, const Report& report);
 
+  const TuneGemmSettings& settings() const { return settings_; }
   /// The library, opened once. Error: as BlasProvider::open.
   Result<Blas*> library(const BlasProvider& provider);
 
  private:
   Device& device_;
   Stream& stream_;
-  const TuneGemmSettings settings_;
+  TuneGemmSettings settings_;
   std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;
 };
 
