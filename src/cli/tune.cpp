@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
+#include "cli/tune_gemm.h"
 #include "cli/tune_program.h"
 #include "cli/tune_serve.h"
 #include "compute/device/backend.h"
@@ -174,6 +175,7 @@ int prove(const Request& request, const Settings& best, const std::string& binar
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
+  if (is_tune_gemm(arguments)) return tune_gemm(arguments, terminal);
   const auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
   const auto binary = own_binary();
@@ -209,6 +211,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
   return prove(*request, trials[best].settings, *binary, arguments, terminal);
 }
 
+std::vector<Option> with_options_of_gemm(std::vector<Option> options) {
+  const auto more = tune_gemm_options();
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
 const Command command = {
     .name = "tune",
     .summary = "Try settings, find the best, and prove its gain on fresh runs",
@@ -223,6 +231,17 @@ the geometric mean over all cells may have been luck. Therefore a campaign (`ass
 then compares it with no setting on fresh runs in turns, and its verdict is the result. The
 folder tuning/ keeps the plan (proof.yaml) and all records (proof/).
 
+gemm tunes matrix products: of the cells named by axes as for `assay run gemm`, of a --suite, of a
+step of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a log or a
+tuning file, which also says how often each is called; those that take the most time come first.
+Of each, every solution that the libraries have is checked for correctness, then timed on rotating
+operands by successive halving; the fastest meets the library's own choice in turns, and counts
+only if that proves a gain. The folder keeps a journal, with which a tuner that was stopped goes on,
+tunableop_results*.csv for PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override
+file for hipBLASLt; assay's own models find the winners in their cache. --read holds tuning files
+against this machine's PyTorch and libraries, and merges those of several GPUs: `assay help
+tuning`. With an environment VARIABLE to try, gemm is a benchmark like any other.
+
 serve, instead of a benchmark, tunes an LLM server. Its arguments are the server's command, with
 {port} in place of the port; its parameters without dashes (a flag is just its name) and
 environment variables; then, after --, one point of load as for `assay load`. Every trial restarts
@@ -233,25 +252,28 @@ in turns. The folder keeps every run's record and the servers' output.
 
   assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
   assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8
+  assay tune gemm shape=8192x8192x8192,16384x1024x8192 dtype=bf16,e4m3 layout=TN
+  assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
+  assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
+  assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
   assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
     -- --max-concurrency 256 --requests 4x
 
 )",
-    .options =
-        {
-            {"--ranks", "N", "as for `assay run`", ""},
-            {"--hosts", "LIST", "as for `assay run`", ""},
-            {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-            {"--budget", "TIME", "time for one run, as for `assay run`", ""},
-            {"--combine", "", "try every combination of values instead of each alone", ""},
-            {"--pairs", "N",
-             "pairs of runs in the final test, an even number, from 6, default 10; for serve any "
-             "from 6, default 6",
-             ""},
-            {"--limit", "LATENCIES",
-             "for serve: limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
-            {"--out", "DIR", "output folder; default ./tuning", "folder"},
-        },
+    .options = with_options_of_gemm({
+        {"--ranks", "N", "as for `assay run`", ""},
+        {"--hosts", "LIST", "as for `assay run`", ""},
+        {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--combine", "", "try every combination of values instead of each alone", ""},
+        {"--pairs", "N",
+         "pairs of runs in the final test, an even number, from 6, default 10; for gemm 12; for "
+         "serve any from 6, default 6",
+         ""},
+        {"--limit", "LATENCIES",
+         "for serve: limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
+        {"--out", "DIR", "output folder; default ./tuning", "folder"},
+    }),
     .run = &run,
 };
 const CommandRegistry::Add registered{&command};

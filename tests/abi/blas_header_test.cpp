@@ -3,6 +3,7 @@
 
 #include "abi/abi_match.h"
 #include "compute/blas/cublas_api.h"
+#include "compute/blas/cublaslt_variations.h"
 #include "compute/blas/lt_dialects.h"
 #include "compute/libraries/onednn_api.h"
 
@@ -15,6 +16,15 @@ namespace {
 
 #define LT(member, symbol, parameters) ASSAY_EXPECT_MATCH(Functions, member, cublasLt##symbol)
 TEST(CublasLtHeader, Prototypes){ASSAY_LT_FUNCTIONS(LT)}
+
+TEST(CublasLtHeader, FunctionsOfAlgorithms){
+    ASSAY_EXPECT_MATCH(AlgorithmFunctions, get_config, cublasLtMatmulAlgoConfigGetAttribute)
+        ASSAY_EXPECT_MATCH(AlgorithmFunctions, set_config, cublasLtMatmulAlgoConfigSetAttribute)
+            ASSAY_EXPECT_MATCH(AlgorithmFunctions, get_capability,
+                               cublasLtMatmulAlgoCapGetAttribute)
+                ASSAY_EXPECT_MATCH(AlgorithmFunctions, check, cublasLtMatmulAlgoCheck)
+                    ASSAY_EXPECT_MATCH(AlgorithmFunctions, get_ids, cublasLtMatmulAlgoGetIds)
+                        ASSAY_EXPECT_MATCH(AlgorithmFunctions, init, cublasLtMatmulAlgoInit)}
 
 TEST(CublasLtHeader, Numbers) {
   const Dialect& d = cublaslt_dialect;
@@ -95,6 +105,13 @@ TEST(CublasLtHeader, StructsAreReadAtTheRightPlaces) {
   EXPECT_EQ(offsetof(cublasLtMatmulHeuristicResult_t, wavesCount),
             tail + offsetof(ResultTail, waves));
   EXPECT_EQ(tail + sizeof(ResultTail), cublaslt_dialect.result_bytes);
+  EXPECT_EQ(CUBLASLT_ALGO_CAP_SPLITK_SUPPORT, 0);
+  EXPECT_EQ(CUBLASLT_ALGO_CAP_TILE_IDS, 6);
+  EXPECT_EQ(CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, 7);
+  EXPECT_EQ(CUBLASLT_ALGO_CAP_STAGES_IDS, 13);
+  EXPECT_EQ(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 3);
+  EXPECT_EQ(CUBLASLT_REDUCTION_SCHEME_NONE, 0);
+  EXPECT_EQ(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2);
   EXPECT_EQ(CUBLASLT_ALGO_CONFIG_ID, 0);
   EXPECT_EQ(CUBLASLT_ALGO_CONFIG_TILE_ID, 1);
   EXPECT_EQ(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 2);

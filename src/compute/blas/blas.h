@@ -47,6 +47,11 @@ struct GemmAlgorithm {
   std::string name;  ///< "algo=66 tile=20 stages=35", "solution=1234", "packed"
   std::size_t workspace_bytes = 0;
   std::array<std::uint64_t, 8> data = {};  ///< the library's own encoding
+  /// The library's number for it, under which tuning files name it; not every library has one, and
+  /// it holds for one release on one architecture.
+  std::optional<std::int64_t> index = {};
+  /// What the library calls the solution and its kernel; only all_algorithms() asks for them.
+  std::string solution = {}, kernel = {};
 };
 
 /// A problem bound to an algorithm. May be used from one thread at a time.
@@ -63,9 +68,11 @@ class GemmPlan {
 };
 
 struct BlasFacts {
-  std::string name;     ///< "cublaslt"
-  std::string version;  ///< "13.1.0", as the library itself reports it
-  std::string path;     ///< the file it was loaded from
+  std::string name;           ///< "cublaslt"
+  std::string version;        ///< "13.1.0", as the library itself reports it
+  std::string path;           ///< the file it was loaded from
+  std::string revision = {};  ///< of the library's sources, as it reports it; empty: it does not
+  int number = 0;             ///< the version as the library itself encodes it; 0: unknown
 };
 
 /// One vendor library on one device. Must be destroyed before the device. Thread-safe, except that
@@ -78,6 +85,12 @@ class Blas {
   /// first. Error: unsupported if there is none.
   virtual Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
                                                         std::size_t workspace_bytes, int most) = 0;
+  /// Everything that the library has for `problem` within `workspace_bytes`, at most `most`, what
+  /// algorithms() lists first. May take seconds. Error: as algorithms(), or of a call that lists.
+  virtual Result<std::vector<GemmAlgorithm>> all_algorithms(const GemmProblem& problem,
+                                                            std::size_t workspace_bytes, int most) {
+    return algorithms(problem, workspace_bytes, most);
+  }
   virtual Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                                  const GemmAlgorithm& algorithm) = 0;
 };

@@ -23,6 +23,15 @@ std::vector<GemmAlgorithm> find_neighbours(Handle handle, const Descriptors& des
   return neighbours(algorithm_functions, handle, descriptors, listed, workspace_bytes, most);
 }
 
+Result<std::vector<GemmAlgorithm>> find_all(const Library& library, Handle handle,
+                                            const Descriptors& descriptors,
+                                            const GemmProblem& problem,
+                                            const std::vector<GemmAlgorithm>& listed,
+                                            std::size_t workspace_bytes, std::size_t most) {
+  return all_variations(algorithm_functions, library, handle, descriptors, problem, listed,
+                        workspace_bytes, most);
+}
+
 std::string version(const Library& library, Handle) {
   const auto get = reinterpret_cast<std::size_t (*)()>(library.get_version);
   return get != nullptr ? cuda_version_text(get()) : "unknown";
@@ -35,6 +44,7 @@ Result<const Library*> load() {
                     &name_algorithm};
     library.get_version = file.symbol("cublasLtGetVersion");
     library.neighbours = &find_neighbours;
+    library.all = &find_all;
     algorithm_functions = bind_algorithm_functions(file);
     return library;
   }();

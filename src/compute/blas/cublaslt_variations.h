@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/lt_api.h"
+#include "compute/blas/lt_blas.h"
 #include "core/shared_library.h"
 
 namespace assay::lt {
@@ -20,6 +20,10 @@ struct AlgorithmFunctions {
                         std::size_t* written) = nullptr;
   int (*check)(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c, MatrixLayout d,
                const void* algorithm, void* result) = nullptr;
+  int (*get_ids)(Handle, int compute, int scale_type, int type_a, int type_b, int type_c,
+                 int type_d, int requested, int* ids, int* found) = nullptr;
+  int (*init)(Handle, int compute, int scale_type, int type_a, int type_b, int type_c, int type_d,
+              int id, void* algorithm) = nullptr;
 };
 AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
 
@@ -33,5 +37,15 @@ std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handl
                                       const Descriptors& descriptors,
                                       const std::vector<GemmAlgorithm>& listed,
                                       std::size_t workspace_bytes, std::size_t most);
+
+/// Beyond those: more variations of more of the `listed`, and every kind of algorithm (by its id)
+/// with every tile and number of stages and a few splits of k. At most `most`, none of them in
+/// `listed`. Error: failed, if the library cannot list its ids.
+Result<std::vector<GemmAlgorithm>> all_variations(const AlgorithmFunctions& functions,
+                                                  const Library& library, Handle handle,
+                                                  const Descriptors& descriptors,
+                                                  const GemmProblem& problem,
+                                                  const std::vector<GemmAlgorithm>& listed,
+                                                  std::size_t workspace_bytes, std::size_t most);
 
 }  // namespace assay::lt

@@ -82,24 +82,46 @@ Status GemmExBlas::check(int status, std::string_view what) const {
                fmt::format("{}: {}: {} ({})", facts_.name, what, status_name(status), status)};
 }
 
-Result<std::vector<GemmAlgorithm>> GemmExBlas::algorithms(const GemmProblem& problem,
-                                                          std::size_t workspace_bytes, int most) {
+Result<std::vector<GemmAlgorithm>> GemmExBlas::list(const GemmProblem& problem,
+                                                    std::size_t workspace_bytes,
+                                                    const std::vector<int>& listed,
+                                                    int most) const {
   TRY(validate(problem));
   if (const auto reason = beyond_gemm_ex(problem)) {
     return Error{ErrorKind::unsupported, fmt::format("{}: {}", facts_.name, *reason)};
   }
   const std::size_t workspace = std::min(workspace_bytes, wanted_workspace());
   std::vector<GemmAlgorithm> found = {{"default", workspace, {}}};
-  if (most <= 1) return found;
-  TRY(device_.make_current());
-  const Scalar alpha(problem.compute, problem.alpha), beta(problem.compute, problem.beta);
-  for (const int solution : solutions(call_for(problem, alpha, beta))) {
-    if (static_cast<int>(found.size()) == most) break;
+  for (const int solution : listed) {
+    if (static_cast<int>(found.size()) >= most) break;
     found.push_back({fmt::format("solution={}", solution),
                      workspace,
-                     {static_cast<std::uint64_t>(std::int64_t{solution})}});
+                     {static_cast<std::uint64_t>(std::int64_t{solution})},
+                     solution});
   }
   return found;
+}
+
+Result<std::vector<GemmAlgorithm>> GemmExBlas::algorithms(const GemmProblem& problem,
+                                                          std::size_t workspace_bytes, int most) {
+  std::vector<int> listed;
+  if (most > 1 && validate(problem).ok() && !beyond_gemm_ex(problem)) {
+    TRY(device_.make_current());
+    const Scalar alpha(problem.compute, problem.alpha), beta(problem.compute, problem.beta);
+    auto found = solutions(call_for(problem, alpha, beta));
+    if (found.ok()) listed = std::move(found).value();  // else the default is left
+  }
+  return list(problem, workspace_bytes, listed, most);
+}
+
+Result<std::vector<GemmAlgorithm>> GemmExBlas::all_algorithms(const GemmProblem& problem,
+                                                              std::size_t workspace_bytes,
+                                                              int most) {
+  TRY(list(problem, workspace_bytes, {}, 1));  // whether it computes the problem at all
+  TRY(device_.make_current());
+  const Scalar alpha(problem.compute, problem.alpha), beta(problem.compute, problem.beta);
+  const auto listed = TRY(solutions(call_for(problem, alpha, beta)));
+  return list(problem, workspace_bytes, listed, most);
 }
 
 Result<std::unique_ptr<GemmPlan>> GemmExBlas::plan(const GemmProblem& problem,

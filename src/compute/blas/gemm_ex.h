@@ -39,6 +39,8 @@ class GemmExBlas : public Blas {
   const BlasFacts& facts() const override { return facts_; }
   Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
                                                 std::size_t workspace_bytes, int most) override;
+  Result<std::vector<GemmAlgorithm>> all_algorithms(const GemmProblem& problem,
+                                                    std::size_t workspace_bytes, int most) override;
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override;
 
@@ -56,14 +58,17 @@ class GemmExBlas : public Blas {
   virtual std::string_view status_name(int status) const = 0;
   virtual bool means_unsupported(int status) const = 0;
   /// Solutions other than the default, in no particular order; empty if the library offers no
-  /// choice.
-  virtual std::vector<int> solutions(const GemmExCall&) { return {}; }
+  /// choice. Error: of the calls that list them.
+  virtual Result<std::vector<int>> solutions(const GemmExCall&) { return std::vector<int>(); }
   /// Whether C must be D.
   virtual bool works_in_place() const { return false; }
   /// Scratch memory that the library can use; less also works.
   virtual std::size_t wanted_workspace() const = 0;
 
   Status check(int status, std::string_view what) const;
+  /// The default and, if `listed`, the solutions.
+  Result<std::vector<GemmAlgorithm>> list(const GemmProblem& problem, std::size_t workspace_bytes,
+                                          const std::vector<int>& listed, int most) const;
 
   BlasFacts facts_;
 

@@ -2,31 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "compute/blas/gemm_choice.h"
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
 
 namespace assay {
 namespace {
 
-constexpr int most_algorithms = 32;
+constexpr int most_algorithms = 32, all_algorithms = 4096;
 // A search happens while somebody waits for a first step, and among near equals little is lost.
 constexpr ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
-
-/// Everything about a problem, for a key.
-std::string text_of(const GemmProblem& p) {
-  static_assert(sizeof(GemmProblem) == 168, "a new field belongs into the key below");
-  return fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
-      "{}",
-      p.m, p.n, p.k, p.batch, p.transpose_a, p.transpose_b, name_of(p.a), name_of(p.b),
-      name_of(p.c), name_of(p.d), name_of(p.compute), p.lda, p.ldb, p.ldd, p.stride_a, p.stride_b,
-      p.stride_d, p.alpha, p.beta, name_of(p.epilogue), name_of(p.bias), name_of(p.aux), p.ld_aux,
-      p.fast_accumulate, p.scales_a, p.scales_b, p.scales_d, p.writes_amax_d, p.alignment,
-      p.constant_b, p.multiprocessors);
-}
 
 /// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
 /// another clock.
@@ -123,7 +112,7 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
   bool better = supports(problem);
   if (better && options_.measure && !device_.facts().emulated) {
     const DeviceFacts& facts = device_.facts();
-    const ChoiceKey key = {"epilogue", libraries(), text_of(problem)};
+    const ChoiceKey key = {"epilogue", libraries(), problem_text(problem)};
     const auto remembered = choices_.find(facts, key);
     if (remembered == "fused" || remembered == "separate") {
       better = remembered == "fused";
@@ -169,11 +158,19 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   auto algorithms = TRY(library.algorithms(problem, options_.workspace_bytes, wanted));
   if (algorithms.size() == 1 || device_.facts().emulated) return std::move(algorithms.front());
   const DeviceFacts& facts = device_.facts();
-  const ChoiceKey key = {"gemm", library.facts().name + " " + library.facts().version,
-                         fmt::format("{} in {}", text_of(problem), options_.workspace_bytes)};
+  const ChoiceKey key = gemm_choice_key(library.facts(), problem, options_.workspace_bytes);
   const auto remembered = choices_.find(facts, key);
-  for (const GemmAlgorithm& algorithm : algorithms) {
-    if (remembered == algorithm.name) return algorithm;
+  const auto is_remembered = [&](const GemmAlgorithm& algorithm) {
+    return remembered == algorithm.name;
+  };
+  const auto listed = std::find_if(algorithms.begin(), algorithms.end(), is_remembered);
+  if (listed != algorithms.end()) return *listed;
+  if (remembered) {  // perhaps by `assay tune gemm`, which tries more than the library proposes
+    const auto all = library.all_algorithms(problem, options_.workspace_bytes, all_algorithms);
+    if (all.ok()) {
+      const auto found = std::find_if(all->begin(), all->end(), is_remembered);
+      if (found != all->end()) return *found;
+    }
   }
   const auto fastest = measure(library, problem, algorithms);
   if (!fastest.ok() && fastest.error().kind == ErrorKind::exhausted) {

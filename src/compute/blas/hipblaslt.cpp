@@ -1,8 +1,7 @@
 // hipBLASLt: the first choice on AMD Instinct, with fp8 and fused epilogues.
 #include <fmt/format.h>
 
-#include <cstring>
-
+#include "compute/blas/hipblaslt_solutions.h"
 #include "compute/blas/lt_blas.h"
 #include "compute/blas/lt_dialects.h"
 #include "compute/blas/problem_types.h"
@@ -27,12 +26,26 @@ std::string version(const Library& library, Handle handle) {
   return fmt::format("{}.{}.{}", number / 100000, number / 100 % 1000, number % 100);
 }
 
+SolutionFunctions solution_functions;  // written once, by load()
+
 std::string describe_algorithm(const Library&, const void* algorithm) {
-  // The solution index is the first int of the algorithm's data; it is valid only for one release
-  // on one architecture.
-  std::int32_t index = 0;
-  std::memcpy(&index, algorithm, sizeof(index));
-  return fmt::format("solution={}", index);
+  return solution_text(solution_index(algorithm));
+}
+
+std::optional<std::int64_t> index_of(const void* algorithm) {
+  return solution_index(algorithm);
+}
+
+std::string revision(const Library&, Handle handle) {
+  return solution_functions.revision(handle);
+}
+
+Result<std::vector<GemmAlgorithm>> all(const Library& library, Handle handle,
+                                       const Descriptors& descriptors, const GemmProblem& problem,
+                                       const std::vector<GemmAlgorithm>& listed,
+                                       std::size_t workspace_bytes, std::size_t most) {
+  return all_solutions(library, solution_functions, handle, descriptors, problem, listed,
+                       workspace_bytes, most);
 }
 
 Result<const Library*> load() {
@@ -41,6 +54,11 @@ Result<const Library*> load() {
     Library library{hipblaslt_dialect, TRY(bind_functions(file, "hipblasLt")), file.path(),
                     &version, &describe_algorithm};
     library.get_version = file.symbol("hipblasLtGetVersion");
+    solution_functions = bind_solution_functions(file);
+    library.all = &all;
+    library.index_of = &index_of;
+    library.revision = &revision;
+    library.number = &version_number;
     return library;
   }();
   if (!loaded.ok()) return loaded.error();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "compute/blas/lt_descriptors.h"
 
@@ -90,6 +91,7 @@ class LtBlas final : public Blas {
       algorithm.workspace_bytes = tail.workspace_bytes;
       std::memcpy(algorithm.data.data(), result, library_.dialect.algorithm_bytes);
       algorithm.name = library_.describe_algorithm(library_, algorithm.data.data());
+      if (library_.index_of != nullptr) algorithm.index = library_.index_of(algorithm.data.data());
       usable.push_back(std::move(algorithm));
     }
     if (usable.empty()) {
@@ -104,6 +106,37 @@ class LtBlas final : public Blas {
       usable.insert(usable.end(), more.begin(), more.end());
     }
     return usable;
+  }
+
+  Result<std::vector<GemmAlgorithm>> all_algorithms(const GemmProblem& problem,
+                                                    std::size_t workspace_bytes,
+                                                    int most) override {
+    constexpr int usual = 128;  // more than the heuristics rank
+    auto listed = TRY(algorithms(problem, workspace_bytes, std::min(most, usual)));
+    if (library_.all == nullptr) return listed;
+    Descriptors descriptors = TRY(Descriptors::create(library_, problem));
+    TRY(descriptors.point_to(library_, problem, placeholder_operands()));
+    auto all = TRY(library_.all(library_, handle_.get(), descriptors, problem, listed,
+                                workspace_bytes, static_cast<std::size_t>(most)));
+    // Two with one number are one, whatever else their bytes say.
+    using Identity = std::pair<std::optional<std::int64_t>, std::array<std::uint64_t, 8>>;
+    const auto identity = [](const GemmAlgorithm& algorithm) {
+      return algorithm.index ? Identity(algorithm.index, {})
+                             : Identity(std::nullopt, algorithm.data);
+    };
+    std::map<Identity, std::size_t> places;
+    for (std::size_t i = 0; i < listed.size(); ++i) places.try_emplace(identity(listed[i]), i);
+    for (GemmAlgorithm& algorithm : all) {
+      const auto known = places.find(identity(algorithm));
+      if (known != places.end()) {
+        listed[known->second].solution = algorithm.solution;
+        listed[known->second].kernel = algorithm.kernel;
+      } else if (listed.size() < static_cast<std::size_t>(most)) {
+        places.try_emplace(identity(algorithm), listed.size());
+        listed.push_back(std::move(algorithm));
+      }
+    }
+    return listed;
   }
 
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
@@ -184,6 +217,8 @@ Result<std::unique_ptr<Blas>> open_lt(const Library& library, Device& device) {
   }
   BlasFacts facts{std::string(library.dialect.name), library.version(library, handle),
                   library.path};
+  if (library.revision != nullptr) facts.revision = library.revision(library, handle);
+  if (library.number != nullptr) facts.number = library.number(library, handle);
   return std::unique_ptr<Blas>(std::make_unique<LtBlas>(library, device, handle, std::move(facts)));
 }
 

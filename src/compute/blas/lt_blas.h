@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,18 @@ struct Library {
   std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
                                            const std::vector<GemmAlgorithm>& listed,
                                            std::size_t workspace_bytes, std::size_t most) = nullptr;
+  /// Every algorithm that can run, in any order, those that `listed` has perhaps too; null if the
+  /// heuristic already lists all.
+  Result<std::vector<GemmAlgorithm>> (*all)(const Library& library, Handle handle,
+                                            const Descriptors& descriptors,
+                                            const GemmProblem& problem,
+                                            const std::vector<GemmAlgorithm>& listed,
+                                            std::size_t workspace_bytes,
+                                            std::size_t most) = nullptr;
+  /// The library's number of an algorithm, and its revision and version; null if it has none.
+  std::optional<std::int64_t> (*index_of)(const void* algorithm) = nullptr;
+  std::string (*revision)(const Library& library, Handle handle) = nullptr;
+  int (*number)(const Library& library, Handle handle) = nullptr;
 };
 
 /// Binds every function of ASSAY_LT_FUNCTIONS as `prefix` + symbol. Error: unavailable, naming the

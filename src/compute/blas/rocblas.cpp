@@ -2,6 +2,7 @@
 // listed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -65,13 +66,18 @@ class Rocblas final : public GemmExBlas {
   bool means_unsupported(int status) const override { return status == 2 || status == 15; }
   std::size_t wanted_workspace() const override { return std::size_t{32} << 20; }
 
-  std::vector<int> solutions(const GemmExCall& call) override {
+  Result<std::vector<int>> solutions(const GemmExCall& call) override {
     std::vector<std::int32_t> list;
+    const bool offered =
+        call.batch == 1 ? functions_.solutions != nullptr : functions_.solutions_batched != nullptr;
+    if (!offered) return list;
     std::int32_t size = 0;
-    if (query(call, nullptr, &size) != 0 || size <= 0) return {};
+    TRY(check(query(call, nullptr, &size), "gemm_ex_get_solutions"));
+    if (size <= 0) return list;
     list.resize(static_cast<std::size_t>(size));
-    if (query(call, list.data(), &size) != 0) return {};
-    list.resize(static_cast<std::size_t>(size));
+    TRY(check(query(call, list.data(), &size), "gemm_ex_get_solutions"));
+    // What it wrote, whatever it says.
+    list.resize(std::min(list.size(), static_cast<std::size_t>(std::max(size, 0))));
     return list;
   }
 
@@ -79,10 +85,8 @@ class Rocblas final : public GemmExBlas {
   int query(const GemmExCall& call, std::int32_t* list, std::int32_t* size) {
     constexpr int by_index = rocblas::algorithm_solution_index;
     if (call.batch == 1) {
-      if (functions_.solutions == nullptr) return rocblas::invalid_size;
       return invoke(functions_.solutions, call, by_index, 0u, list, size);
     }
-    if (functions_.solutions_batched == nullptr) return rocblas::invalid_size;
     return invoke_batched(functions_.solutions_batched, call, by_index, 0u, list, size);
   }
 

@@ -11,7 +11,6 @@ namespace assay::rocblas {
 
 constexpr int operation_none = 111, operation_transpose = 112;
 constexpr int algorithm_standard = 0, algorithm_solution_index = 1;
-constexpr int invalid_size = 4;  // rocblas_status
 
 /// rocblas_datatype; -1 for types its gemm_ex does not take.
 constexpr int data_type(DataType type) {

@@ -2,16 +2,9 @@
 
 namespace assay {
 
-GemmProblem Linear::problem(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
-                            bool transpose_b) const {
-  return make_gemm(m, n, k, precision_, precision_, transpose_a, transpose_b);
-}
-
 Result<bool> Linear::forward_with(Epilogue epilogue, Stream& stream, void* y, const void* x,
                                   const void* weight, const void* bias, LinearShape shape) {
-  GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
-  product.epilogue = epilogue;
-  product.bias = product.d;
+  const GemmProblem product = forward_product(shape, precision_, epilogue);
   if (!plans_->supports(product)) return false;
   TRY(plans_->enqueue(stream, product,
                       {.a = x,
@@ -27,7 +20,7 @@ Status Linear::forward(Stream& stream, void* y, const void* x, const void* weigh
   if (bias != nullptr && TRY(forward_with(Epilogue::bias, stream, y, x, weight, bias, shape))) {
     return {};
   }
-  TRY(plans_->enqueue(stream, problem(shape.rows, shape.outputs, shape.inputs, false, true),
+  TRY(plans_->enqueue(stream, forward_product(shape, precision_),
                       {.a = x, .b = weight, .c = y, .d = y}));
   if (bias == nullptr) return {};
   return activations_->add_bias(stream, y, bias, shape.rows, shape.outputs);
@@ -43,25 +36,13 @@ Status Linear::forward_relu(Stream& stream, void* y, const void* x, const void* 
 
 Status Linear::input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,
                               LinearShape shape) {
-  return plans_->enqueue(stream, problem(shape.rows, shape.inputs, shape.outputs, false, false),
+  return plans_->enqueue(stream, input_gradient_product(shape, precision_),
                          {.a = dy, .b = weight, .c = dx, .d = dx});
 }
 
-GemmProblem Linear::forward_with_gelu(LinearShape shape, bool with_bias) const {
-  GemmProblem product = problem(shape.rows, shape.outputs, shape.inputs, false, true);
-  product.epilogue = with_bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
-  return product;
-}
-
-GemmProblem Linear::input_gradient_with_gelu(LinearShape shape) const {
-  GemmProblem product = problem(shape.rows, shape.inputs, shape.outputs, false, false);
-  product.epilogue = Epilogue::dgelu;
-  return product;
-}
-
 bool Linear::can_fuse(LinearShape forward, bool with_bias, LinearShape backward) {
-  return plans_->supports(forward_with_gelu(forward, with_bias)) &&
-         plans_->supports(input_gradient_with_gelu(backward));
+  return plans_->supports(forward_product(forward, precision_, gelu_epilogue(with_bias))) &&
+         plans_->supports(input_gradient_product(backward, precision_, Epilogue::dgelu));
 }
 
 Status Linear::enqueue(Stream& stream, const GemmProblem& problem, const Contender& fused,
@@ -73,7 +54,7 @@ Status Linear::enqueue(Stream& stream, const GemmProblem& problem, const Contend
 
 Status Linear::forward_gelu(Stream& stream, void* y, void* before, const void* x,
                             const void* weight, const void* bias, LinearShape shape) {
-  const GemmProblem product = forward_with_gelu(shape, bias != nullptr);
+  const GemmProblem product = forward_product(shape, precision_, gelu_epilogue(bias != nullptr));
   const GemmOperands operands = {.a = x,
                                  .b = weight,
                                  .c = y,
@@ -90,7 +71,7 @@ Status Linear::forward_gelu(Stream& stream, void* y, void* before, const void* x
 
 Status Linear::input_gradient_gelu(Stream& stream, void* dx, const void* dy, const void* weight,
                                    const void* before, LinearShape shape) {
-  const GemmProblem product = input_gradient_with_gelu(shape);
+  const GemmProblem product = input_gradient_product(shape, precision_, Epilogue::dgelu);
   const GemmOperands operands = {.a = dy,
                                  .b = weight,
                                  .c = dx,
@@ -112,8 +93,7 @@ Status Linear::input_gradient_relu(Stream& stream, void* dx, const void* dy, con
 
 Status Linear::weight_gradient(Stream& stream, void* dw, const void* dy, const void* x,
                                LinearShape shape, bool add) {
-  GemmProblem product = problem(shape.outputs, shape.inputs, shape.rows, true, false);
-  product.beta = add ? 1 : 0;
+  const GemmProblem product = weight_gradient_product(shape, precision_, add);
   return plans_->enqueue(stream, product, {.a = dy, .b = x, .c = dw, .d = dw});
 }
 

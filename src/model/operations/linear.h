@@ -5,13 +5,9 @@
 #include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
 #include "model/operations/activations.h"
+#include "model/operations/linear_products.h"
 
 namespace assay {
-
-/// x[rows, inputs], W[outputs, inputs], y[rows, outputs].
-struct LinearShape {
-  std::int64_t rows = 0, outputs = 0, inputs = 0;
-};
 
 class Linear {
  public:
@@ -50,10 +46,6 @@ class Linear {
   /// y = x W^T + b with a library's epilogue, if it has it.
   Result<bool> forward_with(Epilogue epilogue, Stream& stream, void* y, const void* x,
                             const void* weight, const void* bias, LinearShape shape);
-  GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
-                      bool transpose_b) const;
-  GemmProblem forward_with_gelu(LinearShape shape, bool with_bias) const;
-  GemmProblem input_gradient_with_gelu(LinearShape shape) const;
   /// Queues the faster of two ways.
   Status enqueue(Stream& stream, const GemmProblem& problem, const Contender& fused,
                  const Contender& separate);

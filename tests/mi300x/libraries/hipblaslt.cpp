@@ -1,9 +1,14 @@
 // libhipblaslt on the host, after the declarations in hipblaslt.h (ROCm 6). It defines numbers and
-// sizes independently, to reveal mistakes in assay's. It has three solutions: 101 is slow, 102
-// needs a workspace, and 103 never applies.
+// sizes independently, to reveal mistakes in assay's. Its heuristic has three solutions: 101 is
+// slow, 102 needs a workspace, and 103 never applies. The C++ interface has more: 104 is the
+// fastest, 105 is faster, but computes twice the product, 106 says that it applies and fails, 107
+// needs more workspace than anybody has, and 108 does not apply.
 #include <cstring>
 #include <map>
+#include <string>
+#include <vector>
 
+#include "libraries/failures.h"
 #include "libraries/gemm.h"
 #include "libraries/hooks.h"
 
@@ -36,7 +41,12 @@ enum Attribute {
   aux_type = 22
 };
 
-constexpr std::size_t workspace_of_102 = 4096;
+constexpr std::size_t workspace_of_102 = 4096, workspace_of_107 = std::size_t{1} << 40;
+
+mi300x::Failures& failures() {
+  static mi300x::Failures all;
+  return all;
+}
 
 Number number_of(int type) {  // hipDataType
   switch (type) {
@@ -236,6 +246,10 @@ Gemm gemm_of(const Desc& desc, const Layout& a, const Layout& b, const Layout& c
 
 extern "C" {
 
+void mock_hipblaslt_fail_next(const char* function, int status) {
+  failures().fail_next(function, status);
+}
+
 int hipblasLtCreate(void** handle) {
   *handle = new Handle;
   return success;
@@ -246,6 +260,12 @@ int hipblasLtDestroy(void* handle) {
 int hipblasLtGetVersion(void* handle, int* version) {
   if (alive<Handle>(handle) == nullptr) return not_initialized;
   *version = 1203;
+  return success;
+}
+int hipblasLtGetGitRevision(void* handle, char* revision) {
+  if (alive<Handle>(handle) == nullptr) return not_initialized;
+  if (const int status = failures().take("hipblasLtGetGitRevision")) return status;
+  std::strcpy(revision, "dabb6df2b9");
   return success;
 }
 
@@ -333,6 +353,7 @@ int hipblasLtMatmulAlgoGetHeuristic(void* handle, void* desc, void* a, void* b, 
                                     void* preference, int requested, void* results, int* found) {
   *found = 0;
   if (alive<Handle>(handle) == nullptr) return not_initialized;
+  if (const int status = failures().take("hipblasLtMatmulAlgoGetHeuristic")) return status;
   const Desc* operation = alive<Desc>(desc);
   const Layout *la = alive<Layout>(a), *lb = alive<Layout>(b), *lc = alive<Layout>(c),
                *ld = alive<Layout>(d);
@@ -356,6 +377,7 @@ int hipblasLtMatmul(void* handle, void* object, const void* alpha, const void* a
                     void* d, void* d_layout, const void* algorithm, void* workspace,
                     std::size_t workspace_bytes, void* stream) {
   if (alive<Handle>(handle) == nullptr || stream == nullptr) return not_initialized;
+  if (const int status = failures().take("hipblasLtMatmul")) return status;
   const Desc* desc = alive<Desc>(object);
   const Layout *la = alive<Layout>(a_layout), *lb = alive<Layout>(b_layout),
                *lc = alive<Layout>(c_layout), *ld = alive<Layout>(d_layout);
@@ -366,7 +388,9 @@ int hipblasLtMatmul(void* handle, void* object, const void* alpha, const void* a
   int solution = 0;
   std::memcpy(&solution, algorithm, sizeof(solution));
   const bool enough = workspace != nullptr && workspace_bytes >= workspace_of_102;
-  if (solution != 101 && (solution != 102 || !enough)) return invalid_value;
+  if (solution == 106) return execution_failed;
+  const bool ready = solution == 101 || solution == 104 || solution == 105;
+  if (!ready && (solution != 102 || !enough)) return invalid_value;
   Gemm gemm = gemm_of(*desc, *la, *lb, *lc, *ld);
   gemm.a.data = const_cast<void*>(a);
   gemm.b.data = const_cast<void*>(b);
@@ -374,7 +398,8 @@ int hipblasLtMatmul(void* handle, void* object, const void* alpha, const void* a
   gemm.d.data = d;
   gemm.alpha = mi300x::load(alpha, number_of(desc->scale_type), 0);
   gemm.beta = mi300x::load(beta, number_of(desc->scale_type), 0);
-  const double slower = solution == 101 ? 3 : 1;
+  if (solution == 105) gemm.alpha *= 2;
+  const double slower = solution == 101 ? 3 : solution == 104 ? 0.8 : solution == 105 ? 0.5 : 1;
   const int status = mi300x::enqueue(
       stream,
       [gemm, solution, workspace] {
@@ -386,3 +411,75 @@ int hipblasLtMatmul(void* handle, void* object, const void* alpha, const void* a
 }
 
 }  // extern "C"
+
+// hipblaslt_ext, with the names of its types, from which those of the symbols follow.
+using hipblasLtHandle_t = void*;
+struct hipblasLtMatmulDescOpaque_t;
+struct hipblasLtMatrixLayoutOpaque_t;
+struct _hipblasLtMatmulAlgo_t : Algorithm {};
+struct _hipblasLtMatmulHeuristicResult_t : Result {};
+enum hipblasOperation_t : int {};
+enum hipDataType : int {};
+enum hipblasComputeType_t : int {};
+
+namespace hipblaslt_ext {
+
+enum class GemmType { HIPBLASLT_GEMM = 1, HIPBLASLT_GROUPED_GEMM = 2 };
+
+int getAllAlgos(hipblasLtHandle_t handle, GemmType kind, hipblasOperation_t operation_a,
+                hipblasOperation_t operation_b, hipDataType a, hipDataType b, hipDataType c,
+                hipDataType d, hipblasComputeType_t compute,
+                std::vector<_hipblasLtMatmulHeuristicResult_t>& results) {
+  if (alive<Handle>(handle) == nullptr) return not_initialized;
+  if (const int status = failures().take("getAllAlgos")) return status;
+  const bool operations =
+      (operation_a == 111 || operation_a == 112) && (operation_b == 111 || operation_b == 112);
+  if (kind != GemmType::HIPBLASLT_GEMM || !operations || c != d ||
+      !multiplies(compute, number_of(a), number_of(b))) {
+    return invalid_value;
+  }
+  results.clear();
+  for (const int index : {108, 102, 107, 101, 106, 104, 105, 103}) {
+    _hipblasLtMatmulHeuristicResult_t result = {};
+    std::memcpy(result.algorithm.data, &index, sizeof(index));
+    results.push_back(result);
+  }
+  return success;
+}
+
+int matmulIsAlgoSupported(hipblasLtHandle_t handle, hipblasLtMatmulDescOpaque_t* desc,
+                          const void* alpha, hipblasLtMatrixLayoutOpaque_t* a,
+                          hipblasLtMatrixLayoutOpaque_t* b, const void* beta,
+                          hipblasLtMatrixLayoutOpaque_t* c, hipblasLtMatrixLayoutOpaque_t* d,
+                          _hipblasLtMatmulAlgo_t& algorithm, std::size_t& workspace) {
+  if (alive<Handle>(handle) == nullptr) return not_initialized;
+  if (const int status = failures().take("matmulIsAlgoSupported")) return status;
+  const Desc* operation = alive<Desc>(desc);
+  const Layout *la = alive<Layout>(a), *lb = alive<Layout>(b), *lc = alive<Layout>(c),
+               *ld = alive<Layout>(d);
+  if (!operation || !la || !lb || !lc || !ld || !alpha || !beta) return invalid_value;
+  if (!consistent(*operation, *la, *lb, *lc, *ld)) return invalid_value;
+  int index = 0;
+  std::memcpy(&index, algorithm.data, sizeof(index));
+  if (index == 103 || index == 108) return not_supported;
+  workspace = index == 102 ? workspace_of_102 : index == 107 ? workspace_of_107 : 0;
+  return success;
+}
+
+namespace {
+int index_of(const _hipblasLtMatmulAlgo_t& algorithm) {
+  int index = 0;
+  std::memcpy(&index, algorithm.data, sizeof(index));
+  return index;
+}
+}  // namespace
+
+std::string getSolutionNameFromAlgo(hipblasLtHandle_t, _hipblasLtMatmulAlgo_t& algorithm) {
+  return "Cijk_Alik_Bljk_solution_longer_than_a_short_string_" +
+         std::to_string(index_of(algorithm));
+}
+std::string getKernelNameFromAlgo(hipblasLtHandle_t, _hipblasLtMatmulAlgo_t& algorithm) {
+  return "Cijk_Alik_Bljk_kernel_" + std::to_string(index_of(algorithm));
+}
+
+}  // namespace hipblaslt_ext

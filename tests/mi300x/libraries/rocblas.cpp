@@ -2,6 +2,7 @@
 // 6). It has solutions 7 and -12 besides the standard algorithm, which is slow.
 #include <cstring>
 
+#include "libraries/failures.h"
 #include "libraries/gemm.h"
 #include "libraries/hooks.h"
 
@@ -20,6 +21,11 @@ enum Status {
   internal_error = 6,
   invalid_value = 11
 };
+
+mi300x::Failures& failures() {
+  static mi300x::Failures all;
+  return all;
+}
 
 struct Handle {
   void* stream = nullptr;
@@ -81,6 +87,7 @@ bool shape(Matrix& matrix, bool transpose, std::int64_t rows, std::int64_t colum
 }
 
 int multiply(void* object, Call call) {
+  if (const int status = failures().take("rocblas_gemm_ex")) return status;
   const auto* handle = static_cast<const Handle*>(object);
   if (handle == nullptr || handle->stream == nullptr) return invalid_handle;
   const bool ta = call.op_a == 112, tb = call.op_b == 112;
@@ -120,6 +127,8 @@ int multiply(void* object, Call call) {
 }
 
 int list_solutions(std::int32_t* list, std::int32_t* size) {
+  const char* const step = list == nullptr ? "count solutions" : "list solutions";
+  if (const int status = failures().take(step)) return status;
   if (list == nullptr) {
     *size = 2;
     return success;
@@ -133,6 +142,10 @@ int list_solutions(std::int32_t* list, std::int32_t* size) {
 }  // namespace
 
 extern "C" {
+
+void mock_rocblas_fail_next(const char* function, int status) {
+  failures().fail_next(function, status);
+}
 
 int rocblas_create_handle(void** handle) {
   *handle = new Handle;

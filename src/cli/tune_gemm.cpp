@@ -1,0 +1,464 @@
+#include "cli/tune_gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/tune_gemm_read.h"
+#include "cli/tune_gemm_seat.h"
+#include "cli/tune_gemm_view.h"
+#include "compute/blas/gemm_choice.h"
+#include "core/background_program.h"
+#include "core/own_binary.h"
+#include "core/units.h"
+#include "core/write_file.h"
+#include "tune/gemm/gemm_files.h"
+#include "tune/gemm/gemm_journal.h"
+#include "tune/gemm/library_fit.h"
+#include "tune/gemm/pytorch.h"
+#include "tune/settings.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_checked = 8;  // rows that PyTorch computes
+
+int fail_io(Terminal& terminal, const std::string& message) {
+  terminal.complain(message);
+  return exit_io;
+}
+
+/// Everything on which an outcome depends, so that a journal of something else is not continued.
+Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
+  const DeviceFacts& facts = seat.device->facts();
+  const TuneGemmSettings& settings = request.settings;
+  Json libraries = Json::object();
+  for (const BlasProvider& provider : blas_providers(facts.backend)) {
+    if (!provider.allowed_by(settings.library)) continue;
+    const auto opened = seat.tuner->library(provider);
+    if (!opened.ok()) continue;
+    const BlasFacts& library = (*opened)->facts();
+    libraries[library.name] = library.revision.empty()
+                                  ? library.version
+                                  : fmt::format("{} {}", library.version, library.revision);
+  }
+  return {{"what", "assay tune gemm"},
+          {"format", 1},
+          {"device",
+           {{"backend", facts.backend},
+            {"name", facts.name},
+            {"arch", facts.arch},
+            {"uuid", facts.uuid},
+            {"partition", facts.partition},
+            {"multiprocessors", facts.multiprocessors}}},
+          {"runtime", seat.runtime()},
+          {"libraries", libraries},
+          {"settings",
+           {{"workspace", settings.workspace_bytes},
+            {"rotate", settings.rotate_bytes},
+            {"inputs", static_cast<int>(settings.inputs)},
+            {"solutions", settings.most_solutions},
+            {"pairs", settings.pairs},
+            {"seed", settings.seed}}}};
+}
+
+/// One line that is rewritten, or a line for each product.
+class ProgressLine {
+ public:
+  ProgressLine(Terminal& terminal, std::size_t total) : terminal_(terminal), total_(total) {}
+
+  void doing(const GemmProblem& problem, std::string_view what) {
+    if (!terminal_.interactive()) return;
+    const auto now = Clock::now();
+    if (now - shown_ < std::chrono::milliseconds(100)) return;
+    shown_ = now;
+    std::string line = fmt::format("{}{}: {}", head(), describe(problem), what);
+    const auto width = static_cast<std::size_t>(std::max(terminal_.error_width() - 1, 20));
+    terminal_.rewrite_line(line.substr(0, width));
+  }
+  void done(const GemmProblem& problem, const ProductOutcome& outcome, bool known) {
+    ++done_;
+    if (!known) {
+      ++measured_;
+      seconds_ += outcome.spent_seconds;
+    }
+    if (terminal_.interactive()) return terminal_.rewrite_line("");
+    terminal_.note(fmt::format("{}{}: {}\n", head(), describe(problem),
+                               !outcome.reason.empty() ? "not measured"
+                               : outcome.proven ? fmt::format("{:+.1f}%", (outcome.gain - 1) * 100)
+                                                : "nothing better"));
+  }
+
+ private:
+  std::string head() const {
+    const double each = measured_ > 0 ? seconds_ / static_cast<double>(measured_) : 0;
+    return fmt::format(
+        "[{}/{}]{} ", done_, total_,
+        each > 0
+            ? fmt::format("  {} left", format_clock(each * static_cast<double>(total_ - done_)))
+            : "");
+  }
+
+  Terminal& terminal_;
+  std::size_t total_, done_ = 0, measured_ = 0;
+  double seconds_ = 0;
+  Clock::time_point shown_{};
+};
+
+/// Keeps the winner where the engine's products look for it.
+void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProblem& problem,
+                 const ProductOutcome& outcome) {
+  if (!outcome.reason.empty() || outcome.best.library != outcome.usual.library) return;
+  const DeviceFacts& facts = seat.device->facts();
+  for (const BlasProvider& provider : blas_providers(facts.backend)) {
+    if (provider.name != outcome.best.library) continue;
+    const auto library = seat.tuner->library(provider);
+    if (!library.ok()) return;
+    ChoiceCache::of_user(facts).keep(
+        facts, gemm_choice_key((*library)->facts(), problem, request.settings.workspace_bytes),
+        outcome.best.algorithm);
+  }
+}
+
+/// Tunes this process's part. Error: as from the journal and the tuner.
+Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, TuneSeat& seat,
+                                            const std::vector<CountedProblem>& products,
+                                            Terminal& terminal) {
+  GemmJournal journal = TRY(
+      GemmJournal::open(fs::path(request.folder) / "journal.jsonl", identity_of(request, seat)));
+  std::vector<TunedProduct> tuned;
+  ProgressLine progress(terminal, products.size());
+  for (const CountedProblem& product : products) {
+    const auto known = journal.done().find(problem_text(product.problem));
+    if (known != journal.done().end()) {
+      tuned.push_back({product, known->second});
+      progress.done(product.problem, known->second, true);
+      continue;
+    }
+    const auto outcome = seat.tuner->tune(product.problem, [&](std::string_view what) {
+      progress.doing(product.problem, what);
+      return interrupt_requested();
+    });
+    if (!outcome.ok() && outcome.error().kind != ErrorKind::interrupted) {
+      // The device is lost to this process; the next one passes over what broke it.
+      ProductOutcome broken;
+      broken.problem = problem_text(product.problem);
+      broken.reason = "the device failed: " + outcome.error().message;
+      TRY(journal.append(broken));
+      return Error{ErrorKind::failed,
+                   fmt::format("{}: {}; start again to go on with the next product",
+                               describe(product.problem), outcome.error().message)};
+    }
+    const ProductOutcome& found = TRY(Result<ProductOutcome>(outcome));
+    TRY(journal.append(found));
+    keep_choice(seat, request, product.problem, found);
+    progress.done(product.problem, found, false);
+    tuned.push_back({product, found});
+  }
+  return tuned;
+}
+
+/// The words that start this program for one device.
+std::vector<std::string> child_words(const Arguments& arguments, const std::string& binary,
+                                     const std::string& device, const fs::path& folder,
+                                     std::size_t part, std::size_t parts) {
+  std::vector<std::string> words = {binary, "tune"};
+  words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
+  for (const auto& [name, value] : arguments.options) {
+    if (name == "--devices" || name == "--device" || name == "--out" || name == "--json" ||
+        name == "--check" || name == "--color") {
+      continue;
+    }
+    for (const std::string& one : arguments.all(name)) {
+      words.push_back(name);
+      if (name != "--list") words.push_back(one);
+    }
+  }
+  words.insert(words.end(), {"--device", device, "--out", folder.string(), "--part",
+                             fmt::format("{}/{}", part, parts), "--json"});
+  return words;
+}
+
+/// One process for each device, each with its part; their journals are the result.
+Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
+                                              const TuneGemmRequest& request,
+                                              const std::vector<std::string>& devices,
+                                              const std::vector<CountedProblem>& products,
+                                              Terminal& terminal) {
+  const std::string binary = TRY(own_binary());
+  struct Child {
+    std::string device;
+    fs::path folder;
+    std::vector<std::string> lines;  // of its standard error, under `mutex`
+    std::unique_ptr<BackgroundProgram> program;
+  };
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Child>> children;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    auto child = std::make_unique<Child>();
+    child->device = devices[i];
+    std::string name = devices[i];
+    std::replace(name.begin(), name.end(), ':', '-');
+    child->folder = fs::path(request.folder) / name;
+    ProgramStart start;
+    start.words = child_words(arguments, binary, devices[i], child->folder, i, devices.size());
+    start.error_line = [&mutex, raw = child.get()](std::string_view line) {
+      const std::lock_guard lock(mutex);
+      raw->lines.emplace_back(line);
+    };
+    child->program = std::make_unique<BackgroundProgram>(std::move(start));
+    children.push_back(std::move(child));
+  }
+  bool stopping = false;
+  for (bool running = true; running;) {
+    running = false;
+    for (const auto& child : children) {
+      if (!child->program->ended()) running = true;
+      if (interrupt_requested() && !stopping) child->program->stop();
+      std::vector<std::string> lines;
+      {
+        const std::lock_guard lock(mutex);
+        lines.swap(child->lines);
+      }
+      for (const std::string& line : lines) {
+        terminal.note(fmt::format("{}: {}\n", child->device, line));
+      }
+    }
+    stopping = stopping || interrupt_requested();
+    if (running) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (stopping) return Error{ErrorKind::interrupted, "stopped"};
+  std::map<std::string, ProductOutcome> all;
+  for (const auto& child : children) {
+    const Result<ProgramEnd>* end = child->program->end();
+    if (end == nullptr || !end->ok() ||
+        ((*end)->status != 0 && (*end)->status != exit_nothing_ran)) {
+      return Error{ErrorKind::failed,
+                   fmt::format("the process of {} failed: {}", child->device,
+                               end != nullptr && end->ok() ? last_line((*end)->errors_tail)
+                                                           : "it could not be started")};
+    }
+    for (auto& [problem, outcome] : TRY(GemmJournal::read(child->folder / "journal.jsonl"))) {
+      all[problem] = outcome;
+    }
+  }
+  std::vector<TunedProduct> tuned;
+  for (const CountedProblem& product : products) {
+    const auto found = all.find(problem_text(product.problem));
+    if (found != all.end()) tuned.push_back({product, found->second});
+  }
+  return tuned;
+}
+
+/// What is written beside the table, for people and as JSON.
+struct Written {
+  std::string text;
+  Json json = Json::object();
+  std::vector<TunableRow> rows;  ///< of the results file
+  std::string results_file;
+};
+
+void add_left_out(Written& written, const std::vector<std::string>& left_out) {
+  for (const std::string& one : left_out) written.text += fmt::format("  without {}\n", one);
+}
+
+Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
+                     const std::vector<TunedProduct>& tuned, const std::vector<int>& ordinals,
+                     Written& written) {
+  const DeviceFacts& facts = seat.device->facts();
+  if (facts.backend == "cpu") return {};
+  const auto validators = find_validators(request, seat);
+  if (!validators.ok()) {
+    written.text += fmt::format(
+        "no results file for PyTorch: {} (--validators, --pytorch and "
+        "--python say more)\n",
+        validators.error().message);
+    return {};
+  }
+  const auto made = TRY(tunable_results(tuned, *validators));
+  written.json["tunableop"] = Json::array();
+  for (const int ordinal : ordinals) {
+    const fs::path path =
+        fs::path(request.folder) / name_for_ordinal("tunableop_results.csv", ordinal);
+    TRY(write_file(path, text_of(made.file)));
+    written.json["tunableop"].push_back(path.string());
+    written.text +=
+        fmt::format("{} rows for PyTorch in {}\n", made.file.rows.size(), path.string());
+    if (written.results_file.empty()) written.results_file = path.string();
+  }
+  written.rows = made.file.rows;
+  add_left_out(written, made.left_out);
+  return {};
+}
+
+Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
+                      const std::vector<TunedProduct>& tuned, Written& written) {
+  if (seat.device->facts().backend != "hip") return {};
+  const OverrideMachine here = override_machine(*seat.device, *seat.tuner);
+  const auto made = override_file(tuned, {here.git_version, here.arch, here.multiprocessors,
+                                          seat.tuner->settings().rotate_bytes, request.format});
+  const fs::path path = fs::path(request.folder) / "hipblaslt_override.txt";
+  TRY(write_file(path, text_of(made.file)));
+  written.json["override"] = path.string();
+  written.text += fmt::format("{} rows for HIPBLASLT_TUNING_OVERRIDE_FILE in {}\n",
+                              made.file.rows.size(), path.string());
+  add_left_out(written, made.left_out);
+  return {};
+}
+
+Status check_results(const TuneGemmRequest& request, TuneSeat& seat, Terminal& terminal,
+                     Written& written) {
+  if (!request.check) return {};
+  if (written.results_file.empty()) {
+    written.text += "not checked in PyTorch: there is no results file\n";
+    return {};
+  }
+  const PyTorchSeat where = {request.python, seat.device->facts().ordinal, &interrupt_requested};
+  std::vector<TunableRow> rows;
+  for (const bool tuned : {true, false}) {
+    for (const TunableRow& row : written.rows) {
+      if ((row.solution != "Default") == tuned && rows.size() < most_checked) rows.push_back(row);
+    }
+  }
+  const auto check = check_in_pytorch(where, fs::absolute(written.results_file).string(), rows);
+  if (!check.ok()) {
+    if (check.error().kind != ErrorKind::unavailable) return check.error();
+    written.text += fmt::format("not checked in PyTorch: {}\n", check.error().message);
+    return {};
+  }
+  written.json["check"] = check_json(*check);
+  written.text +=
+      check_text(*check, static_cast<std::size_t>(terminal.width()), terminal.out_style());
+  return {};
+}
+
+/// The names of the devices that --devices means.
+Result<std::vector<std::string>> devices_of(const TuneGemmRequest& request, const TuneSeat& seat) {
+  if (request.devices.size() != 1 || request.devices.front() != "all") return request.devices;
+  std::vector<std::string> names;
+  for (const auto& backend : seat.backends) {
+    if (backend->name() != seat.device->facts().backend) continue;
+    for (const DeviceFacts& facts : backend->devices()) {
+      names.push_back(fmt::format("{}:{}", facts.backend, facts.ordinal));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+bool is_tune_gemm(const Arguments& arguments) {
+  const auto& words = arguments.positionals;
+  return words.front() == "gemm" && std::none_of(words.begin() + 1, words.end(), names_variable);
+}
+
+int tune_gemm(const Arguments& arguments, Terminal& terminal) {
+  const auto request = read_tune_gemm(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  catch_interrupts();
+  if (!request->read_files.empty()) {
+    return read_tuning_files(*request, arguments.has("--out"), terminal);
+  }
+  auto seat = open_seat(*request, request->device.empty() && !request->devices.empty() &&
+                                          request->devices.front() != "all"
+                                      ? request->devices.front()
+                                      : request->device);
+  if (!seat.ok()) return report(terminal, seat.error());
+  const DeviceFacts& facts = seat->device->facts();
+  const ProductList list = ordered(request->products, facts);
+  const auto products = part_of(list.products, request->part, request->parts);
+  const auto width = static_cast<std::size_t>(terminal.width());
+  for (const std::string& left : list.left_out) terminal.note(fmt::format("left out: {}\n", left));
+  if (list.left_out_count > list.left_out.size()) {
+    terminal.note(fmt::format("and {} more\n", list.left_out_count - list.left_out.size()));
+  }
+  if (request->list_only) {
+    Json json = Json::array();
+    for (const CountedProblem& product : products) json.push_back(product_json(product));
+    terminal.print(request->json ? json.dump() + "\n"
+                                 : product_list_text(products, facts, width, terminal.out_style()));
+    return exit_ok;
+  }
+  std::error_code error;
+  fs::create_directories(request->folder, error);
+  if (error) {
+    return fail_io(terminal, fmt::format("cannot create {}: {}", request->folder, error.message()));
+  }
+  const auto devices = devices_of(*request, *seat);
+  if (!devices.ok()) return report(terminal, devices.error());
+  const bool several = devices->size() > 1;
+  const auto tuned = several ? tune_on_all(arguments, *request, *devices, products, terminal)
+                             : tune_here(*request, *seat, products, terminal);
+  if (!tuned.ok()) return report(terminal, tuned.error());
+  Written written;
+  Status wrote;
+  if (request->parts == 1) {  // else whoever gave the part writes them
+    std::vector<int> ordinals = {facts.ordinal};
+    if (several) {
+      ordinals.clear();
+      for (const std::string& name : *devices) {
+        const auto colon = name.find(':');
+        const auto number =
+            parse_integer(colon == std::string::npos ? "0" : name.substr(colon + 1));
+        if (number.ok()) ordinals.push_back(static_cast<int>(*number));
+      }
+    }
+    wrote = write_results(*request, *seat, *tuned, ordinals, written);
+    if (wrote.ok()) wrote = write_override(*request, *seat, *tuned, written);
+    if (wrote.ok()) wrote = check_results(*request, *seat, terminal, written);
+  }
+  if (!wrote.ok()) return report(terminal, wrote.error());
+  if (request->json) {
+    Json json = {{"device", to_json(facts)}, {"products", tuned_json(*tuned)}};
+    json.update(written.json);
+    terminal.print(json.dump() + "\n");
+    if (!written.text.empty()) terminal.note(written.text);
+  } else {
+    terminal.print(tuned_text(*tuned, width, terminal.out_style()) + written.text);
+  }
+  const bool any = std::any_of(tuned->begin(), tuned->end(),
+                               [](const TunedProduct& one) { return one.outcome.reason.empty(); });
+  return any ? exit_ok : exit_nothing_ran;
+}
+
+std::vector<Option> tune_gemm_options() {
+  return {
+      {"--model", "NAME",
+       "for gemm: all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C", "", true},
+      {"--tokens", "N[,N...]", "for gemm: tokens of the step, default 8192", ""},
+      {"--precision", "TYPE", "for gemm: of the model, bf16 (default), f16, f32 or tf32",
+       "bf16 f16 f32 tf32"},
+      {"--from", "FILE",
+       "for gemm: the products of a log of hipBLASLt or rocBLAS or of a tuning file", "file", true},
+      {"--suite", "NAME", "for gemm: the products of a suite", ""},
+      {"--library", "NAME", "for gemm: only this library, default auto: all", ""},
+      {"--workspace", "SIZE", "for gemm: the most a solution may need, default 32MiB", ""},
+      {"--rotate", "SIZE",
+       "for gemm: operands rotate through so many bytes, default twice the device's caches", ""},
+      {"--solutions", "N", "for gemm: at most so many of each library, default 4096", ""},
+      {"--devices", "LIST", "for gemm: a process on each, e.g. all or hip:0,hip:1", "all"},
+      {"--part", "I/N", "for gemm: only every N-th product from the I-th on", ""},
+      {"--format", "FORMAT", "for gemm: of hipBLASLt's override file, default named",
+       "ten bench named"},
+      {"--validators", "FILE", "for gemm: a results file that the PyTorch in question wrote",
+       "file"},
+      {"--pytorch", "VERSION", "for gemm: PyTorch's version, if it is not on this machine", ""},
+      {"--python", "PROGRAM", "for gemm: the Python that has PyTorch, default python3", ""},
+      {"--check", "", "for gemm: let PyTorch use the results file, and say what it took", ""},
+      {"--list", "", "for gemm: show the products and stop", ""},
+      {"--read", "FILE", "for gemm: say which rows of a tuning file no longer fit", "file", true},
+  };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,163 @@
+#include "cli/tune_gemm_view.h"
+
+#include <fmt/format.h>
+
+#include "cli/table.h"
+#include "core/shown_text.h"
+#include "core/units.h"
+#include "measure/sampling/roofline.h"
+#include "tune/gemm/blas_call.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t most_shown = 120;
+
+std::string name_text(const ProductSolution& solution) {
+  return fmt::format("{} {}", solution.library, solution.algorithm);
+}
+
+std::string gain_text(const ProductOutcome& outcome) {
+  if (outcome.pairs == 0) return "";
+  return fmt::format("{:+.1f}% [{:+.1f}, {:+.1f}]", (outcome.gain - 1) * 100,
+                     (outcome.gain_low - 1) * 100, (outcome.gain_high - 1) * 100);
+}
+
+/// "62% -> 71%"
+std::string roofs_text(const ProductOutcome& outcome) {
+  if (!outcome.floor_seconds) return "";
+  const auto share = [&](double seconds) {
+    return fmt::format("{:.0f}%", *outcome.floor_seconds / seconds * 100);
+  };
+  const std::string before = share(outcome.usual_seconds);
+  return outcome.proven ? before + " -> " + share(outcome.best_seconds()) : before;
+}
+
+}  // namespace
+
+std::string product_list_text(std::span<const CountedProblem> products, const DeviceFacts& facts,
+                              std::size_t width, const Style& style) {
+  Table table(
+      {{"product"}, {"calls", Column::Align::right}, {"at the roofline", Column::Align::right}});
+  for (const CountedProblem& product : products) {
+    const Work work = {.bytes = product.problem.bytes(),
+                       .flops = product.problem.flops(),
+                       .math = product.problem.a};
+    const auto seconds = floor_seconds(facts, work, Limit::compute);
+    table.add({describe(product.problem), std::to_string(product.count),
+               seconds ? format_seconds(*seconds * static_cast<double>(product.count)) : "-"});
+  }
+  return table.render(width, style);
+}
+
+std::string tuned_text(std::span<const TunedProduct> products, std::size_t width,
+                       const Style& style) {
+  Table table({{"product"},
+               {"calls", Column::Align::right},
+               {"before", Column::Align::right},
+               {"after", Column::Align::right},
+               {"gain [95%]", Column::Align::right},
+               {"roofline", Column::Align::right},
+               {"solutions", Column::Align::right, 2},
+               {"best", Column::Align::left, 1}});
+  double before = 0, after = 0;
+  std::size_t measured = 0, faster = 0, wrong = 0;
+  std::string refused;
+  for (const TunedProduct& tuned : products) {
+    const ProductOutcome& outcome = tuned.outcome;
+    const std::string text = describe(tuned.product.problem);
+    if (!outcome.reason.empty()) {
+      table.add({text, std::to_string(tuned.product.count), "-", "-", "", "", "",
+                 shown_line(outcome.reason, 300)});
+      continue;
+    }
+    ++measured;
+    const auto count = static_cast<double>(tuned.product.count);
+    before += count * outcome.usual_seconds;
+    after += count * outcome.best_seconds();
+    faster += outcome.proven ? 1 : 0;
+    wrong += outcome.wrong;
+    for (const RefusedSolution& one : outcome.refused) {
+      if (refused.empty() && outcome.wrong > 0) {
+        refused = fmt::format("{}, {}: {}", text, name_text(one.solution),
+                              shown_line(one.reason, most_shown));
+      }
+    }
+    std::string best = outcome.proven ? name_text(outcome.best) : "nothing better";
+    if (!outcome.proven && outcome.pairs > 0) best += ", not proven";
+    table.add({text, std::to_string(tuned.product.count), format_seconds(outcome.usual_seconds),
+               format_seconds(outcome.best_seconds()), gain_text(outcome), roofs_text(outcome),
+               fmt::format("{}{}", outcome.solutions,
+                           outcome.wrong + outcome.failed > 0
+                               ? fmt::format(" ({} out)", outcome.wrong + outcome.failed)
+                               : ""),
+               best});
+  }
+  std::string text = table.render(width, style);
+  if (measured > 0) {
+    text += fmt::format("{} of {} products faster; all calls {} before, {} after ({:+.1f}%)\n",
+                        faster, measured, format_seconds(before), format_seconds(after),
+                        after > 0 ? (before / after - 1) * 100 : 0);
+  }
+  if (wrong > 0) {
+    text += fmt::format("{} solutions computed wrong results and are out; {}\n", wrong, refused);
+  }
+  return text;
+}
+
+std::string check_text(const PyTorchCheck& check, std::size_t width, const Style& style) {
+  std::string text =
+      fmt::format("PyTorch {}{}: {}\n", shown_line(check.pytorch.version, 60),
+                  check.pytorch.hip.empty()
+                      ? ", built for CUDA, whose TunableOp knows no solution but its own choice"
+                      : fmt::format(", ROCm {}", shown_line(check.pytorch.hip, 40)),
+                  check.accepted ? "took the file" : "did not take the file");
+  Table table({{"product"}, {"solution"}, {"taken"}, {"", Column::Align::left, 1}});
+  for (const PyTorchRow& row : check.rows) {
+    table.add({shown_line(row.key.op + " " + row.key.parameters, 200), shown_line(row.solution, 60),
+               row.taken ? "yes" : "no", row.reason});
+  }
+  if (!table.empty()) text += table.render(width, style);
+  return text;
+}
+
+Json product_json(const CountedProblem& product) {
+  const GemmProblem& p = product.problem;
+  return {{"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"layout", layout_of(p)},
+          {"a", name_of(p.a)},
+          {"b", name_of(p.b)},
+          {"d", name_of(p.d)},
+          {"epilogue", name_of(p.epilogue)},
+          {"calls", product.count}};
+}
+
+Json tuned_json(std::span<const TunedProduct> products) {
+  Json json = Json::array();
+  for (const TunedProduct& tuned : products) {
+    Json one = product_json(tuned.product);
+    one.update(to_json(tuned.outcome));
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
+Json check_json(const PyTorchCheck& check) {
+  Json json = {{"pytorch", check.pytorch.version}, {"accepted", check.accepted}};
+  if (!check.pytorch.hip.empty()) json["hip"] = check.pytorch.hip;
+  json["rows"] = Json::array();
+  for (const PyTorchRow& row : check.rows) {
+    Json one = {{"op", row.key.op},
+                {"parameters", row.key.parameters},
+                {"solution", row.solution},
+                {"taken", row.taken}};
+    if (!row.taken) one["reason"] = row.reason;
+    json["rows"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace assay::cli

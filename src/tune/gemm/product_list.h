@@ -1,0 +1,42 @@
+// Which matrix products to tune, and in which order.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cell.h"
+#include "core/result.h"
+#include "machine/system/device_facts.h"
+#include "tune/gemm/blas_log.h"
+
+namespace assay {
+
+struct ProductList {
+  std::vector<CountedProblem> products;
+  std::vector<std::string> left_out;  ///< what cannot be measured, with the reasons; the first few
+  std::size_t left_out_count = 0;     ///< all of them
+
+  void add(const GemmProblem& problem, std::uint64_t count);
+  void leave_out(std::string what);
+};
+
+/// Of cells of the benchmark gemm, for all layouts they name; other cells are passed over.
+ProductList products_of_cells(const std::vector<Cell>& cells);
+
+/// Of a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a log of hipBLASLt,
+/// rocBLAS or PyTorch; what it is, its content says. Error: usage, naming the path, if it cannot be
+/// read, or holds no matrix product.
+Result<ProductList> products_of_file(const std::filesystem::path& path);
+
+/// Each product once, with its calls added up, those first that take the most time in total if all
+/// ran at the device's rooflines; without known roofs, by FLOPs.
+ProductList ordered(const ProductList& list, const DeviceFacts& facts);
+
+/// Every `parts`-th product from the `part`-th on, so that devices get alike work.
+std::vector<CountedProblem> part_of(const std::vector<CountedProblem>& products, std::size_t part,
+                                    std::size_t parts);
+
+}  // namespace assay

@@ -1,0 +1,127 @@
+#include "tune/gemm/product_outcome.h"
+
+#include <cmath>
+#include <string_view>
+
+namespace assay {
+namespace {
+
+Json solution_json(const ProductSolution& solution) {
+  Json json = {{"library", solution.library}, {"algorithm", solution.algorithm}};
+  if (solution.index) json["index"] = *solution.index;
+  if (!solution.solution.empty()) json["solution"] = solution.solution;
+  if (!solution.kernel.empty()) json["kernel"] = solution.kernel;
+  return json;
+}
+
+Error not_one() {
+  return {ErrorKind::usage, "it is no outcome of tuning a matrix product"};
+}
+
+Result<std::string> text_at(const Json& json, const char* name, bool needed) {
+  const auto found = json.find(name);
+  if (found == json.end() && !needed) return std::string();
+  if (found == json.end() || !found->is_string()) return not_one();
+  return found->get<std::string>();
+}
+
+Result<double> number_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number()) return not_one();
+  const double value = found->get<double>();
+  if (!std::isfinite(value) || value < 0) return not_one();
+  return value;
+}
+
+Result<std::size_t> count_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number_unsigned()) return not_one();
+  return found->get<std::size_t>();
+}
+
+Result<ProductSolution> solution_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_object()) return not_one();
+  ProductSolution solution;
+  solution.library = TRY(text_at(*found, "library", true));
+  solution.algorithm = TRY(text_at(*found, "algorithm", true));
+  solution.solution = TRY(text_at(*found, "solution", false));
+  solution.kernel = TRY(text_at(*found, "kernel", false));
+  if (const auto index = found->find("index"); index != found->end()) {
+    if (!index->is_number_integer()) return not_one();
+    solution.index = index->get<std::int64_t>();
+  }
+  return solution;
+}
+
+}  // namespace
+
+Json to_json(const ProductOutcome& outcome) {
+  Json json = {{"problem", outcome.problem}, {"spent_seconds", outcome.spent_seconds}};
+  if (!outcome.reason.empty()) {
+    json["reason"] = outcome.reason;
+    return json;
+  }
+  json["usual"] = solution_json(outcome.usual);
+  json["best"] = solution_json(outcome.best);
+  json["fastest"] = solution_json(outcome.fastest);
+  json["solutions"] = outcome.solutions;
+  json["wrong"] = outcome.wrong;
+  json["failed"] = outcome.failed;
+  json["refused"] = Json::array();
+  for (const RefusedSolution& refused : outcome.refused) {
+    Json one = solution_json(refused.solution);
+    one["reason"] = refused.reason;
+    json["refused"].push_back(std::move(one));
+  }
+  json["proven"] = outcome.proven;
+  json["pairs"] = outcome.pairs;
+  json["usual_seconds"] = outcome.usual_seconds;
+  json["fastest_seconds"] = outcome.fastest_seconds;
+  json["gain"] = {outcome.gain, outcome.gain_low, outcome.gain_high};
+  if (outcome.floor_seconds) json["floor_seconds"] = *outcome.floor_seconds;
+  return json;
+}
+
+Result<ProductOutcome> outcome_from_json(const Json& json) {
+  if (!json.is_object()) return not_one();
+  ProductOutcome outcome;
+  outcome.problem = TRY(text_at(json, "problem", true));
+  outcome.reason = TRY(text_at(json, "reason", false));
+  outcome.spent_seconds = TRY(number_at(json, "spent_seconds"));
+  if (!outcome.reason.empty()) return outcome;
+  outcome.usual = TRY(solution_at(json, "usual"));
+  outcome.best = TRY(solution_at(json, "best"));
+  outcome.fastest = TRY(solution_at(json, "fastest"));
+  outcome.solutions = TRY(count_at(json, "solutions"));
+  outcome.wrong = TRY(count_at(json, "wrong"));
+  outcome.failed = TRY(count_at(json, "failed"));
+  const auto refused = json.find("refused");
+  if (refused == json.end() || !refused->is_array()) return not_one();
+  for (const Json& one : *refused) {
+    const Json wrapped = {{"one", one}};
+    RefusedSolution solution;
+    solution.solution = TRY(solution_at(wrapped, "one"));
+    solution.reason = TRY(text_at(one, "reason", true));
+    outcome.refused.push_back(std::move(solution));
+  }
+  const auto proven = json.find("proven");
+  if (proven == json.end() || !proven->is_boolean()) return not_one();
+  outcome.proven = proven->get<bool>();
+  outcome.pairs = TRY(count_at(json, "pairs"));
+  outcome.usual_seconds = TRY(number_at(json, "usual_seconds"));
+  outcome.fastest_seconds = TRY(number_at(json, "fastest_seconds"));
+  const auto gain = json.find("gain");
+  if (gain == json.end() || !gain->is_array() || gain->size() != 3) return not_one();
+  double* const places[] = {&outcome.gain, &outcome.gain_low, &outcome.gain_high};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!(*gain)[i].is_number()) return not_one();
+    *places[i] = (*gain)[i].get<double>();
+  }
+  if (json.contains("floor_seconds")) {
+    outcome.floor_seconds = TRY(number_at(json, "floor_seconds"));
+  }
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,168 @@
+#include "tune/gemm/product_trials.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compute/device/helpers.h"
+#include "measure/benchmarks/gemm_verify.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t factors_apart = 64;  // floats: each aligned like an operand
+constexpr std::size_t most_sets = 64;      // small products fit any cache anyway
+constexpr double most_products = 20'000;   // in one run
+// The host queues a product in some 3 us; below this, it would be the host that is timed.
+constexpr double short_product = 30e-6;
+constexpr std::size_t least_graph_products = 32;
+
+}  // namespace
+
+Result<ProductTrials> ProductTrials::create(Device& device, Stream& stream,
+                                            const GemmProblem& problem,
+                                            const TuneGemmSettings& settings) {
+  GemmCell cell;
+  cell.inputs = settings.inputs;
+  cell.rotate_bytes =
+      std::min<std::uint64_t>(settings.rotate_bytes, most_sets * operand_bytes(problem));
+  ProductTrials made(device, stream, problem, settings,
+                     TRY(GemmMatrices::create(device, stream, cell, {problem}, settings.seed)));
+  const std::vector<float> ones(4 * factors_apart, 1.0f);
+  made.factors_ = TRY(device.allocate(ones.size() * sizeof(float), MemoryKind::device));
+  TRY(stream.copy(made.factors_.data(), ones.data(), made.factors_.bytes()));
+  TRY(stream.synchronize());
+  made.start_ = TRY(device.create_event());
+  made.stop_ = TRY(device.create_event());
+  const std::size_t sets = made.matrices_.sets().size();
+  made.graph_products_ = (least_graph_products + sets - 1) / sets * sets;
+  return made;
+}
+
+void ProductTrials::add(Blas& library, GemmAlgorithm algorithm) {
+  Candidate candidate;
+  candidate.library = &library;
+  candidate.solution = {library.facts().name, algorithm.name, algorithm.index, algorithm.solution,
+                        algorithm.kernel};
+  candidate.algorithm = std::move(algorithm);
+  candidates_.push_back(std::move(candidate));
+}
+
+Status ProductTrials::allocate_workspace() {
+  std::size_t bytes = 0;
+  for (const Candidate& candidate : candidates_) {
+    bytes = std::max(bytes, candidate.algorithm.workspace_bytes);
+  }
+  if (bytes > 0) workspace_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  return {};
+}
+
+GemmOperands ProductTrials::operands(std::size_t set) const {
+  GemmOperands pointers = matrices_.sets()[set].pointers();
+  auto* factors = factors_.as<float>();
+  pointers.scale_a = factors;
+  pointers.scale_b = factors + factors_apart;
+  pointers.scale_d = factors + 2 * factors_apart;
+  pointers.amax_d = factors + 3 * factors_apart;
+  return pointers;
+}
+
+Status ProductTrials::device_works() {
+  TRY(stream_.record(*start_));
+  return stream_.synchronize();
+}
+
+Result<ProductTrials::Checked> ProductTrials::check(std::size_t i) {
+  Candidate& candidate = candidates_[i];
+  // What is added to must not be the NaNs that show what was left unwritten.
+  GemmProblem checked = problem_;
+  checked.beta = 0;
+  const OperandSet& set = matrices_.sets().front();
+  auto plan = candidate.library->plan(checked, candidate.algorithm);
+  Status ran = plan.ok() ? Status() : Status(plan.error());
+  if (ran.ok()) {
+    TRY(matrices_.poison(stream_, checked, set));
+    ran = (*plan)->enqueue(stream_, operands(0), {workspace_.data(), workspace_.bytes()});
+    if (ran.ok()) ran = stream_.synchronize();
+  }
+  if (ran.ok() && problem_.beta != 0) {
+    plan = candidate.library->plan(problem_, candidate.algorithm);
+    if (!plan.ok()) ran = plan.error();
+  }
+  if (!ran.ok()) {
+    TRY(device_works());
+    return Checked{Check::failed, ran.error().message};
+  }
+  const double largest = settings_.inputs == Inputs::integers ? 2
+                         : settings_.inputs == Inputs::ones   ? 1
+                         : settings_.inputs == Inputs::zeros  ? 0
+                         : problem_.a == DataType::i8         ? 127
+                                                      : std::numeric_limits<double>::infinity();
+  const Verification verification =
+      TRY(verify_gemm(stream_, matrices_, checked, set, largest, settings_.seed));
+  if (!verification.passed) return Checked{Check::wrong, verification.detail};
+  candidate.plan = std::move(plan).value();
+  return Checked{};
+}
+
+Status ProductTrials::capture(Candidate& candidate) {
+  candidate.tried_graph = true;
+  if (!stream_.begin_capture().ok()) return {};
+  const std::size_t sets = matrices_.sets().size();
+  Status queued;
+  for (std::size_t product = 0; product < graph_products_ && queued.ok(); ++product) {
+    queued = candidate.plan->enqueue(stream_, operands(product % sets),
+                                     {workspace_.data(), workspace_.bytes()});
+  }
+  auto graph = stream_.end_capture();
+  // A library that cannot be captured is queued one by one.
+  if (queued.ok() && graph.ok()) candidate.graph = std::move(graph).value();
+  return device_works();
+}
+
+Result<std::size_t> ProductTrials::queue(Candidate& candidate, std::size_t products) {
+  if (candidate.graph != nullptr) {
+    const std::size_t launches = (products + graph_products_ - 1) / graph_products_;
+    for (std::size_t i = 0; i < launches; ++i) TRY(stream_.launch(*candidate.graph));
+    return launches * graph_products_;
+  }
+  for (std::size_t i = 0; i < products; ++i) {
+    TRY(candidate.plan->enqueue(stream_, operands(next_), {workspace_.data(), workspace_.bytes()}));
+    next_ = (next_ + 1) % matrices_.sets().size();
+  }
+  return products;
+}
+
+Result<std::optional<double>> ProductTrials::time(std::size_t i, double seconds, double settling) {
+  Candidate& candidate = candidates_[i];
+  const auto run = [&](double length) -> Result<double> {
+    const double usual = candidate.usual_seconds;
+    const auto count = [&](double span) {
+      return static_cast<std::size_t>(
+          usual > 0 ? std::clamp(std::ceil(span / usual), 1.0, most_products) : 1);
+    };
+    if (settling > 0 && usual > 0) TRY(queue(candidate, count(settling)));
+    TRY(stream_.record(*start_));
+    const std::size_t products = TRY(queue(candidate, count(length)));
+    TRY(stream_.record(*stop_));
+    TRY(stream_.synchronize());
+    candidate.usual_seconds = TRY(stop_->seconds_since(*start_)) / static_cast<double>(products);
+    return candidate.usual_seconds;
+  };
+  if (candidate.usual_seconds == 0) {
+    const auto first = run(0);
+    if (!first.ok()) {
+      TRY(device_works());
+      return std::optional<double>();
+    }
+    if (*first < short_product && !candidate.tried_graph && !runs_on_host(device_.facts())) {
+      TRY(capture(candidate));
+    }
+  }
+  const auto measured = run(seconds);
+  if (measured.ok() && *measured > 0) return std::optional(*measured);
+  TRY(device_works());
+  return std::optional<double>();
+}
+
+}  // namespace assay

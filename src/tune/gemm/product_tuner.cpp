@@ -1,0 +1,215 @@
+#include "tune/gemm/product_tuner.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "compute/blas/gemm_choice.h"
+#include "compute/device/helpers.h"
+#include "measure/sampling/roofline.h"
+#include "statistics/summary.h"
+#include "tune/gemm/product_trials.h"
+#include "tune/proof.h"
+#include "tune/race.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t most_refused = 8;
+constexpr std::size_t race_fraction = 4;
+// Screening runs are shorter than a clock takes to settle, and differ by about this much.
+constexpr double indistinct = 0.015;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+Error stopped() {
+  return {ErrorKind::interrupted, "stopped"};
+}
+
+void note_refusal(ProductOutcome& outcome, const ProductSolution& solution,
+                  const ProductTrials::Checked& checked) {
+  ++(checked.check == ProductTrials::Check::wrong ? outcome.wrong : outcome.failed);
+  if (outcome.refused.size() < most_refused) outcome.refused.push_back({solution, checked.reason});
+}
+
+/// The fastest solution against the usual one, in turns, each after a run that settles its clock.
+/// False: one of them failed.
+Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fastest,
+                        const TuneGemmSettings& settings, const ProductTuner::Report& report,
+                        ProductOutcome& outcome) {
+  std::vector<double> usual_seconds, fastest_seconds;
+  std::vector<ScorePair> pairs;
+  for (std::size_t pair = 0; pair < settings.pairs; ++pair) {
+    if (report(fmt::format("proof {} of {}", pair + 1, settings.pairs))) return stopped();
+    ScorePair scores;
+    for (const std::size_t turn : {0, 1}) {
+      const bool best = is_turn_of_best(pair, turn);
+      const auto time =
+          TRY(trials.time(best ? fastest : usual, settings.proof_seconds, settings.proof_seconds));
+      if (!time) return false;
+      (best ? fastest_seconds : usual_seconds).push_back(*time);
+      (best ? scores.best : scores.usual) = -std::log(*time);
+    }
+    pairs.push_back(scores);
+  }
+  const Proof proof = prove(pairs);
+  outcome.pairs = proof.pairs;
+  outcome.usual_seconds = median(usual_seconds);
+  outcome.fastest_seconds = median(fastest_seconds);
+  outcome.gain = proof.ratio;
+  outcome.gain_low = proof.interval95.low;
+  outcome.gain_high = proof.interval95.high;
+  // At small differences the two tests behind `better` and the interval may disagree.
+  outcome.proven = proof.better && proof.interval95.low > 1;
+  return true;
+}
+
+/// The usual solution alone, as long as in a proof. Empty: it failed.
+Result<std::optional<double>> settled_seconds(ProductTrials& trials, std::size_t usual,
+                                              const TuneGemmSettings& settings) {
+  std::vector<double> seconds;
+  for (int run = 0; run < 3; ++run) {
+    const auto time =
+        TRY(trials.time(usual, settings.proof_seconds / 2, settings.proof_seconds / 2));
+    if (!time) return std::optional<double>();
+    seconds.push_back(*time);
+  }
+  return std::optional(median(seconds));
+}
+
+}  // namespace
+
+ProductTuner::ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings)
+    : device_(device), stream_(stream), settings_(std::move(settings)) {
+  if (settings_.rotate_bytes == 0) settings_.rotate_bytes = flushing_bytes(device.facts());
+  if (device.facts().emulated) {  // its clock does not settle, and is never off
+    settings_.screening_seconds = 10e-6;
+    settings_.proof_seconds = 100e-6;
+  }
+}
+
+Result<Blas*> ProductTuner::library(const BlasProvider& provider) {
+  const auto opened = libraries_.find(provider.name);
+  if (opened != libraries_.end()) return opened->second.get();
+  auto library = TRY(provider.open(device_));
+  return libraries_.emplace(std::string(provider.name), std::move(library)).first->second.get();
+}
+
+Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Report& report) {
+  const auto began = Clock::now();
+  ProductOutcome outcome;
+  outcome.problem = problem_text(problem);
+  const auto nothing = [&](std::string reason) {
+    outcome.reason = std::move(reason);
+    outcome.spent_seconds = seconds_since(began);
+    return outcome;
+  };
+  const DeviceFacts& facts = device_.facts();
+  const double needed = 2.0 * static_cast<double>(operand_bytes(problem));
+  if (facts.memory_bytes > 0 && needed > static_cast<double>(facts.memory_bytes)) {
+    return nothing("two sets of its operands do not fit into the device's memory");
+  }
+  if (report("listing solutions")) return stopped();
+  std::vector<std::string> reasons;
+  std::optional<ProductTrials> trials;
+  for (const BlasProvider& provider : blas_providers(facts.backend)) {
+    if (!provider.allowed_by(settings_.library)) continue;
+    if (const auto reason = provider.unsupported(problem, facts)) {
+      reasons.push_back(fmt::format("{}: {}", provider.name, *reason));
+      continue;
+    }
+    const auto opened = library(provider);
+    if (!opened.ok()) {
+      reasons.push_back(opened.error().message);
+      continue;
+    }
+    auto algorithms =
+        (*opened)->all_algorithms(problem, settings_.workspace_bytes, settings_.most_solutions);
+    if (!algorithms.ok()) {
+      reasons.push_back(algorithms.error().message);
+      continue;
+    }
+    if (!trials) {
+      auto made = ProductTrials::create(device_, stream_, problem, settings_);
+      if (!made.ok() && made.error().kind == ErrorKind::exhausted) {
+        return nothing(made.error().message);
+      }
+      trials.emplace(TRY(std::move(made)));
+    }
+    for (GemmAlgorithm& algorithm : *algorithms) trials->add(**opened, std::move(algorithm));
+  }
+  if (!trials) {
+    return nothing(reasons.empty() ? fmt::format("no matrix library {} works on {} devices",
+                                                 settings_.library, facts.backend)
+                                   : fmt::format("{}", fmt::join(reasons, "; ")));
+  }
+  if (const Status allocated = trials->allocate_workspace(); !allocated.ok()) {
+    return nothing(allocated.error().message);
+  }
+  outcome.solutions = trials->size();
+  std::vector<std::size_t> right;
+  for (std::size_t i = 0; i < trials->size(); ++i) {
+    if (report(fmt::format("checking {} of {}", i + 1, trials->size()))) return stopped();
+    const auto checked = TRY(trials->check(i));
+    if (checked.check == ProductTrials::Check::right) {
+      right.push_back(i);
+    } else {
+      note_refusal(outcome, trials->solution(i), checked);
+    }
+  }
+  if (right.empty()) {
+    return nothing(fmt::format("none of {} solutions computes it: {}", trials->size(),
+                               outcome.refused.front().reason));
+  }
+  const std::size_t usual = right.front();  // of the preferred library, its own first choice
+  RaceRules rules;
+  rules.fraction = race_fraction;
+  rules.longer_runs = true;
+  rules.indistinct = indistinct;
+  rules.most_effort = static_cast<std::size_t>(
+      std::max(1.0, settings_.proof_seconds / settings_.screening_seconds));
+  std::size_t runs = 0;
+  const auto standings = TRY(
+      race(right, rules, [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
+        if (report(fmt::format("timing, run {}", ++runs))) return stopped();
+        const double seconds = settings_.screening_seconds * static_cast<double>(effort);
+        const auto time = TRY(trials->time(i, seconds, seconds));
+        if (!time) return std::optional<double>();
+        return std::optional(-std::log(*time));
+      }));
+  const auto seconds_of = [&](std::size_t i) -> std::optional<double> {
+    for (const Standing& standing : standings) {
+      if (standing.contender == i && standing.score) return std::exp(-*standing.score);
+    }
+    return std::nullopt;
+  };
+  const std::size_t fastest = standings.front().contender;
+  const auto usual_seconds =
+      fastest == usual ? TRY(settled_seconds(*trials, usual, settings_)) : seconds_of(usual);
+  if (!usual_seconds) return nothing("the library's own choice failed while it was timed");
+  outcome.usual = outcome.best = trials->solution(usual);
+  outcome.fastest = trials->solution(fastest);
+  outcome.usual_seconds = *usual_seconds;
+  outcome.fastest_seconds = fastest == usual ? *usual_seconds : *seconds_of(fastest);
+  const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
+  outcome.floor_seconds = floor_seconds(facts, work, Limit::compute);
+  if (fastest != usual) {
+    if (!TRY(hold_proof(*trials, usual, fastest, settings_, report, outcome))) {
+      return nothing("a solution that had worked failed in the proof");
+    }
+    if (outcome.proven) outcome.best = outcome.fastest;
+  }
+  outcome.spent_seconds = seconds_since(began);
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+#include "model/model_products.h"
+
+#include <gmock/gmock.h>
+
+#include "compute/blas/gemm_choice.h"
+#include "model/gpt_costs.h"
+
+namespace assay {
+namespace {
+
+double flops_of(const std::vector<ModelProduct>& products) {
+  double sum = 0;
+  for (const ModelProduct& product : products) {
+    EXPECT_TRUE(validate(product.problem).ok()) << product.name;
+    sum += static_cast<double>(product.count) * product.problem.flops();
+  }
+  return sum;
+}
+
+TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
+  GptPlan plan;
+  plan.shape = parse_gpt_shape("124M").value();
+  plan.batch = 4;
+  plan.sequence = plan.shape.positions = 1024;
+  double expected = 0;
+  for (const OperationCost& cost : costs_of(plan)) {
+    if (cost.name != "attention") expected += cost.flops;
+  }
+  const auto products = products_of_model("124M", 4096, DataType::bf16).value();
+  EXPECT_EQ(products.size(), 15u);
+  EXPECT_NEAR(flops_of(products) / expected, 1, 1e-12);
+}
+
+TEST(ModelProducts, AreAllOfADecodersPass) {
+  const DecoderShape shape = parse_decoder_shape("llama3-70b").value();
+  const auto products = products_of_model("llama3-70b", 16, DataType::bf16).value();
+  EXPECT_NEAR(flops_of(products) / (2 * shape.products() * 16), 1, 1e-12);
+  EXPECT_EQ(products[0].count, 80u);
+  EXPECT_EQ(products[2].problem,
+            make_gemm(16, 2 * 28672, 8192, DataType::bf16, DataType::bf16, false, true));
+}
+
+TEST(ModelProducts, NamesThatAreNoneAreRefused) {
+  EXPECT_EQ(products_of_model("2L4H2K64D256C", 1, DataType::bf16).value().size(), 5u);
+  EXPECT_EQ(products_of_model("6L6H384C", 1, DataType::bf16).value().size(), 15u);
+  EXPECT_THAT(products_of_model("llama9", 1, DataType::bf16).error().message,
+              testing::AllOf(testing::HasSubstr("\"llama9\""), testing::HasSubstr("llama3-70b"),
+                             testing::HasSubstr("124M")));
+  EXPECT_FALSE(products_of_model("124M", 0, DataType::bf16).ok());
+}
+
+/// The key of a choice: two problems that differ in anything have different texts.
+TEST(ModelProducts, TextsTellProblemsApart) {
+  GemmProblem a = make_gemm(8, 8, 8, DataType::bf16, DataType::bf16), b = a;
+  EXPECT_EQ(problem_text(a), problem_text(b));
+  b.epilogue = Epilogue::gelu_aux;
+  EXPECT_NE(problem_text(a), problem_text(b));
+  const BlasFacts library = {"hipblaslt", "1.0", "", "abc", 5};
+  EXPECT_NE(gemm_choice_key(library, a, 1).problem, gemm_choice_key(library, a, 2).problem);
+  EXPECT_EQ(gemm_choice_key(library, a, 1).implementation, "hipblaslt 1.0");
+}
+
+}  // namespace
+}  // namespace assay
