@@ -1,4 +1,4 @@
-// Ranks that train together as threads of the test, with a CPU each.
+// Ranks that compute one model together as threads of the test, with a CPU each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace assay {
 
 /// Calls `use` on each rank with a device, a stream and, if there are several, the others.
 inline void on_ranks(int ranks,
-                     const std::function<Status(int, Device&, Stream&, TrainingRanks)>& use) {
+                     const std::function<Status(int, Device&, Stream&, ModelRanks)>& use) {
   ThreadTeam team(ranks);
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");

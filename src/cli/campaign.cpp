@@ -19,6 +19,7 @@
 #include "cli/progress.h"
 #include "core/embedded.h"
 #include "core/json.h"
+#include "core/own_binary.h"
 #include "core/suggest.h"
 #include "core/units.h"
 #include "judge/campaign/folder.h"
@@ -289,7 +290,8 @@ int measure(const Request& request, Terminal& terminal) {
                                   outcome.error().message));
     return exit_io;
   }
-  const std::string text = campaign_text(*outcome, view.retries(), view.elapsed_seconds());
+  const std::string text =
+      campaign_text(*outcome, view.retries(), view.elapsed_seconds()) + view.disturbance_text();
   if (request.json) {
     terminal.note(text);
     const Json json = {{"stop", name_of(outcome->stop)},
@@ -308,9 +310,9 @@ int measure(const Request& request, Terminal& terminal) {
   }
   if (!request.json) {
     terminal.print(
-        fmt::format("\nstored in {0}; `assay report {0} -o report.html` draws it, `assay compare "
-                    "{0}` judges it again\n",
-                    request.folder));
+        fmt::format("\nstored in {0}; `{1} report {0} -o report.html` draws it, `{1} compare {0}` "
+                    "judges it again\n",
+                    request.folder, own_command()));
   }
   return status_of(request.design, *outcome);
 }

@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/table.h"
 #include "core/units.h"
+#include "machine/telemetry/summary.h"
 
 namespace assay::cli {
 namespace {
@@ -92,6 +93,11 @@ Status CampaignView::finished(const UnitLine& line) {
     terminal_.print(to_line(line) + "\n");
     terminal_.flush();
   }
+  if (line.taken_share) {
+    ++watched_;
+    disturbed_ += *line.taken_share > much_taken ? 1 : 0;
+    most_taken_ = std::max(most_taken_, *line.taken_share);
+  }
   const std::string what = fmt::format("pair {} {}", line.unit.pair, line.unit.environment);
   if (!line.unit.complete) {
     say(fmt::format("{}: attempt {} failed: {}\n", what, line.attempt, line.reason));
@@ -124,6 +130,14 @@ bool CampaignView::stop_requested() {
     say("stopping; finished units are kept (interrupt again to stop at once)\n");
   }
   return true;
+}
+
+std::string CampaignView::disturbance_text() const {
+  if (disturbed_ == 0) return {};
+  return fmt::format(
+      "other programs and the hypervisor used up to {} of the CPUs' time in {} of {} units: on a "
+      "quieter machine, fewer pairs prove more\n",
+      format_share(most_taken_), disturbed_, watched_);
 }
 
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds) {

@@ -31,6 +31,9 @@ class CampaignView final : public CampaignObserver {
   /// Removes the progress bar from the screen.
   void clear();
   std::size_t retries() const { return retries_; }
+  /// "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units", with
+  /// what that means; empty: they used little, or it is not known.
+  std::string disturbance_text() const;
   double elapsed_seconds() const;
 
  private:
@@ -45,6 +48,8 @@ class CampaignView final : public CampaignObserver {
   const Clock::time_point begin_ = Clock::now();
   Progress progress_;
   std::size_t first_position_ = 0, retries_ = 0;
+  std::size_t watched_ = 0, disturbed_ = 0;  // units of which it is known what others used; much
+  double most_taken_ = 0;
   bool started_ = false;
   std::mutex stop_mutex_;  // guards the members below and the messages about them
   bool announced_stop_ = false;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/screen_text.h"
 
@@ -36,35 +37,63 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
+/// What all cells of a benchmark share, its name first; nothing if that is only the name and other
+/// benchmarks are there, or if its only cell has a short name.
+std::vector<std::string> common_parts(const std::vector<std::vector<std::string>>& all,
+                                      const std::string& benchmark) {
+  std::vector<const std::vector<std::string>*> own;
+  for (const auto& parts : all) {
+    if (parts.front() == benchmark) own.push_back(&parts);
+  }
+  if (own.size() == 1 && joined(*own.front()).size() <= longest_single_name) return {};
+  std::vector<std::string> common = *own.front();
+  std::erase_if(common, [&](const std::string& part) {
+    return std::any_of(own.begin(), own.end(), [&](const auto* parts) {
+      return std::find(parts->begin(), parts->end(), part) == parts->end();
+    });
+  });
+  return own.size() < all.size() && common.size() == 1 ? std::vector<std::string>() : common;
+}
+
 }  // namespace
 
 std::string CellNames::heading(std::size_t width, std::size_t indent) const {
-  if (common.empty()) return {};
-  const std::string text = (names.size() == 1 ? "cell: " : "all cells: ") + common;
-  return fmt::format("{:{}}{}\n", "", indent, wrapped(text, indent + 2, width));
+  std::string text;
+  for (const std::string& of_benchmark : common) {
+    const std::string whose =
+        common.size() > 1
+            ? fmt::format("all of {}: ", of_benchmark.substr(0, of_benchmark.find(' ')))
+        : names.size() == 1 ? "cell: "
+                            : "all cells: ";
+    const std::string line = whose + of_benchmark;
+    text += fmt::format("{:{}}{}\n", "", indent, wrapped(line, indent + 2, width));
+  }
+  return text;
 }
 
 CellNames cell_names(const std::vector<std::string>& cells) {
-  if (cells.empty()) return {};
-  if (cells.size() == 1) {
-    if (cells.front().size() <= longest_single_name) return {"", cells};
-    return {cells.front(), {parts_of(cells.front()).front()}};
-  }
   std::vector<std::vector<std::string>> all;
-  for (const std::string& cell : cells) all.push_back(parts_of(cell));
-  std::vector<std::string> common = all.front();
-  std::erase_if(common, [&](const std::string& part) {
-    return std::any_of(all.begin(), all.end(), [&](const auto& parts) {
-      return std::find(parts.begin(), parts.end(), part) == parts.end();
-    });
-  });
-  CellNames result{joined(common), {}};
+  std::vector<std::string> benchmarks;  // in the order in which they appear
+  for (const std::string& cell : cells) {
+    all.push_back(parts_of(cell));
+    if (std::count(benchmarks.begin(), benchmarks.end(), all.back().front()) > 0) continue;
+    benchmarks.push_back(all.back().front());
+  }
+  CellNames result;
+  std::map<std::string, std::vector<std::string>> common;
+  for (const std::string& benchmark : benchmarks) {
+    common[benchmark] = common_parts(all, benchmark);
+    if (!common[benchmark].empty()) result.common.push_back(joined(common[benchmark]));
+  }
   for (std::vector<std::string>& parts : all) {
     const std::string benchmark = parts.front();
+    const auto& left_out = common[benchmark];
     std::erase_if(parts, [&](const std::string& part) {
-      return std::find(common.begin(), common.end(), part) != common.end();
+      return std::find(left_out.begin(), left_out.end(), part) != left_out.end();
     });
-    result.names.push_back(parts.empty() ? benchmark : joined(parts));
+    const bool needs_name = parts.empty() || benchmarks.size() > 1;
+    if (needs_name && !left_out.empty()) parts.insert(parts.begin(), benchmark);
+    result.names.push_back(joined(parts));
   }
   return result;
 }

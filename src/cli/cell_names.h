@@ -9,15 +9,17 @@
 namespace assay::cli {
 
 struct CellNames {
-  std::string common;              ///< "memory dtype=f64 cache=hot"; empty: nothing is
+  /// What is left out of the names, by benchmark: "memory dtype=f64 cache=hot".
+  std::vector<std::string> common;
   std::vector<std::string> names;  ///< "op=copy size=4KiB", in the order of the cells
 
-  /// A line to stand above the table; empty if nothing is common.
+  /// Lines to stand above the table; empty if nothing is common.
   std::string heading(std::size_t width, std::size_t indent = 2) const;
 };
 
-/// `cells` are texts as Cell::id() makes them. Cells that are all the same keep the benchmark's
-/// name. A single one keeps its full name while that leaves room for the table's other columns.
+/// `cells` are texts as Cell::id() makes them. Cells of several benchmarks begin with its name, and
+/// so do those of one that are all the same. The only cell of a benchmark keeps its full name while
+/// that leaves room for the table's other columns.
 CellNames cell_names(const std::vector<std::string>& cells);
 
 /// Of rows, of which `cell_of` gives each one's cell.

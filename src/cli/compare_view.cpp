@@ -33,6 +33,21 @@ std::string verdict_text(Verdict verdict, const Style& style) {
   }
 }
 
+/// Whether A, measured twice, agrees with itself: nothing is said of other programs.
+std::string control_text(Control control) {
+  switch (control) {
+    case Control::off:
+      return "";
+    case Control::too_short:
+      return "too short";
+    case Control::quiet:
+      return "A = A";
+    case Control::moved:
+      return "A moved";
+  }
+  return "";
+}
+
 std::string signed_percent(double ratio) {
   return fmt::format("{:+.1f}", 100 * (ratio - 1));
 }
@@ -65,7 +80,7 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
                change_text(cell), verdict_text(cell.judgement.verdict, style),
                cell.effect.pairs > 0 ? fmt::format("{}", cell.effect.pairs) : "",
                detectable_text(cell), outliers > 0 ? fmt::format("{}", outliers) : "",
-               cell.control_state == Control::off ? "" : std::string(name_of(cell.control_state))});
+               control_text(cell.control_state)});
   }
   return cells.heading(width, 0) + table.render(width, style, 0) + "\n";
 }
@@ -93,14 +108,32 @@ std::string beside_text(const Comparison& comparison, std::size_t width, const S
   return (one_cell ? "" : cells.heading(width, 0)) + table.render(width, style, 0) + "\n";
 }
 
+/// What cells with outlying pairs have in common.
+std::string unstable_text(const std::vector<const CellComparison*>& cells) {
+  const CellComparison& worst = **std::max_element(
+      cells.begin(), cells.end(), [](const CellComparison* a, const CellComparison* b) {
+        return a->effect.outliers.size() < b->effect.outliers.size();
+      });
+  const std::string others = cells.size() == 1 ? "" : fmt::format("; {} cells", cells.size());
+  return fmt::format(
+      "{}: {} of {} pairs are outliers: most pairs agree, some do not ({}{}); other programs, heat "
+      "or the clock disturbed them, or the value itself jumps between two levels",
+      name_of(Verdict::unstable), worst.effect.outliers.size(), worst.effect.pairs, worst.key.cell,
+      others);
+}
+
 /// Each reason once, with the cells it applies to; the pairs that are missing as one.
 std::string reasons_text(const Comparison& comparison, std::size_t width) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
-  std::vector<const CellComparison*> short_of_pairs;
+  std::vector<const CellComparison*> short_of_pairs, unstable;
   for (const CellComparison& cell : comparison.cells) {
     if (cell.judgement.verdict == Verdict::equal) continue;
     if (cell.judgement.more_pairs > 0) {
       short_of_pairs.push_back(&cell);
+      continue;
+    }
+    if (cell.judgement.verdict == Verdict::unstable) {
+      unstable.push_back(&cell);
       continue;
     }
     by_reason[fmt::format("{}: {}", name_of(cell.judgement.verdict), cell.judgement.reason)]
@@ -123,6 +156,7 @@ std::string reasons_text(const Comparison& comparison, std::size_t width) {
                     width) +
             "\n";
   }
+  if (!unstable.empty()) text += wrapped(unstable_text(unstable), 0, width) + "\n";
   for (const auto& [reason, cells] : by_reason) {
     const std::string where =
         cells.size() == 1 ? cells.front()->key.cell : fmt::format("{} cells", cells.size());
@@ -133,8 +167,12 @@ std::string reasons_text(const Comparison& comparison, std::size_t width) {
 
 std::string headline_text(const Comparison& comparison, std::size_t width) {
   const Summation& all = comparison.all;
-  std::string text = wrapped(time_sentence(all, "A", "B"), 0, width);
-  text += text.empty() ? "cells:" : "\ncells:";
+  std::string text;
+  for (const std::string& sentence :
+       {time_sentence(all, "A", "B"), bound_sentence(comparison, "A", "B")}) {
+    if (!sentence.empty()) text += wrapped(sentence, 0, width) + "\n";
+  }
+  text += "cells:";
   for (std::size_t i = 0; i < verdict_count; ++i) {
     if (all.counts[i] == 0) continue;
     text += fmt::format(" {} {}", all.counts[i], name_of(static_cast<Verdict>(i)));

@@ -306,15 +306,13 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
 /// Says what others took of a measured CPU: who takes his share all the time makes values wrong,
 /// but not their intervals wide.
 std::string shared_text(std::span<const Record> records, std::size_t width, const Style& style) {
-  constexpr double much = 0.1;  // of the CPUs' time
   std::size_t cells = 0, disturbed = 0;
   double most = 0;
   for (const Record& record : records) {
     if (!is_measured_alone(record) || record.device.backend != "cpu" || !record.telemetry) continue;
-    const HostTelemetry& host = record.telemetry->summary.host;
-    const double taken = host.others_share.value_or(0) + host.steal_share.value_or(0);
+    const double taken = taken_by_others(record.telemetry->summary.host).value_or(0);
     ++cells;
-    disturbed += taken > much ? 1 : 0;
+    disturbed += taken > much_taken ? 1 : 0;
     most = std::max(most, taken);
   }
   if (disturbed == 0) return {};

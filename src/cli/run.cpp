@@ -14,6 +14,7 @@
 #include "cli/run_view.h"
 #include "compute/device/backend.h"
 #include "core/json.h"
+#include "core/own_binary.h"
 #include "core/units.h"
 #include "machine/system/fingerprint.h"
 #include "measure/benchmarks/benchmark.h"
@@ -168,8 +169,8 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
           ? fmt::format("; stopped, {} not measured", request.plan.cells.size() - outcome.measured)
           : missing_budget(view.records(), view.elapsed_seconds(), request.options.budget_seconds));
   if (request.folder != pipe && stored) {
-    text += fmt::format("stored in {0} as run {1}; `assay report {0} -o report.html` draws it\n",
-                        request.folder, request.options.run);
+    text += fmt::format("stored in {0} as run {1}; `{2} report {0} -o report.html` draws it\n",
+                        request.folder, request.options.run, own_command());
   }
   if (request.json) {
     terminal.note(text);

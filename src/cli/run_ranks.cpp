@@ -52,17 +52,34 @@ bool queues_collectives(const Plan& plan) {
   });
 }
 
-/// Ends the process: the team has failed and this rank is stuck in a call that cannot be
-/// interrupted.
-[[noreturn]] void abandon(const Error& error, bool say_it) {
-  if (say_it) {
-    std::fputs(without_controls(fmt::format("\nassay: {}\n", error.message), false).c_str(),
-               stderr);
-  }
-  ::_exit(exit_nothing_ran);
+}  // namespace
+
+std::function<void(const Error&)> abandoning(bool say_it) {
+  return [say_it](const Error& error) {
+    if (say_it) {
+      std::fputs(without_controls(fmt::format("\nassay: {}\n", error.message), false).c_str(),
+                 stderr);
+    }
+    ::_exit(exit_nothing_ran);
+  };
 }
 
-}  // namespace
+Status read_patience(const Arguments& arguments, TeamRequest& request) {
+  if (!arguments.has("--patience")) return {};
+  const auto patience = parse_duration(arguments.get("--patience"));
+  if (!patience.ok()) return about("--patience", patience.error());
+  constexpr double least = 1, most = 24 * 3600, least_silence = 5;  // ranks speak every second
+  if (*patience < least || *patience > most) {
+    return Error{ErrorKind::usage, fmt::format("--patience \"{}\" is not allowed; allowed: 1s to "
+                                               "24h",
+                                               arguments.get("--patience"))};
+  }
+  request.patience.step_seconds = *patience;
+  request.patience.silence_seconds =
+      std::clamp(*patience, least_silence, request.patience.silence_seconds);
+  request.gathering_seconds = std::min(request.gathering_seconds, *patience);
+  return {};
+}
 
 Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan) {
   TeamRequest request;
@@ -81,20 +98,7 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
     request.hosts = std::move(*hosts);
   }
   request.without_secret = arguments.has("--without-secret");
-  if (arguments.has("--patience")) {
-    const auto patience = parse_duration(arguments.get("--patience"));
-    if (!patience.ok()) return about("--patience", patience.error());
-    constexpr double least = 1, most = 24 * 3600, least_silence = 5;  // ranks speak every second
-    if (*patience < least || *patience > most) {
-      return Error{ErrorKind::usage, fmt::format("--patience \"{}\" is not allowed; allowed: 1s to "
-                                                 "24h",
-                                                 arguments.get("--patience"))};
-    }
-    request.patience.step_seconds = *patience;
-    request.patience.silence_seconds =
-        std::clamp(*patience, least_silence, request.patience.silence_seconds);
-    request.gathering_seconds = std::min(request.gathering_seconds, *patience);
-  }
+  TRY(read_patience(arguments, request));
   const Cell* cell = first_team_cell(plan);
   if (cell == nullptr && (request.ranks > 1 || !request.hosts.empty())) {
     return Error{ErrorKind::usage, fmt::format("{} has no benchmark for several ranks; see `assay "
@@ -109,7 +113,7 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
     request.arguments.insert(request.arguments.end(), {option, arguments.get(option)});
   }
   const bool is_rank_0 = !request.place || request.place->rank == 0;
-  request.abandoned = [is_rank_0](const Error& error) { abandon(error, is_rank_0); };
+  request.abandoned = abandoning(is_rank_0);
   return request;
 }
 

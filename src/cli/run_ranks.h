@@ -2,6 +2,7 @@
 // 0.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,13 @@ namespace assay::cli {
 
 /// Reads --ranks, --hosts, --patience and the launcher's variables. Error: usage.
 Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan);
+
+/// --patience, if it is given. Error: usage.
+Status read_patience(const Arguments& arguments, TeamRequest& request);
+
+/// Ends the process: the team has failed and this rank is stuck in a call that cannot be
+/// interrupted. `say_it`: why, on standard error.
+std::function<void(const Error&)> abandoning(bool say_it);
 
 /// How long a GPU may keep one step of a cell, where --patience is given.
 double device_patience(const TeamRequest& request);

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/serve_partitions.h"
+#include "cli/serve_ranks.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
 #include "compute/device/matrix_types.h"
@@ -20,7 +21,7 @@
 namespace assay::cli::serve_command {
 namespace {
 
-constexpr int most_partitions = 256;
+constexpr int most_partitions = 256, most_ranks = 256;
 
 Result<std::optional<std::int64_t>> count_option(const Arguments& arguments,
                                                  std::string_view option, std::int64_t most) {
@@ -108,7 +109,8 @@ Result<std::string> read_model(const Arguments& arguments, const Device& device,
   return arguments.get("--served-model-name", name);
 }
 
-Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, Device& device) {
+Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, Device& device,
+                                                   ModelRanks ranks) {
   engine::EngineServerSettings settings;
   settings.host = arguments.get("--host", settings.host);
   settings.port = TRY(port_option(arguments, settings.port));
@@ -124,12 +126,21 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   settings.text = text;
   executor.seed = *seed;
   executor.deterministic = arguments.has("--deterministic");
+  if (ranks.team != nullptr) {
+    executor.part = {ranks.team->rank(), ranks.team->size()};
+    executor.ranks = ranks;
+  }
+  TRY(validate(executor.shape, executor.part, executor.codes.has_value()));
   engine::AskedLimits asked;
   asked.max_sequences = TRY(count_option(arguments, "--max-num-seqs", 65536));
   asked.max_batched_tokens = TRY(count_option(arguments, "--max-num-batched-tokens", 1 << 20));
   asked.max_length = TRY(count_option(arguments, "--max-model-len", 1 << 24));
   asked.blocks = TRY(count_option(arguments, "--num-gpu-blocks-override", 1 << 24));
   asked.utilization = TRY(share_option(arguments, "--gpu-memory-utilization"));
+  if (!asked.utilization && runs_on_host(device.facts())) {
+    // All ranks share one memory.
+    asked.utilization = engine::utilization_of_cpus / executor.part.ranks;
+  }
   TRY(engine::plan_cache(device, asked, executor));
   settings.model = {.name = name,
                     .owner = "assay",
@@ -152,9 +163,12 @@ std::string begin_note(const engine::EngineServer& server,
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
       "{} in {} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
-      "tokens of a request at most; logits of a small version are {:.1e} from the reference\n",
+      "tokens of a request at most{}; logits of a small version are {:.1e} from the reference\n",
       settings.model.name, name_of(executor.precision), device.facts().name, executor.blocks,
       executor.max_sequences, executor.max_batched_tokens, executor.max_length,
+      executor.part.is_whole() ? ""
+                               : fmt::format("; shared by {} ranks over {}", executor.part.ranks,
+                                             executor.ranks.communicator->library()),
       server.gate_error());
 }
 
@@ -165,13 +179,15 @@ std::string end_note(const engine::EngineServer& server) {
                      state.blocks);
 }
 
-Status serve(const Arguments& arguments, Terminal& terminal) {
-  auto backends = make_backends();
-  const auto device = TRY(open_device(backends, arguments.get("--device")));
-  const auto settings = TRY(read_settings(arguments, *device));
+/// `ranks`: those that share the model, of which this is one, if there are several.
+Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Terminal& terminal) {
+  const auto settings = TRY(read_settings(arguments, device, ranks));
+  if (settings.engine.executor.part.rank > 0) {
+    return engine::follow_server(device, settings.engine.executor, &interrupt_requested);
+  }
   raise_descriptor_limit();
-  const auto server = TRY(engine::EngineServer::open(*device, settings));
-  terminal.note(begin_note(*server, settings, *device));
+  const auto server = TRY(engine::EngineServer::open(device, settings));
+  terminal.note(begin_note(*server, settings, device));
   if (arguments.has("--json")) {
     terminal.print(Json({{"urls", {server->url()}}}).dump() + "\n");
   } else {
@@ -183,13 +199,29 @@ Status serve(const Arguments& arguments, Terminal& terminal) {
   return {};
 }
 
+Status serve(const Arguments& arguments, Terminal& terminal) {
+  const auto partitions = TRY(count_option(arguments, "--partitions", most_partitions));
+  const auto ranks = TRY(count_option(arguments, "--tensor-parallel", most_ranks));
+  if (partitions && ranks) {
+    return Error{ErrorKind::usage,
+                 "--partitions are servers of their own, and --tensor-parallel is one server: give "
+                 "one of them"};
+  }
+  if (partitions) return serve_partitions(arguments, static_cast<int>(*partitions), terminal);
+  if (ranks && *ranks > 1) {
+    return serve_on_ranks(arguments, static_cast<int>(*ranks), terminal,
+                          [&](Device& device, ModelRanks others) {
+                            return serve_on(device, others, arguments, terminal);
+                          });
+  }
+  auto backends = make_backends();
+  const auto device = TRY(open_device(backends, arguments.get("--device")));
+  return serve_on(*device, {}, arguments, terminal);
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   catch_interrupts();
-  const auto partitions = count_option(arguments, "--partitions", most_partitions);
-  if (!partitions.ok()) return report(terminal, partitions.error());
-  const Status status = *partitions
-                            ? serve_partitions(arguments, static_cast<int>(**partitions), terminal)
-                            : serve(arguments, terminal);
+  const Status status = serve(arguments, terminal);
   return status.ok() ? exit_ok : report(terminal, status.error());
 }
 
@@ -207,6 +239,7 @@ SIGINT or SIGTERM. Details: docs/serve.md.
   assay serve --model llama3-8b
   assay serve --model qwen3-0.6b --max-num-seqs 64 --max-model-len 4096
   assay serve --partitions 8
+  assay serve --model llama3-70b --tensor-parallel 8
   assay load --spawn "assay serve --port {port}" --max-concurrency 4,16,64 --requests 10x
 
 )",
@@ -235,6 +268,20 @@ SIGINT or SIGTERM. Details: docs/serve.md.
              "a server on each of N GPUs or partitions, or on an Nth of the CPUs, on ports next to "
              "each other",
              ""},
+            {"--tensor-parallel", "N",
+             "one server whose every layer N ranks compute together, one on each GPU or partition, "
+             "or on an Nth of the CPUs; under mpirun, srun and others these are the ranks",
+             ""},
+            {"--library", "NAME",
+             "what the ranks of --tensor-parallel talk through; default: that made for the device",
+             "auto nccl rccl mpi peer tcp"},
+            {"--patience", "TIME",
+             "how long one of these ranks may keep the others waiting before the server ends; "
+             "default "
+             "2min",
+             ""},
+            {"--without-secret", "",
+             "let a launcher's ranks meet without a secret where other users could join them", ""},
             {"--max-num-seqs", "N", "most requests in a batch; default 256, on a CPU 64", ""},
             {"--max-num-batched-tokens", "N", "most tokens in a pass; default 2048, on a CPU 256",
              ""},

@@ -77,18 +77,20 @@ bool is_flag(std::string_view name) {
   return true;
 }
 
-/// The options of this process that each server gets too.
-std::vector<std::string> shared_words(const Arguments& arguments) {
+}  // namespace
+
+std::vector<std::string> server_words(const Arguments& arguments,
+                                      std::initializer_list<std::string_view> but) {
   std::vector<std::string> words;
   for (const auto& [name, value] : arguments.options) {
-    if (name == "--partitions" || name == "--device" || name == "--port" || name == "--json") {
-      continue;
-    }
+    if (std::ranges::find(but, name) != but.end()) continue;
     words.push_back(name);
     if (!is_flag(name)) words.push_back(value);
   }
   return words;
 }
+
+namespace {
 
 class Servers {
  public:
@@ -163,7 +165,8 @@ Status serve_partitions(const Arguments& arguments, int count, Terminal& termina
   const auto parts = TRY(parts_of_machine(arguments.get("--device"), count));
   const std::string binary = TRY(own_binary());
   const auto port = TRY(parse_integer(arguments.get("--port", "8000")));
-  std::vector<std::string> shared = shared_words(arguments);
+  std::vector<std::string> shared =
+      server_words(arguments, {"--partitions", "--device", "--port", "--json"});
   if (!parts.front().cpus.empty() && !arguments.has("--gpu-memory-utilization")) {
     // All servers share one memory.
     shared.insert(shared.end(), {"--gpu-memory-utilization",

@@ -1,11 +1,20 @@
 // One server process for each of several parts of a machine.
 #pragma once
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 
 namespace assay::cli {
+
+/// The options of `arguments` as words, for servers that are started with the same but these.
+std::vector<std::string> server_words(const Arguments& arguments,
+                                      std::initializer_list<std::string_view> but);
 
 /// Starts `assay serve` once for each of `count` GPUs or equal parts of the CPUs, on ports next to
 /// each other, with the other options of this process; prints where they listen, and ends all of

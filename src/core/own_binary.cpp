@@ -2,6 +2,7 @@
 
 #include <sys/auxv.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace assay {
@@ -14,6 +15,11 @@ Result<std::string> own_binary() {
   if (error && started_as != nullptr) path = std::filesystem::canonical(started_as, error);
   if (error) return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
   return path.string();
+}
+
+std::string own_command() {
+  const char* command = std::getenv("ASSAY_COMMAND");
+  return command != nullptr && *command != '\0' ? command : "assay";
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The path of this program's executable, so that it can start itself again.
+// How to start this program again: the path of its executable, and what a user types.
 #pragma once
 
 #include <string>
@@ -9,5 +9,9 @@ namespace assay {
 
 /// Error: failed, with the system's message.
 Result<std::string> own_binary();
+
+/// What the user typed to start it, for advice: the environment variable ASSAY_COMMAND, which
+/// ./run sets, or "assay".
+std::string own_command();
 
 }  // namespace assay

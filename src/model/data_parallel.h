@@ -11,20 +11,15 @@
 
 #include "compute/device/device.h"
 #include "core/result.h"
+#include "model/model_ranks.h"
 #include "model/operation_cost.h"
 #include "model/operations/elementwise.h"
 #include "model/parameter_arenas.h"
 #include "model/parameter_plan.h"
-#include "ranks/collective/communicator.h"
-#include "ranks/team/team.h"
 
 namespace assay {
 
-/// The ranks that train together. Both must outlive the training.
-struct TrainingRanks {
-  Communicator* communicator = nullptr;
-  Team* team = nullptr;
-};
+using TrainingRanks = ModelRanks;
 
 /// All ranks make the same calls in the same order. `stream` is always the one of the passes.
 class DataParallel {

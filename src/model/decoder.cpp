@@ -13,7 +13,7 @@ namespace {
 
 std::size_t cache_elements_of_layer(const DecoderSettings& settings) {
   const std::int64_t tokens = settings.limits.blocks * page_tokens;
-  return static_cast<std::size_t>(2 * tokens * settings.shape.kv_width());
+  return static_cast<std::size_t>(2 * tokens * own_shape(settings.shape, settings.part).kv_width());
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
   const DecoderLimits& limits = settings.limits;
   const std::size_t element = size_of(settings.precision);
   const auto activations =
-      DecoderActivations::of(settings.shape, limits.tokens, limits.results).elements;
+      DecoderActivations::of(settings.shape, limits.tokens, limits.results, settings.part).elements;
   return {.weights = DecoderParameters::bytes(settings.shape, settings.weights()),
           .cache = cache_elements_of_layer(settings) *
                    static_cast<std::size_t>(settings.shape.layers) * element,
@@ -33,21 +33,22 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
   const bool one = is_of_one(pass);
+  if (exchange_) exchange_->begin();
   TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
                     input(places_.tokens), pass.tokens, settings_.shape.width));
   for (std::size_t i = 0; i < weights_->layout().layers.size(); ++i) {
     TRY(one ? enqueue_layer_of_one(stream, i, pass) : enqueue_layer(stream, i, pass));
   }
   TRY(one ? enqueue_head_of_one(stream) : enqueue_head(stream, pass));
+  if (exchange_) TRY(gather_logits(stream, pass.results));
   return rows_->most_likely(stream, input(places_.next), active(activations_.logits), pass.results,
-                            settings_.shape.vocabulary, settings_.shape.padded_vocabulary());
+                            own_.vocabulary, activations_.logits.columns);
 }
 
 /// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
 Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
-  const std::int64_t n = pass.tokens, c = shape.width, f = shape.hidden;
+  const std::int64_t n = pass.tokens, c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const normed = active(activations_.normed);
   void* const branch = active(activations_.branch);
@@ -58,10 +59,16 @@ Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPa
   TRY(multiply(stream, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
   TRY(attend(stream, layer, pass));
   TRY(multiply(stream, branch, active(activations_.attended), w.proj, {}, n));
+  TRY(add_up(stream, branch, n * c));
   TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
   TRY(multiply(stream, gate_up, normed, w.gate_up, {}, n));
   TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
-  return multiply(stream, branch, hidden, w.down, {}, n);
+  TRY(multiply(stream, branch, hidden, w.down, {}, n));
+  return add_up(stream, branch, n * c);
+}
+
+Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
+  return exchange_ ? exchange_->add_up(stream, branch, elements) : Status();
 }
 
 Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
@@ -72,8 +79,7 @@ Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMat
 }
 
 Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
-  const std::int64_t c = shape.width;
+  const std::int64_t c = own_.width;
   void* last = active(activations_.normed);
   TRY(norm_->forward(stream, last, active(activations_.stream), active(activations_.branch),
                      weights_->at(weights_->layout().norm), {pass.tokens, c}));
@@ -82,8 +88,16 @@ Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
                       c));
     last = active(activations_.last);
   }
-  return multiply(stream, active(activations_.logits), last, weights_->layout().head, {},
-                  pass.results);
+  return multiply(stream, own_logits(), last, weights_->layout().head, {}, pass.results);
+}
+
+Status Decoder::gather_logits(Stream& stream, std::int64_t rows) {
+  const std::int64_t columns = activations_.own_logits.columns;
+  void* const logits = active(activations_.logits);
+  void* const gathered = rows == 1 ? logits : active(activations_.gathered_logits);
+  TRY(exchange_->gather(stream, gathered, own_logits(), rows * columns));
+  if (rows == 1) return {};
+  return joined_->forward(stream, logits, gathered, exchange_->size(), rows, columns);
 }
 
 bool Decoder::is_of_one(const DecoderPass& pass) const {
@@ -91,26 +105,36 @@ bool Decoder::is_of_one(const DecoderPass& pass) const {
 }
 
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
-  const std::int64_t c = shape.width, f = shape.hidden;
+  const std::int64_t c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
   TRY(vector_product_->forward(
-      stream, active(activations_.qkv), residual, matrix(w.qkv), {shape.qkv_width(), c},
+      stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
       {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
-  TRY(vector_product_->forward(stream, residual, active(activations_.attended), matrix(w.proj),
-                               {c, shape.query_width()}, {.add = true}));
+  TRY(project_one(stream, active(activations_.attended), w.proj));
   TRY(vector_product_->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
                                       weights_->at(w.norm2)));
-  return vector_product_->forward(stream, residual, hidden, matrix(w.down), {c, f}, {.add = true});
+  return project_one(stream, hidden, w.down);
+}
+
+Status Decoder::project_one(Stream& stream, const void* y, const WeightMatrix& weight) {
+  void* const residual = active(activations_.stream);
+  const VectorProduct::Shape shape = {weight.rows, weight.columns};
+  if (!exchange_) {
+    return vector_product_->forward(stream, residual, y, matrix(weight), shape, {.add = true});
+  }
+  void* const branch = active(activations_.branch);
+  TRY(vector_product_->forward(stream, branch, y, matrix(weight), shape, {}));
+  TRY(add_up(stream, branch, weight.rows));
+  return elementwise_->add(stream, residual, branch, static_cast<std::size_t>(weight.rows));
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
-  return vector_product_->forward(stream, active(activations_.logits), active(activations_.stream),
-                                  matrix(weights_->layout().head),
-                                  {settings_.shape.padded_vocabulary(), settings_.shape.width},
+  const WeightMatrix& head = weights_->layout().head;
+  return vector_product_->forward(stream, own_logits(), active(activations_.stream), matrix(head),
+                                  {head.rows, head.columns},
                                   {.norm = weights_->at(weights_->layout().norm)});
 }
 
@@ -120,7 +144,6 @@ VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
 }
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderShape& shape = settings_.shape;
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const PagedTokens tokens = paged_tokens(pass);
   const PagedCache cache = cache_of(layer);
@@ -132,9 +155,9 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
     return prompt_attention_->forward(stream, attended, qkv, {},
                                       {.batch = pass.tokens / pass.prompt,
                                        .sequence = pass.prompt,
-                                       .heads = shape.heads,
-                                       .head_width = shape.head_width,
-                                       .kv_heads = shape.kv_heads});
+                                       .heads = own_.heads,
+                                       .head_width = own_.head_width,
+                                       .kv_heads = own_.kv_heads});
   }
   return attention_->forward(stream, attended, qkv, cache, scratch_.data(), tokens);
 }
@@ -183,7 +206,7 @@ Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
   TRY(copy_input(stream, places_.positions, tokens.positions));
   TRY(copy_input(stream, places_.sequences, tokens.sequences));
   TRY(copy_input(stream, places_.results, tokens.results));
-  return stream.synchronize();
+  return wait(stream);
 }
 
 Status Decoder::keep_tokens(Stream& stream) {
@@ -207,7 +230,7 @@ Status Decoder::set_tables(Stream& stream, const std::vector<std::int32_t>& tabl
     }
   }
   TRY(copy_input(stream, places_.tables, tables));
-  return stream.synchronize();
+  return wait(stream);
 }
 
 Status Decoder::copy_input(Stream& stream, const Tensor& to,
@@ -222,7 +245,8 @@ Status Decoder::copy_input(Stream& stream, const Tensor& to,
 
 Result<std::vector<float>> Decoder::logits(Stream& stream, std::int64_t rows) {
   const auto vocabulary = static_cast<std::size_t>(settings_.shape.vocabulary),
-             columns = static_cast<std::size_t>(settings_.shape.padded_vocabulary());
+             columns = static_cast<std::size_t>(activations_.logits.columns);
+  TRY(wait(stream));
   const std::vector<float> padded =
       TRY(read_weights(stream, active(activations_.logits), settings_.precision,
                        static_cast<std::size_t>(rows) * columns));
@@ -242,7 +266,7 @@ Result<std::vector<std::int32_t>> Decoder::next_tokens(Stream& stream, std::int6
 
 Status Decoder::next_tokens(Stream& stream, std::span<std::int32_t> next) {
   TRY(stream.copy(next.data(), input(places_.next), next.size_bytes()));
-  return stream.synchronize();
+  return wait(stream);
 }
 
 Status Decoder::poison_results(Stream& stream) {
@@ -255,7 +279,13 @@ Status Decoder::poison_results(Stream& stream) {
 }
 
 Result<std::vector<float>> Decoder::weights(Stream& stream) {
-  return weights_->host_copy(stream);
+  std::vector<float> all;
+  TRY(weights_->copy_to_host(stream, all));
+  return all;
+}
+
+Status Decoder::wait(Stream& stream) {
+  return exchange_ ? exchange_->wait(stream) : stream.synchronize();
 }
 
 // ---- How it begins ----
@@ -276,16 +306,16 @@ Decoder::Inputs Decoder::inputs_of(const DecoderLimits& limits) {
 Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings)
     : device_(device),
       settings_(settings),
+      own_(own_shape(settings.shape, settings.part)),
       element_(size_of(settings.precision)),
-      activations_(
-          DecoderActivations::of(settings.shape, settings.limits.tokens, settings.limits.results)),
+      activations_(DecoderActivations::of(settings.shape, settings.limits.tokens,
+                                          settings.limits.results, settings.part)),
       places_(inputs_of(settings.limits)),
       plans_(device, stream, {.own_if_none = true}, ChoiceCache::of_user(device.facts())) {}
 
 Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings) {
-  TRY(validate(settings.shape));
-  if (settings.codes) TRY(validate_quantized(settings.shape));
+  TRY(validate(settings.shape, settings.part, settings.codes.has_value()));
   std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
   const Status ready = made->prepare(stream);
   const Status done = stream.synchronize();  // also after an error: memory is still written to
@@ -301,7 +331,7 @@ Status Decoder::prepare(Stream& stream) {
 }
 
 Status Decoder::load_operations() {
-  const DecoderShape& shape = settings_.shape;
+  const DecoderShape& shape = own_;
   const DataType type = settings_.precision;
   functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *functions_, type);
@@ -313,6 +343,10 @@ Status Decoder::load_operations() {
   }
   vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes));
   rows_ = TRY(TokenRows::create(device_, type));
+  if (settings_.part.is_whole()) return {};
+  exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
+  elementwise_ = TRY(Elementwise::create(device_, type));
+  joined_ = TRY(JoinedColumns::create(device_, type));
   return {};
 }
 

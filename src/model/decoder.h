@@ -1,7 +1,9 @@
 // A decoder at work: passes over tokens of many sequences, whole prompts, parts of them, or single
 // tokens, which leave keys and values in a paged cache and the logits of the rows that were asked
 // for. What a pass computes is read from device memory, so that a captured pass can be replayed for
-// other tokens.
+// other tokens. Several ranks can compute a pass together, each a part of every layer
+// (decoder_part.h): all make the same calls in the same order, and have the same logits, bit for
+// bit.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +17,17 @@
 #include "compute/device/device.h"
 #include "model/decoder_layout.h"
 #include "model/decoder_parameters.h"
+#include "model/model_ranks.h"
 #include "model/operations/activations.h"
 #include "model/operations/attention.h"
+#include "model/operations/elementwise.h"
+#include "model/operations/joined_columns.h"
 #include "model/operations/linear.h"
 #include "model/operations/paged_attention.h"
 #include "model/operations/rms_norm.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
+#include "model/tensor_parallel.h"
 
 namespace assay {
 
@@ -51,10 +57,13 @@ struct DecoderSettings {
   std::uint64_t seed = 1;               ///< of random weights
   std::optional<DataType> codes = {};   ///< of quantized matrices: e4m3, e4m3_fnuz or i8
   std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
+  DecoderPart part = {};                ///< of several ranks, this one's
+  ModelRanks ranks = {};                ///< the others, if there are several
 
-  DecoderWeightSettings weights() const { return {precision, codes, seed, folder}; }
+  DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
 
+/// Of a rank.
 DecoderMemory memory_of(const DecoderSettings& settings);
 
 /// The tokens of a pass, as the host gives them. The first three have an element per token.
@@ -76,7 +85,8 @@ struct DecoderPass {
 class Decoder {
  public:
   /// Allocates everything and writes or reads the weights. `device` and `stream` must outlive it.
-  /// Error: exhausted, naming the bytes; usage, naming the file and what is wrong with it.
+  /// Error: exhausted, naming the bytes; usage, naming the file and what is wrong with it, or what
+  /// of the shape so many ranks cannot share.
   static Result<std::unique_ptr<Decoder>> create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings);
 
@@ -102,13 +112,18 @@ class Decoder {
   Status next_tokens(Stream& stream, std::span<std::int32_t> next);
   /// Makes all results NaN, or no token, so that those of an earlier pass are not taken for new.
   Status poison_results(Stream& stream);
-  /// The weights in f32, laid out as DecoderWeights::of(computed_shape()).
+  /// The weights in f32, laid out as DecoderWeights::of(computed_shape()); of several ranks each
+  /// has its own part of them there, and 0 elsewhere.
   Result<std::vector<float>> weights(Stream& stream);
   /// Normally distributed numbers as keys and values of all blocks.
   Status fill_cache(Stream& stream);
+  /// Waits until the stream is idle. Error: of the device; failed, if another rank is lost.
+  Status wait(Stream& stream);
 
   const DecoderSettings& settings() const { return settings_; }
   const DecoderParameters& parameters() const { return *weights_; }
+  /// What ranks tell each other; null if there is only one.
+  TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
 
@@ -129,6 +144,15 @@ class Decoder {
   Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
                   const Tensor& bias, std::int64_t rows);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
+  /// Adds up what the ranks have of `elements` of a layer's result.
+  Status add_up(Stream& stream, void* branch, std::int64_t elements);
+  /// residual += y W^T for one row, of all ranks.
+  Status project_one(Stream& stream, const void* y, const WeightMatrix& weight);
+  /// Where this rank's logits go, and how those of all become `logits`.
+  void* own_logits() const {
+    return active(exchange_ ? activations_.own_logits : activations_.logits);
+  }
+  Status gather_logits(Stream& stream, std::int64_t rows);
   PagedTokens paged_tokens(const DecoderPass& pass) const;
 
   /// Where the host's tokens lie, i32 each.
@@ -145,6 +169,7 @@ class Decoder {
 
   Device& device_;
   DecoderSettings settings_;
+  const DecoderShape own_;  // this rank's of settings_.shape
   const std::size_t element_;
   const DecoderActivations activations_;
   const Inputs places_;
@@ -158,6 +183,10 @@ class Decoder {
   std::unique_ptr<Attention> prompt_attention_;  // null: attention_ computes prompts too
   std::optional<VectorProduct> vector_product_;
   std::optional<TokenRows> rows_;
+  // Of several ranks.
+  std::unique_ptr<TensorParallel> exchange_;
+  std::optional<Elementwise> elementwise_;
+  std::optional<JoinedColumns> joined_;
 };
 
 }  // namespace assay

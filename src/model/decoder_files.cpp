@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 #include <thread>
 #include <unordered_map>
@@ -78,50 +79,20 @@ Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t 
   return {};
 }
 
-}  // namespace
-
-std::vector<DecoderFileTensor> decoder_file_tensors(const DecoderShape& shape,
-                                                    const DecoderWeights& layout) {
-  std::vector<DecoderFileTensor> all;
-  const auto add_matrix = [&](const std::string& name, const WeightMatrix& place) {
-    all.push_back({name + ".weight", {place.rows, place.columns}, place});
-  };
-  const auto add_vector = [&](std::string name, const Tensor& place) {
-    if (place.elements() > 0) all.push_back({std::move(name), {place.columns}, {place}});
-  };
-  const std::int64_t v = shape.vocabulary, q = shape.query_width(), kv = shape.kv_width();
-  add_matrix("model.embed_tokens", WeightMatrix{layout.embedding}.rows_from(0, v));
-  for (std::size_t i = 0; i < layout.layers.size(); ++i) {
-    const DecoderLayerWeights& layer = layout.layers[i];
-    const std::string prefix = fmt::format("model.layers.{}.", i);
-    const std::string attention = prefix + "self_attn.", mlp = prefix + "mlp.";
-    add_vector(prefix + "input_layernorm.weight", layer.norm1);
-    const auto add_projection = [&](const char* name, std::int64_t first, std::int64_t rows) {
-      add_matrix(attention + name, layer.qkv.rows_from(first, rows));
-      if (layer.qkv_bias.elements() == 0) return;
-      Tensor bias = layer.qkv_bias;
-      bias.offset += static_cast<std::size_t>(first);
-      bias.columns = rows;
-      add_vector(attention + name + ".bias", bias);
-    };
-    add_projection("q_proj", 0, q);
-    add_projection("k_proj", q, kv);
-    add_projection("v_proj", q + kv, kv);
-    add_vector(attention + "q_norm.weight", layer.query_norm);
-    add_vector(attention + "k_norm.weight", layer.key_norm);
-    add_matrix(attention + "o_proj", layer.proj);
-    add_vector(prefix + "post_attention_layernorm.weight", layer.norm2);
-    add_matrix(mlp + "gate_proj", layer.gate_up.rows_from(0, shape.hidden));
-    add_matrix(mlp + "up_proj", layer.gate_up.rows_from(shape.hidden, shape.hidden));
-    add_matrix(mlp + "down_proj", layer.down);
+/// Of `rows` of `row_bytes` each, leaves `kept` bytes of each from `begin` on, one behind the
+/// other.
+void keep_columns(std::byte* data, std::size_t rows, std::size_t row_bytes, std::size_t begin,
+                  std::size_t kept) {
+  if (kept == row_bytes) return;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::memmove(data + row * kept, data + row * row_bytes + begin, kept);
   }
-  add_vector("model.norm.weight", layout.norm);
-  if (!shape.tied) add_matrix("lm_head", layout.head.rows_from(0, v));
-  return all;
 }
 
+}  // namespace
+
 Result<DecoderFiles> DecoderFiles::open(const std::filesystem::path& folder,
-                                        std::vector<DecoderFileTensor> tensors) {
+                                        std::vector<DecoderPiece> tensors) {
   constexpr std::size_t most_index = 64 << 20;
   DecoderFiles made;
   made.tensors_ = std::move(tensors);
@@ -186,9 +157,16 @@ Status DecoderFiles::find_sources() {
   return {};
 }
 
+std::size_t DecoderFiles::row_bytes(std::size_t tensor) const {
+  return static_cast<std::size_t>(tensors_[tensor].columns_in_file()) *
+         size_of(sources_[tensor].stored.type);
+}
+
 std::uint64_t DecoderFiles::bytes() const {
   std::uint64_t all = 0;
-  for (const Source& source : sources_) all += source.stored.bytes;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    all += row_bytes(i) * static_cast<std::size_t>(tensors_[i].place.rows);
+  }
   return all;
 }
 
@@ -199,11 +177,8 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
   std::ranges::sort(order, {}, [&](std::size_t i) {
     return std::pair(sources_[i].file, sources_[i].stored.offset);
   });
-  const auto row_bytes_of = [&](std::size_t i) {
-    return sources_[i].stored.bytes / static_cast<std::size_t>(tensors_[i].place.rows);
-  };
   std::size_t room = piece_bytes;
-  for (const std::size_t i : order) room = std::max(room, row_bytes_of(i));
+  for (const std::size_t i : order) room = std::max(room, row_bytes(i));
   struct Half {
     Buffer host;
     std::unique_ptr<Event> taken;  // by the device
@@ -218,16 +193,20 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const WeightMatrix& place = tensors_[i].place;
     const auto& [f, stored] = sources_[i];
-    const std::size_t row_bytes = row_bytes_of(i);
-    const auto rows = static_cast<std::int64_t>(room / row_bytes);
+    const std::size_t of_row = row_bytes(i), element = size_of(stored.type);
+    const auto rows = static_cast<std::int64_t>(room / of_row);
     for (std::int64_t first = 0; first < place.rows; first += rows) {
       const std::int64_t count = std::min(rows, place.rows - first);
-      const std::size_t bytes = static_cast<std::size_t>(count) * row_bytes;
+      const std::size_t bytes = static_cast<std::size_t>(count) * of_row;
       Half& half = halves[turn++ % halves.size()];
       TRY(half.taken->synchronize());
-      const Status got = read_piece(files_[f], {half.host.as<std::byte>(), bytes},
-                                    stored.offset + static_cast<std::size_t>(first) * row_bytes);
+      const std::size_t begin =
+          stored.offset + static_cast<std::size_t>(tensors_[i].row + first) * of_row;
+      const Status got = read_piece(files_[f], {half.host.as<std::byte>(), bytes}, begin);
       if (!got.ok()) return of_path(paths_[f], got.error().message);
+      keep_columns(half.host.as<std::byte>(), static_cast<std::size_t>(count), of_row,
+                   static_cast<std::size_t>(tensors_[i].column) * element,
+                   static_cast<std::size_t>(place.columns) * element);
       TRY(keep(place.rows_from(first, count), half.host.data(), stored.type));
       TRY(stream.record(*half.taken));
     }

@@ -10,39 +10,27 @@
 
 #include "compute/device/device.h"
 #include "core/input_file.h"
-#include "model/decoder_layout.h"
+#include "model/decoder_pieces.h"
 #include "model/safetensors.h"
 
 namespace assay {
 
-/// A tensor of the files by its name there, and where the decoder keeps it: queries, keys and
-/// values, and gate and up, are rows of one matrix here.
-struct DecoderFileTensor {
-  std::string name;                 ///< "model.layers.0.self_attn.q_proj.weight"
-  std::vector<std::int64_t> shape;  ///< in the file
-  WeightMatrix place;
-};
-
-/// Every tensor that the files of a decoder hold, each once.
-std::vector<DecoderFileTensor> decoder_file_tensors(const DecoderShape& shape,
-                                                    const DecoderWeights& layout);
-
 class DecoderFiles {
  public:
-  /// Opens the files and checks that they hold these tensors and no others, as BF16, F16 or F32;
-  /// nothing in them is trusted. What the engine computes itself, `rotary_emb.inv_freq` and the
-  /// head of a tied model, may be there and is not read. Error: usage, naming the file and the
-  /// tensor.
+  /// Opens the files and checks that they hold these tensors, or pieces of them, and no others, as
+  /// BF16, F16 or F32; nothing in them is trusted. What the engine computes itself,
+  /// `rotary_emb.inv_freq` and the head of a tied model, may be there and is not read. Error:
+  /// usage, naming the file and the tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
-                                   std::vector<DecoderFileTensor> tensors);
+                                   std::vector<DecoderPiece> tensors);
 
-  /// Of all tensors together.
+  /// That are read: of matrices of which only columns are wanted, whole rows.
   std::uint64_t bytes() const;
 
   /// Rows of type `type` in pinned memory, to be kept where `place` says by what is queued on the
   /// stream.
   using Keep = std::function<Status(const WeightMatrix& place, const void* rows, DataType type)>;
-  /// Reads every tensor once, in pieces of whole rows: while the device takes one, the next is
+  /// Reads every piece once, in pieces of whole rows: while the device takes one, the next is
   /// read, so that little host memory is used beside the files' cache. Waits for the last one.
   /// Error: usage, if a file cannot be read; of the device.
   Status read(Device& device, Stream& stream, const Keep& keep) const;
@@ -56,8 +44,10 @@ class DecoderFiles {
 
   Status add_file(const std::filesystem::path& path);
   Status find_sources();
+  /// Of a row of a tensor in its file.
+  std::size_t row_bytes(std::size_t tensor) const;
 
-  std::vector<DecoderFileTensor> tensors_;
+  std::vector<DecoderPiece> tensors_;
   std::vector<std::filesystem::path> paths_;
   std::vector<InputFile> files_;
   std::vector<TensorIndex> indices_;

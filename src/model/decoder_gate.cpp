@@ -12,16 +12,21 @@ namespace {
 
 constexpr std::int64_t prompt_tokens[] = {37, 21}, first_part = 17, generated_tokens = 5;
 
-/// Small, and awkward: nothing but heads and rows is a multiple of anything.
+/// Small, and awkward: nothing but heads and rows is a multiple of anything. Of several ranks each
+/// has as much of it.
 DecoderSettings small_version_of(const DecoderSettings& settings) {
   DecoderSettings small = settings;
   DecoderShape& shape = small.shape;
-  shape.heads = 2 * (shape.heads / shape.kv_heads);
-  shape.kv_heads = 2;
+  const DecoderShape own = own_shape(settings.shape, settings.part);
+  const std::int64_t ranks = settings.part.ranks;
+  const bool shares_keys = settings.shape.kv_heads < ranks;
+  // Two heads of keys on each rank, or one that two ranks or more share.
+  shape.kv_heads = shares_keys ? settings.shape.kv_heads : 2 * ranks;
+  shape.heads = (shares_keys ? 1 : 2) * ranks * (own.heads / own.kv_heads);
   shape.layers = 2;
   // Sixteen codes of a quantized matrix are read together.
   shape.width = settings.codes ? 80 : 72;
-  shape.hidden = settings.codes ? 112 : 104;
+  shape.hidden = ranks * (settings.codes ? 112 : 104);
   shape.vocabulary = 101;
   small.folder.clear();
   small.limits = {.tokens = 64, .results = 64, .sequences = 2, .positions = 64, .blocks = 9};
@@ -37,6 +42,18 @@ void append(DecoderTokens& to, const std::vector<std::int32_t>& text, std::int32
     to.positions.push_back(static_cast<std::int32_t>(i));
     to.sequences.push_back(sequence);
   }
+}
+
+/// The weights of all ranks.
+Result<std::vector<float>> all_weights(Device& device, Stream& stream,
+                                       const DecoderSettings& settings) {
+  DecoderWeightSettings weights = settings.weights();
+  std::vector<float> all;
+  for (weights.part.rank = 0; weights.part.rank < weights.part.ranks; ++weights.part.rank) {
+    auto part = TRY(DecoderParameters::create(device, stream, settings.shape, weights));
+    TRY(part.copy_to_host(stream, all));
+  }
+  return all;
 }
 
 }  // namespace
@@ -78,7 +95,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
     append(pass, texts[1], 1, prompt_tokens[1] + t, prompt_tokens[1] + t + 1);
   }
   append(passes.emplace_back(), texts[1], 1, 0, prompt_tokens[1]);  // again, as a whole prompt
-  const std::vector<float> weights = TRY(decoder->weights(stream));
+  const std::vector<float> weights = TRY(all_weights(device, stream, small));
   const DecoderOracle oracle(computed_shape(small.shape, small.weights()),
                              std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};

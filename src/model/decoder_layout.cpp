@@ -10,7 +10,8 @@ WeightMatrix WeightMatrix::rows_from(std::int64_t first, std::int64_t count) con
   return part;
 }
 
-DecoderWeights DecoderWeights::of(const DecoderShape& shape, bool quantized) {
+DecoderWeights DecoderWeights::of(const DecoderShape& whole, bool quantized, DecoderPart part) {
+  const DecoderShape shape = own_shape(whole, part);
   TensorPlaces place, codes, factors;
   DecoderWeights w;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -18,7 +19,7 @@ DecoderWeights DecoderWeights::of(const DecoderShape& shape, bool quantized) {
     return WeightMatrix{codes.next(rows, columns), true, factors.next(1, rows).offset};
   };
   const std::int64_t c = shape.width;
-  w.embedding = place.next(shape.padded_vocabulary(), c);
+  w.embedding = place.next(part.ranks * head_rows(whole, part), c);
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     DecoderLayerWeights layer;
     layer.norm1 = place.next(1, c);
@@ -33,8 +34,9 @@ DecoderWeights DecoderWeights::of(const DecoderShape& shape, bool quantized) {
     w.layers.push_back(layer);
   }
   w.norm = place.next(1, c);
-  w.head =
-      shape.tied && !quantized ? WeightMatrix{w.embedding} : matrix(shape.padded_vocabulary(), c);
+  const std::int64_t rows = head_rows(whole, part);
+  w.head = shape.tied && !quantized ? WeightMatrix{w.embedding}.rows_from(part.rank * rows, rows)
+                                    : matrix(rows, c);
   w.elements = place.used();
   w.codes = codes.used();
   w.factors = factors.used();
@@ -49,25 +51,10 @@ std::vector<WeightMatrix> DecoderWeights::matrices() const {
   return all;
 }
 
-std::vector<Tensor> DecoderWeights::biases() const {
-  std::vector<Tensor> all;
-  for (const DecoderLayerWeights& layer : layers) {
-    if (layer.qkv_bias.elements() > 0) all.push_back(layer.qkv_bias);
-  }
-  return all;
-}
-
-std::vector<Tensor> DecoderWeights::norms() const {
-  std::vector<Tensor> all = {norm};
-  for (const DecoderLayerWeights& layer : layers) {
-    all.insert(all.end(), {layer.norm1, layer.query_norm, layer.key_norm, layer.norm2});
-  }
-  std::erase_if(all, [](const Tensor& t) { return t.elements() == 0; });
-  return all;
-}
-
-DecoderActivations DecoderActivations::of(const DecoderShape& shape, std::int64_t tokens,
-                                          std::int64_t results) {
+DecoderActivations DecoderActivations::of(const DecoderShape& whole, std::int64_t tokens,
+                                          std::int64_t results, DecoderPart part) {
+  const DecoderShape shape = own_shape(whole, part);
+  const std::int64_t rows = head_rows(whole, part);
   TensorPlaces place;
   DecoderActivations a;
   a.stream = place.next(tokens, shape.width);
@@ -78,7 +65,9 @@ DecoderActivations DecoderActivations::of(const DecoderShape& shape, std::int64_
   a.gate_up = place.next(tokens, 2 * shape.hidden);
   a.hidden = place.next(tokens, shape.hidden);
   a.last = place.next(results, shape.width);
-  a.logits = place.next(results, shape.padded_vocabulary());
+  a.logits = place.next(results, part.ranks * rows);
+  a.own_logits = place.next(part.is_whole() ? 0 : results, rows);
+  a.gathered_logits = place.next(part.is_whole() ? 0 : part.ranks * results, rows);
   a.elements = place.used();
   return a;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "model/decoder_part.h"
 #include "model/decoder_shape.h"
 #include "model/tensor_layout.h"
 
@@ -19,7 +20,8 @@ struct WeightMatrix : Tensor {
   WeightMatrix rows_from(std::int64_t first, std::int64_t count) const;
 };
 
-/// The weights of one layer. Absent tensors have no elements.
+/// The weights of one layer; of several ranks, those of this one, whose heads and hidden width are
+/// own_shape()'s. Absent tensors have no elements.
 struct DecoderLayerWeights {
   Tensor norm1;                 ///< [1, C]
   WeightMatrix qkv;             ///< [qkv_width, C]: queries, keys and values, each of all heads
@@ -32,20 +34,21 @@ struct DecoderLayerWeights {
 };
 
 struct DecoderWeights {
-  Tensor embedding;  ///< [padded vocabulary, C]
+  Tensor embedding;  ///< [padded vocabulary, C], on every rank
   std::vector<DecoderLayerWeights> layers;
-  Tensor norm;               ///< [1, C], after the last layer
-  WeightMatrix head;         ///< as the embedding, which it is if tied, unless it is quantized
+  Tensor norm;  ///< [1, C], after the last layer
+  /// As the embedding, which it is if tied, unless it is quantized; of several ranks each has
+  /// head_rows() of it.
+  WeightMatrix head;
   std::size_t elements = 0;  ///< of the arena, gaps included
   std::size_t codes = 0;     ///< of the arena of quantized matrices
   std::size_t factors = 0;   ///< of the arena of their rows' factors
 
   /// `quantized`: the matrices of layers and the head are. Norms, biases and the embedding are not.
-  static DecoderWeights of(const DecoderShape& shape, bool quantized = false);
-  /// The matrices of the layers in their order, without the head; every bias; every norm's weights.
+  static DecoderWeights of(const DecoderShape& shape, bool quantized = false,
+                           DecoderPart part = {});
+  /// The matrices of the layers in their order, without the head.
   std::vector<WeightMatrix> matrices() const;
-  std::vector<Tensor> biases() const;
-  std::vector<Tensor> norms() const;
 };
 
 /// Results between operations, each used again in every layer.
@@ -56,11 +59,13 @@ struct DecoderActivations {
   Tensor gate_up, hidden;         ///< [N, 2 F], [N, F]
   Tensor last;                    ///< [R, C]: the rows whose logits are wanted
   Tensor logits;                  ///< [R, padded vocabulary]
+  /// Of several ranks: those that this one computes, and those of all as they are gathered.
+  Tensor own_logits, gathered_logits;  ///< [R, head rows], [ranks R, head rows]
   std::size_t elements = 0;
 
   /// Of passes of up to `tokens` tokens, of which `results` get logits.
-  static DecoderActivations of(const DecoderShape& shape, std::int64_t tokens,
-                               std::int64_t results);
+  static DecoderActivations of(const DecoderShape& shape, std::int64_t tokens, std::int64_t results,
+                               DecoderPart part = {});
 };
 
 }  // namespace assay

@@ -14,7 +14,7 @@ DecoderParameters::DecoderParameters(Device& device, const DecoderShape& shape,
       shape_(shape),
       settings_(settings),
       element_(size_of(settings.precision)),
-      layout_(DecoderWeights::of(shape, settings.codes.has_value())) {}
+      layout_(DecoderWeights::of(shape, settings.codes.has_value(), settings.part)) {}
 
 std::size_t DecoderParameters::largest_matrix(const DecoderWeights& layout) {
   std::int64_t most = layout.head.quantized ? layout.head.elements() : 0;
@@ -26,7 +26,8 @@ std::size_t DecoderParameters::largest_matrix(const DecoderWeights& layout) {
 
 std::uint64_t DecoderParameters::bytes(const DecoderShape& shape,
                                        const DecoderWeightSettings& settings) {
-  const DecoderWeights layout = DecoderWeights::of(shape, settings.codes.has_value());
+  const DecoderWeights layout =
+      DecoderWeights::of(shape, settings.codes.has_value(), settings.part);
   const std::size_t numbers = layout.elements + largest_matrix(layout);
   return numbers * size_of(settings.precision) + layout.codes + layout.factors * sizeof(float);
 }
@@ -40,8 +41,8 @@ Result<DecoderParameters> DecoderParameters::create(Device& device, Stream& stre
       TRY(made.allocate(stream));
       return made.write_random(stream);
     }
-    const DecoderFiles files =
-        TRY(DecoderFiles::open(settings.folder, decoder_file_tensors(shape, made.layout_)));
+    const DecoderFiles files = TRY(
+        DecoderFiles::open(settings.folder, decoder_pieces(shape, made.layout_, settings.part)));
     TRY(made.allocate(stream));
     return made.read(stream, files);
   };
@@ -74,27 +75,27 @@ Status DecoderParameters::write_random(Stream& stream) {
   constexpr double deviation = 0.02;  // as transformers begins
   InitialWeights initial =
       TRY(InitialWeights::create(*device_, stream, settings_.precision, settings_.seed));
-  // Where a tensor lies without quantization chooses its numbers, so that they are the same.
-  const DecoderWeights usual = DecoderWeights::of(shape_);
-  const auto write = [&](const WeightMatrix& place, const Tensor& as, std::int64_t rows) -> Status {
+  // Where an element lies in a decoder of one rank without quantization chooses its number, so that
+  // it is the same in all of them.
+  for (const DecoderPiece& piece : decoder_pieces(shape_, layout_, settings_.part)) {
+    const WeightMatrix& place = piece.place;
+    if (piece.kind == DecoderPiece::Kind::norm) {
+      TRY(initial.ones(at(place), place));
+      continue;
+    }
     void* const to = place.quantized ? numbers_.data() : at(place);
-    TRY(initial.normal(to, as, rows, deviation));
-    return place.quantized ? quantize(stream, place.rows_from(0, rows), to) : Status();
-  };
-  TRY(initial.normal(at(layout_.embedding), usual.embedding, shape_.vocabulary, deviation));
-  if (!shape_.tied) {
-    TRY(write(layout_.head, usual.head, shape_.vocabulary));
-  } else if (layout_.head.quantized) {
-    TRY(quantize(stream, layout_.head, at(layout_.embedding)));
+    TRY(initial.normal_part(to, place, piece.whole, piece.first, deviation));
+    if (place.quantized) TRY(quantize(stream, place, to));
   }
-  const std::vector<WeightMatrix> places = layout_.matrices(), as = usual.matrices();
-  for (std::size_t i = 0; i < places.size(); ++i) TRY(write(places[i], as[i], as[i].rows));
-  const std::vector<Tensor> biases = layout_.biases(), biases_as = usual.biases();
-  for (std::size_t i = 0; i < biases.size(); ++i) {
-    TRY(initial.normal(at(biases[i]), biases_as[i], deviation));
-  }
-  for (const Tensor& t : layout_.norms()) TRY(initial.ones(at(t), t));
-  return {};
+  return quantize_tied_head(stream);
+}
+
+Status DecoderParameters::quantize_tied_head(Stream& stream) {
+  if (!shape_.tied || !layout_.head.quantized) return {};
+  const WeightMatrix& head = layout_.head;
+  return quantize(
+      stream, head,
+      at(WeightMatrix{layout_.embedding}.rows_from(settings_.part.rank * head.rows, head.rows)));
 }
 
 Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
@@ -128,8 +129,7 @@ Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   TRY(got);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   read_rate_ = static_cast<double>(files.bytes()) / taken.count();
-  if (!shape_.tied || !layout_.head.quantized) return {};
-  return quantize(stream, layout_.head, at(layout_.embedding));
+  return quantize_tied_head(stream);
 }
 
 Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& m) {
@@ -139,30 +139,21 @@ Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& 
   return numbers_.data();
 }
 
-Result<std::vector<float>> DecoderParameters::host_copy(Stream& stream) {
-  const DecoderWeights usual = DecoderWeights::of(computed_shape(shape_, settings_));
-  std::vector<float> all(usual.elements);
-  const auto copy = [&](const Tensor& to, const void* from) -> Status {
-    const auto elements = static_cast<std::size_t>(to.elements());
-    const std::vector<float> values =
-        TRY(read_weights(stream, from, settings_.precision, elements));
-    std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(to.offset));
-    return {};
-  };
-  const auto copy_all = [&](const auto& to, const auto& from) -> Status {
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      const void* const numbers = TRY(numbers_of(stream, WeightMatrix{from[i]}));
-      TRY(copy(to[i], numbers));
+Status DecoderParameters::copy_to_host(Stream& stream, std::vector<float>& all) {
+  const DecoderShape computed = computed_shape(shape_, settings_);
+  all.resize(DecoderWeights::of(computed).elements);
+  for (const DecoderPiece& piece : decoder_pieces(computed, layout_, settings_.part)) {
+    const void* const numbers = TRY(numbers_of(stream, piece.place));
+    const auto columns = static_cast<std::size_t>(piece.place.columns);
+    const std::vector<float> values = TRY(read_weights(
+        stream, numbers, settings_.precision, static_cast<std::size_t>(piece.place.elements())));
+    std::size_t to = piece.whole.offset + piece.first;
+    for (std::size_t from = 0; from < values.size(); from += columns) {
+      std::copy_n(&values[from], columns, &all[to]);
+      to += static_cast<std::size_t>(piece.whole.columns);
     }
-    return {};
-  };
-  TRY(copy(usual.embedding, at(layout_.embedding)));
-  const void* const head = TRY(numbers_of(stream, layout_.head));
-  TRY(copy(usual.head, head));
-  TRY(copy_all(usual.matrices(), layout_.matrices()));
-  TRY(copy_all(usual.biases(), layout_.biases()));
-  TRY(copy_all(usual.norms(), layout_.norms()));
-  return all;
+  }
+  return {};
 }
 
 DecoderShape computed_shape(DecoderShape shape, const DecoderWeightSettings& settings) {

@@ -21,6 +21,7 @@ struct DecoderWeightSettings {
   std::optional<DataType> codes;        ///< of quantized matrices: e4m3, e4m3_fnuz or i8
   std::uint64_t seed = 1;               ///< of random ones
   std::filesystem::path folder;         ///< whose files hold them (decoder_files.h); empty: random
+  DecoderPart part = {};                ///< what of them this rank has
 };
 
 /// What is computed: the head of a tied model is a matrix of its own once it is quantized.
@@ -48,14 +49,17 @@ class DecoderParameters {
   /// where it is.
   Result<void*> numbers_of(Stream& stream, const WeightMatrix& m);
 
-  /// All of them in f32, laid out as DecoderWeights::of(computed_shape()) without quantization.
-  Result<std::vector<float>> host_copy(Stream& stream);
+  /// Writes them in f32 where they lie in DecoderWeights::of(computed_shape()) without
+  /// quantization: of several ranks each has a part of that.
+  Status copy_to_host(Stream& stream, std::vector<float>& all);
 
  private:
   DecoderParameters(Device& device, const DecoderShape& shape,
                     const DecoderWeightSettings& settings);
   Status allocate(Stream& stream);
   Status write_random(Stream& stream);
+  /// From the embedding, where the head is one and is quantized.
+  Status quantize_tied_head(Stream& stream);
   Status read(Stream& stream, const DecoderFiles& files);
   /// Rows of the precision at `from`, on the device, as codes where `place` says.
   Status quantize(Stream& stream, const WeightMatrix& place, const void* from);

@@ -39,6 +39,13 @@ Status InitialWeights::normal(void* address, const Tensor& tensor, std::int64_t 
                      deviation);
 }
 
+Status InitialWeights::normal_part(void* address, const Tensor& own, const Tensor& whole,
+                                   std::size_t first, double deviation) {
+  return fill_matrix(*stream_, device_->facts(), *program_, address, type_,
+                     {own.rows, own.columns, own.columns}, Inputs::normal, seed_ + whole.offset,
+                     deviation, PartOfMatrix{first, static_cast<std::uint64_t>(whole.columns)});
+}
+
 Status InitialWeights::ones(void* address, const Tensor& tensor) {
   return fill_matrix(*stream_, device_->facts(), *program_, address, type_,
                      {tensor.rows, tensor.columns, tensor.columns}, Inputs::ones, seed_);

@@ -5,7 +5,7 @@
 #include "compute/blas/cublas_api.h"
 #include "compute/blas/cublaslt_variations.h"
 #include "compute/blas/lt_dialects.h"
-#include "compute/blas/onednn_api.h"
+#include "compute/libraries/onednn_api.h"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>)
 #include <cublasLt.h>
@@ -170,6 +170,8 @@ namespace {
 TEST(OneDnnHeader, Prototypes) {
   ASSAY_ONEDNN_FUNCTIONS(COMMON)
   ASSAY_EXPECT_MATCH(Functions, primitive_desc_md, dnnl_primitive_desc_query_md)
+  ASSAY_EXPECT_MATCH(Functions, desc_bytes, dnnl_memory_desc_get_size)
+  ASSAY_EXPECT_MATCH(Functions, descs_equal, dnnl_memory_desc_equal)
   ASSAY_EXPECT_MATCH(Functions, version, dnnl_version)
 #if DNNL_VERSION_MAJOR == 2
   ASSAY_ONEDNN_V2_FUNCTIONS(V2)
@@ -187,7 +189,20 @@ TEST(OneDnnHeader, Numbers) {
   EXPECT_EQ(stream_in_order, static_cast<unsigned>(dnnl_stream_in_order));
   EXPECT_EQ(format_any, dnnl_format_tag_any);
   EXPECT_EQ(query_implementation, dnnl_query_impl_info_str);
+  EXPECT_EQ(query_source, dnnl_query_src_md);
+  EXPECT_EQ(query_source_gradient, dnnl_query_diff_src_md);
   EXPECT_EQ(query_weights, dnnl_query_weights_md);
+  EXPECT_EQ(query_weights_gradient, dnnl_query_diff_weights_md);
+  EXPECT_EQ(query_destination, dnnl_query_dst_md);
+  EXPECT_EQ(query_destination_gradient, dnnl_query_diff_dst_md);
+  EXPECT_EQ(query_scratchpad, dnnl_query_scratchpad_md);
+  EXPECT_EQ(scratchpad_user, dnnl_scratchpad_mode_user);
+  EXPECT_EQ(argument_scratchpad, DNNL_ARG_SCRATCHPAD);
+  EXPECT_EQ(forward_training, dnnl_forward_training);
+  EXPECT_EQ(convolution_direct, dnnl_convolution_direct);
+  EXPECT_EQ(argument_source_gradient, DNNL_ARG_DIFF_SRC);
+  EXPECT_EQ(argument_weights_gradient, DNNL_ARG_DIFF_WEIGHTS);
+  EXPECT_EQ(argument_destination_gradient, DNNL_ARG_DIFF_DST);
   EXPECT_EQ(argument_source, DNNL_ARG_SRC);
   EXPECT_EQ(argument_source_1, DNNL_ARG_SRC_1);
   EXPECT_EQ(argument_destination, DNNL_ARG_DST);
@@ -210,6 +225,7 @@ TEST(OneDnnHeader, Numbers) {
 #if DNNL_VERSION_MAJOR == 2
   EXPECT_LE(sizeof(dnnl_memory_desc_t), memory_desc_bytes_v2);
   EXPECT_LE(sizeof(dnnl_matmul_desc_t), matmul_desc_bytes_v2);
+  EXPECT_LE(sizeof(dnnl_convolution_desc_t), convolution_desc_bytes_v2);
 #endif
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
@@ -61,6 +61,17 @@ TEST(CudnnHeader, Attributes) {
   EXPECT_EQ(attribute::pack_ids, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   EXPECT_EQ(attribute::pack_pointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   EXPECT_EQ(attribute::pack_workspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  EXPECT_EQ(attribute::convolution_precision, CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
+  EXPECT_EQ(attribute::convolution_mode, CUDNN_ATTR_CONVOLUTION_CONV_MODE);
+  EXPECT_EQ(attribute::convolution_dilations, CUDNN_ATTR_CONVOLUTION_DILATIONS);
+  EXPECT_EQ(attribute::convolution_strides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+  EXPECT_EQ(attribute::convolution_pre_paddings, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+  EXPECT_EQ(attribute::convolution_post_paddings, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+  EXPECT_EQ(attribute::convolution_dimensions, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+  EXPECT_EQ(attribute::config_knobs, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES);
+  EXPECT_EQ(attribute::knob_type, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE);
+  EXPECT_EQ(attribute::knob_value, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE);
+  EXPECT_EQ(attribute::engine_index, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   EXPECT_EQ(attribute::engine_notes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
   EXPECT_EQ(attribute::matmul_precision, CUDNN_ATTR_MATMUL_COMP_TYPE);
   EXPECT_EQ(attribute::matmul_a, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
@@ -80,6 +91,38 @@ TEST(CudnnHeader, Attributes) {
   EXPECT_EQ(attribute::plan_handle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
   EXPECT_EQ(attribute::graph_handle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE);
 #pragma GCC diagnostic pop
+}
+
+TEST(CudnnHeader, Convolutions) {
+  EXPECT_EQ(descriptor::convolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  EXPECT_EQ(descriptor::knob_choice, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+  EXPECT_EQ(descriptor::convolution_forward,
+            CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+  EXPECT_EQ(descriptor::convolution_data,
+            CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR);
+  EXPECT_EQ(descriptor::convolution_weights,
+            CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR);
+  const attribute::ConvolutionOperation& forward = attribute::convolution_forward;
+  EXPECT_EQ(forward.alpha, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA);
+  EXPECT_EQ(forward.beta, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA);
+  EXPECT_EQ(forward.descriptor, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
+  EXPECT_EQ(forward.x, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+  EXPECT_EQ(forward.w, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W);
+  EXPECT_EQ(forward.y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
+  const attribute::ConvolutionOperation& of_data = attribute::convolution_data;
+  EXPECT_EQ(of_data.alpha, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA);
+  EXPECT_EQ(of_data.beta, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA);
+  EXPECT_EQ(of_data.descriptor, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC);
+  EXPECT_EQ(of_data.x, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX);
+  EXPECT_EQ(of_data.w, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W);
+  EXPECT_EQ(of_data.y, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
+  const attribute::ConvolutionOperation& of_weights = attribute::convolution_weights;
+  EXPECT_EQ(of_weights.alpha, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA);
+  EXPECT_EQ(of_weights.beta, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA);
+  EXPECT_EQ(of_weights.descriptor, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC);
+  EXPECT_EQ(of_weights.x, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X);
+  EXPECT_EQ(of_weights.w, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW);
+  EXPECT_EQ(of_weights.y, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
 }
 
 TEST(CudnnHeader, TypesAndModes) {
@@ -112,7 +155,18 @@ TEST(CudnnHeader, TypesAndModes) {
   EXPECT_EQ(reduce::max, CUDNN_REDUCE_TENSOR_MAX);
   EXPECT_EQ(heuristics::a, CUDNN_HEUR_MODE_A);
   EXPECT_EQ(heuristics::fallback, CUDNN_HEUR_MODE_FALLBACK);
-  EXPECT_EQ(nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  EXPECT_EQ(heuristics::b, CUDNN_HEUR_MODE_B);
+  EXPECT_EQ(note::tensor_core, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  EXPECT_EQ(note::down_converts, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+  EXPECT_EQ(note::reduces_narrowly, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
+  EXPECT_EQ(note::fft, CUDNN_NUMERICAL_NOTE_FFT);
+  EXPECT_EQ(note::nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  EXPECT_EQ(note::winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD);
+  EXPECT_EQ(note::strict_nan, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
+  EXPECT_EQ(cross_correlation, CUDNN_CROSS_CORRELATION);
+  EXPECT_EQ(type::f32, CUDNN_TYPE_FLOAT);
+  EXPECT_EQ(type::convolution_mode, CUDNN_TYPE_CONVOLUTION_MODE);
+  EXPECT_EQ(type::knob_type, CUDNN_TYPE_KNOB_TYPE);
   EXPECT_EQ(status_unsupported, CUDNN_STATUS_NOT_SUPPORTED / 1000);
   EXPECT_EQ(status_unsupported, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN / 1000);
   EXPECT_EQ(0, CUDNN_STATUS_SUCCESS);

@@ -6,6 +6,7 @@
 
 #include "compute/attention/fused_attention.h"
 #include "compute/kernels/element_types.h"
+#include "compute/libraries/cudnn_api.h"
 #include "core/random.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
@@ -264,7 +265,7 @@ TEST_F(CudnnMock, TheFirstConfigurationThatLoadsIsTaken) {
 }
 
 TEST_F(CudnnMock, EnginesNotedAsNondeterministicComeLast) {
-  note(2);
+  note(2, cudnn::note::nondeterministic);
   {
     auto attention = open_fused_attention(device, problem);
     ASSERT_TRUE(attention) << attention.error().message;
@@ -272,7 +273,7 @@ TEST_F(CudnnMock, EnginesNotedAsNondeterministicComeLast) {
     expect_right(**attention, problem);
     EXPECT_EQ(ran(), 2);
   }
-  note(9);
+  note(9, cudnn::note::nondeterministic);
   auto attention = open_fused_attention(device, problem);
   ASSERT_TRUE(attention) << attention.error().message;
   EXPECT_FALSE((*attention)->deterministic());

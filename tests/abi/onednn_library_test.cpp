@@ -1,5 +1,5 @@
 // The real oneDNN, executed through the gemm benchmark on the CPU backend.
-#include "compute/blas/onednn_library.h"
+#include "compute/libraries/onednn_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

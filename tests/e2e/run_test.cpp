@@ -63,6 +63,13 @@ TEST(Run, TablesOnStandardOutputProgressOnStandardError) {
   EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("\x1b")));
 }
 
+TEST(Run, AdviceSaysWhatTheUserCanType) {
+  const Outcome outcome =
+      assay_run({"run", "launch", "metric=submit"}, {{"ASSAY_COMMAND", "./run"}});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("`./run report assay-results -o report.html` draws it"));
+}
+
 TEST(Run, JsonIsTheStoredRecords) {
   Process process(with(two_cells, {"--json"}));
   const Outcome outcome = process.wait();

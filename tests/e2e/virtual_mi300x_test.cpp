@@ -69,13 +69,15 @@ class VirtualMi300x : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-/// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does.
+/// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does, on one
+/// partition and on two that share it.
 TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {
   const OneCpu one_cpu;
-  const auto generated = [&](const std::string& device) {
+  const auto generated = [&](const std::string& device, const char* ranks) {
     const std::string program = device == "cpu" ? ASSAY_BINARY : script;
-    Process server(tiny_serve({"--device", device}),
-                   device == "cpu" ? Process::Environment() : environment(), "", program);
+    std::vector<std::string> words = tiny_serve({"--device", device, "--tensor-parallel", ranks});
+    *std::ranges::find(words, "1L2H1K16D32C48F300V") = "1L2H2K16D32C48F300V";
+    Process server(words, device == "cpu" ? Process::Environment() : environment(), "", program);
     const auto ports = ports_of(server, 1);
     EXPECT_EQ(ports.size(), 1u) << server.error_text();
     if (ports.empty()) return Json();
@@ -84,9 +86,10 @@ TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {
                            R"({"prompt":[7,8,9,250],"max_tokens":32,"return_token_ids":true})"));
     return Json::parse(body_of(reply), nullptr, false)["choices"][0]["token_ids"];
   };
-  const Json tokens = generated("hip");
+  const Json tokens = generated("hip", "1");
   EXPECT_EQ(tokens.size(), 32u);
-  EXPECT_EQ(tokens, generated("cpu"));
+  EXPECT_EQ(tokens, generated("cpu", "1"));
+  EXPECT_EQ(tokens, generated("hip", "2"));
 }
 
 /// A tiny GPT trains end to end as gfx942 machine code, with the losses that a CPU has.
@@ -193,6 +196,27 @@ TEST_F(VirtualMi300x, RanksAddUpThroughEachOthersMemory) {
   const auto records = stored();
   ASSERT_EQ(records.size(), 2u);
   for (const Json& record : records) EXPECT_EQ(record["status"], "passed");
+}
+
+/// A token of one sequence, which is computed by products of a vector, and of two; passes and their
+/// exchange are one graph.
+TEST_F(VirtualMi300x, RanksShareADecoder) {
+  for (const char* library : {"rccl", "peer"}) {
+    const Outcome outcome =
+        on({"run", "tensor_parallel", "model=1L4H2K16D64C96F300V", "tokens=20", "batch=1,2",
+            "precision=bf16", std::string("library=") + library, "--ranks", "2", "--device", "hip",
+            "--telemetry", "off", "--budget", "120s", "--out", store() + library},
+           {{"MI300X_THREADS", "1"}});
+    ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    const std::vector<Json> records =
+        json_lines(assay_run({"show", store() + library, "--json"}).out);
+    ASSERT_EQ(records.size(), 2u);
+    for (const Json& record : records) {
+      EXPECT_EQ(record["status"], "passed") << record["reason"];
+      EXPECT_THAT(record["verification"]["method"].get<std::string>(),
+                  HasSubstr("all ranks bit for bit"));
+    }
+  }
 }
 
 TEST_F(VirtualMi300x, MatricesMultiplyThroughBothLibraries) {

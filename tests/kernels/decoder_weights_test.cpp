@@ -125,7 +125,7 @@ TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
   const TemporaryFolder folder;
   write_model(folder, shape, model_tensors(shape, random_weights(shape)), DataType::f32);
   const DecoderWeights layout = DecoderWeights::of(shape);
-  const auto files = DecoderFiles::open(folder.path(), decoder_file_tensors(shape, layout));
+  const auto files = DecoderFiles::open(folder.path(), decoder_pieces(shape, layout));
   ASSERT_TRUE(files.ok()) << files.error().message;
   const std::filesystem::path file = folder.path() / "model.safetensors";
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);

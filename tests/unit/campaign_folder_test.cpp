@@ -45,6 +45,7 @@ TEST(CampaignFolder, NamesWhatIsMissing) {
 
 TEST(CampaignFolder, AUnitLineKeepsEverything) {
   UnitLine before = line("host", 7, false);
+  before.taken_share = 0.25;
   before.position = 21;
   before.attempt = 2;
   before.exit_status = 137;
@@ -56,6 +57,7 @@ TEST(CampaignFolder, AUnitLineKeepsEverything) {
   EXPECT_EQ(after->exit_status, 137);
   EXPECT_EQ(after->seconds, 1.5);
   EXPECT_EQ(after->reason, "it was killed");
+  EXPECT_EQ(after->taken_share, 0.25);
   EXPECT_THAT(after->stderr_tail, HasSubstr("a \"quoted\" line\nand "));
 }
 

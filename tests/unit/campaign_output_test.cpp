@@ -140,6 +140,23 @@ TEST(CampaignFolder, StartsAfreshAfterADeathDuringItsCreation) {
   EXPECT_EQ(open_problem(path, plan_with("a")), "");
 }
 
+TEST(UnitOutput, KnowsTheMostThatOthersTookOfTheCpus) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  UnitOutput output(*store);
+  output.take(environment_line());
+  EXPECT_FALSE(output.taken_share().has_value());
+  Record record = passed_record();
+  for (const double others : {0.1, 0.3, 0.2}) {
+    record.telemetry.emplace();
+    record.telemetry->summary.host.others_share = others;
+    record.telemetry->summary.host.steal_share = 0.05;
+    output.take(to_json(record).dump());
+  }
+  EXPECT_EQ(output.problem(), "");
+  EXPECT_NEAR(output.taken_share().value_or(0), 0.35, 1e-12);
+}
+
 TEST(CampaignFolder, BringsBackValuesOfCompleteUnitsAlone) {
   const TemporaryFolder parent;
   auto folder = CampaignFolder::open(parent.path() / "c", plan_with("a"));

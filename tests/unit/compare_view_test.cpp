@@ -39,5 +39,24 @@ TEST(CompareView, PairsThatAreMissingAreSaidOnce) {
               testing::HasSubstr("\nINCONCLUSIVE: about 104 more are needed (copy size=104)\n"));
 }
 
+TEST(CompareView, CellsWithOutliersAreSaidOnceAndTheControlSaysWhatItCompared) {
+  Comparison comparison;
+  for (const std::size_t outliers : {2U, 7U}) {
+    CellComparison cell;
+    cell.key.cell = "copy size=" + std::to_string(outliers);
+    cell.judgement = {Verdict::unstable, "outliers", "text of its own"};
+    cell.effect.pairs = 17;
+    cell.effect.outliers.resize(outliers);
+    cell.control_state = Control::quiet;
+    comparison.cells.push_back(cell);
+  }
+  const std::string text = comparison_text(comparison, false, 0, Style(false));
+  EXPECT_THAT(text, testing::HasSubstr("\nUNSTABLE: 7 of 17 pairs are outliers: most pairs agree, "
+                                       "some do not (copy size=7; 2 cells); "));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("text of its own")));
+  EXPECT_THAT(text, testing::HasSubstr("A = A"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("quiet")));
+}
+
 }  // namespace
 }  // namespace assay::cli

@@ -28,7 +28,7 @@ class DecoderFilesIn : public testing::Test {
   TemporaryFolder folder_;
 
   std::string opened() {
-    const auto files = DecoderFiles::open(folder_.path(), decoder_file_tensors(shape_, layout_));
+    const auto files = DecoderFiles::open(folder_.path(), decoder_pieces(shape_, layout_));
     return files.ok() ? "opened" : files.error().message;
   }
   std::string opened_with(const std::vector<ModelTensor>& tensors, std::size_t shards = 1) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace assay {
 namespace {
 
@@ -42,6 +44,27 @@ TEST(Sentences, WhatIsNotProvenIsNotStated) {
   EXPECT_EQ(time_of(0.97, Interval{0.89, 1.06}),
             "No difference in time is proven over all cells: bwrap takes 11% less to 6% more than "
             "host (95% interval of the geometric mean).");
+}
+
+TEST(Sentences, WhatACellTakesAtMostIsStatedWithTheCellsThatKeepIt) {
+  Comparison comparison;
+  comparison.all.judgement.verdict = Verdict::inconclusive;
+  for (const double most : {0.01, 0.03, 0.04, 0.3, 9.0}) {
+    CellComparison cell;
+    cell.judgement.verdict = Verdict::inconclusive;
+    cell.effect.n = 10;
+    cell.effect.t95 = {-1, std::log1p(most)};
+    comparison.cells.push_back(cell);
+  }
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
+            "bwrap takes at most 5% longer than host in 3 of 5 cells, each with 95% confidence.");
+  comparison.rule.margin = 0.035;
+  comparison.cells.resize(3);
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
+            "bwrap takes at most 3.5% longer than host in 2 of 3 cells, each with 95% confidence.");
+  for (CellComparison& cell : comparison.cells) cell.effect.n = 5;  // too few to prove anything
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"), "");
+  EXPECT_EQ(bound_sentence({}, "host", "bwrap"), "");
 }
 
 TEST(Sentences, WithoutPairsThereIsNoInterval) {

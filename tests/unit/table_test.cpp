@@ -138,7 +138,7 @@ TEST(ScreenText, ReflowedJoinsParagraphsAndItemsAndLeavesExamples) {
 TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
   const CellNames names = cell_names({"memory op=copy dtype=f64 size=4KiB cache=hot",
                                       "memory op=triad dtype=f64 size=1MiB cache=hot"});
-  EXPECT_EQ(names.common, "memory dtype=f64 cache=hot");
+  EXPECT_EQ(names.common, std::vector<std::string>{"memory dtype=f64 cache=hot"});
   EXPECT_EQ(names.names, (std::vector<std::string>{"op=copy size=4KiB", "op=triad size=1MiB"}));
   EXPECT_EQ(names.heading(0), "  all cells: memory dtype=f64 cache=hot\n");
   // A name with spaces, and a part of it in another one.
@@ -147,6 +147,18 @@ TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
   EXPECT_EQ(cell_names({"train model=1B", "train model=1B"}).names.front(), "train");
   EXPECT_EQ(cell_names({"launch metric=a"}).names.front(), "launch metric=a");
   EXPECT_EQ(cell_names({"launch metric=a", "copy memory=b"}).heading(0), "");
+}
+
+TEST(CellNames, WhatCellsOfOneOfSeveralBenchmarksShareIsSaidOnceForEach) {
+  const std::string decode =
+      "decode model=llama3-8b batch=1 context=1024 precision=bf16 weights=random";
+  const CellNames names =
+      cell_names({"launch metric=a", "launch metric=b", "gemm shape=1 dtype=f32",
+                  "gemm shape=2 dtype=f32", "copy memory=b", decode});
+  EXPECT_EQ(names.names,
+            (std::vector<std::string>{"launch metric=a", "launch metric=b", "gemm shape=1",
+                                      "gemm shape=2", "copy memory=b", "decode"}));
+  EXPECT_EQ(names.heading(0), "  all of gemm: gemm dtype=f32\n  all of decode: " + decode + "\n");
 }
 
 TEST(CellNames, ALongNameOfASingleCellStandsAboveTheTable) {

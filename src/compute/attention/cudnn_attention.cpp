@@ -4,37 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "compute/attention/cudnn_plan.h"
+#include "compute/attention/cudnn_attention_graph.h"
 #include "compute/attention/fused_attention.h"
 #include "compute/device/matrix_types.h"
+#include "compute/libraries/cudnn_plan.h"
 
 namespace assay::cudnn_attention {
 namespace {
 
 using namespace cudnn;
-
-/// A handle of the library, on the device that is current when it is made.
-class Handle {
- public:
-  static Result<Handle> create(const Library& library) {
-    void* address = nullptr;
-    TRY(library.check("cudnnCreate", library.functions.create(&address)));
-    return Handle(library, address);
-  }
-  Handle(Handle&& other) noexcept
-      : library_(other.library_), address_(std::exchange(other.address_, nullptr)) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (address_ != nullptr) library_->functions.destroy(address_);
-  }
-  void* get() const { return address_; }
-
- private:
-  Handle(const Library& library, void* address) : library_(&library), address_(address) {}
-
-  const Library* library_;
-  void* address_;
-};
 
 /// Whether one product over all scores sums in a fixed order there. On sm_100 only some
 /// configurations do, which the heuristics do not tell apart from the others.
@@ -93,14 +71,14 @@ class CudnnAttention final : public FusedAttention {
     const int type = problem_.precision == DataType::f16 ? data::f16 : data::bf16;
     const AttentionSizes sizes = {type, problem_.batch, problem_.sequence, problem_.heads,
                                   problem_.head_width};
-    OperationGraph graph = TRY(OperationGraph::forward(*library_, handle_.get(), sizes));
+    OperationGraph graph = TRY(attention_forward(*library_, handle_.get(), sizes));
     forward_.emplace(
         TRY(Plan::choose(*library_, handle_.get(), std::move(graph), "attention forward")));
     if (problem_.same_bits && sums_in_order(device_.facts())) {
       // Refused, it is done in the other way, whose error tells more if it is refused too.
       if (auto plan = backward_plan(sizes, Summing::in_order); plan.ok()) {
         backward_.emplace(std::move(*plan));
-        deterministic_ = !backward_->noted_nondeterministic();
+        deterministic_ = !backward_->notes().nondeterministic;
       }
     }
     if (!deterministic_) backward_.emplace(TRY(backward_plan(sizes, Summing::accumulated)));
@@ -149,7 +127,7 @@ class CudnnAttention final : public FusedAttention {
 
  private:
   Result<Plan> backward_plan(const AttentionSizes& sizes, Summing summing) {
-    OperationGraph graph = TRY(OperationGraph::backward(*library_, handle_.get(), sizes, summing));
+    OperationGraph graph = TRY(attention_backward(*library_, handle_.get(), sizes, summing));
     return Plan::choose(*library_, handle_.get(), std::move(graph), "attention backward");
   }
 
@@ -169,11 +147,7 @@ class CudnnAttention final : public FusedAttention {
 
   Status use(Stream& stream) {
     TRY(device_.make_current());
-    void* const native = stream.native_handle();
-    if (stream_ && *stream_ == native) return {};
-    TRY(library_->check("cudnnSetStream", library_->functions.set_stream(handle_.get(), native)));
-    stream_ = native;
-    return {};
+    return handle_.use(stream.native_handle());
   }
 
   /// Where queries, keys or values begin in the first token's row.
@@ -191,7 +165,6 @@ class CudnnAttention final : public FusedAttention {
   std::optional<Plan> forward_, backward_;
   bool deterministic_ = false;
   Buffer row_sums_, accumulator_, workspace_;
-  std::optional<void*> stream_;  // the handle's
 };
 
 Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentionProblem& problem) {

@@ -5,18 +5,17 @@
 #include <map>
 
 #include "compute/blas/blas.h"
-#include "compute/blas/onednn_library.h"
+#include "compute/libraries/onednn_library.h"
 
 namespace assay::onednn::onednn_provider {
 namespace {
 
 constexpr std::uint64_t algorithm_plain = 0, algorithm_packed = 1;
-void* const allocate_inside = reinterpret_cast<void*>(~std::uintptr_t{0});  // DNNL_MEMORY_ALLOCATE
 
 /// rows x columns of a row-major (or, transposed, column-major) matrix.
-MatrixView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
+TensorView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
                    std::int64_t columns, bool transpose, std::int64_t ld, std::int64_t stride) {
-  MatrixView view;
+  TensorView view;
   view.type = type;
   int at = 0;
   if (problem.batch > 1) {
@@ -37,7 +36,8 @@ MatrixView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
 struct Execution {
   const Library* library = nullptr;
   std::shared_ptr<void> engine, stream;
-  std::shared_ptr<void> primitive, a, b, d, bias;
+  Step product;
+  std::shared_ptr<void> a, b, d, bias;
   int bias_index = argument_bias;
   std::atomic<int> failure{success};
 
@@ -46,19 +46,19 @@ struct Execution {
     f.memory_set_data(a.get(), const_cast<void*>(operands.a));
     f.memory_set_data(d.get(), operands.d);
     if (packed_b == nullptr) f.memory_set_data(b.get(), const_cast<void*>(operands.b));
-    Argument arguments[4] = {{argument_source, a.get()},
-                             {argument_weights, packed_b != nullptr ? packed_b : b.get()},
-                             {argument_destination, d.get()},
-                             {bias_index, bias.get()}};
-    if (bias) f.memory_set_data(bias.get(), operands.bias);
-    finish(f.primitive_execute(primitive.get(), stream.get(), bias ? 4 : 3, arguments));
+    std::vector<Argument> arguments = {{argument_source, a.get()},
+                                       {argument_weights, packed_b != nullptr ? packed_b : b.get()},
+                                       {argument_destination, d.get()}};
+    if (bias) {
+      f.memory_set_data(bias.get(), operands.bias);
+      arguments.push_back({bias_index, bias.get()});
+    }
+    finish(product.run(stream.get(), std::move(arguments)));
   }
 
-  void reorder(const void* reorder_primitive, const void* from, Memory to) {
-    const Functions& f = library->functions();
-    f.memory_set_data(b.get(), const_cast<void*>(from));
-    const Argument arguments[2] = {{argument_source, b.get()}, {argument_destination, to}};
-    finish(f.primitive_execute(reorder_primitive, stream.get(), 2, arguments));
+  void reorder(const Step& step, const void* from, Memory to) {
+    library->functions().memory_set_data(b.get(), const_cast<void*>(from));
+    finish(step.run(stream.get(), {{argument_source, b.get()}, {argument_destination, to}}));
   }
 
  private:
@@ -81,7 +81,7 @@ class OneDnnPlan final : public GemmPlan {
     const GemmProblem& p = problem_;
     const OwnedDesc a =
         TRY(library_.describe(view_of(p, p.a, p.m, p.k, p.transpose_a, p.lda, p.stride_a)));
-    MatrixView b_view = view_of(p, p.b, p.k, p.n, p.transpose_b, p.ldb, p.stride_b);
+    TensorView b_view = view_of(p, p.b, p.k, p.n, p.transpose_b, p.ldb, p.stride_b);
     const OwnedDesc b = TRY(library_.describe(b_view));
     const OwnedDesc d = TRY(library_.describe(view_of(p, p.d, p.m, p.n, false, p.ldd, p.stride_d)));
     OwnedDesc b_wanted = b;
@@ -100,9 +100,8 @@ class OneDnnPlan final : public GemmPlan {
     if (finish.added != nullptr) execution_->bias_index = Library::added_argument(finish);
 
     const Functions& f = library_.functions();
+    execution_->product = TRY(library_.step(execution_->engine.get(), desc_));
     void* made = nullptr;
-    TRY(library_.check(f.primitive_create(&made, desc_.get()), "primitive_create"));
-    execution_->primitive = {made, f.primitive_destroy};
     TRY(library_.check(f.stream_create(&made, execution_->engine.get(), stream_in_order),
                        "stream_create"));
     execution_->stream = {made, f.stream_destroy};
@@ -123,9 +122,9 @@ class OneDnnPlan final : public GemmPlan {
   Status pack(assay::Stream& stream, const void* b) override {
     if (!reorder_) return {};
     std::shared_ptr<void>& packed = packed_[b];
-    if (!packed) packed = TRY(memory_for(packed_desc_, allocate_inside));
+    if (!packed) packed = TRY(memory_for(packed_desc_, allocate_inside()));
     return stream.call([execution = execution_, reorder = reorder_, packed, b] {
-      execution->reorder(reorder.get(), b, packed.get());
+      execution->reorder(reorder, b, packed.get());
     });
   }
 
@@ -173,23 +172,14 @@ class OneDnnPlan final : public GemmPlan {
   }
 
   Result<std::shared_ptr<void>> memory_for(MemoryDesc desc, void* data) const {
-    const Functions& f = library_.functions();
-    void* made = nullptr;
-    TRY(library_.check(f.memory_create(&made, desc, execution_->engine.get(), data),
-                       "memory_create"));
-    return std::shared_ptr<void>(made, f.memory_destroy);
+    return library_.memory(execution_->engine.get(), desc, data);
   }
 
   Status prepare_packing(MemoryDesc plain) {
-    const Functions& f = library_.functions();
+    packed_desc_ = library_.functions().primitive_desc_md(desc_.get(), query_weights, 0);
     Engine engine = execution_->engine.get();
-    packed_desc_ = f.primitive_desc_md(desc_.get(), query_weights, 0);
-    void* made = nullptr;
-    TRY(library_.check(f.reorder_desc_create(&made, plain, engine, packed_desc_, engine, nullptr),
-                       "reorder"));
-    const Object desc(made, f.primitive_desc_destroy);
-    TRY(library_.check(f.primitive_create(&made, desc.get()), "reorder"));
-    reorder_ = {made, f.primitive_destroy};
+    const Object desc = TRY(library_.reorder(engine, plain, packed_desc_));
+    reorder_ = TRY(library_.step(engine, desc));
     return {};
   }
 
@@ -197,7 +187,7 @@ class OneDnnPlan final : public GemmPlan {
   GemmProblem problem_;
   Object desc_{nullptr, nullptr};
   std::shared_ptr<Execution> execution_;
-  std::shared_ptr<void> reorder_;     // set if B is packed
+  Step reorder_;                      // set if B is packed
   MemoryDesc packed_desc_ = nullptr;  // owned by desc_
   std::map<const void*, std::shared_ptr<void>> packed_;
 };

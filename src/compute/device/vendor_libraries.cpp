@@ -80,11 +80,11 @@ Result<SharedLibrary> open_cudnn_library() {
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable) {
   LibraryCandidates candidates;
   candidates.role = fmt::format("{} of ROCm", stem);
-  // hipBLASLt has sonames 0 and 1, RCCL 1, rocBLAS 3 (ROCm 5) to 5 (ROCm 7 and 10); PyTorch's
-  // wheels strip the number.
-  const Names majors = stem == "libhipblaslt" ? Names{"1", "0"}
-                       : stem == "librccl"    ? Names{"1"}
-                                              : Names{"5", "4", "3"};
+  // hipBLASLt has sonames 0 and 1, RCCL and MIOpen 1, rocBLAS 3 (ROCm 5) to 5 (ROCm 7 and 10);
+  // PyTorch's wheels strip the number.
+  const Names majors = stem == "libhipblaslt"                     ? Names{"1", "0"}
+                       : stem == "librccl" || stem == "libMIOpen" ? Names{"1"}
+                                                                  : Names{"5", "4", "3"};
   for (const std::string& major : majors) {
     candidates.names.push_back(fmt::format("{}.so.{}", stem, major));
   }
@@ -97,7 +97,9 @@ Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* overr
   append(candidates.folders, {"", "/opt/rocm/lib", "/opt/rocm/core*/lib", "/opt/rocm-*/lib",
                               "/usr/lib/x86_64-linux-gnu"});
   append(candidates.folders, python_library_folders({"_rocm_sdk_libraries*/lib", "torch/lib"}));
-  candidates.advice = fmt::format("install {} from AMD's apt repository", stem.substr(3));
+  candidates.advice =
+      fmt::format("install {} from AMD's apt repository",
+                  stem == "libMIOpen" ? std::string_view("miopen-hip") : stem.substr(3));
   apply_override(candidates, override_variable);
   return SharedLibrary::open(candidates);
 }

@@ -1,4 +1,4 @@
-// Where to look for the vendors' libraries of kernels: BLAS, RCCL and cuDNN.
+// Where to look for the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen.
 // (The runtimes and compilers are found by their backends.)
 #pragma once
 
@@ -14,8 +14,9 @@ namespace assay {
 /// Error: unavailable.
 Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* override_variable);
 
-/// libhipblaslt, librocblas or librccl. Looks first beside the HIP runtime already loaded in this
-/// process, because a second copy of that runtime would not see the device. Error: unavailable.
+/// libhipblaslt, librocblas, librccl or libMIOpen. Looks first beside the HIP runtime already
+/// loaded in this process, because a second copy of that runtime would not see the device. Error:
+/// unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
 
 /// libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.

@@ -43,23 +43,26 @@ DEVICE void for_each_element(u64 rows, u64 columns, Body body) {
   }
 }
 
+/// Part of a matrix whose rows have `pitch` numbers; it begins with number `first` of them all.
 template <typename T>
 struct Fill {
   T* x;
-  u64 columns, ld, seed;
+  u64 ld, first, pitch, seed;
   int pattern;
   float scale;
   DEVICE void operator()(u64 row, u64 column) const {
-    x[row * ld + column] = encode<T>(pattern_value(row * columns + column, seed, pattern) * scale);
+    const float value = pattern_value(first + row * pitch + column, seed, pattern);
+    x[row * ld + column] = encode<T>(value * scale);
   }
 };
 
 template <typename T>
-DEVICE void fill(T* x, u64 rows, u64 columns, u64 ld, u64 seed, int pattern, float scale) {
-  if (pattern == NORMAL) {  // known inside the loop, which becomes one of vectors on CPUs
-    for_each_element(rows, columns, Fill<T>{x, columns, ld, seed, NORMAL, scale});
+DEVICE void fill(u64 rows, u64 columns, Fill<T> fill) {
+  if (fill.pattern == NORMAL) {  // known inside the loop, which becomes one of vectors on CPUs
+    fill.pattern = NORMAL;
+    for_each_element(rows, columns, fill);
   } else {
-    for_each_element(rows, columns, Fill<T>{x, columns, ld, seed, pattern, scale});
+    for_each_element(rows, columns, fill);
   }
 }
 
@@ -133,9 +136,10 @@ struct Line {
 }  // namespace
 
 /// x: rows of `columns` elements, `ld` apart; the padding between them is not written.
-#define FILL_KERNEL(T, suffix)                                                                     \
-  KERNEL(fill_##suffix, T* x, u64 rows, u64 columns, u64 ld, u64 seed, int pattern, float scale) { \
-    fill(x, rows, columns, ld, seed, pattern, scale);                                              \
+#define FILL_KERNEL(T, suffix)                                                               \
+  KERNEL(fill_##suffix, T* x, u64 rows, u64 columns, u64 ld, u64 first, u64 pitch, u64 seed, \
+         int pattern, float scale) {                                                         \
+    fill(rows, columns, Fill<T>{x, ld, first, pitch, seed, pattern, scale});                 \
   }
 FILL_KERNEL(double, f64)
 FILL_KERNEL(float, f32)

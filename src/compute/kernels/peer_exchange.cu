@@ -118,29 +118,47 @@ struct PackWords {
   u32 data[count];
 };
 
+/// Of 32 neighbouring packs, first the first two words of each, then the next two, and so on: what
+/// neighbouring threads store in one instruction lies together.
+constexpr u64 packs_together = 32;
+
+/// Where the first two words lie of the pack that begins with element `i`, from a slot's begin; the
+/// next two lie 2 * packs_together words further.
+template <typename T>
+DEVICE u64 place_of(u64 i) {
+  const u64 pack = i / row_pack, within = pack % packs_together;
+  return (pack - within) * PackWords<T>::count + 2 * within;
+}
+
 template <typename T>
 DEVICE void send_pack(u64* to, Floats x, u32 number) {
   const auto words = bits_as<PackWords<T>>(from_floats<T, row_pack>(x));
   UNROLL_LOOP
   for (int i = 0; i < words.count; i += 2) {
-    publish_two(to + i, word_of(words.data[i], number), word_of(words.data[i + 1], number));
+    publish_two(to + i * packs_together, word_of(words.data[i], number),
+                word_of(words.data[i + 1], number));
   }
 }
-/// Waits for the pack, or until `stop`.
+/// Waits for the pack, or until `stop`. All its words are looked at together: one look after the
+/// other would take as long again each.
 template <typename T>
 DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
-  PackWords<T> words;
+  constexpr int count = PackWords<T>::count;
+  u64 words[count];
+  wait_until(stop, [&] {
+    UNROLL_LOOP
+    for (int i = 0; i < count; i += 2) {
+      observe_two(from + i * packs_together, words[i], words[i + 1]);
+    }
+    bool come = true;
+    UNROLL_LOOP
+    for (int i = 0; i < count; ++i) come = come && words[i] >> 32 == number;
+    return come;
+  });
+  PackWords<T> data;
   UNROLL_LOOP
-  for (int i = 0; i < words.count; i += 2) {
-    u64 a = 0, b = 0;
-    wait_until(stop, [&] {
-      observe_two(from + i, a, b);
-      return a >> 32 == number && b >> 32 == number;
-    });
-    words.data[i] = static_cast<u32>(a);
-    words.data[i + 1] = static_cast<u32>(b);
-  }
-  return to_floats(bits_as<Pack<T, row_pack>>(words));
+  for (int i = 0; i < count; ++i) data.data[i] = static_cast<u32>(words[i]);
+  return to_floats(bits_as<Pack<T, row_pack>>(data));
 }
 
 /// A sum in one step: each rank sends its elements to all others and adds up what comes from them.
@@ -155,17 +173,16 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
     const u64 place = (number % 2) * ranks.count + from;
     return reinterpret_cast<u64*>(ranks.windows[window] + slots + place * slot_bytes);
   };
-  const auto place_of = [](u64 i) { return i / row_pack * PackWords<T>::count; };
   const bool aligned = is_aligned(in);
   for_all(count, [&](u64 i, int elements) {
     const Floats x = load_any(in + i, elements, aligned);
     for (u32 other = 0; other < ranks.count; ++other) {
       if (other == ranks.rank) continue;
-      send_pack<T>(slot(other, ranks.rank) + place_of(i), x, number);
+      send_pack<T>(slot(other, ranks.rank) + place_of<T>(i), x, number);
     }
   });
   sum_over_ranks(out, in, count, ranks.rank, ranks.count, [&](u32 from, u64 i) {
-    return receive_pack<T>(slot(ranks.rank, from) + place_of(i), number, ranks.stop);
+    return receive_pack<T>(slot(ranks.rank, from) + place_of<T>(i), number, ranks.stop);
   });
   barrier();  // all threads of the block have read the number
   if (thread_index() != 0 || atomic_add(&sums[1], u32{1}) != grid_blocks() - 1) return;

@@ -206,6 +206,7 @@ class Campaign {
       line.end = result.end;
       line.seconds = result.seconds;
       line.exit_status = result.exit_status;
+      if (requests.size() == 1) line.taken_share = result.taken_share;
       line.reason = result.reason;
       if (!complete) line.stderr_tail = result.stderr_tail;
       TRY(observer_.finished(line));

@@ -34,6 +34,7 @@ struct UnitResult {
   std::string reason;  ///< why it is not complete, or what went wrong in it
   std::string stderr_tail;
   UnitValues values;
+  std::optional<double> taken_share;  ///< as UnitLine has it
 };
 
 class UnitRunner {

@@ -220,6 +220,7 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   result.exit_status = end.status;
   result.stderr_tail = end.errors_tail;
   result.values = output.values();
+  result.taken_share = output.taken_share();
   result.interrupted = end.stopped;
   if (end.stopped || end.timed_out || end.status > 128) clean_up(launch.cleanup);
   TRY(judge(end, output, plan_, request, result));

@@ -21,6 +21,7 @@ Result<UnitLine> from_json(const Json& json) {
   TRY(reader.optional("end", line.end));
   TRY(reader.optional("seconds", line.seconds));
   TRY(reader.optional("exit_status", line.exit_status));
+  TRY(reader.optional("taken_share", line.taken_share));
   TRY(reader.optional("reason", line.reason));
   TRY(reader.optional("stderr", line.stderr_tail));
   return line;
@@ -40,6 +41,7 @@ std::string to_line(const UnitLine& line) {
   json["seconds"] = line.seconds;
   json["exit_status"] = line.exit_status;
   json["complete"] = line.unit.complete;
+  if (line.taken_share) json["taken_share"] = *line.taken_share;
   if (!line.reason.empty()) json["reason"] = line.reason;
   if (!line.stderr_tail.empty()) json["stderr"] = line.stderr_tail;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -17,7 +17,10 @@ struct UnitLine {
   double seconds = 0;        ///< wall-clock time between them
   int exit_status = 0;       ///< as a shell reports it: 128 + the signal that killed it
   std::string reason;        ///< why it is not complete; empty if it is
-  std::string stderr_tail;   ///< the last lines of its standard error; empty if it is complete
+  /// Of all CPUs' time, the most that other programs and the hypervisor used while one of its cells
+  /// was measured; empty: unknown, or others were measured at the same time.
+  std::optional<double> taken_share = {};
+  std::string stderr_tail;  ///< the last lines of its standard error; empty if it is complete
 };
 
 /// Without a newline.

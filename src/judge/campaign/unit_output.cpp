@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/json.h"
 #include "core/json_text.h"
+#include "machine/telemetry/summary.h"
 #include "measure/store/json_reader.h"
 
 namespace assay {
@@ -51,6 +54,10 @@ Status UnitOutput::take_record(Record record) {
   const bool wrong = record.status == RecordStatus::error || record.status == RecordStatus::failed;
   if (wrong && first_failure_.empty()) {
     first_failure_ = fmt::format("{}: {}", record.cell.id(), record.reason);
+  }
+  if (record.telemetry) {
+    const auto taken = taken_by_others(record.telemetry->summary.host);
+    if (taken) taken_share_ = std::max(taken_share_.value_or(0), *taken);
   }
   add_values(record, values_);
   emulated_ = emulated_ || record.device.emulated;

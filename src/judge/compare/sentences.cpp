@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/units.h"
@@ -61,6 +62,25 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
   return fmt::format(
       "In the geometric mean over cells, {} takes {} time than {} (95% interval {}).", b,
       change(*all.ratio), a, from_to(*all.ratio95));
+}
+
+std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
+  const std::size_t cells = comparison.cells.size();
+  if (comparison.all.judgement.verdict == Verdict::equal) return {};
+  for (const double bound : {comparison.rule.margin, 0.05, 0.1, 0.2, 0.5, 1.0}) {
+    if (bound < comparison.rule.margin) continue;
+    const auto kept = static_cast<std::size_t>(std::count_if(
+        comparison.cells.begin(), comparison.cells.end(), [&](const CellComparison& cell) {
+          return cell.judgement.verdict != Verdict::invalid && cell.effect.n >= least_units &&
+                 cell.effect.t95.high <= std::log1p(bound);
+        }));
+    if (2 * kept < cells || kept == 0) continue;
+    return fmt::format(
+        "{} takes at most {:.2g}% longer than {} in {} of {} cells, each with 95% "
+        "confidence.",
+        b, 100 * bound, a, kept, cells);
+  }
+  return {};
 }
 
 std::string node_sentence(std::string_view node, const NodeCell& cell) {

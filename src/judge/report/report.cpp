@@ -80,7 +80,9 @@ Word word_of(Verdict verdict) {
               "Measure more pairs: the cell's reason says how many."};
     case Verdict::unstable:
       return {verdict, "No difference is proven, but several pairs lie far from the others.",
-              "Find what disturbed them: other programs, heat, a changing clock."};
+              "Find what disturbed them: other programs, heat, a changing clock. If the value "
+              "itself jumps "
+              "between two levels, as some times below a microsecond do, nothing did."};
     case Verdict::invalid:
       break;
   }
@@ -101,7 +103,10 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   // If a cell is INVALID, a mean over all cells means nothing.
   const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
   if (judged) {
-    document.reason = time_sentence(comparison.all, comparison.name_a, comparison.name_b);
+    const std::string& a = comparison.name_a;
+    const std::string& b = comparison.name_b;
+    const std::string bound = bound_sentence(comparison, a, b);
+    document.reason = time_sentence(comparison.all, a, b) + (bound.empty() ? "" : " ") + bound;
   }
   for (std::size_t i = 0; i < verdict_count; ++i) {
     const auto verdict = static_cast<Verdict>(i);

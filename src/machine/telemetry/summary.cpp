@@ -195,6 +195,11 @@ HostTelemetry summarize_host(const TelemetryTrace& trace) {
 
 }  // namespace
 
+std::optional<double> taken_by_others(const HostTelemetry& host) {
+  if (!host.others_share && !host.steal_share) return std::nullopt;
+  return host.others_share.value_or(0) + host.steal_share.value_or(0);
+}
+
 std::optional<double> gauge_mean(std::span<const double> seconds, std::span<const double> values,
                                  double window) {
   const std::vector<Point> points = points_of(seconds, values);

@@ -42,6 +42,11 @@ struct HostTelemetry {
   std::optional<double> cgroup_throttled_seconds;
 };
 
+/// Of all CPUs' time, what other programs and the hypervisor used; empty: neither is known.
+std::optional<double> taken_by_others(const HostTelemetry& host);
+/// From this share on, the CPUs were too busy for their speed to be the machine's own.
+constexpr double much_taken = 0.1;
+
 /// The work done during the telemetry.
 struct WorkDone {
   double bytes = 0, flops = 0;  ///< of all samples

@@ -6,10 +6,13 @@
 #include <cstring>
 
 #include "compute/device/peaks.h"
+#include "core/hash.h"
 #include "core/random.h"
 #include "core/write_file.h"
+#include "measure/benchmarks/tensor_exchange.h"
 #include "model/decoder_gate.h"
 #include "model/safetensors.h"
+#include "ranks/team/agreement.h"
 
 namespace assay {
 namespace {
@@ -23,33 +26,60 @@ double number(std::int64_t x) {
 
 class DecoderCase final : public Case {
  public:
-  DecoderCase(const DecoderCell& cell, PrepareContext context)
-      : cell_(cell), device_(context.device), settings_(cell.settings(context.seed)) {}
+  /// `ranks`: the whole team, with a communicator of those that share the model, if several do.
+  DecoderCase(const DecoderCell& cell, PrepareContext context, ModelRanks ranks)
+      : cell_(cell), device_(context.device), ranks_(ranks), settings_([&] {
+          DecoderSettings settings = cell.settings(context.seed);
+          settings.ranks = ranks;
+          return settings;
+        }()) {}
 
+  /// Where one rank can fail, all agree before they go on to what they do together.
   Status prepare(Stream& stream) {
+    TRY(together("checking the decoder", stream, &DecoderCase::check));
+    TRY(together("making the decoder", stream, &DecoderCase::make));
+    TRY(together("computing the first pass", stream, &DecoderCase::begin));
+    return together("capturing a pass", stream, &DecoderCase::capture);
+  }
+
+  Status check(Stream& stream) {
     gate_ = TRY(check_decoder(device_, stream, settings_));
+    return {};
+  }
+
+  Status make(Stream& stream) {
     decoder_ = TRY(Decoder::create(device_, stream, settings_));
     const std::int64_t blocks = settings_.limits.blocks;
     std::vector<std::int32_t> tables;
     for (std::int64_t i = 0; i < blocks; ++i) tables.push_back(static_cast<std::int32_t>(i));
     TRY(decoder_->set_tables(stream, tables));
     if (cell_.phase == DecoderPhase::decode) TRY(decoder_->fill_cache(stream));
+    return stream.synchronize();
+  }
+
+  Status begin(Stream& stream) {
     TRY(decoder_->set_tokens(stream, measured_tokens()));
     TRY(decoder_->enqueue(stream, measured_pass()));  // chooses how products are computed
-    TRY(stream.synchronize());
-    TRY(stream.begin_capture());
-    Status queued = decoder_->enqueue(stream, measured_pass());
-    if (queued.ok() && cell_.generated > 1) queued = decoder_->advance(stream, measured_pass());
-    auto captured = stream.end_capture();  // also after an error: the stream goes on
-    TRY(queued);
-    graph_ = TRY(std::move(captured));
-    TRY(stream.upload(*graph_));
+    return decoder_->wait(stream);
+  }
+
+  Status capture(Stream& stream) {
+    if (cell_.graph) {
+      TRY(stream.begin_capture());
+      const Status queued = enqueue_pass(stream);
+      auto captured = stream.end_capture();  // also after an error: the stream goes on
+      TRY(queued);
+      graph_ = TRY(std::move(captured));
+      TRY(stream.upload(*graph_));
+    }
     TRY(decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated)));
     return cell_.generated > 1 ? decoder_->keep_tokens(stream) : Status();
   }
 
   Work work() const override { return cell_.work(); }
   Quantity quantity() const override { return Quantity::latency; }
+  bool takes_part() const override { return ranks_.team == nullptr || in_model(); }
+  bool waits_for_all() const override { return several(); }
   /// A small model's weights stay in the caches, which may be faster than memory.
   Limit limit() const override {
     if (cell_.phase == DecoderPhase::prefill) return Limit::compute;
@@ -57,18 +87,37 @@ class DecoderCase final : public Case {
     return work().bytes > cached ? Limit::memory : Limit::none;
   }
   std::vector<std::pair<std::string, std::string>> notes() const override {
+    if (!takes_part()) return {};
     std::vector<std::pair<std::string, std::string>> all = {{"gemm", decoder_->libraries()}};
+    if (several()) all.emplace_back("exchange", ranks_.communicator->library());
     if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
     return all;
   }
-  bool fits_behind_gate() const override { return cell_.generated == 1; }
+  bool fits_behind_gate() const override { return cell_.graph && cell_.generated == 1; }
   Status enqueue(Stream& stream) override {
+    if (!takes_part()) return {};
     if (cell_.generated > 1) TRY(decoder_->restart(stream));
-    for (std::int64_t i = 0; i < cell_.generated; ++i) TRY(stream.launch(*graph_));
+    for (std::int64_t i = 0; i < cell_.generated; ++i) TRY(run_pass(stream));
     return {};
+  }
+  Result<std::optional<double>> own_seconds() override {
+    if (several() && takes_part()) TRY(ranks_.communicator->status());
+    return std::optional<double>();
   }
 
   Result<Verification> verify(Stream& stream) override {
+    Verification v = {true, "takes no part", 0, 0, ""};
+    if (takes_part()) v = TRY(compare(stream));
+    if (!several()) return v;
+    TRY(compare_ranks(stream, v));
+    if (v.passed) {
+      exchange_ = TRY(
+          measure_tensor_exchange(exchanging_work(stream), device_, stream, ranks_, cell_.graph));
+    }
+    return v;
+  }
+
+  Result<Verification> compare(Stream& stream) {
     Verification v = {false,
                       "a small version against the definition in double; logits of one sequence "
                       "against those of its tokens in other passes",
@@ -81,7 +130,7 @@ class DecoderCase final : public Case {
     TRY(decoder_->poison_results(stream));
     if (cell_.phase == DecoderPhase::decode) TRY(fill_in_parts(stream, cell_.tokens - 1));
     TRY(decoder_->set_tokens(stream, measured_tokens()));
-    TRY(stream.launch(*graph_));
+    TRY(run_pass(stream));
     const std::vector<float> measured = TRY(decoder_->logits(stream, 1));
     TRY(decoder_->poison_results(stream));
     TRY(fill_in_parts(stream, cell_.tokens));
@@ -93,6 +142,27 @@ class DecoderCase final : public Case {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
     }
     return v;
+  }
+
+  /// All ranks have the same logits, bit for bit: of what was measured, and of all sequences.
+  Status compare_ranks(Stream& stream, Verification& v) {
+    std::string mine;
+    if (takes_part()) {
+      TRY(decoder_->set_tokens(stream, measured_tokens()));
+      TRY(run_pass(stream));
+      const std::vector<float> logits = TRY(decoder_->logits(stream, cell_.batch));
+      mine = sha256_hex({reinterpret_cast<const char*>(logits.data()), logits.size() * 4});
+    }
+    const auto all = TRY(ranks_.team->exchange("comparing logits", std::move(mine)));
+    v.method += "; all ranks bit for bit";
+    for (std::size_t i = 1; i < static_cast<std::size_t>(cell_.part.ranks); ++i) {
+      if (all[i] == all.front()) continue;
+      v.passed = false;
+      v.detail =
+          fmt::format("the logits of {} are not those of {}", name_of(ranks_.team->members()[i]),
+                      name_of(ranks_.team->members().front()));
+    }
+    return {};
   }
 
   Status keep(Stream& stream) override {
@@ -115,9 +185,10 @@ class DecoderCase final : public Case {
   }
 
   std::vector<Metric> metrics(const Summary& seconds) const override {
+    std::vector<Metric> all;
+    if (!takes_part()) return all;
     const DecoderMemory memory = memory_of(settings_);
     const Work done = work();
-    std::vector<Metric> all;
     const auto add = [&](std::string name, double value, const char* unit,
                          Better better = Better::neither) {
       all.push_back(
@@ -138,10 +209,41 @@ class DecoderCase final : public Case {
       add("load_rate", decoder_->parameters().read_rate(), "bytes/s");
     }
     add("cache_memory", static_cast<double>(memory.cache), "bytes");
+    if (several()) add_metrics(all, exchange_);
     return all;
   }
 
  private:
+  bool several() const { return cell_.part.ranks > 1; }
+  bool in_model() const { return ranks_.team->rank() < cell_.part.ranks; }
+
+  /// What ranks that share the model do, and whether it went well on all of them.
+  Status together(std::string_view step, Stream& stream, Status (DecoderCase::*what)(Stream&)) {
+    const Status mine = takes_part() ? (this->*what)(stream) : Status();
+    return ranks_.team == nullptr ? mine : agree(*ranks_.team, step, mine);
+  }
+
+  Status enqueue_pass(Stream& stream) {
+    TRY(decoder_->enqueue(stream, measured_pass()));
+    return cell_.generated > 1 ? decoder_->advance(stream, measured_pass()) : Status();
+  }
+  Status run_pass(Stream& stream) { return graph_ ? stream.launch(*graph_) : enqueue_pass(stream); }
+
+  std::optional<ExchangingWork> exchanging_work(Stream& stream) {
+    if (!takes_part()) return std::nullopt;
+    TensorParallel* const exchange = decoder_->exchange();
+    return ExchangingWork{.step = [&] { return enqueue_pass(stream); },
+                          .passes =
+                              [this, exchange, &stream] {
+                                exchange->leave_out_exchange(true);
+                                const Status queued = enqueue_pass(stream);
+                                exchange->leave_out_exchange(false);
+                                return queued;
+                              },
+                          .alone = [exchange, &stream] { return exchange->repeat(stream); },
+                          .exchanged = [exchange] { return exchange->exchanged(); }};
+  }
+
   /// The tokens of a sequence, given or random, from `begin` to `end`, appended.
   void append(DecoderTokens& to, std::int64_t sequence, std::int64_t begin,
               std::int64_t end) const {
@@ -196,10 +298,12 @@ class DecoderCase final : public Case {
 
   const DecoderCell cell_;
   Device& device_;
+  const ModelRanks ranks_;  // null: this rank alone
   const DecoderSettings settings_;
   DecoderGate gate_;
   std::unique_ptr<Decoder> decoder_;
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Graph> graph_;  // null: single launches
+  TensorExchange exchange_;       // of several ranks
 };
 
 }  // namespace
@@ -211,7 +315,8 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .precision = precision,
                           .seed = seed,
                           .codes = codes,
-                          .folder = folder};
+                          .folder = folder,
+                          .part = part};
   DecoderLimits& limits = made.limits;
   limits.tokens = is_prefill ? batch * tokens : std::max(batch, std::min(tokens, most_in_part));
   limits.results = logits.empty() ? batch : std::max(batch, tokens);
@@ -223,24 +328,37 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
 
 Work DecoderCell::work() const {
   const double element = static_cast<double>(size_of(precision)), factor = sizeof(float);
-  const double weights =
-      codes ? shape.products() + factor * shape.outputs() : element * shape.products();
+  const DecoderShape own = own_shape(shape, part);
+  // Of the head a rank has a part of the rows.
+  const double elsewhere = 1 - 1.0 / part.ranks;
+  const double products = own.products() - elsewhere * own.head_products();
+  const double outputs = own.outputs() - elsewhere * number(shape.vocabulary);
+  const double weights = codes ? products + factor * outputs : element * products;
   const bool is_prefill = phase == DecoderPhase::prefill;
   const double passes = is_prefill ? 1 : number(generated);
   const double new_tokens = is_prefill ? number(tokens) : 1;
   // Of the passes that generate tokens, the mean context.
   const double context = number(tokens) - (passes - 1) / 2;
-  const double cached = context * shape.cache_elements();
+  const double cached = context * own.cache_elements();
+  const double flops =
+      own.flops(new_tokens, context - new_tokens) - elsewhere * 2 * own.head_products();
   return {.bytes = passes * (weights + element * number(batch) * cached),
-          .flops = passes * number(batch) * shape.flops(new_tokens, context - new_tokens),
+          .flops = passes * number(batch) * flops,
           .repetitions = passes,
           .math = precision,
-          .tokens = passes * number(batch) * new_tokens};
+          .tokens = passes * number(batch) * new_tokens,
+          .ranks = number(part.ranks)};
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,
                                                    PrepareContext context) {
-  auto prepared = std::make_unique<DecoderCase>(cell, context);
+  return prepare_decoder_case(cell, context, {});
+}
+
+Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
+                                                   ModelRanks ranks) {
+  if (ranks.team != nullptr) cell.part.rank = ranks.team->rank();
+  auto prepared = std::make_unique<DecoderCase>(cell, context, ranks);
   TRY(prepared->prepare(context.stream));
   return std::unique_ptr<Case>(std::move(prepared));
 }

@@ -29,15 +29,22 @@ struct DecoderCell {
   std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
   std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};    ///< of prefill: the file for those of all tokens, or empty
+  DecoderPart part = {};                ///< of several ranks, this one's
+  bool graph = true;                    ///< whether a pass is replayed as one
 
   /// With the room that measuring and verifying need.
   DecoderSettings settings(std::uint64_t seed) const;
   /// Of a pass, or of as many passes as tokens are generated. Bytes are those of the weights that
-  /// are read and of the cache.
+  /// are read and of the cache; both they and operations are those of one rank.
   Work work() const;
 };
 
-/// Error: of the device; failed, if a small version of the model differs from the reference.
+/// On this rank alone. Error: of the device; failed, if a small version of the model differs from
+/// the reference.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
+/// On the first `cell.part.ranks` of the team, which calls it together. Error: the same, here or on
+/// another rank.
+Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
+                                                   ModelRanks ranks);
 
 }  // namespace assay

@@ -16,7 +16,8 @@ constexpr double reserved_on_gpu = 1e9;
 constexpr double most_of_free = 0.8;
 
 double cache_bytes_of_block(const ExecutorSettings& settings) {
-  return static_cast<double>(page_tokens) * settings.shape.cache_elements() *
+  return static_cast<double>(page_tokens) *
+         own_shape(settings.shape, settings.part).cache_elements() *
          static_cast<double>(size_of(settings.precision));
 }
 
@@ -40,6 +41,17 @@ Result<Room> room_for_blocks(Device& device, double utilization, const ExecutorS
   room.blocks = static_cast<std::int64_t>(std::max(0.0, room.allowed - room.needed) /
                                           cache_bytes_of_block(settings));
   return room;
+}
+
+/// The blocks that all ranks which share the model have room for.
+Result<std::int64_t> least_of_ranks(std::int64_t blocks, const ExecutorSettings& settings) {
+  if (settings.part.is_whole()) return blocks;
+  const auto all = TRY(settings.ranks.team->exchange("planning the cache", std::to_string(blocks)));
+  for (const std::string& text : all) {
+    const auto theirs = TRY(parse_integer(text));
+    blocks = std::min(blocks, static_cast<std::int64_t>(theirs));
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -72,7 +84,7 @@ Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& se
   if (asked.blocks) {
     settings.blocks = *asked.blocks;
   } else {
-    settings.blocks = std::min(room.blocks, most_blocks);
+    settings.blocks = TRY(least_of_ranks(std::min(room.blocks, most_blocks), settings));
     if (!large) settings.blocks = std::min(settings.blocks, for_one * settings.max_sequences);
   }
   if (settings.blocks < 1 || (!asked.blocks && settings.blocks > room.blocks)) {

@@ -27,6 +27,7 @@ struct AskedLimits {
 /// usual_limits(); a GPU gets the blocks that its memory has room for, a CPU, whose memory others
 /// need too, no more than all sequences at once take. Error: exhausted, with the bytes; usage, if
 /// the limits do not fit together.
+/// Ranks that share the model, which call it together, get the least that any of them has room for.
 Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings);
 
 }  // namespace assay::engine

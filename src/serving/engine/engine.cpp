@@ -85,6 +85,7 @@ EngineState Engine::state() const {
   state.blocks = scheduler_.blocks();
   state.free_blocks = scheduler_.free_blocks();
   state.counters = scheduler_.counters();
+  state.stop_was_asked = executor_->stop_was_asked();
   return state;
 }
 
@@ -99,8 +100,9 @@ void Engine::work() {
   Status status = device_.make_current();
   while (status.ok() && wait_for_mail()) {
     read_mail();
-    if (!scheduler_.idle()) status = compute_step();
+    status = scheduler_.idle() ? executor_->tell_idle() : compute_step();
   }
+  if (status.ok()) status = executor_->tell_end();
   if (status.ok()) return;
   {
     const std::lock_guard lock(state_mutex_);
@@ -112,7 +114,13 @@ void Engine::work() {
 /// False: the engine stops.
 bool Engine::wait_for_mail() {
   std::unique_lock lock(mail_mutex_);
-  mail_came_.wait(lock, [&] { return stopping_ || !mail_.empty() || !scheduler_.idle(); });
+  const auto there_is_work = [&] { return stopping_ || !mail_.empty() || !scheduler_.idle(); };
+  if (executor_->is_shared()) {
+    // So that other ranks know that this one is there, and are missed when they are gone.
+    mail_came_.wait_for(lock, std::chrono::milliseconds(500), there_is_work);
+  } else {
+    mail_came_.wait(lock, there_is_work);
+  }
   std::swap(mail_, read_);
   return !stopping_;
 }

@@ -51,6 +51,7 @@ struct EngineState {
   double device_seconds = 0;          ///< from a step's first upload to its tokens
   double host_seconds = 0;            ///< scheduling and handing out
   std::string failure;                ///< why it has ended; empty: it has not
+  bool stop_was_asked = false;        ///< of a rank that shares the model
 };
 
 class Engine {

@@ -32,7 +32,7 @@ class OpenServer final : public EngineServer {
     loop_.run([&] {
       // What the replies end with is written by the time of the next call.
       if (ending) return true;
-      ending = stop() || !instance_.problem().empty();
+      ending = stop() || engine_->state().stop_was_asked || !instance_.problem().empty();
       if (ending) instance_.shut_down();
       return false;
     });
@@ -50,9 +50,9 @@ class OpenServer final : public EngineServer {
   std::string url_;
 };
 
-Result<double> check_device(Device& device, const EngineServerSettings& settings) {
+Result<double> check_device(Device& device, const ExecutorSettings& settings) {
   const auto stream = TRY(device.create_stream());
-  const DecoderGate gate = TRY(check_decoder(device, *stream, settings.engine.executor.decoder()));
+  const DecoderGate gate = TRY(check_decoder(device, *stream, settings.decoder()));
   if (gate.passed()) return gate.error;
   return Error{ErrorKind::failed,
                fmt::format("a small version of the model differs from the reference on this "
@@ -66,11 +66,18 @@ Result<std::unique_ptr<EngineServer>> EngineServer::open(Device& device,
                                                          const EngineServerSettings& settings) {
   const auto address = TRY(server::numeric_address(settings.host));
   TRY(server::check_model_name(settings.model.name));
-  const double gate_error = TRY(check_device(device, settings));
+  const double gate_error = TRY(check_device(device, settings.engine.executor));
   auto engine = TRY(Engine::start(device, settings.engine));
   auto server = std::make_unique<OpenServer>(settings, std::move(engine), gate_error);
   TRY(server->listen(address));
   return std::unique_ptr<EngineServer>(std::move(server));
+}
+
+Status follow_server(Device& device, const ExecutorSettings& settings,
+                     const std::function<bool()>& stop) {
+  TRY(check_device(device, settings));
+  const auto executor = TRY(StepExecutor::create(device, settings));
+  return executor->follow(stop);
 }
 
 }  // namespace assay::engine

@@ -23,8 +23,9 @@ struct EngineServerSettings {
 
 class EngineServer {
  public:
-  /// Checks the device by a small version of the model, makes the engine and starts listening.
-  /// `device` must outlive it. Error: usage if the address or the name is invalid; unavailable,
+  /// Checks the device by a small version of the model, makes the engine and starts listening; of
+  /// ranks that share the model rank 0 does, while the others call follow_server(). `device` and
+  /// the ranks must outlive it. Error: usage if the address or the name is invalid; unavailable,
   /// naming the port; failed if the small version is wrong; of the device.
   static Result<std::unique_ptr<EngineServer>> open(Device& device,
                                                     const EngineServerSettings& settings);
@@ -34,12 +35,19 @@ class EngineServer {
   virtual std::string url() const = 0;
   /// The distance of the small version's logits from the reference.
   virtual double gate_error() const = 0;
-  /// Serves until stop() returns true; stop() is called ten times a second. Then it ends all
-  /// replies. Error: of the device.
+  /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
+  /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
+  /// is lost.
   virtual Status run(const std::function<bool()>& stop) = 0;
   /// Requests that were answered, or begun to be.
   virtual std::uint64_t requests() const = 0;
   virtual EngineState state() const = 0;
 };
+
+/// The work of ranks other than 0: their part of each pass, until rank 0 ends. `stop`: whether this
+/// rank was asked to; then rank 0 ends them all. Error: of the device; failed, if the small version
+/// is wrong, or naming a rank that is lost.
+Status follow_server(Device& device, const ExecutorSettings& settings,
+                     const std::function<bool()>& stop);
 
 }  // namespace assay::engine

@@ -9,6 +9,8 @@
 namespace assay::engine {
 namespace {
 
+constexpr std::string_view step_of_team = "serving";
+
 std::int32_t narrow(std::uint64_t number) {
   return static_cast<std::int32_t>(number);
 }
@@ -30,7 +32,9 @@ DecoderSettings ExecutorSettings::decoder() const {
           .precision = precision,
           .seed = seed,
           .codes = codes,
-          .folder = folder};
+          .folder = folder,
+          .part = part,
+          .ranks = ranks};
 }
 
 StepExecutor::StepExecutor(Device& device, const ExecutorSettings& settings)
@@ -57,7 +61,8 @@ Status StepExecutor::prepare() {
   }
   TRY(decoder_->set_tables(*stream_, tables_));
   tables_.resize(sequences);  // those of padding never change
-  for (auto* of_rows : {&rows_.tokens, &rows_.positions, &rows_.sequences, &rows_.results}) {
+  for (auto* of_rows : {&order_.rows.tokens, &order_.rows.positions, &order_.rows.sequences,
+                        &order_.rows.results}) {
     of_rows->reserve(rows);
   }
   next_.reserve(static_cast<std::size_t>(limits.results));
@@ -66,29 +71,33 @@ Status StepExecutor::prepare() {
   if (device_.facts().emulated || settings_.deterministic) return {};
   for (const std::int64_t size : pass_sizes(settings_.max_batched_tokens)) {
     clear_rows();
-    rows_.results.push_back(0);
+    order_.rows.results.push_back(0);
     const DecoderPass pass = {size, size <= limits.results ? size : 1, last_of_padding()};
     fill_rows(size);
     TRY(enqueue(pass));
-    TRY(stream_->synchronize());
+    TRY(decoder_->wait(*stream_));
   }
   return {};
 }
 
 void StepExecutor::clear_rows() {
-  for (auto* of_rows : {&rows_.tokens, &rows_.positions, &rows_.sequences, &rows_.results}) {
+  for (auto* of_rows : {&order_.rows.tokens, &order_.rows.positions, &order_.rows.sequences,
+                        &order_.rows.results}) {
     of_rows->clear();
   }
+  order_.places.clear();
+  order_.blocks.clear();
 }
 
 /// Adds rows of sequences that nobody asked for. Each has a place in the cache of its own: what is
 /// computed at the same time must not write to the same place.
 void StepExecutor::fill_rows(std::int64_t size) {
   const std::int64_t places = last_of_padding() + 1;
-  rows_.tokens.resize(static_cast<std::size_t>(size), 0);
-  for (std::int64_t i = std::ssize(rows_.positions); i < size; ++i) {
-    rows_.positions.push_back(static_cast<std::int32_t>(i % places));
-    rows_.sequences.push_back(static_cast<std::int32_t>(settings_.max_sequences + i / places));
+  order_.rows.tokens.resize(static_cast<std::size_t>(size), 0);
+  for (std::int64_t i = std::ssize(order_.rows.positions); i < size; ++i) {
+    order_.rows.positions.push_back(static_cast<std::int32_t>(i % places));
+    order_.rows.sequences.push_back(
+        static_cast<std::int32_t>(settings_.max_sequences + i / places));
   }
 }
 
@@ -105,14 +114,12 @@ Result<std::span<const std::uint32_t>> StepExecutor::run(const server::Scheduled
   const bool prompts = is_of_whole_prompts(step);
   const bool decodes = std::all_of(step.parts.begin(), step.parts.end(),
                                    [](const auto& part) { return part.decodes; });
-  DecoderPass pass = pad();
-  if (prompts) pass.prompt = static_cast<std::int64_t>(step.parts.front().tokens);
-  if (decodes || settings_.deterministic) {
-    TRY(launch_graph(pass));
-  } else {
-    TRY(enqueue(pass));
-  }
-  return take_tokens(step, texts, pass);
+  order_.pass = pad();
+  if (prompts) order_.pass.prompt = static_cast<std::int64_t>(step.parts.front().tokens);
+  order_.graph = decodes || settings_.deterministic;
+  TRY(tell(StepOrder::Kind::pass));
+  TRY(carry_out());
+  return take_tokens(step, texts, order_.pass);
 }
 
 void StepExecutor::list_rows(const server::ScheduledStep& step, const SequenceTexts& texts) {
@@ -121,11 +128,11 @@ void StepExecutor::list_rows(const server::ScheduledStep& step, const SequenceTe
   for (const server::StepPart& part : step.parts) {
     const std::vector<std::uint32_t>& text = texts.at(part.id).tokens;
     for (std::uint64_t i = part.begin; i < part.begin + part.tokens; ++i) {
-      rows_.tokens.push_back(narrow(text[i]));
-      rows_.positions.push_back(narrow(i));
-      rows_.sequences.push_back(narrow(part.slot));
+      order_.rows.tokens.push_back(narrow(text[i]));
+      order_.rows.positions.push_back(narrow(i));
+      order_.rows.sequences.push_back(narrow(part.slot));
     }
-    if (part.yields) rows_.results.push_back(narrow(rows_.tokens.size() - 1));
+    if (part.yields) order_.rows.results.push_back(narrow(order_.rows.tokens.size() - 1));
     longest_ = std::max(longest_, static_cast<std::int64_t>(part.begin + part.tokens - 1));
     list_blocks(part);
   }
@@ -133,16 +140,22 @@ void StepExecutor::list_rows(const server::ScheduledStep& step, const SequenceTe
 
 void StepExecutor::list_blocks(const server::StepPart& part) {
   const auto width = static_cast<std::size_t>(decoder_->settings().limits.blocks_of_sequence());
-  std::int32_t* row = tables_.data() + part.slot * width;
+  std::size_t place = part.slot * width;
   for (const server::BlockPool::Block block : part.blocks) {
-    tables_changed_ |= *row != narrow(block);
-    *row++ = narrow(block);
+    if (tables_[place] != narrow(block)) {
+      order_.places.push_back(narrow(place));
+      order_.blocks.push_back(narrow(block));
+      tables_[place] = narrow(block);
+      tables_changed_ = true;
+    }
+    ++place;
   }
 }
 
 /// Adds rows up to an allowed size. The results are those of all rows if not fewer suffice.
 DecoderPass StepExecutor::pad() {
-  const std::int64_t count = std::ssize(rows_.tokens), results = std::ssize(rows_.results);
+  const std::int64_t count = std::ssize(order_.rows.tokens),
+                     results = std::ssize(order_.rows.results);
   DecoderPass pass;
   pass.tokens = pass_size(settings_.deterministic ? settings_.max_batched_tokens
                                                   : std::max<std::int64_t>(count, 1));
@@ -153,7 +166,8 @@ DecoderPass StepExecutor::pad() {
                      ? pass.tokens
                      : std::min(pass_size(std::max<std::int64_t>(results, 1)), pass.tokens);
   // If all rows have results, the device ignores which were asked for.
-  if (pass.results < pass.tokens) rows_.results.resize(static_cast<std::size_t>(pass.results), 0);
+  if (pass.results < pass.tokens)
+    order_.rows.results.resize(static_cast<std::size_t>(pass.results), 0);
   return pass;
 }
 
@@ -163,14 +177,18 @@ bool StepExecutor::is_of_whole_prompts(const server::ScheduledStep& step) const 
   const auto is_prompt = [&](const server::StepPart& part) {
     return part.begin == 0 && part.yields && part.tokens == length;
   };
-  const std::int64_t count = std::ssize(rows_.tokens);
+  const std::int64_t count = std::ssize(order_.rows.tokens);
   return !settings_.deterministic && length > 1 && count == pass_size(count) &&
          std::all_of(step.parts.begin(), step.parts.end(), is_prompt);
 }
 
+Status StepExecutor::carry_out() {
+  return order_.graph ? launch_graph(order_.pass) : enqueue(order_.pass);
+}
+
 Status StepExecutor::enqueue(const DecoderPass& pass) {
   if (std::exchange(tables_changed_, false)) TRY(decoder_->set_tables(*stream_, tables_));
-  TRY(decoder_->set_tokens(*stream_, rows_));
+  TRY(decoder_->set_tokens(*stream_, order_.rows));
   return decoder_->enqueue(*stream_, pass);
 }
 
@@ -185,7 +203,7 @@ Status StepExecutor::launch_graph(const DecoderPass& pass) {
   std::unique_ptr<Graph>& graph = graphs_[{captured.tokens, captured.longest}];
   if (graph == nullptr) {
     TRY(enqueue(captured));  // chooses how products are computed
-    TRY(stream_->synchronize());
+    TRY(decoder_->wait(*stream_));
     TRY(stream_->begin_capture());
     const Status queued = decoder_->enqueue(*stream_, captured);
     auto ended = stream_->end_capture();  // also after an error: the stream goes on
@@ -194,9 +212,48 @@ Status StepExecutor::launch_graph(const DecoderPass& pass) {
     return {};
   }
   if (std::exchange(tables_changed_, false)) TRY(decoder_->set_tables(*stream_, tables_));
-  TRY(decoder_->set_tokens(*stream_, rows_));
+  TRY(decoder_->set_tokens(*stream_, order_.rows));
   return stream_->launch(*graph);
 }
+
+// ---- Ranks that share the model ----
+
+Status StepExecutor::tell(StepOrder::Kind kind) {
+  if (!is_shared()) return {};
+  order_.kind = kind;
+  const auto answers = TRY(settings_.ranks.team->exchange(step_of_team, to_text(order_)));
+  for (std::size_t rank = 1; rank < answers.size(); ++rank) {
+    if (!answers[rank].empty()) stop_was_asked_ = true;
+  }
+  return {};
+}
+
+Status StepExecutor::follow(const std::function<bool()>& stop) {
+  for (;;) {
+    const auto told = TRY(settings_.ranks.team->exchange(step_of_team, stop() ? "stop" : ""));
+    order_ = TRY(order_from_text(told.front()));
+    if (order_.kind == StepOrder::Kind::end) return {};
+    if (order_.kind == StepOrder::Kind::idle) continue;
+    TRY(change_tables());
+    TRY(carry_out());
+    TRY(decoder_->wait(*stream_));
+  }
+}
+
+/// As rank 0 did when it listed the blocks.
+Status StepExecutor::change_tables() {
+  for (std::size_t i = 0; i < order_.places.size(); ++i) {
+    const std::int32_t place = order_.places[i];
+    if (place < 0 || place >= std::ssize(tables_)) {
+      return Error{ErrorKind::failed, "rank 0 told of a block of no sequence"};
+    }
+    tables_[static_cast<std::size_t>(place)] = order_.blocks[i];
+    tables_changed_ = true;
+  }
+  return {};
+}
+
+// ---- Tokens ----
 
 Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::ScheduledStep& step,
                                                                  const SequenceTexts& texts,

@@ -1,8 +1,11 @@
 // Computes the steps of a scheduler with a decoder: which rows a pass has, where their keys and
-// values go, and which tokens come out.
+// values go, and which tokens come out. If several ranks share the model, rank 0 has the scheduler
+// and tells the others of each pass.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "model/decoder.h"
+#include "serving/engine/step_order.h"
 #include "serving/server/generation_request.h"
 #include "serving/server/scheduler.h"
 
@@ -37,6 +41,8 @@ struct ExecutorSettings {
   /// All passes have one size, so that the logits of a token do not depend on what else is computed
   /// beside it.
   bool deterministic = false;
+  DecoderPart part = {};  ///< of several ranks, this one's
+  ModelRanks ranks = {};  ///< the whole team, if there are several
 
   /// Sequences of one block each, which have a place for each row that pads a pass.
   std::int64_t padding_sequences() const;
@@ -52,9 +58,24 @@ class StepExecutor {
                                                       const ExecutorSettings& settings);
 
   /// Computes `step`; `texts` has all of its requests. Returns the next token of each part that
-  /// yields one, in their order; valid until the next call. Error: of the device.
+  /// yields one, in their order; valid until the next call. Error: of the device; failed, naming a
+  /// rank that is lost.
   Result<std::span<const std::uint32_t>> run(const server::ScheduledStep& step,
                                              const SequenceTexts& texts);
+
+  // Of rank 0, if several share the model; otherwise they do nothing.
+  bool is_shared() const { return !settings_.part.is_whole(); }
+  /// Tells the others that there is no step for now. Within the team's patience one of run() and
+  /// this must be called. Error: failed, naming a rank that is lost.
+  Status tell_idle() { return tell(StepOrder::Kind::idle); }
+  /// Tells the others to end.
+  Status tell_end() { return tell(StepOrder::Kind::end); }
+  /// Whether another rank was asked to stop. From any thread.
+  bool stop_was_asked() const { return stop_was_asked_; }
+
+  /// On the other ranks: computes what rank 0 tells until that is the end. `stop` is asked between
+  /// steps, and rank 0 told. Error: of the device; failed, naming a rank that is lost.
+  Status follow(const std::function<bool()>& stop);
 
   const Decoder& decoder() const { return *decoder_; }
   /// Graphs captured so far.
@@ -70,6 +91,9 @@ class StepExecutor {
   void list_blocks(const server::StepPart& part);
   DecoderPass pad();
   bool is_of_whole_prompts(const server::ScheduledStep& step) const;
+  Status tell(StepOrder::Kind kind);
+  Status change_tables();
+  Status carry_out();
   Status enqueue(const DecoderPass& pass);
   Status launch_graph(const DecoderPass& pass);
   Result<std::span<const std::uint32_t>> take_tokens(const server::ScheduledStep& step,
@@ -83,11 +107,12 @@ class StepExecutor {
   /// By tokens and by the longest sequence.
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Graph>> graphs_;
   // Of the present step; kept, so that steps allocate nothing.
-  DecoderTokens rows_;
+  StepOrder order_;
   std::vector<std::int32_t> tables_, next_;
   std::vector<std::uint32_t> tokens_;
   bool tables_changed_ = true;
   std::int64_t longest_ = 0;
+  std::atomic<bool> stop_was_asked_ = false;
 };
 
 }  // namespace assay::engine

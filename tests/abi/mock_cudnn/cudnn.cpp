@@ -1,9 +1,11 @@
 // cuDNN's C interface on the host: it remembers what descriptors say, refuses what the library
 // would, and computes graphs (graph.cpp).
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 #include "descriptor.h"
 #include "mock_cudnn.h"
 
@@ -21,6 +23,7 @@ struct State {
   std::map<std::string, std::pair<int, int>> failures;  // function: calls to go, status
   std::map<std::string, int> calls;
   int refused_plans = 0, refused_operations = 0, noted = 0, ran = -1;
+  int note = note::nondeterministic, fast = -1;
   void (*before)(void*) = nullptr;
   void* context = nullptr;
   std::string graph, last_error;
@@ -85,6 +88,9 @@ int finalize(Descriptor& made) {
       break;
     }
     default:
+      if (mock_cudnn::is_convolution(made) && !mock_cudnn::is_complete_convolution(made)) {
+        return bad;
+      }
       break;
   }
   made.finalized = true;
@@ -157,7 +163,8 @@ int cudnnBackendGetAttribute(void* descriptor, int name, int, std::int64_t room,
   if (const int status = called("cudnnBackendGetAttribute")) return status;
   const auto& source = *static_cast<Descriptor*>(descriptor);
   if (name == attribute::heuristics_results) {
-    const bool is_first_mode = source.get<int>(attribute::heuristics_mode) == heuristics::a;
+    // Modes A and B propose the same here.
+    const bool is_first_mode = source.get<int>(attribute::heuristics_mode) != heuristics::fallback;
     *count = is_first_mode ? configurations : 1;
     for (std::int64_t i = 0; i < std::min(*count, room); ++i) {
       auto& config = *static_cast<Descriptor**>(values)[i];
@@ -166,11 +173,28 @@ int cudnnBackendGetAttribute(void* descriptor, int name, int, std::int64_t room,
           source.attributes.at(attribute::heuristics_graph);
       config.finalized = true;
     }
+  } else if (name == attribute::config_knobs) {  // one, whose value is that of the configuration
+    *count = 1;
+    auto& knob = **static_cast<Descriptor**>(values);
+    knob.config = source.config;
+    knob.finalized = true;
+  } else if (name == attribute::knob_type) {
+    *count = 1;
+    const int kind = 12;
+    std::memcpy(values, &kind, sizeof kind);
+  } else if (name == attribute::knob_value) {
+    *count = 1;
+    const std::int64_t value = source.config;
+    std::memcpy(values, &value, sizeof value);
+  } else if (name == attribute::engine_index) {
+    *count = 1;
+    const std::int64_t index = 30 + source.config / 2;
+    std::memcpy(values, &index, sizeof index);
   } else if (name == attribute::config_engine) {
     *count = 1;
     (*static_cast<Descriptor**>(values))->config = source.config;
   } else if (name == attribute::engine_notes) {
-    const int notes[] = {0, nondeterministic};
+    const int notes[] = {note::strict_nan, state.note};
     *count = source.config < state.noted ? 2 : 1;
     std::memcpy(values, notes, static_cast<std::size_t>(*count) * sizeof(int));
   } else if (name == attribute::plan_workspace) {
@@ -195,6 +219,9 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   if (!live.contains(const_cast<Descriptor*>(graph_of(made)))) return dead;
   if (operands.get<void*>(attribute::pack_workspace) == nullptr) return bad;
   if (state.before != nullptr) state.before(state.context);
+  if (state.fast >= 0 && made.config != state.fast) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   state.ran = made.config;
   return mock_cudnn::run(*graph_of(made), operands, state.version < 90600) ? 0 : bad;
 }
@@ -214,8 +241,12 @@ void mock_cudnn_refuse_plans(int count) {
 void mock_cudnn_refuse_graphs(int operations) {
   state.refused_operations = operations;
 }
-void mock_cudnn_note(int count) {
+void mock_cudnn_note(int count, int note) {
   state.noted = count;
+  state.note = note;
+}
+void mock_cudnn_fast(int configuration) {
+  state.fast = configuration;
 }
 void mock_cudnn_before(void (*function)(void*), void* context) {
   state.before = function;

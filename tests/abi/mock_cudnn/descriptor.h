@@ -43,4 +43,11 @@ std::string name_of(const Descriptor& operation);
 /// tensor that is not virtual had an address.
 bool run(const Descriptor& graph, const Descriptor& pack, bool adds);
 
+/// Whether it is one of the three operations that are convolutions; whether it has all attributes.
+bool is_convolution(const Descriptor& operation);
+bool is_complete_convolution(const Descriptor& operation);
+/// Computes it in double precision. Returns whether it has alpha 1 and beta 0, a mode that it
+/// knows, and an address for each tensor.
+bool convolve(const Descriptor& operation, const std::map<std::int64_t, std::byte*>& addresses);
+
 }  // namespace mock_cudnn

@@ -1,33 +1,15 @@
 // Computes a graph of cuDNN's operations on the host, one operation after the other.
-#include <bit>
 #include <cmath>
 
-#include "compute/attention/cudnn_api.h"
-#include "compute/kernels/element_types.h"
+#include "compute/libraries/cudnn_api.h"
 #include "descriptor.h"
+#include "numbers.h"
 
 namespace mock_cudnn {
 namespace {
 
 using namespace assay::cudnn;
 using Index = std::array<std::int64_t, 4>;
-
-/// A number as a tensor of this type holds it in memory, and back.
-std::uint32_t encode(int type, double value) {
-  const auto number = static_cast<float>(value);
-  if (type == data::bf16) return Bf16::encode(number).bits;
-  if (type == data::f16) return F16::encode(number).bits;
-  return std::bit_cast<std::uint32_t>(number);
-}
-float decode(int type, std::uint32_t code) {
-  const auto half = static_cast<std::uint16_t>(code);
-  if (type == data::bf16) return Bf16{half}.decode();
-  if (type == data::f16) return F16{half}.decode();
-  return std::bit_cast<float>(code);
-}
-std::size_t bytes_of(int type) {
-  return type == data::bf16 || type == data::f16 ? 2 : 4;
-}
 
 /// All elements of a tensor, row-major; where it lies in memory is only of interest when it is read
 /// or written.
@@ -69,6 +51,10 @@ class Run {
   bool ok() const { return ok_; }
 
   void operation(const Descriptor& o) {
+    if (is_convolution(o)) {
+      ok_ = ok_ && convolve(o, addresses_);
+      return;
+    }
     if (o.type == descriptor::matmul_operation) return matmul(o);
     if (o.type == descriptor::reduction_operation) return reduce(o);
     if (o.type == descriptor::reshape_operation) return reshape(o);
@@ -150,12 +136,11 @@ class Run {
   }
 
   static Index numbers(const Descriptor& tensor, int name) { return tensor.get<Index>(name); }
-  std::byte* place(const Descriptor& tensor, const Index& i) {
+  static std::int64_t offset(const Descriptor& tensor, const Index& i) {
     const Index strides = numbers(tensor, attribute::tensor_strides);
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < 4; ++d) offset += i[d] * strides[d];
-    const auto bytes = static_cast<std::int64_t>(bytes_of(tensor.get<int>(attribute::tensor_type)));
-    return address_of(tensor) + offset * bytes;
+    std::int64_t sum = 0;
+    for (std::size_t d = 0; d < 4; ++d) sum += i[d] * strides[d];
+    return sum;
   }
   std::byte* address_of(const Descriptor& tensor) {
     const auto found = addresses_.find(tensor.get<std::int64_t>(attribute::tensor_id));
@@ -173,9 +158,7 @@ class Run {
     }
     const int type = tensor->get<int>(attribute::tensor_type);
     for_each(read.size, [&](const Index& i) {
-      std::uint32_t code = 0;
-      std::memcpy(&code, place(*tensor, i), bytes_of(type));
-      read.at(i) = decode(type, code);
+      read.at(i) = read_number(type, address_of(*tensor), offset(*tensor, i));
     });
     return read;
   }
@@ -198,8 +181,7 @@ class Run {
       return;
     }
     for_each(made.size, [&](const Index& i) {
-      const std::uint32_t code = encode(type, made.at(i));
-      std::memcpy(place(*tensor, i), &code, bytes_of(type));
+      write_number(type, address_of(*tensor), offset(*tensor, i), made.at(i));
     });
   }
 
@@ -221,6 +203,9 @@ class Run {
 std::string name_of(const Descriptor& o) {
   if (o.type == descriptor::matmul_operation) return "matmul";
   if (o.type == descriptor::reshape_operation) return "reshape";
+  if (o.type == descriptor::convolution_forward) return "convolution";
+  if (o.type == descriptor::convolution_data) return "convolution-data";
+  if (o.type == descriptor::convolution_weights) return "convolution-weights";
   if (o.type == descriptor::reduction_operation) {
     const int m = o.part(attribute::reduction_descriptor)->get<int>(attribute::reduction_mode);
     return m == reduce::max ? "max" : "sum";

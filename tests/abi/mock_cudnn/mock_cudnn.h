@@ -15,8 +15,10 @@ void mock_cudnn_fail(const char* function, int after, int status);
 void mock_cudnn_refuse_plans(int count);
 /// Graphs of this many operations get no plan.
 void mock_cudnn_refuse_graphs(int operations);
-/// How many of the first configurations have an engine with the note "nondeterministic".
-void mock_cudnn_note(int count);
+/// How many of the first configurations have an engine with this cudnnBackendNumericalNote_t.
+void mock_cudnn_note(int count, int note);
+/// All configurations but this one take two milliseconds more.
+void mock_cudnn_fast(int configuration);
 /// Called before a plan runs.
 void mock_cudnn_before(void (*function)(void* context), void* context);
 /// Handles and descriptors that were made and not destroyed.

@@ -1,4 +1,4 @@
-// The few functions and numbers of cuDNN 9's graph interface that attention needs: a graph is made
+// The few functions and numbers of cuDNN 9's graph interface that are needed here: a graph is made
 // of descriptors, each of them created, given attributes by number, and finalized.
 #pragma once
 
@@ -31,25 +31,37 @@ struct Functions {
 
 /// cudnnBackendDescriptorType_t
 namespace descriptor {
-constexpr int pointwise = 0, engine = 2, engine_config = 3, heuristics = 4, plan = 5,
-              pointwise_operation = 13, graph = 15, pack = 16, tensor = 17, matmul = 18,
-              matmul_operation = 19, reduction = 21, reduction_operation = 22,
+constexpr int pointwise = 0, convolution = 1, engine = 2, engine_config = 3, heuristics = 4,
+              plan = 5, knob_choice = 7, convolution_forward = 10, convolution_weights = 11,
+              convolution_data = 12, pointwise_operation = 13, graph = 15, pack = 16, tensor = 17,
+              matmul = 18, matmul_operation = 19, reduction = 21, reduction_operation = 22,
               reshape_operation = 31;
 }
 
 /// cudnnBackendAttributeName_t
 namespace attribute {
 constexpr int pointwise_mode = 0, pointwise_precision = 1, pointwise_axis = 9;
+constexpr int convolution_precision = 100, convolution_mode = 101, convolution_dilations = 102,
+              convolution_strides = 103, convolution_post_paddings = 104,
+              convolution_pre_paddings = 105, convolution_dimensions = 106;
 constexpr int heuristics_mode = 200, heuristics_graph = 201, heuristics_results = 202;
-constexpr int config_engine = 300;
+constexpr int config_engine = 300, config_knobs = 302;
 constexpr int plan_handle = 400, plan_config = 401, plan_workspace = 402;
+constexpr int knob_type = 600, knob_value = 601;
+/// Of the operation of one direction.
+struct ConvolutionOperation {
+  int alpha, beta, descriptor, x, w, y;
+};
+constexpr ConvolutionOperation convolution_forward = {700, 701, 702, 704, 703, 705};
+constexpr ConvolutionOperation convolution_data = {706, 707, 708, 710, 709, 711};
+constexpr ConvolutionOperation convolution_weights = {712, 713, 714, 716, 715, 717};
 constexpr int pointwise_descriptor = 750, pointwise_x = 751, pointwise_b = 752, pointwise_y = 753,
               pointwise_t = 758;
 constexpr int graph_handle = 800, graph_operations = 801;
 constexpr int tensor_alignment = 900, tensor_type = 901, tensor_dimensions = 902,
               tensor_strides = 903, tensor_id = 906, tensor_virtual = 907, tensor_by_value = 908;
 constexpr int pack_ids = 1000, pack_pointers = 1001, pack_workspace = 1003;
-constexpr int engine_notes = 1303;
+constexpr int engine_index = 1301, engine_notes = 1303;
 constexpr int matmul_precision = 1500;
 constexpr int matmul_a = 1520, matmul_b = 1521, matmul_c = 1522, matmul_descriptor = 1523;
 constexpr int reduction_mode = 1600, reduction_precision = 1601;
@@ -59,8 +71,9 @@ constexpr int reshape_x = 2200, reshape_y = 2201;
 
 /// cudnnBackendAttributeType_t
 namespace type {
-constexpr int handle = 0, data_type = 1, boolean = 2, int64 = 3, pointer = 6, heuristics_mode = 8,
-              numerical_note = 11, pointwise_mode = 14, descriptor = 15, reduction_mode = 18;
+constexpr int handle = 0, data_type = 1, boolean = 2, int64 = 3, f32 = 4, pointer = 6,
+              convolution_mode = 7, heuristics_mode = 8, knob_type = 9, numerical_note = 11,
+              pointwise_mode = 14, descriptor = 15, reduction_mode = 18;
 }
 
 /// cudnnDataType_t
@@ -81,10 +94,17 @@ constexpr int add = 0, max = 3;
 
 /// cudnnBackendHeurMode_t
 namespace heuristics {
-constexpr int fallback = 2, a = 3;
+constexpr int b = 1, fallback = 2, a = 3;
 }
 
-constexpr int nondeterministic = 4;  // cudnnBackendNumericalNote_t
+/// cudnnBackendNumericalNote_t
+namespace note {
+constexpr int tensor_core = 0, down_converts = 1, reduces_narrowly = 2, fft = 3,
+              nondeterministic = 4, winograd = 5, strict_nan = 9;
+}
+
+/// cudnnConvolutionMode_t: what neural networks call a convolution.
+constexpr int cross_correlation = 1;
 /// Statuses of this thousand say that something is not supported.
 constexpr int status_unsupported = 3;
 

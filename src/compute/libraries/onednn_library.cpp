@@ -1,4 +1,4 @@
-#include "compute/blas/onednn_library.h"
+#include "compute/libraries/onednn_library.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +16,8 @@ namespace {
 Status bind(const SharedLibrary& file, Functions& table) {
   ASSAY_ONEDNN_FUNCTIONS(ASSAY_ONEDNN_BIND)
   ASSAY_ONEDNN_BIND(primitive_desc_md, dnnl_primitive_desc_query_md, )
+  ASSAY_ONEDNN_BIND(descs_equal, dnnl_memory_desc_equal, )
+  ASSAY_ONEDNN_BIND(desc_bytes, dnnl_memory_desc_get_size, )
   ASSAY_ONEDNN_BIND(version, dnnl_version, )
   return {};
 }
@@ -76,7 +78,7 @@ Status Library::check(int status, std::string_view call) const {
                fmt::format("onednn {}: {}: {} ({})", version_, call, status_name(status), status)};
 }
 
-Result<OwnedDesc> Library::describe(const MatrixView& view) const {
+Result<OwnedDesc> Library::describe(const TensorView& view) const {
   OwnedDesc desc;
   const int type = data_type(view.type);
   int status = success;
@@ -95,6 +97,15 @@ Result<OwnedDesc> Library::describe(const MatrixView& view) const {
   }
   TRY(check(status, "memory descriptor"));
   return desc;
+}
+
+Result<Object> Library::bare_attributes() const {
+  void* made = nullptr;
+  TRY(check(functions_.attributes_create(&made), "attr_create"));
+  Object attributes(made, functions_.attributes_destroy);
+  TRY(check(functions_.attributes_set_scratchpad(attributes.get(), scratchpad_user),
+            "set_scratchpad_mode"));
+  return attributes;
 }
 
 Result<Object> Library::attributes(const Finish& finish) const {
@@ -120,8 +131,7 @@ Result<Object> Library::attributes(const Finish& finish) const {
   if (finish.function == Finish::Function::gelu_tanh) {
     TRY(check(append(kinds.gelu_tanh, 0), "gelu"));
   }
-  TRY(check(functions_.attributes_create(&made), "attr_create"));
-  Object attributes(made, functions_.attributes_destroy);
+  Object attributes = TRY(bare_attributes());
   TRY(check(functions_.attributes_set_post_ops(attributes.get(), ops.get()), "set_post_ops"));
   return attributes;
 }
@@ -144,6 +154,104 @@ Result<Object> Library::matmul(Engine engine, MemoryDesc a, MemoryDesc b, Memory
     TRY(check(v3_.matmul_desc_create(&desc, engine, a, b, bias, d, attributes.get()), "matmul"));
   }
   return Object(desc, functions_.primitive_desc_destroy);
+}
+
+Result<Object> Library::convolution_v2(Engine engine, const ConvolutionSpec& s,
+                                       const void* attributes, const void* hint) const {
+  alignas(64) std::array<std::byte, convolution_desc_bytes_v2> operation;
+  int status = success;
+  switch (s.pass) {
+    case Pass::forward:
+      status =
+          v2_.convolution_forward_init(operation.data(), forward_training, convolution_direct, s.x,
+                                       s.w, nullptr, s.y, s.strides, s.dilations, s.pads, s.pads);
+      break;
+    case Pass::backward_data:
+      status = v2_.convolution_backward_data_init(operation.data(), convolution_direct, s.x, s.w,
+                                                  s.y, s.strides, s.dilations, s.pads, s.pads);
+      break;
+    case Pass::backward_weights:
+      status = v2_.convolution_backward_weights_init(operation.data(), convolution_direct, s.x, s.w,
+                                                     nullptr, s.y, s.strides, s.dilations, s.pads,
+                                                     s.pads);
+      break;
+  }
+  TRY(check(status, "convolution_desc_init"));
+  PrimitiveDesc desc = nullptr;
+  TRY(check(v2_.primitive_desc_create(&desc, operation.data(), attributes, engine, hint),
+            "convolution"));
+  return Object(desc, functions_.primitive_desc_destroy);
+}
+
+Result<Object> Library::convolution_v3(Engine engine, const ConvolutionSpec& s,
+                                       const void* attributes, const void* hint) const {
+  PrimitiveDesc desc = nullptr;
+  int status = success;
+  switch (s.pass) {
+    case Pass::forward:
+      status = v3_.convolution_forward_create(&desc, engine, forward_training, convolution_direct,
+                                              s.x, s.w, nullptr, s.y, s.strides, s.dilations,
+                                              s.pads, s.pads, attributes);
+      break;
+    case Pass::backward_data:
+      status = v3_.convolution_backward_data_create(&desc, engine, convolution_direct, s.x, s.w,
+                                                    s.y, s.strides, s.dilations, s.pads, s.pads,
+                                                    hint, attributes);
+      break;
+    case Pass::backward_weights:
+      status = v3_.convolution_backward_weights_create(&desc, engine, convolution_direct, s.x, s.w,
+                                                       nullptr, s.y, s.strides, s.dilations, s.pads,
+                                                       s.pads, hint, attributes);
+      break;
+  }
+  TRY(check(status, "convolution"));
+  return Object(desc, functions_.primitive_desc_destroy);
+}
+
+Result<Object> Library::convolution(Engine engine, const ConvolutionSpec& spec) const {
+  const Object attributes = TRY(bare_attributes());
+  const auto make = [&](const ConvolutionSpec& s, const void* hint) {
+    return major_ == 2 ? convolution_v2(engine, s, attributes.get(), hint)
+                       : convolution_v3(engine, s, attributes.get(), hint);
+  };
+  if (spec.pass == Pass::forward) return make(spec, nullptr);
+  ConvolutionSpec forward = spec;
+  forward.pass = Pass::forward;
+  const Object hint = TRY(make(forward, nullptr));
+  return make(spec, hint.get());
+}
+
+Result<Object> Library::reorder(Engine engine, MemoryDesc from, MemoryDesc to) const {
+  const Object attributes = TRY(bare_attributes());
+  PrimitiveDesc desc = nullptr;
+  TRY(check(functions_.reorder_desc_create(&desc, from, engine, to, engine, attributes.get()),
+            "reorder"));
+  return Object(desc, functions_.primitive_desc_destroy);
+}
+
+Result<std::shared_ptr<void>> Library::memory(Engine engine, MemoryDesc desc, void* data) const {
+  void* made = nullptr;
+  TRY(check(functions_.memory_create(&made, desc, engine, data), "memory_create"));
+  return std::shared_ptr<void>(made, functions_.memory_destroy);
+}
+
+Result<Step> Library::step(Engine engine, const Object& desc) const {
+  Step step;
+  step.functions_ = &functions_;
+  void* made = nullptr;
+  TRY(check(functions_.primitive_create(&made, desc.get()), "primitive_create"));
+  step.primitive_ = {made, functions_.primitive_destroy};
+  const MemoryDesc scratch = functions_.primitive_desc_md(desc.get(), query_scratchpad, 0);
+  if (scratch != nullptr && functions_.desc_bytes(scratch) > 0) {
+    step.scratch_ = TRY(memory(engine, scratch, allocate_inside()));
+  }
+  return step;
+}
+
+int Step::run(Stream stream, std::vector<Argument> arguments) const {
+  if (scratch_) arguments.push_back({argument_scratchpad, scratch_.get()});
+  return functions_->primitive_execute(primitive_.get(), stream, static_cast<int>(arguments.size()),
+                                       arguments.data());
 }
 
 }  // namespace assay::onednn

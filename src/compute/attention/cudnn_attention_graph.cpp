@@ -1,28 +1,8 @@
-#include "compute/attention/cudnn_graph.h"
+#include "compute/attention/cudnn_attention_graph.h"
 
-#include <array>
+#include <utility>
 
 namespace assay::cudnn {
-
-/// A tensor to be made; dimensions are [batch, heads, rows, columns].
-struct TensorSpec {
-  int type = data::f32;
-  std::array<std::int64_t, 4> dimensions = {1, 1, 1, 1};
-  std::array<std::int64_t, 4> strides = {1, 1, 1, 1};
-  std::int64_t id = 0;    ///< 0: virtual, which never lies in memory
-  bool by_value = false;  ///< in host memory
-
-  TensorSpec as(int other_type) const {
-    TensorSpec spec = *this;
-    spec.type = other_type;
-    return spec;
-  }
-  TensorSpec with_id(std::int64_t other_id) const {
-    TensorSpec spec = *this;
-    spec.id = other_id;
-    return spec;
-  }
-};
 
 namespace {
 
@@ -33,7 +13,7 @@ TensorSpec transposed(TensorSpec spec) {
   return spec;
 }
 
-/// Where everything lies.
+/// Where everything lies; dimensions are [batch, heads, rows, columns].
 struct Shapes {
   explicit Shapes(const AttentionSizes& s)
       : narrow(s.type), b(s.batch), t(s.sequence), h(s.heads), d(s.head_width) {}
@@ -54,27 +34,9 @@ struct Shapes {
   static TensorSpec scalar(Id id) { return {data::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, id, true}; }
 };
 
-}  // namespace
-
-/// Makes one operation after the other. Tensors are named by their descriptors, which it owns.
-class GraphBuilder {
+class AttentionBuilder : public GraphBuilder {
  public:
-  explicit GraphBuilder(const Library& library) : library_(library) {}
-
-  Result<void*> tensor(const TensorSpec& spec) {
-    constexpr std::int64_t alignment = 16;  // bytes: what flash attention's copies need
-    const std::int64_t id = spec.id != 0 ? spec.id : next_virtual_++;
-    const bool is_virtual = spec.id == 0;
-    Descriptor made = TRY(Descriptor::create(library_, descriptor::tensor, "a tensor"));
-    TRY(made.set(attribute::tensor_type, type::data_type, spec.type));
-    TRY(made.set(attribute::tensor_dimensions, type::int64, 4, spec.dimensions.data()));
-    TRY(made.set(attribute::tensor_strides, type::int64, 4, spec.strides.data()));
-    TRY(made.set(attribute::tensor_id, type::int64, id));
-    TRY(made.set(attribute::tensor_alignment, type::int64, alignment));
-    TRY(made.set(attribute::tensor_virtual, type::boolean, is_virtual));
-    TRY(made.set(attribute::tensor_by_value, type::boolean, spec.by_value));
-    return keep(std::move(made));
-  }
+  using GraphBuilder::GraphBuilder;
 
   Status pointwise_into(int mode, void* x, void* b, void* y, int precision = data::f32,
                         std::int64_t axis = -1, void* predicate = nullptr) {
@@ -153,39 +115,16 @@ class GraphBuilder {
     TRY(pointwise_into(mode::select, scores, instead, left, data::f32, -1, seen));
     return left;
   }
-
-  Result<OperationGraph> finish(void* handle) {
-    Descriptor made = TRY(Descriptor::create(library_, descriptor::graph, "attention's graph"));
-    TRY(made.set(attribute::graph_handle, type::handle, handle));
-    TRY(made.set(attribute::graph_operations, type::descriptor,
-                 static_cast<std::int64_t>(operations_.size()), operations_.data()));
-    TRY(keep(std::move(made)));
-    return OperationGraph(std::move(parts_), operations_.size());
-  }
-
- private:
-  Result<void*> keep(Descriptor made) {
-    TRY(made.finalize());
-    parts_.push_back(std::move(made));
-    return parts_.back().get();
-  }
-  Status keep_operation(Descriptor made) {
-    operations_.push_back(TRY(keep(std::move(made))));
-    return {};
-  }
-
-  const Library& library_;
-  std::vector<Descriptor> parts_;
-  std::vector<void*> operations_;
-  std::int64_t next_virtual_ = first_virtual;
 };
 
+}  // namespace
+
 // y = softmax(causal(scale Q K^T)) V, with the logarithm of the sums of exponentials per row.
-Result<OperationGraph> OperationGraph::forward(const Library& library, void* handle,
-                                               const AttentionSizes& sizes) {
+Result<OperationGraph> attention_forward(const Library& library, void* handle,
+                                         const AttentionSizes& sizes) {
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
-  GraphBuilder g(library);
+  AttentionBuilder g(library);
   void* const q = TRY(g.tensor(shapes.packed(queries)));
   void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));
   void* const v = TRY(g.tensor(shapes.packed(values)));
@@ -204,17 +143,17 @@ Result<OperationGraph> OperationGraph::forward(const Library& library, void* han
   TRY(g.pointwise_into(mode::add, largest, logarithm, sums));
   void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(shapes.narrow)));
   TRY(g.matmul_into(p, v, y));
-  return g.finish(handle);
+  return g.finish(handle, "attention's graph");
 }
 
 // With P as above and D the sum of dY * Y over each row:
 //   dV = P^T dY, dS = scale P * (dY V^T - D), dK = dS^T Q, dQ = dS K
-Result<OperationGraph> OperationGraph::backward(const Library& library, void* handle,
-                                                const AttentionSizes& sizes, Summing summing) {
+Result<OperationGraph> attention_backward(const Library& library, void* handle,
+                                          const AttentionSizes& sizes, Summing summing) {
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
   const TensorSpec scores_t = transposed(scores.as(shapes.narrow));
-  GraphBuilder g(library);
+  AttentionBuilder g(library);
   void* const q = TRY(g.tensor(shapes.packed(queries)));
   void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));
   void* const v_t = TRY(g.tensor(transposed(shapes.packed(values))));
@@ -254,7 +193,7 @@ Result<OperationGraph> OperationGraph::backward(const Library& library, void* ha
     void* const sum = TRY(g.matmul(ds, k, shapes.contiguous().with_id(accumulator)));
     TRY(g.pointwise_into(mode::identity, sum, nullptr, dq));
   }
-  return g.finish(handle);
+  return g.finish(handle, "attention's graph");
 }
 
 }  // namespace assay::cudnn

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "compute/attention/cudnn_library.h"
+#include "compute/libraries/cudnn_graph.h"
 
 namespace assay::cudnn {
 
@@ -27,7 +26,6 @@ enum Id : std::int64_t {
   scale,        ///< the rest are single values in host memory
   masked,
   one,
-  first_virtual = 100,
 };
 
 struct AttentionSizes {
@@ -41,26 +39,10 @@ enum class Summing {
   in_order,     ///< one product, with the gradients of all scores in the plan's workspace
 };
 
-/// A finalized graph with the descriptors that it consists of.
-class OperationGraph {
- public:
-  /// The library must outlive the graph.
-  static Result<OperationGraph> forward(const Library& library, void* handle,
-                                        const AttentionSizes& sizes);
-  static Result<OperationGraph> backward(const Library& library, void* handle,
-                                         const AttentionSizes& sizes, Summing summing);
-
-  const Descriptor& descriptor() const { return parts_.back(); }
-  /// How many operations it has.
-  std::size_t operations() const { return operations_; }
-
- private:
-  friend class GraphBuilder;
-  OperationGraph(std::vector<Descriptor> parts, std::size_t operations)
-      : parts_(std::move(parts)), operations_(operations) {}
-
-  std::vector<Descriptor> parts_;  // the graph itself is the last
-  std::size_t operations_;
-};
+/// The library must outlive the graphs.
+Result<OperationGraph> attention_forward(const Library& library, void* handle,
+                                         const AttentionSizes& sizes);
+Result<OperationGraph> attention_backward(const Library& library, void* handle,
+                                          const AttentionSizes& sizes, Summing summing);
 
 }  // namespace assay::cudnn

@@ -1,11 +1,12 @@
 // cuDNN as it is found on this machine, and its descriptors.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "compute/attention/cudnn_api.h"
+#include "compute/libraries/cudnn_api.h"
 #include "core/result.h"
 
 namespace assay::cudnn {
@@ -59,6 +60,30 @@ class Descriptor {
   const Library* library_;
   std::string_view role_;
   void* address_;
+};
+
+/// A handle of the library, on the device that is current when it is made. The library must outlive
+/// it.
+class Handle {
+ public:
+  static Result<Handle> create(const Library& library);
+  Handle(Handle&& other) noexcept
+      : library_(other.library_),
+        address_(std::exchange(other.address_, nullptr)),
+        stream_(other.stream_) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle();
+
+  void* get() const { return address_; }
+  /// Work goes to this stream from now on: a stream's native handle.
+  Status use(void* stream);
+
+ private:
+  Handle(const Library& library, void* address) : library_(&library), address_(address) {}
+
+  const Library* library_;
+  void* address_;
+  std::optional<void*> stream_;
 };
 
 }  // namespace assay::cudnn

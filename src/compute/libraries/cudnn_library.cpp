@@ -1,4 +1,4 @@
-#include "compute/attention/cudnn_library.h"
+#include "compute/libraries/cudnn_library.h"
 
 #include <fmt/format.h>
 
@@ -88,6 +88,23 @@ Status Descriptor::finalize() {
   const int status = library_->functions.finalize(address_);
   if (status == 0) return {};
   return library_->error(fmt::format("finalizing {}", role_), status);
+}
+
+Result<Handle> Handle::create(const Library& library) {
+  void* address = nullptr;
+  TRY(library.check("cudnnCreate", library.functions.create(&address)));
+  return Handle(library, address);
+}
+
+Handle::~Handle() {
+  if (address_ != nullptr) library_->functions.destroy(address_);
+}
+
+Status Handle::use(void* stream) {
+  if (stream_ && *stream_ == stream) return {};
+  TRY(library_->check("cudnnSetStream", library_->functions.set_stream(address_, stream)));
+  stream_ = stream;
+  return {};
 }
 
 }  // namespace assay::cudnn

@@ -1,0 +1,19 @@
+// One server whose model several ranks share: each a process with a GPU, or with a part of the
+// CPUs.
+#pragma once
+
+#include <functional>
+
+#include "cli/command.h"
+#include "compute/device/device.h"
+#include "model/model_ranks.h"
+
+namespace assay::cli {
+
+/// Forms the team, of the ranks that a launcher started or that this process starts itself, opens
+/// this rank's device, and calls `serve` on every rank. Error: as from form_team() and serve(),
+/// with how started ranks failed.
+Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
+                      const std::function<Status(Device&, ModelRanks)>& serve);
+
+}  // namespace assay::cli

@@ -1,0 +1,223 @@
+// conv: convolutions of neural networks in two and three dimensions, forward and both backward
+// passes, through the vendors' libraries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compute/blas/matrix_fill.h"
+#include "compute/choice/choice_cache.h"
+#include "compute/choice/fastest.h"
+#include "core/units.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/conv_cell.h"
+#include "measure/benchmarks/convolution_verify.h"
+#include "model/weights.h"
+
+namespace assay::conv_benchmark {
+namespace {
+
+/// Products that the reference computes to verify a result: less than a second on any host.
+constexpr std::int64_t verified_products = std::int64_t{1} << 27;
+
+using Plans = std::vector<std::unique_ptr<ConvolutionPlan>>;
+
+class ConvCase final : public Case {
+ public:
+  ConvCase(ConvCell cell, PrepareContext context)
+      : cell_(std::move(cell)), device_(context.device), seed_(context.seed) {}
+
+  Status prepare(Stream& stream) {
+    library_ = TRY(open_convolution(device_, cell_.library, cell_.problem));
+    TRY(fill(stream));
+    Plans plans = TRY(library_->plans(stream, operands(), cell_.search));
+    TRY(leave_out_hungry(plans));
+    rank_ = 0;
+    if (cell_.search == ConvolutionSearch::every) {
+      TRY(choose(stream, plans));
+    } else if (cell_.search != ConvolutionSearch::first) {
+      choice_ = "found by the library";
+    }
+    plan_ = std::move(plans[rank_]);
+    // What others needed is not kept, so that the memory of a long sweep is that of its cells.
+    workspace_ = Buffer();
+    TRY(allocate_workspace(plan_->workspace_bytes()));
+    TRY(plan_->prepare(stream, operands()));
+    // Libraries load kernels on first use, which must not happen while the device is held.
+    TRY(enqueue(stream));
+    return stream.synchronize();
+  }
+
+  Work work() const override {
+    return {
+        .bytes = cell_.problem.bytes(), .flops = cell_.problem.flops(), .math = cell_.problem.type};
+  }
+  Quantity quantity() const override { return Quantity::flop_rate; }
+  Limit limit() const override { return Limit::compute; }
+
+  std::vector<std::pair<std::string, std::string>> notes() const override {
+    return {{"library", library_->library()},
+            {"library_path", library_->path()},
+            {"algorithm", plan_->algorithm()},
+            {"algorithm_rank", std::to_string(rank_)},
+            {"algorithms_measured", std::to_string(measured_)},
+            {"choice", choice_},
+            {"workspace_bytes", std::to_string(plan_->workspace_bytes())}};
+  }
+
+  Status enqueue(Stream& stream) override {
+    return plan_->enqueue(stream, operands(), workspace_.data());
+  }
+
+  Result<Verification> verify(Stream& stream) override {
+    constexpr int poison = 0xFF;  // no number in any of the types
+    const Buffer& result = result_buffer();
+    TRY(stream.fill(result.data(), poison, result.bytes()));
+    TRY(enqueue(stream));
+    TRY(stream.synchronize());
+    const ConvolutionTensors tensors = {TRY(read(stream, x_)), TRY(read(stream, w_)),
+                                        TRY(read(stream, y_))};
+    return verify_convolution(cell_.problem, tensors, plan_->transforms(), verified_products,
+                              seed_);
+  }
+
+ private:
+  ConvolutionOperands operands() const { return {x_.data(), w_.data(), y_.data()}; }
+  DataType stored() const {
+    return cell_.problem.type == DataType::tf32 ? DataType::f32 : cell_.problem.type;
+  }
+  const Buffer& result_buffer() const {
+    switch (cell_.problem.direction) {
+      case ConvolutionDirection::data:
+        return x_;
+      case ConvolutionDirection::weights:
+        return w_;
+      default:
+        return y_;
+    }
+  }
+
+  /// Normal numbers everywhere; a result is written over.
+  Status fill(Stream& stream) {
+    const auto program = TRY(device_.build({"matrix", {}}));
+    const std::pair<Buffer*, std::int64_t> tensors[] = {{&x_, cell_.problem.x_elements()},
+                                                        {&w_, cell_.problem.w_elements()},
+                                                        {&y_, cell_.problem.y_elements()}};
+    std::uint64_t seed = seed_;
+    for (const auto& [buffer, elements] : tensors) {
+      *buffer = TRY(device_.allocate(static_cast<std::size_t>(elements) * size_of(stored()),
+                                     MemoryKind::device));
+      TRY(fill_matrix(stream, device_.facts(), *program, buffer->data(), stored(),
+                      {1, elements, elements}, Inputs::normal, seed++));
+    }
+    return stream.synchronize();
+  }
+
+  Result<std::vector<float>> read(Stream& stream, const Buffer& tensor) const {
+    return read_weights(stream, tensor.data(), stored(), tensor.bytes() / size_of(stored()));
+  }
+
+  /// Plans whose workspace would take more than half of what is free: another program would not
+  /// give it to them either. Error: exhausted, if none is left.
+  Status leave_out_hungry(Plans& plans) const {
+    const std::uint64_t most = TRY(device_.memory_free_and_total()).first / 2;
+    std::size_t least = SIZE_MAX;
+    for (const auto& plan : plans) least = std::min(least, plan->workspace_bytes());
+    std::erase_if(plans, [&](const auto& plan) { return plan->workspace_bytes() > most; });
+    if (!plans.empty()) return {};
+    return Error{ErrorKind::exhausted,
+                 fmt::format("the smallest workspace of any algorithm is {}, half of the device's "
+                             "free memory is {}",
+                             format_memory(least), format_memory(most))};
+  }
+
+  Status allocate_workspace(std::size_t bytes) {
+    if (bytes > workspace_.bytes()) {
+      workspace_ = Buffer();
+      workspace_ = TRY(device_.allocate(bytes, MemoryKind::device));
+    }
+    return {};
+  }
+
+  /// The plan that was once the fastest, or is now.
+  Status choose(Stream& stream, const Plans& plans) {
+    if (plans.size() == 1) return {};
+    const ChoiceCache cache = ChoiceCache::of_user(device_.facts());
+    const ChoiceKey key = {"convolution", library_->library(), describe(cell_.problem)};
+    if (const auto known = cache.find(device_.facts(), key)) {
+      const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) {
+        return plan->algorithm() == *known;
+      });
+      if (found != plans.end()) {
+        rank_ = static_cast<std::size_t>(found - plans.begin());
+        choice_ = "measured in an earlier run";
+        return {};
+      }
+    }
+    std::vector<Contender> contenders;
+    for (const auto& plan : plans) {
+      TRY(allocate_workspace(plan->workspace_bytes()));
+      TRY(plan->prepare(stream, operands()));
+      contenders.emplace_back(
+          [this, &plan](Stream& on) { return plan->enqueue(on, operands(), workspace_.data()); });
+    }
+    const ContestResult contest = TRY(find_fastest(device_, stream, contenders));
+    rank_ = contest.fastest;
+    measured_ = contest.tried;
+    choice_ = "measured";
+    cache.keep(device_.facts(), key, plans[rank_]->algorithm());
+    return {};
+  }
+
+  ConvCell cell_;
+  Device& device_;
+  std::uint64_t seed_;
+  Buffer x_, w_, y_, workspace_;
+  std::unique_ptr<Convolution> library_;  // must outlive the plan
+  std::unique_ptr<ConvolutionPlan> plan_;
+  std::size_t rank_ = 0, measured_ = 0;
+  std::string choice_ = "the library's first";
+};
+
+class ConvBenchmark final : public Benchmark {
+ public:
+  std::string_view name() const override { return "conv"; }
+  std::string_view summary() const override {
+    return "convolutions in 2 and 3 dimensions, forward and backward, through the vendor's "
+           "library, FLOP/s";
+  }
+  const std::vector<Axis>& axes() const override { return conv_axes(); }
+
+  std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override {
+    return {decide_conv_cell(cell, device.facts())};
+  }
+  std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_conv_cell(cell);
+    if (!parsed.ok()) return parsed.error().message;
+    const bool is_miopens =
+        parsed->search != ConvolutionSearch::every && parsed->search != ConvolutionSearch::first;
+    if (is_miopens && device.facts().backend != "hip") {
+      return fmt::format("find={} is MIOpen's; allowed here: best, first", cell.text("find"));
+    }
+    if (auto reason = convolution_unsupported(parsed->library, parsed->problem, device.facts())) {
+      return reason;
+    }
+    const auto needed = static_cast<std::uint64_t>(parsed->problem.bytes());
+    const std::uint64_t most = device.facts().memory_bytes;
+    if (most == 0 || needed <= most) return std::nullopt;
+    return fmt::format("needs {}, the device has {}", format_memory(needed), format_memory(most));
+  }
+  bool depends_on_device() const override { return true; }
+
+  Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
+    auto prepared = std::make_unique<ConvCase>(TRY(parse_conv_cell(cell)), context);
+    TRY(prepared->prepare(context.stream));
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+};
+
+const ConvBenchmark benchmark;
+const Registry<const Benchmark*>::Add registered{&benchmark};
+
+}  // namespace
+}  // namespace assay::conv_benchmark

@@ -1,0 +1,141 @@
+#include "measure/benchmarks/exchange_times.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ranks/collective/communicators.h"
+#include "ranks/team/wire.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+/// The less of two, of which `known` may be 0: none yet.
+double least(double known, double one) {
+  return known > 0 ? std::min(known, one) : one;
+}
+
+}  // namespace
+
+Result<RankStopwatch> RankStopwatch::create(Device& device, Stream& stream, ModelRanks ranks) {
+  RankStopwatch made(stream, ranks);
+  made.begin_ = TRY(device.create_event());
+  made.end_ = TRY(device.create_event());
+  made.idle_ = TRY(device.create_event());
+  made.barrier_ = TRY(device.allocate(2 * sizeof(float), MemoryKind::device));
+  TRY(stream.fill(made.barrier_.data(), 0, made.barrier_.bytes()));
+  return made;
+}
+
+Result<double> RankStopwatch::time(const std::function<Status()>& queue) {
+  TRY(wait());
+  TRY(start_together(*ranks_.communicator, barrier_, stream_));
+  TRY(stream_.record(*begin_));
+  TRY(queue());
+  TRY(stream_.record(*end_));
+  TRY(wait());
+  TRY(ranks_.communicator->status());
+  return end_->seconds_since(*begin_);
+}
+
+Status RankStopwatch::wait() {
+  return wait_for_ranks(*ranks_.communicator, stream_, *idle_, *ranks_.team);
+}
+
+Result<RepeatedWork> RepeatedWork::create(Stream& stream, bool replayed,
+                                          std::function<Status()> queue) {
+  RepeatedWork made(stream, std::move(queue));
+  if (!replayed) return made;
+  TRY(stream.begin_capture());
+  const Status queued = made.queue_();
+  auto graph = stream.end_capture();  // also after an error
+  TRY(queued);
+  made.graph_ = TRY(std::move(graph));
+  return made;
+}
+
+std::uint64_t bytes_of(const CollectiveCall& call, int ranks) {
+  return elements_of(call.operation, call.count, ranks) * size_of(call.type);
+}
+
+Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
+                                       ModelRanks ranks, bool replayed) {
+  constexpr int rounds = 7;  // of each kind, in turn, so that a drift touches all of them
+  RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
+  RepeatedWork step = TRY(RepeatedWork::create(stream, replayed, work.step));
+  RepeatedWork passes = TRY(RepeatedWork::create(stream, replayed, work.passes));
+  RepeatedWork alone = TRY(RepeatedWork::create(stream, replayed, work.alone));
+  ExchangeTimes times;
+  for (const CollectiveCall& call : work.exchanged()) {
+    times.bus_bytes += static_cast<double>(bytes_of(call, ranks.communicator->size())) *
+                       bus_factor(call.operation, ranks.communicator->size());
+  }
+  std::vector<double> of_step, of_passes, of_alone, clocks;
+  for (int i = -1; i < rounds; ++i) {
+    const double with = TRY(stopwatch.time(std::ref(step)));
+    const double without = TRY(stopwatch.time(std::ref(passes)));
+    const auto clock = device.sense().clock_hz;
+    const double only = TRY(stopwatch.time(std::ref(alone)));
+    if (i < 0) continue;  // the first of each warms up
+    of_step.push_back(with);
+    of_passes.push_back(without);
+    of_alone.push_back(only);
+    if (clock) clocks.push_back(*clock);
+  }
+  times.step = median(of_step);
+  times.passes = median(of_passes);
+  times.alone = median(of_alone);
+  if (!clocks.empty()) times.lowest_clock = times.highest_clock = median(clocks);
+  return times;
+}
+
+Result<double> measure_call(const CollectiveCall& call, Device& device, Stream& stream,
+                            ModelRanks ranks, bool replayed) {
+  constexpr int rounds = 7, in_a_row = 20;
+  RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
+  RepeatedWork calls = TRY(RepeatedWork::create(stream, replayed, [&]() -> Status {
+    for (int i = 0; i < in_a_row; ++i) TRY(ranks.communicator->enqueue(call, stream));
+    return {};
+  }));
+  std::vector<double> seconds;
+  for (int i = -1; i < rounds; ++i) {  // the first one warms up
+    const double taken = TRY(stopwatch.time(std::ref(calls)));
+    if (i >= 0) seconds.push_back(taken / in_a_row);
+  }
+  return median(seconds);
+}
+
+std::string to_text(const ExchangeTimes& times) {
+  std::string text;
+  for (const double value :
+       {times.step, times.passes, times.alone, times.one, times.bus_bytes, times.lowest_clock}) {
+    put(text, std::bit_cast<std::uint64_t>(value));
+  }
+  return text;
+}
+
+Result<ExchangeTimes> of_all_ranks(const std::vector<std::string>& texts) {
+  ExchangeTimes all;
+  double fastest = 0;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    PayloadReader reader(text);
+    const auto next = [&] { return std::bit_cast<double>(reader.number()); };
+    const double step = next(), passes = next(), alone = next(), one = next();
+    const double bus_bytes = next(), clock = next();
+    if (!reader.ok()) return Error{ErrorKind::failed, "a rank sent incomplete times of its steps"};
+    // What waits for all ranks ends on all at once: the shortest time began last.
+    all.step = least(all.step, step);
+    all.alone = least(all.alone, alone);
+    all.one = least(all.one, one);
+    fastest = least(fastest, passes);
+    all.passes = std::max(all.passes, passes);
+    all.bus_bytes = std::max(all.bus_bytes, bus_bytes);
+    all.highest_clock = std::max(all.highest_clock, clock);
+    if (clock > 0) all.lowest_clock = least(all.lowest_clock, clock);
+  }
+  all.skew = fastest > 0 ? all.passes / fastest - 1 : 0;
+  return all;
+}
+
+}  // namespace assay
