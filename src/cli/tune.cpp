@@ -264,7 +264,10 @@ in turns. The folder keeps every run's record and the servers' output.
         {"--ranks", "N", "as for `assay run`", ""},
         {"--hosts", "LIST", "as for `assay run`", ""},
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--budget", "TIME",
+         "time for one run, as for `assay run`; for gemm, to try all solutions of a product, "
+         "default 20s",
+         ""},
         {"--combine", "", "try every combination of values instead of each alone", ""},
         {"--pairs", "N",
          "pairs of runs in the final test, an even number, from 6, default 10; for gemm 12; for "

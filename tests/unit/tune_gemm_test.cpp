@@ -36,7 +36,8 @@ ProductOutcome outcome_of(const GemmProblem& problem, const std::string& library
   outcome.best = proven ? outcome.fastest : outcome.usual;
   outcome.solutions = 840;
   outcome.wrong = 1;
-  outcome.refused = {{{"hipblaslt", "solution=105", 105, "", ""}, "D[0,0] is 2, should be 1"}};
+  outcome.refused = {
+      {{"hipblaslt", "solution=105", 105, "", ""}, "D[0,0] is 2, should be 1", true}};
   outcome.proven = proven;
   outcome.pairs = 12;
   outcome.usual_seconds = 15e-6;
