@@ -236,11 +236,11 @@ step of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --
 tuning file, which also says how often each is called; those that take the most time come first.
 Of each, every solution that the libraries have is checked for correctness, then timed on rotating
 operands by successive halving; the fastest meets the library's own choice in turns, and counts
-only if that proves a gain. The folder keeps a journal, with which a tuner that was stopped goes on,
-tunableop_results*.csv for PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override
+only if that proves a gain. The folder keeps a journal, with which a tuner that was stopped goes
+on, tunableop_results*.csv for PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override
 file for hipBLASLt; assay's own models find the winners in their cache. --read holds tuning files
-against this machine's PyTorch and libraries, and merges those of several GPUs: `assay help
-tuning`. With an environment VARIABLE to try, gemm is a benchmark like any other.
+against this machine's PyTorch and libraries, and merges those of several GPUs. More of it:
+`assay help tune-gemm`. With an environment VARIABLE to try, gemm is a benchmark like any other.
 
 serve, instead of a benchmark, tunes an LLM server. Its arguments are the server's command, with
 {port} in place of the port; its parameters without dashes (a flag is just its name) and
@@ -264,7 +264,10 @@ in turns. The folder keeps every run's record and the servers' output.
         {"--ranks", "N", "as for `assay run`", ""},
         {"--hosts", "LIST", "as for `assay run`", ""},
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--budget", "TIME",
+         "time for one run, as for `assay run`; for gemm, to try all solutions of a product, "
+         "default 20s",
+         ""},
         {"--combine", "", "try every combination of values instead of each alone", ""},
         {"--pairs", "N",
          "pairs of runs in the final test, an even number, from 6, default 10; for gemm 12; for "

@@ -69,6 +69,7 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
             {"rotate", settings.rotate_bytes},
             {"inputs", static_cast<int>(settings.inputs)},
             {"solutions", settings.most_solutions},
+            {"budget", settings.screening_box_seconds},
             {"pairs", settings.pairs},
             {"seed", settings.seed}}}};
 }

@@ -103,6 +103,11 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
     if (!bytes) return about("--rotate", bytes.error());
     settings.rotate_bytes = *bytes;
   }
+  if (arguments.has("--budget")) {
+    const auto seconds = parse_duration(arguments.get("--budget"));
+    if (!seconds) return about("--budget", seconds.error());
+    settings.screening_box_seconds = *seconds;
+  }
   settings.most_solutions = static_cast<int>(
       TRY(whole_number("--solutions", arguments.get("--solutions", "4096"), 1, 1'000'000)));
   const auto pairs =
@@ -129,7 +134,7 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
 
 Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments) {
   TuneGemmRequest request;
-  for (const char* option : {"--ranks", "--hosts", "--budget", "--combine", "--limit"}) {
+  for (const char* option : {"--ranks", "--hosts", "--combine", "--limit"}) {
     if (arguments.has(option)) {
       return Error{ErrorKind::usage, fmt::format("{} does not go with tune gemm", option)};
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cli/table.h"
 #include "core/shown_text.h"
 #include "core/units.h"
@@ -31,6 +33,18 @@ std::string roofs_text(const ProductOutcome& outcome) {
   };
   const std::string before = share(outcome.usual_seconds);
   return outcome.proven ? before + " -> " + share(outcome.best_seconds()) : before;
+}
+
+/// "840 (3 out, 500 slow)"
+std::string solutions_text(const ProductOutcome& outcome) {
+  std::string text;
+  for (const auto& [count, what] : {std::pair(outcome.wrong + outcome.failed, "out"),
+                                    {outcome.slow, "slow"},
+                                    {outcome.untried, "untried"}}) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+  }
+  return text.empty() ? std::to_string(outcome.solutions)
+                      : fmt::format("{} ({})", outcome.solutions, text);
 }
 
 }  // namespace
@@ -78,7 +92,7 @@ std::string tuned_text(std::span<const TunedProduct> products, std::size_t width
     faster += outcome.proven ? 1 : 0;
     wrong += outcome.wrong;
     for (const RefusedSolution& one : outcome.refused) {
-      if (refused.empty() && outcome.wrong > 0) {
+      if (refused.empty() && one.wrong) {
         refused = fmt::format("{}, {}: {}", text, name_text(one.solution),
                               shown_line(one.reason, most_shown));
       }
@@ -87,11 +101,7 @@ std::string tuned_text(std::span<const TunedProduct> products, std::size_t width
     if (!outcome.proven && outcome.pairs > 0) best += ", not proven";
     table.add({text, std::to_string(tuned.product.count), format_seconds(outcome.usual_seconds),
                format_seconds(outcome.best_seconds()), gain_text(outcome), roofs_text(outcome),
-               fmt::format("{}{}", outcome.solutions,
-                           outcome.wrong + outcome.failed > 0
-                               ? fmt::format(" ({} out)", outcome.wrong + outcome.failed)
-                               : ""),
-               best});
+               solutions_text(outcome), best});
   }
   std::string text = table.render(width, style);
   if (measured > 0) {
@@ -100,7 +110,8 @@ std::string tuned_text(std::span<const TunedProduct> products, std::size_t width
                         after > 0 ? (before / after - 1) * 100 : 0);
   }
   if (wrong > 0) {
-    text += fmt::format("{} solutions computed wrong results and are out; {}\n", wrong, refused);
+    text += fmt::format("solutions that computed wrong results and are out: {}, first {}\n", wrong,
+                        refused);
   }
   return text;
 }

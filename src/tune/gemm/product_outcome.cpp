@@ -68,10 +68,13 @@ Json to_json(const ProductOutcome& outcome) {
   json["solutions"] = outcome.solutions;
   json["wrong"] = outcome.wrong;
   json["failed"] = outcome.failed;
+  json["slow"] = outcome.slow;
+  json["untried"] = outcome.untried;
   json["refused"] = Json::array();
   for (const RefusedSolution& refused : outcome.refused) {
     Json one = solution_json(refused.solution);
     one["reason"] = refused.reason;
+    one["wrong"] = refused.wrong;
     json["refused"].push_back(std::move(one));
   }
   json["proven"] = outcome.proven;
@@ -96,6 +99,8 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
   outcome.solutions = TRY(count_at(json, "solutions"));
   outcome.wrong = TRY(count_at(json, "wrong"));
   outcome.failed = TRY(count_at(json, "failed"));
+  outcome.slow = TRY(count_at(json, "slow"));
+  outcome.untried = TRY(count_at(json, "untried"));
   const auto refused = json.find("refused");
   if (refused == json.end() || !refused->is_array()) return not_one();
   for (const Json& one : *refused) {
@@ -103,6 +108,7 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
     RefusedSolution solution;
     solution.solution = TRY(solution_at(wrapped, "one"));
     solution.reason = TRY(text_at(one, "reason", true));
+    solution.wrong = one.value("wrong", Json()) == true;
     outcome.refused.push_back(std::move(solution));
   }
   const auto proven = json.find("proven");

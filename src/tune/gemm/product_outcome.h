@@ -27,6 +27,7 @@ struct ProductSolution {
 struct RefusedSolution {
   ProductSolution solution;
   std::string reason;
+  bool wrong = false;  ///< it computed something else; else it failed
 };
 
 struct ProductOutcome {
@@ -37,6 +38,8 @@ struct ProductOutcome {
   ProductSolution fastest;
   std::size_t solutions = 0;  ///< that libraries offered, of which these are out:
   std::size_t wrong = 0, failed = 0;
+  std::size_t slow = 0;                  ///< of the others, not looked at a second time
+  std::size_t untried = 0;               ///< for want of time
   std::vector<RefusedSolution> refused;  ///< the first few
   bool proven = false;
   std::size_t pairs = 0;     ///< of the proof; 0: nothing seemed faster

@@ -72,26 +72,43 @@ Status ProductTrials::device_works() {
   return stream_.synchronize();
 }
 
+Result<ProductTrials::Screened> ProductTrials::screen(std::size_t i) {
+  Candidate& candidate = candidates_[i];
+  const auto run = [&]() -> Result<double> {
+    candidate.plan = TRY(candidate.library->plan(problem_, candidate.algorithm));
+    TRY(queue(candidate, 1));
+    TRY(stream_.record(*start_));
+    TRY(queue(candidate, 1));
+    TRY(stream_.record(*stop_));
+    TRY(stream_.synchronize());
+    return stop_->seconds_since(*start_);
+  };
+  const auto seconds = run();
+  if (!seconds.ok()) {
+    TRY(device_works());
+    return Screened{std::nullopt, seconds.error().message};
+  }
+  candidate.usual_seconds = *seconds;
+  return Screened{*seconds, {}};
+}
+
 Result<ProductTrials::Checked> ProductTrials::check(std::size_t i) {
   Candidate& candidate = candidates_[i];
   // What is added to must not be the NaNs that show what was left unwritten.
   GemmProblem checked = problem_;
   checked.beta = 0;
   const OperandSet& set = matrices_.sets().front();
-  auto plan = candidate.library->plan(checked, candidate.algorithm);
-  Status ran = plan.ok() ? Status() : Status(plan.error());
-  if (ran.ok()) {
-    TRY(matrices_.poison(stream_, checked, set));
-    ran = (*plan)->enqueue(stream_, operands(0), {workspace_.data(), workspace_.bytes()});
-    if (ran.ok()) ran = stream_.synchronize();
-  }
-  if (ran.ok() && problem_.beta != 0) {
-    plan = candidate.library->plan(problem_, candidate.algorithm);
-    if (!plan.ok()) ran = plan.error();
-  }
-  if (!ran.ok()) {
+  std::unique_ptr<GemmPlan> other;
+  const auto compute = [&]() -> Status {
+    if (problem_.beta != 0) other = TRY(candidate.library->plan(checked, candidate.algorithm));
+    GemmPlan& plan = other != nullptr ? *other : *candidate.plan;
+    TRY(plan.enqueue(stream_, operands(0), {workspace_.data(), workspace_.bytes()}));
+    return stream_.synchronize();
+  };
+  TRY(matrices_.poison(stream_, checked, set));
+  if (const Status computed = compute(); !computed.ok()) {
     TRY(device_works());
-    return Checked{Check::failed, ran.error().message};
+    return Checked{Check::failed, computed.error().message};
   }
   const double largest = settings_.inputs == Inputs::integers ? 2
                          : settings_.inputs == Inputs::ones   ? 1
@@ -100,9 +117,8 @@ Result<ProductTrials::Checked> ProductTrials::check(std::size_t i) {
                                                       : std::numeric_limits<double>::infinity();
   const Verification verification =
       TRY(verify_gemm(stream_, matrices_, checked, set, largest, settings_.seed));
-  if (!verification.passed) return Checked{Check::wrong, verification.detail};
-  candidate.plan = std::move(plan).value();
-  return Checked{};
+  if (verification.passed) return Checked{};
+  return Checked{Check::wrong, verification.detail};
 }
 
 Status ProductTrials::capture(Candidate& candidate) {
@@ -149,15 +165,9 @@ Result<std::optional<double>> ProductTrials::time(std::size_t i, double seconds,
     candidate.usual_seconds = TRY(stop_->seconds_since(*start_)) / static_cast<double>(products);
     return candidate.usual_seconds;
   };
-  if (candidate.usual_seconds == 0) {
-    const auto first = run(0);
-    if (!first.ok()) {
-      TRY(device_works());
-      return std::optional<double>();
-    }
-    if (*first < short_product && !candidate.tried_graph && !runs_on_host(device_.facts())) {
-      TRY(capture(candidate));
-    }
+  if (candidate.usual_seconds < short_product && !candidate.tried_graph &&
+      !runs_on_host(device_.facts())) {
+    TRY(capture(candidate));
   }
   const auto measured = run(seconds);
   if (measured.ok() && *measured > 0) return std::optional(*measured);

@@ -28,17 +28,25 @@ class ProductTrials {
   /// Memory for the solutions that were added. Error: exhausted.
   Status allocate_workspace();
 
+  /// Prepares a solution and runs it twice; seconds of the second time, when its kernels are
+  /// loaded.
+  struct Screened {
+    std::optional<double> seconds;
+    std::string reason;  ///< why there are none
+  };
+  /// Error: failed, if the device does not work any more.
+  Result<Screened> screen(std::size_t i);
+
   enum class Check { right, wrong, failed };
   struct Checked {
     Check check = Check::right;
     std::string reason;
   };
-  /// Computes the product and checks thousands of elements. Error: failed, if the device does not
-  /// work any more.
+  /// Computes the product and checks thousands of elements. Error: as screen().
   Result<Checked> check(std::size_t i);
 
   /// Seconds of one product, of as many queued as last `seconds`, after others that last `settling`
-  /// seconds. Empty: it failed. Error: as check().
+  /// seconds. Only after screen(). Empty: it failed. Error: as screen().
   Result<std::optional<double>> time(std::size_t i, double seconds, double settling);
 
  private:

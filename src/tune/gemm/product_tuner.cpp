@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compute/blas/gemm_choice.h"
@@ -22,6 +24,8 @@ namespace {
 
 constexpr std::size_t most_refused = 8;
 constexpr std::size_t race_fraction = 4;
+// A single run may take this much longer than it would beside others.
+constexpr double hopeless = 1.4;
 // Screening runs are shorter than a clock takes to settle, and differ by about this much.
 constexpr double indistinct = 0.015;
 
@@ -35,10 +39,77 @@ Error stopped() {
   return {ErrorKind::interrupted, "stopped"};
 }
 
-void note_refusal(ProductOutcome& outcome, const ProductSolution& solution,
-                  const ProductTrials::Checked& checked) {
-  ++(checked.check == ProductTrials::Check::wrong ? outcome.wrong : outcome.failed);
-  if (outcome.refused.size() < most_refused) outcome.refused.push_back({solution, checked.reason});
+void refuse(ProductOutcome& outcome, const ProductSolution& solution, bool wrong,
+            const std::string& reason) {
+  std::size_t& count = wrong ? outcome.wrong : outcome.failed;
+  if (++count <= most_refused) outcome.refused.push_back({solution, reason, wrong});
+}
+
+struct ScreenedSolution {
+  std::size_t index = 0;
+  double seconds = 0;
+};
+
+/// Two runs of each, within the time for it.
+Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double box_seconds,
+                                                 const ProductTuner::Report& report,
+                                                 ProductOutcome& outcome) {
+  const auto began = Clock::now();
+  std::vector<ScreenedSolution> screened;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (report(fmt::format("trying {} of {}", i + 1, trials.size()))) return stopped();
+    if (!screened.empty() && seconds_since(began) > box_seconds) {
+      outcome.untried = trials.size() - i;
+      break;
+    }
+    const auto result = TRY(trials.screen(i));
+    if (result.seconds) {
+      screened.push_back({i, *result.seconds});
+    } else {
+      refuse(outcome, trials.solution(i), false, result.reason);
+    }
+  }
+  return screened;
+}
+
+/// Those that are right, from the fastest on; not those that are so much slower than the fastest
+/// right one that no second look can matter, but always the first that is right.
+Result<std::vector<std::size_t>> check_fast(ProductTrials& trials,
+                                            std::vector<ScreenedSolution> screened,
+                                            const ProductTuner::Report& report,
+                                            ProductOutcome& outcome) {
+  std::vector<std::size_t> right;
+  std::set<std::size_t> checked;
+  const auto check = [&](std::size_t i) -> Status {
+    if (!checked.insert(i).second) return {};
+    if (report(fmt::format("checking, {} so far", checked.size()))) return stopped();
+    const auto result = TRY(trials.check(i));
+    if (result.check == ProductTrials::Check::right) {
+      right.push_back(i);
+    } else {
+      refuse(outcome, trials.solution(i), result.check == ProductTrials::Check::wrong,
+             result.reason);
+    }
+    return {};
+  };
+  for (const ScreenedSolution& one : screened) {  // in the libraries' order
+    TRY(check(one.index));
+    if (!right.empty()) break;
+  }
+  std::sort(
+      screened.begin(), screened.end(),
+      [](const ScreenedSolution& a, const ScreenedSolution& b) { return a.seconds < b.seconds; });
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const ScreenedSolution& one : screened) {
+    if (one.seconds > hopeless * fastest) {
+      outcome.slow += checked.contains(one.index) ? 0 : 1;
+      continue;
+    }
+    TRY(check(one.index));
+    const bool is_right = std::find(right.begin(), right.end(), one.index) != right.end();
+    if (is_right) fastest = std::min(fastest, one.seconds);
+  }
+  return right;
 }
 
 /// The fastest solution against the usual one, in turns, each after a run that settles its clock.
@@ -97,11 +168,65 @@ ProductTuner::ProductTuner(Device& device, Stream& stream, TuneGemmSettings sett
   }
 }
 
+ProductTuner::~ProductTuner() = default;
+
 Result<Blas*> ProductTuner::library(const BlasProvider& provider) {
   const auto opened = libraries_.find(provider.name);
   if (opened != libraries_.end()) return opened->second.get();
   auto library = TRY(provider.open(device_));
   return libraries_.emplace(std::string(provider.name), std::move(library)).first->second.get();
+}
+
+Result<ProductTuner::Added> ProductTuner::add_solutions(const GemmProblem& problem) {
+  const DeviceFacts& facts = device_.facts();
+  struct Offer {
+    Blas* library;
+    std::vector<GemmAlgorithm> algorithms;
+  };
+  std::vector<Offer> offers;
+  std::vector<std::string> reasons;
+  for (const BlasProvider& provider : blas_providers(facts.backend)) {
+    if (!provider.allowed_by(settings_.library)) continue;
+    if (const auto reason = provider.unsupported(problem, facts)) {
+      reasons.push_back(fmt::format("{}: {}", provider.name, *reason));
+      continue;
+    }
+    const auto opened = library(provider);
+    auto algorithms = opened.ok() ? (*opened)->all_algorithms(problem, settings_.workspace_bytes,
+                                                              settings_.most_solutions)
+                                  : Result<std::vector<GemmAlgorithm>>(Error(opened.error()));
+    if (algorithms.ok()) {
+      offers.push_back({*opened, std::move(algorithms).value()});
+    } else {
+      reasons.push_back(algorithms.error().message);
+    }
+  }
+  Added added;
+  if (offers.empty()) {
+    added.reason = reasons.empty() ? fmt::format("no matrix library {} works on {} devices",
+                                                 settings_.library, facts.backend)
+                                   : fmt::format("{}", fmt::join(reasons, "; "));
+    return added;
+  }
+  auto made = ProductTrials::create(device_, stream_, problem, settings_);
+  if (made.ok()) {
+    added.trials = std::make_unique<ProductTrials>(std::move(made).value());
+    // Taken in turns: libraries list the likely ones first, and time may end before the last.
+    for (std::size_t rank = 0, left = 1; left > 0; ++rank) {
+      left = 0;
+      for (Offer& offer : offers) {
+        if (rank >= offer.algorithms.size()) continue;
+        added.trials->add(*offer.library, std::move(offer.algorithms[rank]));
+        ++left;
+      }
+    }
+  }
+  const Status ready = made.ok() ? added.trials->allocate_workspace() : Status(made.error());
+  if (!ready.ok()) {
+    if (ready.error().kind != ErrorKind::exhausted) return ready.error();
+    added = {nullptr, ready.error().message};
+  }
+  return added;
 }
 
 Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Report& report) {
@@ -119,58 +244,19 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
     return nothing("two sets of its operands do not fit into the device's memory");
   }
   if (report("listing solutions")) return stopped();
-  std::vector<std::string> reasons;
-  std::optional<ProductTrials> trials;
-  for (const BlasProvider& provider : blas_providers(facts.backend)) {
-    if (!provider.allowed_by(settings_.library)) continue;
-    if (const auto reason = provider.unsupported(problem, facts)) {
-      reasons.push_back(fmt::format("{}: {}", provider.name, *reason));
-      continue;
-    }
-    const auto opened = library(provider);
-    if (!opened.ok()) {
-      reasons.push_back(opened.error().message);
-      continue;
-    }
-    auto algorithms =
-        (*opened)->all_algorithms(problem, settings_.workspace_bytes, settings_.most_solutions);
-    if (!algorithms.ok()) {
-      reasons.push_back(algorithms.error().message);
-      continue;
-    }
-    if (!trials) {
-      auto made = ProductTrials::create(device_, stream_, problem, settings_);
-      if (!made.ok() && made.error().kind == ErrorKind::exhausted) {
-        return nothing(made.error().message);
-      }
-      trials.emplace(TRY(std::move(made)));
-    }
-    for (GemmAlgorithm& algorithm : *algorithms) trials->add(**opened, std::move(algorithm));
-  }
-  if (!trials) {
-    return nothing(reasons.empty() ? fmt::format("no matrix library {} works on {} devices",
-                                                 settings_.library, facts.backend)
-                                   : fmt::format("{}", fmt::join(reasons, "; ")));
-  }
-  if (const Status allocated = trials->allocate_workspace(); !allocated.ok()) {
-    return nothing(allocated.error().message);
-  }
-  outcome.solutions = trials->size();
-  std::vector<std::size_t> right;
-  for (std::size_t i = 0; i < trials->size(); ++i) {
-    if (report(fmt::format("checking {} of {}", i + 1, trials->size()))) return stopped();
-    const auto checked = TRY(trials->check(i));
-    if (checked.check == ProductTrials::Check::right) {
-      right.push_back(i);
-    } else {
-      note_refusal(outcome, trials->solution(i), checked);
-    }
-  }
+  auto added = TRY(add_solutions(problem));
+  if (!added.trials) return nothing(std::move(added.reason));
+  ProductTrials& trials = *added.trials;
+  outcome.solutions = trials.size();
+  auto screened = TRY(screen_all(trials, settings_.screening_box_seconds, report, outcome));
+  const auto right = TRY(check_fast(trials, std::move(screened), report, outcome));
   if (right.empty()) {
-    return nothing(fmt::format("none of {} solutions computes it: {}", trials->size(),
-                               outcome.refused.front().reason));
+    return nothing(fmt::format(
+        "none of {} solutions computes it: {}", trials.size(),
+        outcome.refused.empty() ? "no time was left to try them" : outcome.refused.front().reason));
   }
-  const std::size_t usual = right.front();  // of the preferred library, its own first choice
+  // Of the preferred library, its own first choice: the first of those that are right.
+  const std::size_t usual = *std::min_element(right.begin(), right.end());
   RaceRules rules;
   rules.fraction = race_fraction;
   rules.longer_runs = true;
@@ -182,7 +268,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
       race(right, rules, [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
         if (report(fmt::format("timing, run {}", ++runs))) return stopped();
         const double seconds = settings_.screening_seconds * static_cast<double>(effort);
-        const auto time = TRY(trials->time(i, seconds, seconds));
+        const auto time = TRY(trials.time(i, seconds, seconds));
         if (!time) return std::optional<double>();
         return std::optional(-std::log(*time));
       }));
@@ -194,16 +280,16 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   };
   const std::size_t fastest = standings.front().contender;
   const auto usual_seconds =
-      fastest == usual ? TRY(settled_seconds(*trials, usual, settings_)) : seconds_of(usual);
+      fastest == usual ? TRY(settled_seconds(trials, usual, settings_)) : seconds_of(usual);
   if (!usual_seconds) return nothing("the library's own choice failed while it was timed");
-  outcome.usual = outcome.best = trials->solution(usual);
-  outcome.fastest = trials->solution(fastest);
+  outcome.usual = outcome.best = trials.solution(usual);
+  outcome.fastest = trials.solution(fastest);
   outcome.usual_seconds = *usual_seconds;
   outcome.fastest_seconds = fastest == usual ? *usual_seconds : *seconds_of(fastest);
   const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
   outcome.floor_seconds = floor_seconds(facts, work, Limit::compute);
   if (fastest != usual) {
-    if (!TRY(hold_proof(*trials, usual, fastest, settings_, report, outcome))) {
+    if (!TRY(hold_proof(trials, usual, fastest, settings_, report, outcome))) {
       return nothing("a solution that had worked failed in the proof");
     }
     if (outcome.proven) outcome.best = outcome.fastest;

@@ -24,7 +24,9 @@ struct TuneGemmSettings {
   std::uint64_t rotate_bytes =
       0;  ///< operands rotate through so many; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
-  /// The shortest timed run, which screens solutions by the thousand, and the longest, which ends
+  /// To screen the solutions of one product; those for which there is no time left stay untried.
+  double screening_box_seconds = 20;
+  /// The shortest timed run of the race, and the longest, which ends
   /// the search and makes the proof. A device takes tens of milliseconds to reach the clock that a
   /// solution's own power draw leaves it: ContestLimits in compute/choice/fastest.h.
   double screening_seconds = 0.0015, proof_seconds = 0.1;
@@ -32,10 +34,13 @@ struct TuneGemmSettings {
   std::uint64_t seed = 1;
 };
 
+class ProductTrials;
+
 class ProductTuner {
  public:
   /// `device` and `stream` must outlive it.
   ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings);
+  ~ProductTuner();
 
   /// Called with what is done now ("checking 120 of 840"); true asks to stop.
   using Report = std::function<bool(std::string_view doing)>;
@@ -49,6 +54,14 @@ class ProductTuner {
   Result<Blas*> library(const BlasProvider& provider);
 
  private:
+  /// Everything that can compute a product, or why there is nothing.
+  struct Added {
+    std::unique_ptr<ProductTrials> trials;
+    std::string reason;
+  };
+  /// Error: failed, if the device does not work.
+  Result<Added> add_solutions(const GemmProblem& problem);
+
   Device& device_;
   Stream& stream_;
   TuneGemmSettings settings_;
