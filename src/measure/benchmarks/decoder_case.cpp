@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/device/matrix_types.h"
 #include "compute/device/peaks.h"
 #include "core/hash.h"
 #include "core/random.h"
@@ -354,6 +355,12 @@ Work DecoderCell::work() const {
           .math = precision,
           .tokens = passes * number(batch) * new_tokens,
           .ranks = number(part.ranks)};
+}
+
+std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts) {
+  if (quantization == "int8") return DataType::i8;
+  if (quantization != "fp8") return std::nullopt;
+  return has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,
