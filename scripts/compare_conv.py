@@ -4,8 +4,8 @@ of both gradients, channels last.
     scripts/compare_conv.py [--assay build/assay] [--rounds 3] [--out DIR] [--batch 256]
                             [--precision bf16] [--suite resnet50] [AXIS=VALUE ...]
 
-A round is one run of assay over the suite's cells, then PyTorch over the same. AXIS=VALUE chooses
-among them: direction=forward, c=64,256. PyTorch tries --benchmark-limit engines (10 as usual; 0: all).
+A round is one run of assay over the suite's cells, then PyTorch over the same. AXIS=VALUE sets an axis
+of all of them, as in assay run: direction=forward. PyTorch tries --benchmark-limit engines (10 as usual; 0: all).
 Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing.
 """
 import argparse

@@ -15,13 +15,12 @@ namespace {
 
 using namespace onednn;
 
-/// Which tensors lie as the library chooses.
+/// Which tensors lie as the library chooses. First what its own examples do with data that lie as
+/// they do.
 struct Layouts {
-  std::string_view name;
   bool any_data, any_weights;
 };
-constexpr Layouts all_layouts[] = {
-    {"plain", false, false}, {"packed", false, true}, {"blocked", true, true}};
+constexpr Layouts all_layouts[] = {{false, true}, {true, true}, {false, false}};
 
 /// A tensor as the caller has it, and as the primitive does.
 struct Part {
@@ -114,7 +113,6 @@ class OneDnnPlan final : public ConvolutionPlan {
   }
 
   Status create(const Layouts& layouts) {
-    layouts_ = layouts.name;
     const auto describe_part = [&](const std::vector<std::int64_t>& shape, bool weights, bool any) {
       return library_.describe(view_of(problem_, shape, weights, any));
     };
@@ -169,16 +167,11 @@ class OneDnnPlan final : public ConvolutionPlan {
     return {};
   }
 
-  /// Whether it uses any layout but the given ones.
-  bool copies() const {
-    return std::any_of(execution_->parts.begin(), execution_->parts.end(),
-                       [](const Part& part) { return part.own != nullptr; });
-  }
-  bool copies_data() const { return execution_->parts[0].own || execution_->parts[2].own; }
-
   std::string algorithm() const override {
-    return fmt::format("{} {}", layouts_, implementation());
+    return fmt::format("{} {}", layouts(), implementation());
   }
+  /// Whether it is the code that defines what the others compute, a hundred times slower.
+  bool is_reference() const { return implementation().starts_with("ref"); }
   std::size_t workspace_bytes() const override { return 0; }
   bool transforms() const override { return implementation().find("wino") != std::string::npos; }
 
@@ -194,6 +187,12 @@ class OneDnnPlan final : public ConvolutionPlan {
   }
 
  private:
+  /// What it copies.
+  std::string_view layouts() const {
+    const auto& [x, w, y] = execution_->parts;
+    if (x.own || y.own) return "blocked";
+    return w.own ? "packed" : "plain";
+  }
   std::string implementation() const {
     const char* name = nullptr;
     library_.functions().primitive_desc_query(desc_.get(), query_implementation, 0, &name);
@@ -213,7 +212,6 @@ class OneDnnPlan final : public ConvolutionPlan {
 
   const Library& library_;
   ConvolutionProblem problem_;
-  std::string_view layouts_;
   Object desc_{nullptr, nullptr};
   std::shared_ptr<Execution> execution_;
 };
@@ -233,7 +231,7 @@ class OneDnnConvolution final : public Convolution {
     if (search != ConvolutionSearch::every && search != ConvolutionSearch::first) {
       return Error{ErrorKind::unsupported, "oneDNN has no find modes, they are MIOpen's"};
     }
-    std::vector<std::unique_ptr<ConvolutionPlan>> found;
+    std::vector<std::unique_ptr<OneDnnPlan>> found;
     for (const Layouts& layouts : all_layouts) {
       if (search == ConvolutionSearch::first && !found.empty()) break;
       auto plan = std::make_unique<OneDnnPlan>(library_, engine_, problem_);
@@ -244,11 +242,17 @@ class OneDnnConvolution final : public Convolution {
             fmt::format("{} for {} on this CPU", created.error().message, describe(problem_))};
       }
       // Where the library wants what is given, it is one of the plans before.
-      const bool is_new =
-          found.empty() || (layouts.any_data ? plan->copies_data() : plan->copies());
-      if (is_new) found.push_back(std::move(plan));
+      const bool known = std::any_of(found.begin(), found.end(), [&](const auto& other) {
+        return other->algorithm() == plan->algorithm();
+      });
+      const bool useless = plan->is_reference() && !found.empty();
+      if (!known && !useless) found.push_back(std::move(plan));
     }
-    return found;
+    // One that is slow whatever it is compared with would only make the search long.
+    if (found.size() > 1 && found.front()->is_reference()) found.erase(found.begin());
+    std::vector<std::unique_ptr<ConvolutionPlan>> plans;
+    for (auto& plan : found) plans.push_back(std::move(plan));
+    return plans;
   }
 
  private:

@@ -27,11 +27,12 @@ struct Role {
   const char* name;
   const char* stem;
 };
-constexpr std::array<Role, 17> roles = {{{"hip", "libamdhip64"},
+constexpr std::array<Role, 19> roles = {{{"hip", "libamdhip64"},
                                          {"hiprtc", "libhiprtc"},
                                          {"hsa", "libhsa-runtime64"},
                                          {"rocblas", "librocblas"},
                                          {"hipblaslt", "libhipblaslt"},
+                                         {"miopen", "libMIOpen"},
                                          {"rccl", "librccl"},
                                          {"cuda", "libcuda"},
                                          {"cudart", "libcudart"},
@@ -39,6 +40,7 @@ constexpr std::array<Role, 17> roles = {{{"hip", "libamdhip64"},
                                          {"nvrtc", "libnvrtc"},
                                          {"cublas", "libcublas"},
                                          {"cublaslt", "libcublasLt"},
+                                         {"cudnn", "libcudnn"},
                                          {"nccl", "libnccl"},
                                          {"onednn", "libdnnl"},
                                          {"verbs", "libibverbs"},
@@ -81,7 +83,7 @@ std::vector<std::string> folders_in_reach() {
   for (std::string& folder : python_library_folders(
            {"torch/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "nvidia/cu13/lib",
             "nvidia/cuda_nvrtc/lib", "nvidia/cuda_runtime/lib", "nvidia/cublas/lib",
-            "nvidia/nccl/lib"})) {
+            "nvidia/cudnn/lib", "nvidia/nccl/lib"})) {
     patterns.push_back(std::move(folder));
   }
   return patterns;
