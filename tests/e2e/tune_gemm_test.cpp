@@ -168,6 +168,23 @@ TEST_F(TuneGemm, AProcessOnEachDeviceAndOneResult) {
   EXPECT_EQ(std::count(line.begin(), line.end(), ','), 36);
 }
 
+/// The script that holds assay's files against PyTorch, on the stand-in.
+TEST_F(TuneGemm, ExchangesFilesWithPyTorchBothWays) {
+  const std::vector<std::string> script = {
+      "--", "python3", ASSAY_SOURCE_DIR "/scripts/check_tunableop.py", "--assay", ASSAY_BINARY};
+  const auto run = [&](Process::Environment variables) {
+    return Process(script, environment(std::move(variables)), "",
+                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
+        .wait();
+  };
+  const Outcome agreed = run({{"STUB_SOLUTIONS", "Gemm_Hipblaslt_104"}});
+  EXPECT_EQ(agreed.status, 0) << agreed.out << agreed.err;
+  EXPECT_THAT(agreed.out, AllOf(HasSubstr("PyTorch tuned products (7)"),
+                                HasSubstr("0 disagreements"), Not(HasSubstr(" NO "))));
+  const Outcome none = run({{"STUB_NO_GPU", "1"}});
+  EXPECT_EQ(none.status, 2) << none.out << none.err;
+}
+
 TEST(TuneGemmWords, MistakesAreNamed) {
   const auto complaint = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"tune", "gemm"};
