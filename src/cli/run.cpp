@@ -263,6 +263,8 @@ const Command command = {
         R"(SUITE is a name from `assay list` or a YAML file. AXIS=VALUE replaces the values of an axis;
 sizes are 4KiB, 64MiB, 1GiB or plain bytes, sweeps FIRST..LAST*FACTOR or FIRST..LAST+STEP,
 and all means every choice. Where a suite and a benchmark share a name, the suite runs.
+A file .log or .txt, or one with / in its name, may instead hold command lines of MIOpenDriver,
+as MIOPEN_ENABLE_LOGGING_CMD=1 prints them among others: its convolutions, each once.
 
 Results go to standard output, progress to standard error. A cell has a value only if its
 result was verified. Ctrl-C ends the run cleanly, a second one at once; records already stored

@@ -222,7 +222,8 @@ Status serve(const Arguments& arguments, Terminal& terminal) {
 int run(const Arguments& arguments, Terminal& terminal) {
   catch_interrupts();
   const Status status = serve(arguments, terminal);
-  return status.ok() ? exit_ok : report(terminal, status.error());
+  if (status.ok()) return exit_ok;
+  return status.error().message.empty() ? exit_nothing_ran : report(terminal, status.error());
 }
 
 const Command command = {

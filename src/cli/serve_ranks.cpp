@@ -65,7 +65,11 @@ Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
   const TeamSession session = TRY(form_team(request));
   if (session.team->rank() > 0) close_output();
   const Status served = serve_as_rank(arguments, *session.team, serve);
-  if (served.ok() || session.team->rank() > 0) return served;
+  if (served.ok()) return served;
+  if (session.team->rank() > 0) {
+    // Of what another rank ended for, that one tells.
+    return session.team->still_whole().ok() ? served : Error{served.error().kind, ""};
+  }
   return Error{served.error().kind, with_failures(served.error().message, session.started)};
 }
 

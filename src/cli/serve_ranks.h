@@ -12,7 +12,7 @@ namespace assay::cli {
 
 /// Forms the team, of the ranks that a launcher started or that this process starts itself, opens
 /// this rank's device, and calls `serve` on every rank. Error: as from form_team() and serve(),
-/// with how started ranks failed.
+/// with how started ranks failed; without a message on a rank that ends because another one did.
 Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
                       const std::function<Status(Device&, ModelRanks)>& serve);
 

@@ -145,28 +145,46 @@ VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
-  const PagedTokens tokens = paged_tokens(pass);
   const PagedCache cache = cache_of(layer);
-  void* const qkv = active(activations_.qkv);
-  void* const attended = active(activations_.attended);
-  TRY(attention_->store(stream, qkv, cache, weights_->at_or_null(w.query_norm),
-                        weights_->at_or_null(w.key_norm), angles_.data(), tokens));
-  if (pass.prompt > 0 && prompt_attention_ != nullptr) {
-    return prompt_attention_->forward(stream, attended, qkv, {},
-                                      {.batch = pass.tokens / pass.prompt,
-                                       .sequence = pass.prompt,
-                                       .heads = own_.heads,
-                                       .head_width = own_.head_width,
-                                       .kv_heads = own_.kv_heads});
+  TRY(attention_->store(stream, active(activations_.qkv), cache, weights_->at_or_null(w.query_norm),
+                        weights_->at_or_null(w.key_norm), angles_.data(),
+                        paged_tokens(pass, 0, pass.tokens)));
+  const auto qkv = [&](std::int64_t row) {
+    return row_of(activations_.qkv, row, own_.qkv_width());
+  };
+  const auto attended = [&](std::int64_t row) {
+    return row_of(activations_.attended, row, own_.query_width());
+  };
+  std::int64_t row = 0;
+  const auto attend_to_cache = [&](std::int64_t end) -> Status {
+    if (row == end) return {};
+    return attention_->forward(stream, attended(row), qkv(row), cache, scratch_.data(),
+                               paged_tokens(pass, row, end));
+  };
+  if (prompt_attention_ != nullptr) {
+    for (const PromptRows& prompts : pass.prompts) {
+      TRY(attend_to_cache(prompts.begin));
+      TRY(prompt_attention_->forward(stream, attended(prompts.begin), qkv(prompts.begin), {},
+                                     {.batch = prompts.count,
+                                      .sequence = prompts.length,
+                                      .heads = own_.heads,
+                                      .head_width = own_.head_width,
+                                      .kv_heads = own_.kv_heads}));
+      row = prompts.end();
+    }
   }
-  return attention_->forward(stream, attended, qkv, cache, scratch_.data(), tokens);
+  return attend_to_cache(pass.tokens);
 }
 
-PagedTokens Decoder::paged_tokens(const DecoderPass& pass) const {
-  return {.count = pass.tokens,
+PagedTokens Decoder::paged_tokens(const DecoderPass& pass, std::int64_t begin,
+                                  std::int64_t end) const {
+  const auto from_begin = [&](const Tensor& t) {
+    return static_cast<const std::int32_t*>(input(t)) + begin;
+  };
+  return {.count = end - begin,
           .longest = pass.longest,
-          .positions = input(places_.positions),
-          .sequences = input(places_.sequences),
+          .positions = from_begin(places_.positions),
+          .sequences = from_begin(places_.sequences),
           .tables = input(places_.tables),
           .table_width = settings_.limits.blocks_of_sequence()};
 }

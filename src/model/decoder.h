@@ -74,12 +74,20 @@ struct DecoderTokens {
   std::vector<std::int32_t> results;  ///< rows whose logits are wanted
 };
 
+/// Neighbouring rows that are whole prompts of one length, one after another: their attention needs
+/// no cache.
+struct PromptRows {
+  std::int32_t begin = 0, length = 0, count = 0;
+
+  std::int64_t end() const { return begin + std::int64_t{length} * count; }
+  bool operator==(const PromptRows&) const = default;
+};
+
 /// The size of a pass: of tokens set before, or left by advance().
 struct DecoderPass {
   std::int64_t tokens = 0, results = 0;
-  std::int64_t longest = 0;  ///< no position is larger
-  /// If not 0, the tokens are whole prompts of this length, one after another.
-  std::int64_t prompt = 0;
+  std::int64_t longest = 0;              ///< no position is larger
+  std::vector<PromptRows> prompts = {};  ///< in the order of rows, none twice
 };
 
 class Decoder {
@@ -153,7 +161,8 @@ class Decoder {
     return active(exchange_ ? activations_.own_logits : activations_.logits);
   }
   Status gather_logits(Stream& stream, std::int64_t rows);
-  PagedTokens paged_tokens(const DecoderPass& pass) const;
+  /// The rows of a pass from `begin` to `end`.
+  PagedTokens paged_tokens(const DecoderPass& pass, std::int64_t begin, std::int64_t end) const;
 
   /// Where the host's tokens lie, i32 each.
   struct Inputs {
@@ -163,6 +172,10 @@ class Decoder {
   static Inputs inputs_of(const DecoderLimits& limits);
 
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
+  /// Rows of activations from `row` on, each `width` elements.
+  void* row_of(const Tensor& t, std::int64_t row, std::int64_t width) const {
+    return static_cast<std::byte*>(active(t)) + static_cast<std::size_t>(row * width) * element_;
+  }
   void* input(const Tensor& t) const { return address_of(inputs_, t, sizeof(std::int32_t)); }
   PagedCache cache_of(std::size_t layer) const;
   Status copy_input(Stream& stream, const Tensor& to, const std::vector<std::int32_t>& from);

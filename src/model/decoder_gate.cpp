@@ -105,8 +105,14 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
     TRY(decoder->set_tokens(stream, pass));
     const auto rows = static_cast<std::int64_t>(pass.tokens.size());
     const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
-    const bool whole = &pass == &passes.back();
-    TRY(decoder->enqueue(stream, {rows, rows, longest, whole ? prompt_tokens[1] : 0}));
+    // The second text is a whole prompt at the end of the first pass, beside a part of the other,
+    // and of the last one.
+    std::vector<PromptRows> prompts;
+    if (&pass == &passes.front() || &pass == &passes.back()) {
+      constexpr auto length = static_cast<std::int32_t>(prompt_tokens[1]);
+      prompts.push_back({static_cast<std::int32_t>(rows) - length, length, 1});
+    }
+    TRY(decoder->enqueue(stream, {rows, rows, longest, std::move(prompts)}));
     const std::vector<float> logits = TRY(decoder->logits(stream, rows));
     found.insert(found.end(), logits.begin(), logits.end());
     for (std::size_t i = 0; i < pass.tokens.size(); ++i) {

@@ -88,6 +88,15 @@ TEST_F(TensorParallelRuns, OfADecoderAddUpWhatRanksHave) {
   }
 }
 
+TEST_F(TensorParallelRuns, OfQuantizedMatricesReadFewerBytes) {
+  const auto found = records({"model=2L4H2K16D128C128F300V", "batch=1", "tokens=24",
+                              "quantization=none,int8", "--ranks", "2"});
+  ASSERT_EQ(found.size(), 2u);
+  const auto bytes = [](const Json& record) { return record["work"]["bytes"].get<double>(); };
+  EXPECT_LT(bytes(found[1]), 0.4 * bytes(found[0]));
+  EXPECT_EQ(found[1]["notes"]["codes"], "i8");
+}
+
 TEST_F(TensorParallelRuns, SayWhatRanksNeedBeforeTheyStart) {
   const auto needed = [&](const char* ranks) {
     const Outcome outcome = run({"model=llama3-70b", "--dry-run", "precision=bf16",

@@ -98,6 +98,47 @@ TEST_P(Decoders, GenerateTheMostLikelyTokens) {
   }
 }
 
+TEST_P(Decoders, ComputePromptsBesideTokensThatNeedTheCache) {
+  const DecoderSettings settings = {
+      .shape = parse_decoder_shape("1L2H1K64D128C96F131V").value(),
+      .limits = {.tokens = 24, .results = 5, .sequences = 5, .positions = 16, .blocks = 5},
+      .precision = DataType::bf16};
+  auto decoder = Decoder::create(*device_, *stream_, settings).value();
+  ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
+  const std::vector<float> weights = decoder->weights(*stream_).value();
+  const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  std::vector<std::vector<std::int32_t>> texts(5);
+  DecoderTokens tokens;
+  const auto append = [&](std::int32_t sequence, std::int32_t count) {
+    auto& text = texts[static_cast<std::size_t>(sequence)];
+    for (std::int32_t i = 0; i < count; ++i) {
+      tokens.positions.push_back(static_cast<std::int32_t>(text.size()));
+      text.push_back((sequence * 31 + tokens.positions.back() * 7 + 3) % 131);
+      tokens.tokens.push_back(text.back());
+      tokens.sequences.push_back(sequence);
+    }
+    tokens.results.push_back(static_cast<std::int32_t>(tokens.tokens.size()) - 1);
+  };
+  append(0, 5);
+  ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
+  ASSERT_TRUE(decoder->enqueue(*stream_, {5, 1, 4, {{0, 5, 1}}}));
+  tokens = {};
+  append(0, 1);  // the next token of the first sequence
+  append(1, 7);
+  append(2, 7);
+  append(3, 4);
+  append(4, 3);  // as the first part of a longer prompt
+  ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
+  ASSERT_TRUE(decoder->enqueue(*stream_, {22, 5, 6, {{1, 7, 2}, {15, 4, 1}}}));
+  std::vector<double> expected;
+  for (const auto& text : texts) {
+    const std::vector<double> logits = oracle.logits(text);
+    expected.insert(expected.end(), logits.end() - settings.shape.vocabulary, logits.end());
+  }
+  EXPECT_LE(relative_distance(decoder->logits(*stream_, 5).value(), expected),
+            logits_tolerance(DataType::bf16, 1));
+}
+
 TEST_P(Decoders, CutTheKeysOfFewTokens) {
   const std::int64_t prompt = 150;
   DecoderSettings settings = {

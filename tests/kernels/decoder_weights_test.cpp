@@ -38,7 +38,7 @@ class DecodersOfFiles : public KernelTest {
     const std::vector<std::int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6};
     ASSERT_TRUE((*decoder)->set_tokens(
         *stream_, {tokens, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 0, 0, 0, 0}, {}}));
-    ASSERT_TRUE((*decoder)->enqueue(*stream_, {8, 8, 7, 8}));
+    ASSERT_TRUE((*decoder)->enqueue(*stream_, {8, 8, 7, {{0, 8, 1}}}));
     const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
     EXPECT_LE(relative_distance((*decoder)->logits(*stream_, 8).value(), oracle.logits(tokens)),
               logits_tolerance(settings.precision, 2))

@@ -10,7 +10,7 @@ StepOrder example() {
   StepOrder order;
   order.kind = StepOrder::Kind::pass;
   order.rows = {{5, 6, 300000}, {0, 1, 2}, {7, 7, 8}, {2}};
-  order.pass = {3, 1, 63, 0};
+  order.pass = {3, 1, 63, {{0, 2, 1}}};
   order.graph = true;
   order.places = {4, 9};
   order.blocks = {1, 0};
@@ -28,7 +28,7 @@ TEST(StepOrder, ComesOutAsItWentIn) {
   EXPECT_EQ(same.pass.tokens, 3);
   EXPECT_EQ(same.pass.results, 1);
   EXPECT_EQ(same.pass.longest, 63);
-  EXPECT_EQ(same.pass.prompt, 0);
+  EXPECT_EQ(same.pass.prompts, order.pass.prompts);
   EXPECT_TRUE(same.graph);
   EXPECT_EQ(same.places, order.places);
   EXPECT_EQ(same.blocks, order.blocks);
@@ -54,6 +54,14 @@ TEST(StepOrder, IsNoneWhereAnythingIsMissingOrDoesNotFit) {
   EXPECT_FALSE(order_from_text(to_text(wrong)).ok());
   wrong = example();
   wrong.pass.results = 4;
+  EXPECT_FALSE(order_from_text(to_text(wrong)).ok());
+  for (const PromptRows prompts : {PromptRows{-1, 2, 1}, {0, 0, 1}, {0, 2, 0}, {0, 2, 2}}) {
+    wrong = example();
+    wrong.pass.prompts = {prompts};
+    EXPECT_FALSE(order_from_text(to_text(wrong)).ok()) << prompts.begin << " " << prompts.length;
+  }
+  wrong = example();
+  wrong.pass.prompts = {{0, 1, 2}, {1, 1, 1}};
   EXPECT_FALSE(order_from_text(to_text(wrong)).ok());
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
 #include "core/units.h"
 #include "measure/benchmarks/token_ids.h"
 #include "model/decoder_config.h"
@@ -175,10 +174,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
     }
   }
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
-  if (cell.text("quantization") == "int8") parsed.codes = DataType::i8;
-  if (cell.text("quantization") == "fp8") {
-    parsed.codes = has_fnuz_fp8(device.facts()) ? DataType::e4m3_fnuz : DataType::e4m3;
-  }
+  parsed.codes = codes_of(cell.text("quantization"), device.facts());
   if (parsed.codes) TRY(validate_quantized(parsed.shape));
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   if (phase_ == DecoderPhase::prefill) {

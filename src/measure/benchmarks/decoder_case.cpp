@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/device/matrix_types.h"
 #include "compute/device/peaks.h"
 #include "core/hash.h"
 #include "core/random.h"
@@ -172,7 +173,8 @@ class DecoderCase final : public Case {
     const std::int64_t rows = cell_.tokens;
     TRY(decoder_->set_tokens(stream, tokens));
     TRY(decoder_->poison_results(stream));
-    TRY(decoder_->enqueue(stream, {rows, rows, rows - 1, rows}));
+    TRY(decoder_->enqueue(stream,
+                          {rows, rows, rows - 1, {{0, static_cast<std::int32_t>(rows), 1}}}));
     const std::vector<float> logits = TRY(decoder_->logits(stream, rows));
     TensorFile file =
         lay_out_tensors({{"tokens", DataType::i64, {rows}},
@@ -278,8 +280,13 @@ class DecoderCase final : public Case {
     return tokens;
   }
   DecoderPass measured_pass() const {
-    return {cell_.batch * (cell_.tokens - first_measured()), cell_.batch, cell_.tokens - 1,
-            cell_.phase == DecoderPhase::prefill ? cell_.tokens : 0};
+    DecoderPass pass = {cell_.batch * (cell_.tokens - first_measured()), cell_.batch,
+                        cell_.tokens - 1};
+    if (cell_.phase == DecoderPhase::prefill) {
+      pass.prompts = {
+          {0, static_cast<std::int32_t>(cell_.tokens), static_cast<std::int32_t>(cell_.batch)}};
+    }
+    return pass;
   }
 
   /// The first `end` tokens of sequence 0 in passes other than those measured.
@@ -348,6 +355,12 @@ Work DecoderCell::work() const {
           .math = precision,
           .tokens = passes * number(batch) * new_tokens,
           .ranks = number(part.ranks)};
+}
+
+std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts) {
+  if (quantization == "int8") return DataType::i8;
+  if (quantization != "fp8") return std::nullopt;
+  return has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "measure/benchmarks/benchmark.h"
@@ -38,6 +39,9 @@ struct DecoderCell {
   /// are read and of the cache; both they and operations are those of one rank.
   Work work() const;
 };
+
+/// What matrices are stored as: "fp8", "int8", or "none", as everything else.
+std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts);
 
 /// On this rank alone. Error: of the device; failed, if a small version of the model differs from
 /// the reference.

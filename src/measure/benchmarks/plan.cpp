@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "core/suggest.h"
@@ -20,8 +22,10 @@ std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
 }
 
 bool is_file(std::string_view target) {
-  return target.find('/') != std::string_view::npos || target.ends_with(".yaml") ||
-         target.ends_with(".yml");
+  constexpr std::string_view endings[] = {".yaml", ".yml", ".log", ".txt"};
+  return target.find('/') != std::string_view::npos ||
+         std::any_of(std::begin(endings), std::end(endings),
+                     [&](std::string_view ending) { return target.ends_with(ending); });
 }
 
 }  // namespace

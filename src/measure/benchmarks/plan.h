@@ -28,9 +28,9 @@ struct Plan {
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
 
 /// `target` is the text of a suite if it begins with '{' (see inline_text()), a suite file if it
-/// contains '/' or ends in .yaml, otherwise the name of a suite or else of a benchmark. A suite
-/// named like a benchmark is that benchmark's default selection. Settings replace axes. Error:
-/// usage, with the closest name and all names.
+/// contains '/' or ends in .yaml, .log or .txt, otherwise the name of a suite or else of a
+/// benchmark. A suite named like a benchmark is that benchmark's default selection. Settings
+/// replace axes. Error: usage, with the closest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
 /// The cells expanded for this device and team (Benchmark::expand), without duplicates.

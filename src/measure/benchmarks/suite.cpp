@@ -11,6 +11,7 @@
 #include "core/suggest.h"
 #include "core/yaml_text.h"
 #include "measure/benchmarks/external_command.h"
+#include "measure/benchmarks/miopen_driver.h"
 
 namespace assay {
 namespace {
@@ -192,7 +193,10 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
 
 Result<Suite> load_suite(const std::string& path) {
   constexpr std::size_t most_bytes = std::size_t{16} << 20;
-  return parse_suite(TRY(read_operand(path, most_bytes)), path);
+  const std::string text = TRY(read_operand(path, most_bytes));
+  const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (!is_yaml && has_driver_commands(text)) return parse_driver_commands(text, path);
+  return parse_suite(text, path);
 }
 
 Result<std::vector<Suite>> built_in_suites() {

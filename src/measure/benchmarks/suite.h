@@ -52,7 +52,8 @@ Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axe
                                                             std::string_view file);
 /// Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
-/// Error: usage if the file cannot be read; as from parse_suite().
+/// A file not named .yaml may hold MIOpenDriver's command lines instead (miopen_driver.h). Error:
+/// usage if the file cannot be read; as from parse_suite().
 Result<Suite> load_suite(const std::string& path);
 /// The suites in the binary, sorted by name. Error: a suite in the tree is malformed.
 Result<std::vector<Suite>> built_in_suites();

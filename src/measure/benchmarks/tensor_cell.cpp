@@ -65,6 +65,11 @@ std::vector<Axis> make_tensor_axes() {
                       "decoder on a GPU",
        .defaults = {automatic},
        .choices = {automatic, "f32", "bf16"}},
+      {.name = "quantization",
+       .description = "of a decoder: matrices of layers and the head as fp8 (e4m3) or int8, with a "
+                      "factor per row of what a rank has",
+       .defaults = {std::string(none)},
+       .choices = {std::string(none), "fp8", "int8"}},
       {.name = "ranks",
        .description = "how many ranks share the model; all: the whole team; powers: 1, 2, 4 and so "
                       "on up to the whole team, one after the other",
@@ -121,7 +126,7 @@ Result<ToyCell> parse_toy(const Cell& cell, int ranks) {
                            parsed.hidden, ranks, unit)};
 }
 
-Result<DecoderCell> parse_decoder(const Cell& cell, int ranks) {
+Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& device) {
   DecoderCell parsed;
   parsed.phase = cell.text("pass") == "prompt" ? DecoderPhase::prefill : DecoderPhase::decode;
   parsed.shape = TRY(parse_decoder_shape(cell.text("model")));
@@ -129,7 +134,8 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks) {
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.tokens = static_cast<std::int64_t>(cell.integer("tokens"));
   parsed.part.ranks = ranks;
-  TRY(validate(parsed.shape, parsed.part, false));
+  parsed.codes = codes_of(cell.text("quantization"), device.facts());
+  TRY(validate(parsed.shape, parsed.part, parsed.codes.has_value()));
   constexpr std::int64_t most_tokens = 1 << 24;  // every token of a pass is a row of a grid
   if (parsed.batch <= most_tokens / parsed.tokens) return parsed;
   return Error{ErrorKind::usage, fmt::format("batch={} tokens={}: {} tokens at most are allowed",
@@ -160,7 +166,7 @@ bool is_redundant_tensor_cell(const Cell& cell) {
   const std::string_view pass = cell.text("pass"), tokens = cell.text("tokens");
   if (is_toy(cell)) {
     return (pass != undecided && pass != "forward") || (tokens != undecided && tokens != none) ||
-           cell.text("hidden") == "own";
+           cell.text("hidden") == "own" || cell.text("quantization") != none;
   }
   return pass == "forward" || tokens == none;
 }
@@ -197,7 +203,7 @@ std::vector<Cell> expand_tensor_cell(const Cell& cell, const Device& device, con
   return cells;
 }
 
-Result<TensorCell> parse_tensor_cell(const Cell& cell) {
+Result<TensorCell> parse_tensor_cell(const Cell& cell, const Device& device) {
   for (const Axis& axis : tensor_axes()) {
     const std::string_view value = cell.text(axis.name);
     if (value != undecided) continue;
@@ -213,7 +219,7 @@ Result<TensorCell> parse_tensor_cell(const Cell& cell) {
   if (is_toy(cell)) {
     parsed.model = TRY(parse_toy(cell, parsed.ranks));
   } else {
-    parsed.model = TRY(parse_decoder(cell, parsed.ranks));
+    parsed.model = TRY(parse_decoder(cell, parsed.ranks, device));
   }
   return parsed;
 }

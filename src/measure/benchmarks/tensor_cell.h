@@ -39,6 +39,6 @@ bool is_redundant_tensor_cell(const Cell& cell);
 std::vector<Cell> expand_tensor_cell(const Cell& cell, const Device& device, const Team& team);
 
 /// Of an expanded cell. Error: usage, naming what does not fit together.
-Result<TensorCell> parse_tensor_cell(const Cell& cell);
+Result<TensorCell> parse_tensor_cell(const Cell& cell, const Device& device);
 
 }  // namespace assay

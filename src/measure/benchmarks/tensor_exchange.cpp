@@ -32,6 +32,7 @@ void add_metrics(std::vector<Metric>& metrics, const TensorExchange& exchange) {
                        Better better = Better::neither) {
     metrics.push_back({.name = name, .value = value, .unit = unit, .better = better, .text = ""});
   };
+  add("time_with_exchange", times.step, "s");
   add("time_without_exchange", times.passes, "s");
   add("exchange_exposed", times.exposed(), "s", Better::lower);
   add("exchange_alone", times.alone, "s", Better::lower);

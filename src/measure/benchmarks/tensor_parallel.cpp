@@ -4,6 +4,7 @@
 
 #include "core/units.h"
 #include "measure/benchmarks/tensor_cell.h"
+#include "measure/benchmarks/tensor_conclusions.h"
 #include "measure/benchmarks/tensor_toy.h"
 #include "ranks/collective/communicators.h"
 
@@ -27,7 +28,7 @@ class TensorParallelBenchmark final : public Benchmark {
   bool depends_on_device() const override { return true; }
 
   std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
-    const auto parsed = parse_tensor_cell(cell);
+    const auto parsed = parse_tensor_cell(cell, device);
     if (!parsed.ok()) return parsed.error().message;
     const std::uint64_t needed = parsed->bytes(), most = device.facts().memory_bytes;
     if (most == 0 || needed <= most) return std::nullopt;
@@ -35,8 +36,8 @@ class TensorParallelBenchmark final : public Benchmark {
                        format_memory(most));
   }
 
-  std::string requirements(const Cell& cell, const Device&) const override {
-    const auto parsed = parse_tensor_cell(cell);
+  std::string requirements(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_tensor_cell(cell, device);
     if (!parsed.ok()) return parsed.error().message;
     const std::string all = format_memory(parsed->bytes()) + " of memory on each rank";
     const auto* const decoder = std::get_if<DecoderCell>(&parsed->model);
@@ -48,7 +49,7 @@ class TensorParallelBenchmark final : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
-    const TensorCell parsed = TRY(parse_tensor_cell(cell));
+    const TensorCell parsed = TRY(parse_tensor_cell(cell, context.device));
     if (parsed.ranks > context.team.size()) {
       return Error{
           ErrorKind::unsupported,
@@ -65,6 +66,9 @@ class TensorParallelBenchmark final : public Benchmark {
       return prepare_decoder_case(std::move(shared), context, ranks);
     }
     return prepare_tensor_toy(parsed, context, ranks);
+  }
+  std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
+    return tensor_conclusions(values);
   }
 };
 

@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-double number(std::int64_t x) {
+double as_double(std::int64_t x) {
   return static_cast<double>(x);
 }
 
@@ -39,13 +39,13 @@ class ToyCase final : public Case {
   }
 
   Work work() const override {
-    const double b = number(toy_.batch), h = number(toy_.hidden), own = number(own_);
+    const double b = as_double(toy_.batch), h = as_double(toy_.hidden), own = as_double(own_);
     const double elements = h * own + h * h + b * (3 * h + (several() ? 2 * own + 2 * h : 0));
     return {.bytes = elements * static_cast<double>(size_of(toy_.precision)),
             .flops = 2 * b * h * (own + h),
             .math = toy_.precision,
             .samples = b,
-            .ranks = number(cell_.ranks)};
+            .ranks = as_double(cell_.ranks)};
   }
   Quantity quantity() const override { return Quantity::latency; }
   Limit limit() const override { return Limit::compute; }
@@ -82,7 +82,7 @@ class ToyCase final : public Case {
       return Metric{.name = name, .value = value, .unit = unit, .better = better, .text = ""};
     };
     std::vector<Metric> all = {
-        of("sample_rate", number(toy_.batch) / seconds.median, "samples/s", Better::higher),
+        of("sample_rate", as_double(toy_.batch) / seconds.median, "samples/s", Better::higher),
         of("flop_rate", work().flops / seconds.median, "FLOP/s", Better::higher),
         of("memory", static_cast<double>(cell_.bytes()), "bytes", Better::neither)};
     if (several()) add_metrics(all, exchange_times_);
@@ -118,7 +118,7 @@ class ToyCase final : public Case {
   Status write(Stream& stream, const Buffer& arena, const Places& places, std::int64_t begin) {
     InitialWeights initial = TRY(InitialWeights::create(device_, stream, toy_.precision, seed_));
     // So that sums have a variance of 1, and biases are as large.
-    const double deviation = 1 / std::sqrt(number(toy_.hidden));
+    const double deviation = 1 / std::sqrt(as_double(toy_.hidden));
     TRY(initial.normal(at(arena, places.second), places.second, deviation));
     TRY(initial.normal(at(arena, places.second_bias), places.second_bias, 1));
     TRY(initial.normal(at(arena, places.x), places.x, 1));
@@ -203,7 +203,8 @@ class ToyCase final : public Case {
     constexpr double most_products = 2.5e8;  // about half a second
     constexpr std::int64_t least = 4;
     const auto wanted = std::max<std::int64_t>(
-        least, static_cast<std::int64_t>(most_products / (2 * number(toy_.hidden * toy_.hidden))));
+        least,
+        static_cast<std::int64_t>(most_products / (2 * as_double(toy_.hidden * toy_.hidden))));
     std::vector<std::int64_t> rows;
     if (toy_.batch <= wanted) {
       for (std::int64_t row = 0; row < toy_.batch; ++row) rows.push_back(row);
@@ -285,7 +286,7 @@ class ToyCase final : public Case {
       }
     }
     v.error =
-        largest / std::sqrt(squares / (number(toy_.hidden) * static_cast<double>(rows.size())));
+        largest / std::sqrt(squares / (as_double(toy_.hidden) * static_cast<double>(rows.size())));
     v.passed = finite && v.error <= v.tolerance;
     if (!finite) v.detail = "results are not finite, or were not written";
     if (v.passed) v.detail.clear();

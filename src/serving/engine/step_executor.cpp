@@ -15,6 +15,25 @@ std::int32_t narrow(std::uint64_t number) {
   return static_cast<std::int32_t>(number);
 }
 
+/// The parts of a step that compute a prompt from its begin to its end.
+std::vector<PromptRows> whole_prompts_of(const server::ScheduledStep& step) {
+  std::vector<PromptRows> prompts;
+  std::int32_t row = 0;
+  for (const server::StepPart& part : step.parts) {
+    const std::int32_t length = narrow(part.tokens);
+    const bool is_whole = part.begin == 0 && part.yields && length > 1;
+    const bool goes_on = is_whole && !prompts.empty() && prompts.back().end() == row &&
+                         prompts.back().length == length;
+    if (goes_on) {
+      ++prompts.back().count;
+    } else if (is_whole) {
+      prompts.push_back({row, length, 1});
+    }
+    row += length;
+  }
+  return prompts;
+}
+
 }  // namespace
 
 std::int64_t ExecutorSettings::padding_sequences() const {
@@ -111,11 +130,10 @@ std::int64_t StepExecutor::last_of_padding() const {
 Result<std::span<const std::uint32_t>> StepExecutor::run(const server::ScheduledStep& step,
                                                          const SequenceTexts& texts) {
   list_rows(step, texts);
-  const bool prompts = is_of_whole_prompts(step);
   const bool decodes = std::all_of(step.parts.begin(), step.parts.end(),
                                    [](const auto& part) { return part.decodes; });
   order_.pass = pad();
-  if (prompts) order_.pass.prompt = static_cast<std::int64_t>(step.parts.front().tokens);
+  if (!settings_.deterministic) order_.pass.prompts = whole_prompts_of(step);
   order_.graph = decodes || settings_.deterministic;
   TRY(tell(StepOrder::Kind::pass));
   TRY(carry_out());
@@ -169,17 +187,6 @@ DecoderPass StepExecutor::pad() {
   if (pass.results < pass.tokens)
     order_.rows.results.resize(static_cast<std::size_t>(pass.results), 0);
   return pass;
-}
-
-/// Then attention needs no cache. Only of an allowed size: padding would be no prompt.
-bool StepExecutor::is_of_whole_prompts(const server::ScheduledStep& step) const {
-  const std::uint64_t length = step.parts.front().tokens;
-  const auto is_prompt = [&](const server::StepPart& part) {
-    return part.begin == 0 && part.yields && part.tokens == length;
-  };
-  const std::int64_t count = std::ssize(order_.rows.tokens);
-  return !settings_.deterministic && length > 1 && count == pass_size(count) &&
-         std::all_of(step.parts.begin(), step.parts.end(), is_prompt);
 }
 
 Status StepExecutor::carry_out() {

@@ -90,7 +90,6 @@ class StepExecutor {
   void list_rows(const server::ScheduledStep& step, const SequenceTexts& texts);
   void list_blocks(const server::StepPart& part);
   DecoderPass pad();
-  bool is_of_whole_prompts(const server::ScheduledStep& step) const;
   Status tell(StepOrder::Kind kind);
   Status change_tables();
   Status carry_out();

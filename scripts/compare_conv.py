@@ -1,0 +1,145 @@
+"""Convolutions of assay beside PyTorch's with cudnn.benchmark, in turns on one GPU: TFLOPS forward and
+of both gradients, channels last.
+
+    scripts/compare_conv.py [--assay build/assay] [--rounds 3] [--out DIR] [--batch 256]
+                            [--precision bf16] [--suite resnet50] [AXIS=VALUE ...]
+
+A round is one run of assay over the suite's cells, then PyTorch over the same. AXIS=VALUE chooses
+among them: direction=forward, c=64,256. PyTorch tries --benchmark-limit engines (10 as usual; 0: all).
+Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing.
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+
+AXES = ("direction", "n", "c", "h", "w", "k", "filter", "stride", "pad", "dilation", "groups")
+
+
+def extents(text):
+    return [int(number) for number in text.split("x")]
+
+
+def assay_rates(arguments):
+    """{cell: FLOP/s} in the suite's order; a cell is the values of AXES."""
+    words = [arguments.assay, "run", arguments.suite, "precision=" + arguments.precision, "layout=nhwc",
+             "n=%d" % arguments.batch, *arguments.settings, "--json", "--out", "-"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    rates = {}
+    for line in done.stdout.splitlines():
+        record = json.loads(line)
+        if record.get("benchmark") != "conv":
+            continue
+        axes = record["axes"]
+        if record["status"] != "passed":
+            print("  assay %s: %s" % (" ".join(axes.values()), record.get("reason")))
+            continue
+        rates[tuple(axes[name] for name in AXES)] = (record["value"]["median"], record["notes"]["algorithm"])
+    if not rates:
+        raise SystemExit("assay measured nothing: " + done.stderr.strip()[-2000:])
+    return rates
+
+
+def torch_seconds(cell, dtype):
+    import torch
+
+    axes = dict(zip(AXES, cell))
+    n, c, h, w, k, groups = (int(axes[name]) for name in ("n", "c", "h", "w", "k", "groups"))
+    filters, stride, pad, dilation = (extents(axes[name]) * 2 for name in ("filter", "stride", "pad", "dilation"))
+    kernel, stride, pad, dilation = filters[:2], stride[:2], pad[:2], dilation[:2]
+
+    def tensor(*shape):
+        return torch.randn(shape, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+
+    x, weights = tensor(n, c, h, w), tensor(k, c // groups, *kernel)
+    y = torch.nn.functional.conv2d(x, weights, None, stride, pad, dilation, groups)
+    gradient = tensor(*y.shape)
+
+    def call():
+        if axes["direction"] == "forward":
+            return torch.nn.functional.conv2d(x, weights, None, stride, pad, dilation, groups)
+        mask = [axes["direction"] == "data", axes["direction"] == "weights", False]
+        return torch.ops.aten.convolution_backward(gradient, x, weights, None, stride, pad, dilation, False,
+                                                   [0, 0], groups, mask)
+
+    side = torch.cuda.Stream()
+    with torch.no_grad(), torch.cuda.stream(side):
+        for _ in range(3):  # the first chooses an engine
+            call()
+    torch.cuda.synchronize()
+    graph, calls = torch.cuda.CUDAGraph(), 10
+    with torch.no_grad(), torch.cuda.graph(graph, stream=side):
+        for _ in range(calls):
+            call()
+    samples = []
+    for _ in range(12):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        samples.append(begin.elapsed_time(end) / 1e3 / calls)
+    return statistics.median(samples[2:])
+
+
+def flops(cell):
+    axes = dict(zip(AXES, cell))
+    n, c, h, w, k, groups = (int(axes[name]) for name in ("n", "c", "h", "w", "k", "groups"))
+    result = 2 * n * k * (c // groups)
+    for i, extent in enumerate((h, w)):
+        size, stride, pad, dilation = ((extents(axes[name]) * 2)[i] for name in ("filter", "stride", "pad", "dilation"))
+        result *= size * ((extent + 2 * pad - (size - 1) * dilation - 1) // stride + 1)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings", nargs="*", metavar="AXIS=VALUE")
+    parser.add_argument("--assay", default="build/assay")
+    parser.add_argument("--suite", default="resnet50")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "tf32", "f32"])
+    parser.add_argument("--benchmark-limit", type=int, default=10)
+    parser.add_argument("--out", help="folder for conv.json, everything behind the table")
+    arguments = parser.parse_args()
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark_limit = arguments.benchmark_limit
+    torch.backends.cudnn.allow_tf32 = arguments.precision == "tf32"
+    dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(arguments.precision, torch.float32)
+
+    ours, theirs, algorithms = {}, {}, {}
+    for _ in range(arguments.rounds):
+        rates = assay_rates(arguments)
+        for cell, (rate, algorithm) in rates.items():
+            ours.setdefault(cell, []).append(rate)
+            theirs.setdefault(cell, []).append(flops(cell) / torch_seconds(cell, dtype))
+            algorithms[cell] = algorithm
+            torch.cuda.empty_cache()
+    print("%-8s %5s %5s %5s %7s %7s %9s %9s %7s  %s" % ("", "c", "h", "k", "filter", "stride", "assay", "torch",
+                                                      "ratio", "cuDNN's engine in assay"))
+    ratios = []
+    for cell in ours:
+        axes = dict(zip(AXES, cell))
+        ratio = statistics.median(a / b for a, b in zip(ours[cell], theirs[cell]))
+        ratios.append(ratio)
+        print("%-8s %5s %5s %5s %7s %7s %9.1f %9.1f %7.3f  %s" %
+              (axes["direction"], axes["c"], axes["h"], axes["k"], axes["filter"], axes["stride"],
+               statistics.median(ours[cell]) / 1e12, statistics.median(theirs[cell]) / 1e12, ratio,
+               algorithms[cell]))
+    print("TFLOPS, %s, n=%d; ratio of assay to torch: geometric mean %.3f, least %.3f, %d of %d below 0.99" %
+          (arguments.precision, arguments.batch, math.exp(statistics.fmean(map(math.log, ratios))), min(ratios),
+           sum(ratio < 0.99 for ratio in ratios), len(ratios)))
+    if arguments.out:
+        os.makedirs(arguments.out, exist_ok=True)
+        with open(os.path.join(arguments.out, "conv.json"), "w") as file:
+            json.dump([{"cell": dict(zip(AXES, cell)), "assay": ours[cell], "torch": theirs[cell],
+                        "algorithm": algorithms[cell]} for cell in ours], file)
+
+
+if __name__ == "__main__":
+    main()
