@@ -26,9 +26,10 @@ parser.add_argument("--step", help=argparse.SUPPRESS)
 parser.add_argument("--file", help=argparse.SUPPRESS)
 arguments = parser.parse_args()
 
-for name in list(os.environ):
-    if name.startswith("PYTORCH_TUNABLEOP_"):
-        del os.environ[name]
+if not arguments.step:  # what the user has set is not what is checked
+    for name in list(os.environ):
+        if name.startswith("PYTORCH_TUNABLEOP_"):
+            del os.environ[name]
 
 
 def calls(torch):
@@ -36,13 +37,13 @@ def calls(torch):
     half, brain, single = torch.float16, torch.bfloat16, torch.float32
     new = lambda *shape, dtype: torch.randn(*shape, device="cuda").to(dtype)
     functional = torch.nn.functional
-    functional.linear(new(96, 256, dtype=brain), new(512, 256, dtype=brain))
-    functional.linear(new(64, 768, dtype=half), new(384, 768, dtype=half), new(384, dtype=half))
-    torch.mm(new(80, 64, dtype=single), new(64, 48, dtype=single))
-    torch.mm(new(128, 96, dtype=brain).t(), new(128, 160, dtype=brain))
-    torch.bmm(new(12, 64, 32, dtype=brain), new(12, 32, 48, dtype=brain))
-    torch.bmm(new(8, 64, 32, dtype=half), new(8, 48, 32, dtype=half).transpose(1, 2))
-    torch.mm(new(64, 128, dtype=brain)[:, :96], new(96, 80, dtype=brain))  # a longer row
+    functional.linear(new(24, 64, dtype=brain), new(48, 64, dtype=brain))
+    functional.linear(new(16, 96, dtype=half), new(32, 96, dtype=half), new(32, dtype=half))
+    torch.mm(new(40, 16, dtype=single), new(16, 24, dtype=single))
+    torch.mm(new(32, 24, dtype=brain).t(), new(32, 40, dtype=brain))
+    torch.bmm(new(3, 16, 8, dtype=brain), new(3, 8, 24, dtype=brain))
+    torch.bmm(new(2, 16, 8, dtype=half), new(2, 24, 8, dtype=half).transpose(1, 2))
+    torch.mm(new(16, 32, dtype=brain)[:, :24], new(24, 40, dtype=brain))  # a longer row
     torch.cuda.synchronize()
 
 

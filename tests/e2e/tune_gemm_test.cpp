@@ -60,11 +60,12 @@ TEST_F(TuneGemm, FindsTheFastestRightSolutionAndWritesItForAll) {
   const Outcome outcome = tune({"shape=24x32x40", "dtype=bf16", "--out", out(), "--check"},
                                {{"STUB_SOLUTIONS", "Gemm_Hipblaslt_104"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("hipblaslt solution=104"), HasSubstr("8 (2 out, 1 slow)"),
-                                 HasSubstr("+27"), HasSubstr("1 of 1 products faster"),
-                                 HasSubstr("hipblaslt solution=105: D[0,0] is"),
-                                 HasSubstr("PyTorch 2.9.1, ROCm 6.2: took the file"),
-                                 HasSubstr("Gemm_Hipblaslt_104  yes")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("hipblaslt solution=104"), HasSubstr("8 (2 out, 1 slow)"), HasSubstr("+27"),
+            HasSubstr("1 of 1 products faster"), HasSubstr("hipblaslt solution=105: D[0,0] is"),
+            HasSubstr("PyTorch 2.9.1, ROCm 6.2: took the file"),
+            HasSubstr("Gemm_Hipblaslt_104  yes")));
   EXPECT_THAT(read_file(out() + "/tunableop_results0.csv").value_or(""),
               AllOf(HasSubstr("Validator,HIPBLASLT_VERSION,1203-dabb6df2b9\n"),
                     HasSubstr("\nGemmTunableOp_BFloat16_TN,tn_32_24_40_ld_40_40_32,"
@@ -167,6 +168,23 @@ TEST_F(TuneGemm, AProcessOnEachDeviceAndOneResult) {
   EXPECT_EQ(std::count(line.begin(), line.end(), ','), 36);
 }
 
+/// The script that holds assay's files against PyTorch, on the stand-in.
+TEST_F(TuneGemm, ExchangesFilesWithPyTorchBothWays) {
+  const std::vector<std::string> script = {
+      "--", "python3", ASSAY_SOURCE_DIR "/scripts/check_tunableop.py", "--assay", ASSAY_BINARY};
+  const auto run = [&](Process::Environment variables) {
+    return Process(script, environment(std::move(variables)), "",
+                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
+        .wait();
+  };
+  const Outcome agreed = run({{"STUB_SOLUTIONS", "Gemm_Hipblaslt_104"}});
+  EXPECT_EQ(agreed.status, 0) << agreed.out << agreed.err;
+  EXPECT_THAT(agreed.out, AllOf(HasSubstr("PyTorch tuned products (7)"),
+                                HasSubstr("0 disagreements"), Not(HasSubstr(" NO "))));
+  const Outcome none = run({{"STUB_NO_GPU", "1"}});
+  EXPECT_EQ(none.status, 2) << none.out << none.err;
+}
+
 TEST(TuneGemmWords, MistakesAreNamed) {
   const auto complaint = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"tune", "gemm"};
@@ -193,10 +211,12 @@ TEST(TuneGemmWords, NothingBetterIsAResult) {
   const TemporaryFolder folder;
   const Outcome outcome = assay_run({"tune", "gemm", "shape=64", "dtype=f32", "--device", "cpu",
                                      "--library", "own", "--out", folder.path() / "out"},
-                                    {});
+                                    {{"XDG_CACHE_HOME", folder.path() / "cache"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("nothing better"), HasSubstr("0 of 1 products")));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/tunableop_results0.csv"));
+  // The choice is kept for assay's own models.
+  EXPECT_THAT(read_file(folder.path() / "cache/assay/choices").value_or(""), HasSubstr(" tile="));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "compute/blas/gemm_choice.h"
 #include "model/gpt_costs.h"
 
@@ -29,6 +31,25 @@ TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
   const auto products = products_of_model("124M", 4096, DataType::bf16).value();
   EXPECT_EQ(products.size(), 15u);
   EXPECT_NEAR(flops_of(products) / expected, 1, 1e-12);
+  // Sums cannot tell a product from its transpose.
+  const auto find = [&](std::string_view name) {
+    return std::find_if(products.begin(), products.end(),
+                        [&](const ModelProduct& product) { return product.name == name; })
+        ->problem;
+  };
+  GemmProblem fc = make_gemm(4096, 3072, 768, DataType::bf16, DataType::bf16, false, true);
+  fc.epilogue = Epilogue::gelu_aux_bias;
+  EXPECT_EQ(find("fc"), fc);
+  GemmProblem fc2 = make_gemm(4096, 768, 3072, DataType::bf16, DataType::bf16, false, true);
+  fc2.epilogue = Epilogue::bias;
+  EXPECT_EQ(find("fc2"), fc2);
+  GemmProblem fc2_input = make_gemm(4096, 3072, 768, DataType::bf16, DataType::bf16);
+  fc2_input.epilogue = Epilogue::dgelu;
+  EXPECT_EQ(find("fc2_input"), fc2_input);
+  EXPECT_EQ(find("fc_weight"),
+            make_gemm(3072, 768, 4096, DataType::bf16, DataType::bf16, true, false));
+  EXPECT_EQ(find("head_weight"),
+            make_gemm(50304, 768, 4096, DataType::bf16, DataType::bf16, true, false));
 }
 
 TEST(ModelProducts, AreAllOfADecodersPass) {

@@ -20,8 +20,8 @@ constexpr int capability_splits = 0, capability_tiles = 6, capability_custom_mos
 constexpr std::uint32_t reduction_none = 0, reduction_compute_type = 2;
 constexpr std::size_t usual_starting_points = 3, all_starting_points = 16;
 constexpr int most_ids = 256;
-/// AlgoCheck takes microseconds, so this is a second: beyond it, products of settings are cut.
-constexpr std::size_t most_checks = 100'000;
+/// AlgoCheck takes up to a tenth of a millisecond, so this is seconds: what is beyond it is cut.
+constexpr std::size_t most_checks = 30'000;
 constexpr std::uint16_t cluster_shapes = 52;  // cublasLtClusterShape_t up to CUDA 13
 
 template <typename Value>

@@ -208,9 +208,9 @@ Result<ProductTuner::Added> ProductTuner::add_solutions(const GemmProblem& probl
                                    : fmt::format("{}", fmt::join(reasons, "; "));
     return added;
   }
-  auto made = ProductTrials::create(device_, stream_, problem, settings_);
-  if (made.ok()) {
-    added.trials = std::make_unique<ProductTrials>(std::move(made).value());
+  const auto prepare = [&]() -> Status {
+    added.trials = std::make_unique<ProductTrials>(
+        TRY(ProductTrials::create(device_, stream_, problem, settings_)));
     // Taken in turns: libraries list the likely ones first, and time may end before the last.
     for (std::size_t rank = 0, left = 1; left > 0; ++rank) {
       left = 0;
@@ -220,9 +220,9 @@ Result<ProductTuner::Added> ProductTuner::add_solutions(const GemmProblem& probl
         ++left;
       }
     }
-  }
-  const Status ready = made.ok() ? added.trials->allocate_workspace() : Status(made.error());
-  if (!ready.ok()) {
+    return added.trials->allocate_workspace();
+  };
+  if (const Status ready = prepare(); !ready.ok()) {
     if (ready.error().kind != ErrorKind::exhausted) return ready.error();
     added = {nullptr, ready.error().message};
   }
@@ -264,14 +264,14 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   rules.most_effort = static_cast<std::size_t>(
       std::max(1.0, settings_.proof_seconds / settings_.screening_seconds));
   std::size_t runs = 0;
-  const auto standings = TRY(
-      race(right, rules, [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
-        if (report(fmt::format("timing, run {}", ++runs))) return stopped();
-        const double seconds = settings_.screening_seconds * static_cast<double>(effort);
-        const auto time = TRY(trials.time(i, seconds, seconds));
-        if (!time) return std::optional<double>();
-        return std::optional(-std::log(*time));
-      }));
+  const RunContender run = [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
+    if (report(fmt::format("timing, run {}", ++runs))) return stopped();
+    const double seconds = settings_.screening_seconds * static_cast<double>(effort);
+    const auto time = TRY(trials.time(i, seconds, seconds));
+    if (!time) return std::optional<double>();
+    return std::optional(-std::log(*time));
+  };
+  const auto standings = TRY(race(right, rules, run));
   const auto seconds_of = [&](std::size_t i) -> std::optional<double> {
     for (const Standing& standing : standings) {
       if (standing.contender == i && standing.score) return std::exp(-*standing.score);

@@ -21,11 +21,11 @@ class Tensor:
         return Tensor(self.shape, self.strides, dtype)
 
     def __getitem__(self, index):
-        assert index[0] is Ellipsis and index[1].start is None
+        assert index[0] in (Ellipsis, slice(None)) and index[1].start is None
         return Tensor(self.shape[:-1] + (index[1].stop,), self.strides, self.dtype)
 
     def transpose(self, a, b):
-        assert (a, b) == (-1, -2)
+        assert (a, b) in ((-1, -2), (1, 2))
         swap = lambda values: values[:-2] + (values[-1], values[-2])
         return Tensor(swap(self.shape), swap(self.strides), self.dtype)
 
@@ -40,6 +40,9 @@ def rand(*shape, device):
     for size in reversed(shape[1:]):
         strides.insert(0, strides[0] * size)
     return Tensor(shape, strides)
+
+
+randn = rand
 
 
 def ones(*shape, device):
@@ -78,6 +81,7 @@ def _scaled_mm(x, w, scale_a, scale_b, out_dtype, bias):
 
 
 nn = types.SimpleNamespace(functional=types.SimpleNamespace(
-    linear=lambda x, w, bias: _call("GemmAndBiasTunableOp", x, w.t(), x.dtype)))
+    linear=lambda x, w, bias=None: _call(
+        "GemmAndBiasTunableOp" if bias else "GemmTunableOp", x, w.t(), x.dtype)))
 
 from torch import cuda  # noqa: E402, as in PyTorch's own package
