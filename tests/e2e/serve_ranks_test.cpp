@@ -61,11 +61,12 @@ bool are_gone(const std::vector<pid_t>& ranks) {
 
 class ServersOfRanks : public testing::TestWithParam<int> {};
 
-/// Prompts longer than a pass, in batches that change with every step: greedy tokens are those of
-/// the reference in double precision, as those of one rank are.
+/// Prompts longer than a pass, in batches that change with every step, and a cache too small for
+/// all of them: greedy tokens are those of the reference in double precision, as those of one rank
+/// are.
 TEST_P(ServersOfRanks, GenerateTheTokensOfOne) {
   const std::string count = std::to_string(GetParam());
-  Process server(shared_serve({"--tensor-parallel", count}));
+  Process server(shared_serve({"--tensor-parallel", count, "--num-gpu-blocks-override", "12"}));
   const auto ports = ports_of(server, 1);
   ASSERT_EQ(ports.size(), 1u) << server.error_text();
   std::vector<pid_t> ranks;
@@ -85,9 +86,11 @@ TEST_P(ServersOfRanks, GenerateTheTokensOfOne) {
               reference.generate(prompt_of(i, length(i)), 24))
         << i;
   }
+  EXPECT_GT(std::strtod(metric(ports[0], "vllm:num_preemptions_total").c_str(), nullptr), 0);
   server.signal(SIGTERM);
   const Outcome end = server.wait();
   EXPECT_EQ(end.status, 0) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("12 of 12 blocks"));
   EXPECT_THAT(end.err, HasSubstr("shared by " + count + " ranks over TCP"));
   EXPECT_THAT(end.err, HasSubstr("served 12 requests and 288 tokens"));
   EXPECT_TRUE(are_gone(ranks));

@@ -45,6 +45,14 @@ TEST(TensorConclusions, CompareWithOneRankAndLibrariesWithEachOther) {
                                        "peer 6.000 us"));
 }
 
+TEST(TensorConclusions, NeverSayThatRanksWaitLessThanNotAtAll) {
+  const std::vector<Conclusion> found = tensor_conclusions(std::vector<CellValue>{
+      value_of("toy", "1", "none", 2e-3), value_of("toy", "2", "tcp", 1e-3, -1e-5, 9e-6)});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("2.00 times as fast as one rank; that ranks wait for each "
+                                       "other does not show"));
+}
+
 TEST(TensorConclusions, AreNoneOfOneCell) {
   EXPECT_TRUE(
       tensor_conclusions(std::vector<CellValue>{value_of("toy", "1", "none", 1e-3)}).empty());

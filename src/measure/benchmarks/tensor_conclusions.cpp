@@ -38,8 +38,10 @@ Conclusion speed_of_ranks(const CellValue& value, const CellValue& one) {
   const auto with = value.metric("time_with_exchange"),
              without = value.metric("time_without_exchange");
   if (with && without && *with > 0) {
-    text += fmt::format("; ranks wait for each other {:.1f}% of a pass",
-                        100 * (*with - *without) / *with);
+    // Both are medians of a few: what is less than nothing is none that shows.
+    text += *with > *without ? fmt::format("; ranks wait for each other {:.1f}% of a pass",
+                                           100 * (*with - *without) / *with)
+                             : "; that ranks wait for each other does not show";
   }
   return {"speedup " + name, times, "1", text};
 }
