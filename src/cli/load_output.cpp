@@ -236,7 +236,7 @@ Record load_record(const LoadRequest& request, const LoadReport& report) {
 Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& arguments,
                                                               const std::vector<Url>& urls) {
   const bool here = std::all_of(urls.begin(), urls.end(), is_here);
-  const double interval = TRY(parse_telemetry(arguments.get("--telemetry", here ? "10" : "off")));
+  const double interval = TRY(telemetry_interval(arguments, here ? "10" : "off"));
   if (interval <= 0) return std::unique_ptr<TelemetryRecorder>();
   TelemetryRequest request;
   request.cpus = affinity_cpus();

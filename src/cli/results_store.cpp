@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "cli/cli.h"
 #include "core/json.h"
+#include "machine/telemetry/recorder.h"
 
 namespace assay::cli {
 
@@ -21,18 +21,10 @@ Result<std::string> keep_fingerprint(const std::string& folder, const Json& fing
   return id;
 }
 
-Result<double> parse_telemetry(const std::string& text) {
-  constexpr double most = 1000;  // a tick takes about a millisecond on a GPU
-  if (text == "off") return 0.0;
-  double rate = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-  if (error != std::errc() || end != text.data() + text.size() || !(rate > 0) || rate > most) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--telemetry \"{}\" is not allowed; allowed: off, or ticks per second "
-                             "above 0 and up to {}",
-                             text, most)};
-  }
-  return 1 / rate;
+Result<double> telemetry_interval(const Arguments& arguments, std::string_view otherwise) {
+  auto interval = parse_tick_rate(arguments.get("--telemetry", otherwise));
+  if (!interval.ok()) return about("--telemetry", interval.error());
+  return interval;
 }
 
 }  // namespace assay::cli

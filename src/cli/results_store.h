@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "measure/store/store.h"
@@ -19,7 +20,7 @@ inline constexpr const char* pipe =
 Result<std::string> keep_fingerprint(const std::string& folder, const Json& fingerprint,
                                      std::optional<Store>& store, Terminal& terminal);
 
-/// --telemetry: seconds between ticks; 0: off. Error: usage.
-Result<double> parse_telemetry(const std::string& text);
+/// Of the option --telemetry: seconds between ticks; 0: off. Error: usage.
+Result<double> telemetry_interval(const Arguments& arguments, std::string_view otherwise);
 
 }  // namespace assay::cli

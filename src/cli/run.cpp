@@ -71,7 +71,7 @@ Result<Request> read_request(const Arguments& arguments) {
     if (!budget.ok()) return about("--budget", budget.error());
     request.options.budget_seconds = *budget;
   }
-  request.options.telemetry_interval = TRY(parse_telemetry(arguments.get("--telemetry", "10")));
+  request.options.telemetry_interval = TRY(telemetry_interval(arguments, "10"));
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;

@@ -85,7 +85,7 @@ TEST(RunTelemetry, CanBeOff) {
   EXPECT_FALSE(json_lines(assay_run(one_cell("off")).out).at(0).contains("telemetry"));
   const Outcome wrong = assay_run(one_cell("sometimes"));
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("--telemetry \"sometimes\" is not allowed; allowed: off, or"));
+  EXPECT_THAT(wrong.err, HasSubstr("--telemetry: \"sometimes\" is not allowed; allowed: off, or"));
   EXPECT_EQ(assay_run(one_cell("0")).status, 2);
 }
 

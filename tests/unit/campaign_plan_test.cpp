@@ -66,6 +66,8 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_THAT(problem("name: n\nsuite: lunch\n" + std::string(two)),
               HasSubstr("p.yaml:2: no suite or benchmark \"lunch\""));
   EXPECT_THAT(problem(plan + "margin: 0\n"), HasSubstr("p.yaml:6: \"margin\" must be a share"));
+  EXPECT_THAT(problem(plan + "telemetry: on\n"),
+              HasSubstr("p.yaml:6: \"telemetry\": \"on\" is not allowed; allowed: off, or"));
   EXPECT_THAT(problem(plan + "pairs: {least: 20, most: 10}\n"), HasSubstr("p.yaml:6: \"most\""));
   EXPECT_THAT(problem(plan + "pairs: 10\n"), HasSubstr("p.yaml:6: \"pairs\" must be a map"));
   EXPECT_THAT(problem(plan + "axes: {op: copy}\n"), HasSubstr("p.yaml:2: "));
@@ -208,7 +210,8 @@ TEST(CampaignPlan, WhatDiffersIsNamed) {
   EXPECT_EQ(plan_difference("plan.yaml", "a: 1\nb: 2\n", "a: 1 \r\nb: 2"), "");
   EXPECT_EQ(plan_difference("plan.yaml", "a: 1\nb: 2\n", "a: 1\nb: 3\n"),
             "plan.yaml:2: was \"b: 2\", is \"b: 3\"");
-  EXPECT_EQ(plan_difference("plan.yaml", "a: 1\n", "a: 1\nb: 3\n"), "plan.yaml:2: was \"\", is \"b: 3\"");
+  EXPECT_EQ(plan_difference("plan.yaml", "a: 1\n", "a: 1\nb: 3\n"),
+            "plan.yaml:2: was \"\", is \"b: 3\"");
 }
 
 TEST(CampaignFolder, ContrastsArePlanned) {

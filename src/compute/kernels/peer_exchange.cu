@@ -164,7 +164,7 @@ DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
 /// A sum in one step: each rank sends its elements to all others and adds up what comes from them.
 /// Slots of `slot_bytes`, by rank, lie behind `slots` bytes of a window, one set for odd sums and
 /// one for even ones: whose words of the next sum have come has read those of the last. `sums`: how
-/// many there were, and how many blocks of this one are done.
+/// many there were, and how many blocks of this one have read that.
 template <typename T>
 DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes, u32* sums,
                        const Ranks& ranks) {
@@ -181,13 +181,15 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
       send_pack<T>(slot(other, ranks.rank) + place_of<T>(i), x, number);
     }
   });
+  barrier();  // all threads of the block have read the number
+  // While the others' elements are on their way, which takes longer than this.
+  if (thread_index() == 0 && atomic_add(&sums[1], u32{1}) == grid_blocks() - 1) {
+    publish(&sums[1], 0);
+    publish(&sums[0], number);
+  }
   sum_over_ranks(out, in, count, ranks.rank, ranks.count, [&](u32 from, u64 i) {
     return receive_pack<T>(slot(ranks.rank, from) + place_of<T>(i), number, ranks.stop);
   });
-  barrier();  // all threads of the block have read the number
-  if (thread_index() != 0 || atomic_add(&sums[1], u32{1}) != grid_blocks() - 1) return;
-  publish(&sums[1], 0);
-  publish(&sums[0], number);
 }
 
 }  // namespace

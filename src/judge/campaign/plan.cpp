@@ -9,6 +9,7 @@
 #include "core/read_file.h"
 #include "judge/campaign/folder.h"
 #include "judge/campaign/plan_load.h"
+#include "machine/telemetry/recorder.h"
 #include "measure/benchmarks/plan.h"
 #include "measure/benchmarks/suite.h"
 #include "measure/sampling/external.h"
@@ -38,6 +39,12 @@ class PlanReader {
     TRY(root_.duration("unit_budget", plan_.unit_budget_seconds));
     TRY(root_.optional("device", plan_.device));
     TRY(root_.optional("telemetry", plan_.telemetry));
+    if (!plan_.telemetry.empty()) {
+      const auto interval = parse_tick_rate(plan_.telemetry);
+      if (!interval.ok()) {
+        return root_.wrong("telemetry", "\"telemetry\": " + interval.error().message);
+      }
+    }
     constexpr std::uint64_t most_ranks = 4096;
     TRY(root_.count("ranks", 1, most_ranks, plan_.ranks));
     TRY(root_.optional("hosts", plan_.hosts));

@@ -1,5 +1,6 @@
 #include "machine/telemetry/recorder.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -10,8 +11,11 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "core/text.h"
 
 namespace assay {
 namespace {
@@ -28,6 +32,16 @@ double thread_cpu_seconds() {
 }
 
 }  // namespace
+
+Result<double> parse_tick_rate(std::string_view text) {
+  constexpr double most = 1000;  // a tick takes about a millisecond on a GPU
+  if (text == "off") return 0.0;
+  const std::optional<double> rate = parse_number(text);
+  if (rate && *rate > 0 && *rate <= most) return 1 / *rate;
+  return Error{ErrorKind::usage, fmt::format("\"{}\" is not allowed; allowed: off, or ticks per "
+                                             "second above 0 and up to {}",
+                                             text, most)};
+}
 
 struct TelemetryRecorder::State {
   struct Row {

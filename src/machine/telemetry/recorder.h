@@ -3,12 +3,18 @@
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <thread>
 
+#include "core/result.h"
 #include "machine/telemetry/source.h"
 #include "machine/telemetry/trace.h"
 
 namespace assay {
+
+/// "off" or ticks per second, as users give them: the seconds between ticks; 0: off. Error: usage,
+/// which does not say what was given.
+Result<double> parse_tick_rate(std::string_view text);
 
 class TelemetryRecorder {
  public:

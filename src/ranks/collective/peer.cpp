@@ -321,7 +321,7 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer counts_;            // u32: meetings, small sums, blocks of the current one that are done
+  Buffer counts_;            // u32: meetings, small sums, blocks that have begun the current one
   Buffer stop_;              // u32: not 0 once nobody is waited for
   std::vector<Lane> lanes_;  // one for each other rank, where there are several
   std::unique_ptr<Event> begun_;
