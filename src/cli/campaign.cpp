@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/compare_view.h"
+#include "cli/example_plan.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "core/embedded.h"
@@ -317,21 +318,10 @@ int measure(const Request& request, Terminal& terminal) {
   return status_of(request.design, *outcome);
 }
 
-int print_example(const std::string& kind, Terminal& terminal) {
-  std::vector<std::string> kinds;
-  for (const EmbeddedFile& file : embedded_plans()) {
-    kinds.emplace_back(file.name.substr(0, file.name.rfind('.')));
-    if (kinds.back() != kind) continue;
-    terminal.print(std::string(file.text));
-    return exit_ok;
-  }
-  return report(terminal, {ErrorKind::usage,
-                           fmt::format("--example \"{}\": there is no such plan{}; allowed: {}",
-                                       kind, did_you_mean(kind, kinds), fmt::join(kinds, ", "))});
-}
-
 int run(const Arguments& arguments, Terminal& terminal) {
-  if (arguments.has("--example")) return print_example(arguments.get("--example"), terminal);
+  if (arguments.has("--example")) {
+    return print_example_plan(embedded_plans(), arguments.get("--example"), terminal);
+  }
   if (arguments.positionals.empty()) {
     return report(terminal, {ErrorKind::usage,
                              "usage: assay campaign PLAN.yaml; assay campaign --example container "

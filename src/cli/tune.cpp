@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/example_plan.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
 #include "cli/tune_gemm.h"
@@ -173,6 +174,13 @@ int prove(const Request& request, const Settings& best, const std::string& binar
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--example")) {
+    return print_example_plan(embedded_tunings(), arguments.get("--example"), terminal);
+  }
+  if (arguments.positionals.empty()) {
+    return report(terminal, {ErrorKind::usage,
+                             "nothing to tune; name a benchmark, or gemm, serve or command"});
+  }
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
   if (is_tune_gemm(arguments)) return tune_gemm(arguments, terminal);
@@ -221,7 +229,7 @@ const Command command = {
     .name = "tune",
     .summary = "Try settings, find the best, and prove its gain on fresh runs",
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
-    .least_positionals = 1,
+    .least_positionals = 0,
     .most_positionals = 128,
     .details =
         R"(Measures BENCHMARK unchanged, then with each value of each environment VARIABLE (in capitals),
@@ -242,6 +250,12 @@ file for hipBLASLt; assay's own models find the winners in their cache. --read h
 against this machine's PyTorch and libraries, and merges those of several GPUs. More of it:
 `assay help tune-gemm`. With an environment VARIABLE to try, gemm is a benchmark like any other.
 
+command tunes any program: PLAN names its command, its parameters (words of the command or, in
+capitals, environment variables) with their values, conditions, and the metric to improve. A search
+explores few of the settings, one process each, races the most promising ones, and proves the best on
+fresh runs in turns; crashes, wrong results and time-outs are results of a setting. Stopped or killed,
+the same command goes on where it was. `assay help tune-command` says more, --example prints plans.
+
 serve, instead of a benchmark, tunes an LLM server. Its arguments are the server's command, with
 {port} in place of the port; its parameters without dashes (a flag is just its name) and
 environment variables; then, after --, one point of load as for `assay load`. Every trial restarts
@@ -256,6 +270,7 @@ in turns. The folder keeps every run's record and the servers' output.
   assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
   assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
   assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
+  assay tune command --example triton > plan.yaml; assay tune command plan.yaml
   assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
     -- --max-concurrency 256 --requests 4x
 
@@ -275,6 +290,8 @@ in turns. The folder keeps every run's record and the servers' output.
          ""},
         {"--limit", "LATENCIES",
          "for serve: limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
+        {"--example", "NAME", "for command: print an example plan and exit",
+         "triton ck hipblaslt vllm"},
         {"--out", "DIR", "output folder; default ./tuning", "folder"},
     }),
     .run = &run,

@@ -171,14 +171,16 @@ double spent(const SearchBudget& budget, std::size_t runs) {
   return budget.time_spent ? std::max(of_runs, budget.time_spent()) : of_runs;
 }
 
+Error usual_failed() {
+  return {ErrorKind::failed, "the usual setting failed, so nothing can be compared with it"};
+}
+
 /// Explores until only the race's share of the budget is left, and returns the finalists.
 Result<std::vector<std::size_t>> explore(const ParameterSpace& space, const SearchBudget& budget,
                                          std::uint64_t seed, const RunContender& run,
                                          std::size_t& explored) {
   Explorer explorer(space, seed, run);
-  if (!TRY(explorer.run_one(space.usual()))) {
-    return Error{ErrorKind::failed, "the usual setting failed, so nothing can be compared with it"};
-  }
+  if (!TRY(explorer.run_one(space.usual()))) return usual_failed();
   const std::size_t at_random = std::max(2 * space.parameters().size() + 1, budget.runs / 8);
   while (!explorer.exhausted() && spent(budget, explorer.runs()) < 1 - race_share) {
     const bool blind = explorer.runs() <= at_random;
@@ -206,6 +208,9 @@ Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchB
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }
   result.finalists = TRY(race(finalists, race_rules, run));
+  for (const Standing& one : result.finalists) {
+    if (one.contender == space.usual() && !one.score) return usual_failed();
+  }
   return result;
 }
 

@@ -28,7 +28,7 @@ struct SettingsFound {
 
 /// Takes the same course whenever `run` gives the same results: a search that was stopped goes on
 /// if it is given again what it had measured. `run` is called with effort 1 only. Error: from
-/// `run`; failed, if the usual setting, which runs first, fails.
+/// `run`; failed, if the usual setting fails.
 Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchBudget& budget,
                                       std::uint64_t seed, const RunContender& run);
 

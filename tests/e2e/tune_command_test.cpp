@@ -107,5 +107,43 @@ TEST(TuneCommand, WhatCannotBeTunedIsSaid) {
   EXPECT_EQ(gone.status, 2);
 }
 
+/// A program of this name, to be first in PATH.
+void stand_in(const TemporaryFolder& folder, const std::string& name, const std::string& script) {
+  const auto file = folder.write("bin/" + name, "#!/bin/sh\n" + script + "\n");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+}
+
+// The programs of the example plans are not here: what stands for them prints what they print.
+TEST(TuneCommand, ExamplesRunAsWritten) {
+  const TemporaryFolder folder;
+  stand_in(folder, "python3", "echo \"time: $(((300 - $2) * 10 + $6)).25 ms\"");
+  stand_in(folder, "ckProfiler",
+           "echo \"Best Perf for datatype = f16 ALayout = RowMajor: 0.$((90 - ${14})) ms, 107.9 "
+           "TFlops, 79.0 GB/s, DeviceGemm\"");
+  stand_in(folder, "hipblaslt-bench",
+           "echo '[0]:transA,transB,grouped_gemm,hipblaslt-Gflops,hipblaslt-GB/s,us'\n"
+           "for last; do :; done\necho \"    T,N,0,1,8192,8192,8192,1,650000,370,$((2000 - "
+           "last)).5\"");
+  stand_in(folder, "vllm",
+           "for word; do [ \"$last\" = --block-size ] && size=$word; last=$word; done\n"
+           "echo \"{\\\"avg_latency\\\": $((100 - size)).0}\" > vllm_latency.json");
+  for (const char* name : {"triton", "ck", "hipblaslt", "vllm"}) {
+    const Outcome printed = assay_run({"tune", "--example", name});
+    ASSERT_EQ(printed.status, 0) << printed.err;
+    const auto plan = folder.write(std::string(name) + ".yaml", printed.out);
+    const Outcome outcome =
+        assay_run({"tune", "command", plan.string(), "--json"},
+                  {{"PATH", (folder.path() / "bin").string() + ":/usr/local/bin:/usr/bin:/bin"}});
+    EXPECT_EQ(outcome.status, 0) << name << ": " << outcome.out << outcome.err;
+    const std::vector<Json> lines = json_lines(outcome.out);
+    ASSERT_FALSE(lines.empty()) << name;
+    ASSERT_TRUE(lines.front().contains("proof")) << name << ": " << outcome.out << outcome.err;
+    EXPECT_EQ(lines.front()["proof"]["better"], true) << name << ": " << outcome.out;
+  }
+  const Outcome none = assay_run({"tune", "--example", "trition"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("did you mean \"triton\"?"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -84,6 +84,14 @@ TEST(Search, NothingButFailuresIsAnError) {
     return Result<std::optional<double>>(std::nullopt);
   });
   ASSERT_FALSE(result.ok());
+  const auto small = ParameterSpace::make({{"a", {"1", "2"}, 1}}, {});
+  const auto race =
+      search_settings(*small, {.runs = 60}, 1,
+                      [&](std::size_t setting, std::size_t) -> Result<std::optional<double>> {
+                        return setting == small->usual() ? std::nullopt : std::optional(1.0);
+                      });
+  ASSERT_FALSE(race.ok());
+  EXPECT_EQ(race.error().message, result.error().message);
   EXPECT_EQ(result.error().message, "the usual setting failed, so nothing can be compared with it");
 }
 
