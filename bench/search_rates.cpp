@@ -53,7 +53,7 @@ void print_rates_of_none(const ParameterSpace& space, int searches) {
     if (!result.ok()) continue;
     const std::size_t best = result->finalists.front().contender;
     std::vector<ScorePair> pairs;
-    while (best != space.usual() && pairs.size() < 40 &&
+    while (best != space.usual() && pairs.size() < 60 &&
            !(pairs.size() >= 10 && precise_enough(pairs))) {
       pairs.push_back({*program.run(space.usual()), *program.run(best)});
     }

@@ -31,7 +31,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::string_view search_part = "search", proof_part = "proof";
+constexpr std::string_view proof_part = "proof";
 constexpr std::size_t most_rows = 10;     // of the table of settings
 constexpr std::size_t most_problems = 3;  // listed below it
 // A setting that takes this many times as long as the usual one, and a little, is not worth more.

@@ -19,9 +19,6 @@ constexpr double dependent = 0.4;
 /// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
 /// up for the rest.
 constexpr double t_strictness = 0.64;
-/// A campaign stops when half-widths are below this share of the margin. Half the margin would
-/// leave one equal cell in twenty undecided at a noise of 2%.
-constexpr double precise_share = 0.425;
 
 struct Moments {
   double mean = 0;
@@ -190,9 +187,9 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
   return effect;
 }
 
-bool precise_enough(const PairedEffect& effect, double margin) {
+bool precise_enough(const PairedEffect& effect, double margin, double share) {
   const auto narrow = [&](const Interval& interval) {
-    return (interval.high - interval.low) / 2 <= precise_share * margin;
+    return (interval.high - interval.low) / 2 <= share * margin;
   };
   return effect.n >= least_units && narrow(effect.t90) && narrow(effect.sign90);
 }

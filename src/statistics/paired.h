@@ -44,8 +44,9 @@ PairedEffect paired_effect(std::span<const double> differences, double margin);
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
 /// Whether there are enough values for a verdict and both 90% intervals have half-widths of at most
-/// 0.425 of the margin. This ends a campaign; it looks at precision only, never at the verdict.
-bool precise_enough(const PairedEffect& effect, double margin);
+/// this share of the margin. This ends a campaign; it looks at precision only, never at the
+/// verdict.
+bool precise_enough(const PairedEffect& effect, double margin, double share = 0.425);
 
 /// Independent values needed to prove, with 90% power, on which side of a margin the mean lies, if
 /// the margin is `distance` > 0 (a log ratio) away and the values have this `deviation`. An

@@ -19,9 +19,6 @@
 
 namespace assay {
 
-/// The note of a record that says which part of a tuning it is from: "search" or "proof".
-inline constexpr const char* tuning_note = "tuning";
-
 class TrialLog {
  public:
   /// Makes the record of a run that is not kept, from one with everything but its results.
@@ -33,9 +30,10 @@ class TrialLog {
   static Result<TrialLog> open(const std::filesystem::path& folder, std::string_view plan,
                                const Json& fingerprint);
 
-  /// The next run: the kept one, or what `measure` makes of it, durable when it returns. An error
-  /// of `measure` other than "interrupted" is a result too: that of a run that failed. Error:
-  /// interrupted; from the store; usage, if the kept run is of another cell.
+  /// The next run, of a `part` as tuning_note says: the kept one, or what `measure` makes of it,
+  /// durable when it returns. An error of `measure` other than "interrupted" is a result too: that
+  /// of a run that failed. Error: interrupted; from the store; usage, if the kept run is of another
+  /// cell.
   Result<Record> run(std::string_view part, const Cell& cell, const Measure& measure);
 
   std::size_t kept() const { return kept_.size(); }      ///< runs of earlier processes
@@ -49,7 +47,7 @@ class TrialLog {
 
   std::unique_ptr<Descriptor> lock_;  // held for this object's lifetime
   Store store_;
-  std::string run_, fingerprint_;
+  std::string fingerprint_;
   std::vector<Record> kept_;
   std::size_t runs_ = 0;
   double seconds_ = 0, last_seconds_ = 0;

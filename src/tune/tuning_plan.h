@@ -10,7 +10,7 @@
 //   usual: {block: 64}                  # where it is not the first value
 //   conditions: ["block * warps <= 1024"]
 //   budget: {runs: 200, time: 2h}
-//   pairs: {least: 10, most: 40}       # of the proof
+//   pairs: {least: 10, most: 60}       # of the proof
 //   seed: 1
 #pragma once
 
@@ -34,7 +34,7 @@ struct TuningPlan {
   ParameterSpace space;
   std::size_t runs = 200;  ///< of the search
   std::optional<double> seconds;
-  std::size_t least_pairs = 10, most_pairs = 40;  ///< of the proof, as in a campaign
+  std::size_t least_pairs = 10, most_pairs = 60;  ///< of the proof, as in a campaign
   std::uint64_t seed = 1;
 };
 

@@ -132,7 +132,11 @@ TEST_F(MiopenConvolution, EverySearchIsRight) {
       settings.insert(settings.end(), {{"find", search}, {"direction", direction}});
       reset();
       const auto notes = expect_conv(*device, *stream, settings);
-      EXPECT_EQ(notes.at("algorithm"), algorithm) << search << " " << direction;
+      // What is measured to be fastest may be another one on a busy machine.
+      const bool is_measured = search == "best";
+      EXPECT_TRUE(notes.at("algorithm") == algorithm ||
+                  (is_measured && notes.at("algorithm").starts_with("solver=")))
+          << search << " " << direction << ": " << notes.at("algorithm");
       EXPECT_EQ(find_mode(), modes.contains(search) ? modes.at(search) : 0) << search;
       EXPECT_EQ(notes.at("choice"), search == "best"    ? "measured"
                                     : search == "first" ? "the library's first"

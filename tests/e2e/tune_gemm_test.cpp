@@ -118,7 +118,9 @@ TEST_F(TuneGemm, EveryKindOfProductIsWhatPyTorchLooksFor) {
                     "tn_32_16_32_ld_32_32_32_rw_0_bias_None\n"
                     "GemmTunableOp_c10::complex<float>_NN,nn_4_4_4_ld_4_4_4\n");
   const Outcome outcome = tune({"--from", untuned.string(), "--out", out(), "--check", "--json"},
-                               {{"STUB_SOLUTIONS", "Gemm_Hipblaslt_104"}});
+                               {{"STUB_SOLUTIONS",
+                                 "Gemm_Hipblaslt_101 Gemm_Hipblaslt_102 Gemm_Hipblaslt_104 "
+                                 "Gemm_Rocblas_7 Gemm_Rocblas_-12"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("left out: " + untuned.string()));
   const Json json = json_lines(outcome.out).front();

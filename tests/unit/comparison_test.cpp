@@ -267,6 +267,25 @@ TEST(ResultSet, PromptsThatWereInACacheAreNamed) {
                                 "from the server's prefix cache, which makes it faster"));
 }
 
+TEST(ResultSet, RunsOfASearchAreNoMeasurements) {
+  std::vector<Record> records = {record("1", triad, 5), record("2", triad, 7), record("3", copy, 1),
+                                 record("4", copy, 1)};
+  for (Record& one : records) one.notes.emplace_back(tuning_note, search_part);
+  records[0].notes.back().second = "proof";
+  for (const std::size_t failed : {2u, 3u}) {
+    records[failed].status = RecordStatus::error;
+    records[failed].reason = "it ended with 9";
+  }
+  const ResultSet set = result_set_of(records, "x");
+  ASSERT_EQ(set.units.size(), 1u);
+  const Series* series = set.find({triad.id(), "bandwidth"});
+  ASSERT_NE(series, nullptr);
+  ASSERT_EQ(series->points.size(), 1u);
+  EXPECT_EQ(series->points[0].value, 5);
+  EXPECT_THAT(set.problems, testing::ElementsAre(
+                                "2 of 3 runs of a search failed, most often (2): it ended with 9"));
+}
+
 TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   Record error = record("11", triad, 1e11);
   error.status = RecordStatus::error;

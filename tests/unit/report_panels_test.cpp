@@ -138,5 +138,30 @@ TEST(ReportPanels, OfManyMetricsTheHeadlineOnesAreDrawn) {
   EXPECT_THAT(metrics, testing::ElementsAre("mean_ttft", "output_throughput", "p99_ttft"));
 }
 
+TEST(ReportPanels, ASearchIsDrawnRunByRunWithTheBestSoFar) {
+  Environment environment;
+  for (const double seconds : {3.0, 5.0, 0.0, 2.0, 4.0}) {
+    Record record;
+    record.cell = Cell("tiles", {{"block", std::to_string(seconds)}});
+    record.notes.emplace_back(tuning_note, search_part);
+    record.status = seconds > 0 ? RecordStatus::passed : RecordStatus::error;
+    if (seconds > 0) record.metrics.push_back({"time", seconds, "s", Better::lower, ""});
+    environment.records.push_back(record);
+  }
+  environment.records.push_back(environment.records.back());
+  environment.records.back().notes.back().second = "proof";
+  const std::vector<Panel> panels = tuning_panels({environment});
+  ASSERT_EQ(panels.size(), 1u);
+  EXPECT_EQ(panels[0].metric, "time");
+  EXPECT_EQ(panels[0].x_axis, "run of the search");
+  std::vector<std::pair<double, double>> runs, best;
+  for (const Mark& mark : panels[0].marks) {
+    (mark.line == "best so far" ? best : runs).emplace_back(mark.x, mark.centre.median);
+  }
+  EXPECT_EQ(runs, (std::vector<std::pair<double, double>>{{1, 3}, {2, 5}, {4, 2}, {5, 4}}));
+  EXPECT_EQ(best, (std::vector<std::pair<double, double>>{{1, 3}, {2, 3}, {4, 2}, {5, 2}}));
+  EXPECT_TRUE(tuning_panels({Environment{}}).empty());
+}
+
 }  // namespace
 }  // namespace assay::report

@@ -55,6 +55,13 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
   EXPECT_EQ(log->run("proof", first, time_of(2, &calls))->metrics.front().value, 2);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(log->runs(), 3u);
+  // Each run is a unit of its own.
+  const auto stored = read_records(path);
+  ASSERT_TRUE(stored.ok());
+  ASSERT_EQ(stored->records.size(), 3u);
+  EXPECT_NE(stored->records[0].run, stored->records[2].run);
+  EXPECT_TRUE(is_trial(stored->records[0]));
+  EXPECT_FALSE(is_trial(stored->records[2]));
 }
 
 TEST(TrialLog, RefusesWhatDoesNotGoOn) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "measure/sampling/sample.h"
@@ -23,6 +24,7 @@ class Collector {
   explicit Collector(std::string name) { set_.name = std::move(name); }
 
   void add(const Record& record) {
+    if (is_trial(record)) return add_trial(record);
     const std::string cell = record.cell.id();
     if (const auto fault = fault_of(record)) set_.faults.emplace(cell, *fault);
     if (record.status != RecordStatus::passed) {
@@ -64,6 +66,7 @@ class Collector {
 
   ResultSet finish() {
     order_units();
+    tell_failed_trials();
     constexpr double least_hits = 0.01;
     for (const auto& [cell, hits] : prompt_hits_) {
       if (hits < least_hits) continue;
@@ -78,6 +81,22 @@ class Collector {
   }
 
  private:
+  /// Trials are not compared; those that failed are said together.
+  void add_trial(const Record& record) {
+    ++trials_;
+    if (record.status != RecordStatus::passed) ++failed_trials_[record.reason];
+  }
+  void tell_failed_trials() {
+    if (failed_trials_.empty()) return;
+    std::size_t failed = 0;
+    for (const auto& [reason, count] : failed_trials_) failed += count;
+    const auto most =
+        std::max_element(failed_trials_.begin(), failed_trials_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    set_.problems.push_back(fmt::format("{} of {} runs of a search failed, most often ({}): {}",
+                                        failed, trials_, most->second, most->first));
+  }
+
   std::size_t unit_of_run(const Record& record) {
     const auto [at, fresh] = units_.emplace(record.run, set_.units.size());
     if (fresh) {
@@ -139,7 +158,9 @@ class Collector {
 
   ResultSet set_;
   std::unordered_map<std::string, std::size_t> units_, index_;
-  std::map<std::string, double> prompt_hits_;  ///< by cell: the largest share of all runs
+  std::size_t trials_ = 0;
+  std::map<std::string, std::size_t> failed_trials_;  ///< by reason
+  std::map<std::string, double> prompt_hits_;         ///< by cell: the largest share of all runs
 };
 
 }  // namespace

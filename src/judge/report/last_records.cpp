@@ -13,7 +13,7 @@ std::map<std::string, std::vector<LastRecord>> last_records(
   std::map<std::string, std::vector<LastRecord>> last;
   for (std::size_t i = 0; i < environments.size(); ++i) {
     for (const Record& record : environments[i].records) {
-      if (record.status != RecordStatus::passed) continue;
+      if (record.status != RecordStatus::passed || is_trial(record)) continue;
       std::vector<LastRecord>& group = last[std::string(record.cell.benchmark())];
       const auto known = std::find_if(group.begin(), group.end(), [&](const LastRecord& one) {
         return one.environment == i && one.record->cell == record.cell;

@@ -242,6 +242,9 @@ void add_curves(const ReportInput& input, Document& document) {
   for (const Panel& panel : panels_of(input.environments)) {
     if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
   }
+  for (const Panel& panel : tuning_panels(input.environments)) {
+    if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
+  }
   for (const Panel& panel : recorded_panels(input.environments)) {
     if (auto chart = curve_chart(panel, names)) chapter.blocks.emplace_back(std::move(*chart));
   }

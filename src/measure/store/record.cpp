@@ -141,6 +141,12 @@ Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs
 
 }  // namespace
 
+bool is_trial(const Record& record) {
+  return std::any_of(record.notes.begin(), record.notes.end(), [](const auto& note) {
+    return note.first == tuning_note && note.second == search_part;
+  });
+}
+
 std::string_view name_of(RecordStatus status) {
   switch (status) {
     case RecordStatus::passed:

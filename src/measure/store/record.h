@@ -75,6 +75,11 @@ struct Record {
   std::string fingerprint;  ///< hash of the environment it was measured in
 };
 
+/// The note of a record that says which part of a tuning it is from, and that of its search.
+inline constexpr std::string_view tuning_note = "tuning", search_part = "search";
+/// Whether it is a run of a search, which tries a setting to find a better one: nothing to compare.
+bool is_trial(const Record& record);
+
 std::string_view name_of(RecordStatus status);
 /// "bytes/s", "FLOP/s", "s": the unit of Value::median and its interval.
 std::string_view unit_of(Quantity quantity);
