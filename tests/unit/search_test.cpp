@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 // bench_search_rates has the rate: 100 of 100 such searches.
-TEST(Search, FindsAPlantedBestAmongTwoThousandInATenthOfTheRuns) {
+TEST(SearchRates, FindsAPlantedBestAmongTwoThousandInATenthOfTheRuns) {
   const ParameterSpace space = simulated_parameters();
   ASSERT_EQ(space.size(), 2000u);
   int found = 0;

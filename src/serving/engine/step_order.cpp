@@ -29,7 +29,7 @@ template <typename T>
 bool take_elements(PayloadReader& reader, std::vector<T>& elements) {
   const std::string bytes = reader.text();
   elements.resize(bytes.size() / sizeof(T));
-  std::memcpy(elements.data(), bytes.data(), elements.size() * sizeof(T));
+  if (!elements.empty()) std::memcpy(elements.data(), bytes.data(), elements.size() * sizeof(T));
   return bytes.size() % sizeof(T) == 0;
 }
 
