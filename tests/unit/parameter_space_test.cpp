@@ -47,7 +47,7 @@ TEST(ParameterSpace, NeighboursDifferInOneParameter) {
 
 TEST(ParameterSpace, AVariableThatIsUnsetIsNull) {
   const auto space =
-      ParameterSpace::make({{"QUEUES", {"unset", "2", "8"}, 0}}, {"QUEUES IS NULL OR QUEUES > 4"});
+      ParameterSpace::make({{"QUEUES", {"unset", "2", "8"}, 0}}, {"QUEUES IS NULL OR QUEUES < 4"});
   ASSERT_TRUE(space.ok()) << space.error().message;
   EXPECT_EQ(space->size(), 2u);
 }
