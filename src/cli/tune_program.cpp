@@ -67,9 +67,9 @@ class CommandTuner {
     if (!was_kept) show(text_of(settings));
     std::vector<std::pair<std::string, std::string>> axes;
     for (const Setting& one : settings) axes.emplace_back(one.variable, one.value);
-    const Record record = TRY(log_.run(part, Cell(plan_.command.name, axes), [&](Record blank) {
-      return measure(settings, std::move(blank));
-    }));
+    const Record record =
+        TRY(log_.run(part, Cell(plan_.command.name, axes),
+                     [&](const Record& blank) { return measure(settings, blank); }));
     const auto score = score_of(record);
     Tried& tried = tried_[setting];
     ++tried.runs;
@@ -98,16 +98,15 @@ class CommandTuner {
   void expect(std::size_t runs) { expected_runs_ = log_.runs() + runs; }
 
  private:
-  Result<Record> measure(const Settings& settings, Record blank) const {
+  Result<Record> measure(const Settings& settings, const Record& blank) const {
     ExternalCommand command = command_with(plan_.command, settings);
     if (slowest_usual_ > 0) {
       command.timeout_seconds =
           std::min(command.timeout_seconds, patience * slowest_usual_ + patience_seconds);
     }
-    const Cell cell = blank.cell;
     auto records = TRY(run_external(command, blank, &interrupt_requested));
     Record record = std::move(records.front());
-    record.cell = cell;
+    record.cell = blank.cell;
     return record;
   }
 

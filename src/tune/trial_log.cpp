@@ -85,8 +85,12 @@ Result<Record> TrialLog::run(std::string_view part, const Cell& cell, const Meas
   const auto begin = Clock::now();
   auto measured = measure(blank);
   if (!measured.ok() && measured.error().kind == ErrorKind::interrupted) return measured.error();
-  Record record = measured.ok() ? std::move(measured).value() : blank;
-  if (!measured.ok()) record.reason = measured.error().message;
+  Record record = blank;
+  if (measured.ok()) {
+    record = std::move(measured).value();
+  } else {
+    record.reason = measured.error().message;
+  }
   last_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
   seconds_ += last_seconds_;
   record.time = utc_now();

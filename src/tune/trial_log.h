@@ -22,7 +22,7 @@ namespace assay {
 class TrialLog {
  public:
   /// Makes the record of a run that is not kept, from one with everything but its results.
-  using Measure = std::function<Result<Record>(Record blank)>;
+  using Measure = std::function<Result<Record>(const Record& blank)>;
 
   /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if it was
   /// begun with another plan (naming the first line that differs), holds something else, or another
