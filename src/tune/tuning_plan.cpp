@@ -66,7 +66,10 @@ Result<std::vector<std::string>> read_values(const YamlReader& map, const std::s
       values.push_back(item);
       continue;
     }
-    const Axis axis = {.name = name, .description = {}, .kind = Axis::Kind::integer, .least = 0};
+    Axis axis;
+    axis.name = name;
+    axis.kind = Axis::Kind::integer;
+    axis.least = 0;
     auto sweep = expand(axis, item);
     if (!sweep.ok()) return map.wrong(name, sweep.error().message);
     values.insert(values.end(), sweep->begin(), sweep->end());
