@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/progress.h"
 #include "cli/tune_gemm_read.h"
 #include "cli/tune_gemm_seat.h"
 #include "cli/tune_gemm_view.h"
@@ -77,43 +78,38 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
 /// One line that is rewritten, or a line for each product.
 class ProgressLine {
  public:
-  ProgressLine(Terminal& terminal, std::size_t total) : terminal_(terminal), total_(total) {}
+  ProgressLine(Terminal& terminal, std::size_t total) : terminal_(terminal) {
+    progress_.total = total;
+  }
 
   void doing(const GemmProblem& problem, std::string_view what) {
     if (!terminal_.interactive()) return;
     const auto now = Clock::now();
     if (now - shown_ < std::chrono::milliseconds(100)) return;
     shown_ = now;
-    std::string line = fmt::format("{}{}: {}", head(), describe(problem), what);
-    const auto width = static_cast<std::size_t>(std::max(terminal_.error_width() - 1, 20));
-    terminal_.rewrite_line(line.substr(0, width));
+    Progress progress = progress_;
+    progress.label = fmt::format("{}: {}", describe(problem), what);
+    terminal_.rewrite_line(progress_line(
+        progress, static_cast<std::size_t>(terminal_.error_width()), terminal_.error_style()));
   }
   void done(const GemmProblem& problem, const ProductOutcome& outcome, bool known) {
-    ++done_;
-    if (!known) {
-      ++measured_;
-      seconds_ += outcome.spent_seconds;
+    if (known) {  // it took no time now
+      --progress_.total;
+      return;
     }
+    ++progress_.done;
+    progress_.elapsed_seconds += outcome.spent_seconds;
     if (terminal_.interactive()) return terminal_.rewrite_line("");
-    terminal_.note(fmt::format("{}{}: {}\n", head(), describe(problem),
+    terminal_.note(fmt::format("[{}/{}]  {} left  {}: {}\n", progress_.done, progress_.total,
+                               format_clock(seconds_left(progress_)), describe(problem),
                                !outcome.reason.empty() ? "not measured"
                                : outcome.proven ? fmt::format("{:+.1f}%", (outcome.gain - 1) * 100)
                                                 : "nothing better"));
   }
 
  private:
-  std::string head() const {
-    const double each = measured_ > 0 ? seconds_ / static_cast<double>(measured_) : 0;
-    return fmt::format(
-        "[{}/{}]{} ", done_, total_,
-        each > 0
-            ? fmt::format("  {} left", format_clock(each * static_cast<double>(total_ - done_)))
-            : "");
-  }
-
   Terminal& terminal_;
-  std::size_t total_, done_ = 0, measured_ = 0;
-  double seconds_ = 0;
+  Progress progress_;  // of the products that no journal had
   Clock::time_point shown_{};
 };
 
@@ -136,8 +132,10 @@ void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProbl
 Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, TuneSeat& seat,
                                             const std::vector<CountedProblem>& products,
                                             Terminal& terminal) {
-  GemmJournal journal = TRY(
-      GemmJournal::open(fs::path(request.folder) / "journal.jsonl", identity_of(request, seat)));
+  GemmJournal journal = TRY(GemmJournal::open(request.folder, identity_of(request, seat)));
+  if (!journal.done().empty()) {
+    terminal.note(fmt::format("going on after {} products\n", journal.done().size()));
+  }
   std::vector<TunedProduct> tuned;
   ProgressLine progress(terminal, products.size());
   for (const CountedProblem& product : products) {
@@ -147,7 +145,7 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
       progress.done(product.problem, known->second, true);
       continue;
     }
-    const auto outcome = seat.tuner->tune(product.problem, [&](std::string_view what) {
+    auto outcome = seat.tuner->tune(product.problem, [&](std::string_view what) {
       progress.doing(product.problem, what);
       return interrupt_requested();
     });
@@ -161,7 +159,7 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
                    fmt::format("{}: {}; start again to go on with the next product",
                                describe(product.problem), outcome.error().message)};
     }
-    const ProductOutcome& found = TRY(Result<ProductOutcome>(outcome));
+    const ProductOutcome found = TRY(std::move(outcome));
     TRY(journal.append(found));
     keep_choice(seat, request, product.problem, found);
     progress.done(product.problem, found, false);
@@ -250,7 +248,7 @@ Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
                                end != nullptr && end->ok() ? last_line((*end)->errors_tail)
                                                            : "it could not be started")};
     }
-    for (auto& [problem, outcome] : TRY(GemmJournal::read(child->folder / "journal.jsonl"))) {
+    for (auto& [problem, outcome] : TRY(GemmJournal::read(child->folder))) {
       all[problem] = outcome;
     }
   }

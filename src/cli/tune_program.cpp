@@ -45,11 +45,8 @@ std::optional<double> score_of(const Record& record) {
   return metric.better == Better::lower ? -std::log(metric.value) : std::log(metric.value);
 }
 
-/// What is known about one setting from its runs in the search.
-struct Tried {
-  std::size_t runs = 0;
-  std::string problem;  ///< of its last run that failed
-};
+/// By setting that was run: why its last run that failed did; empty: none failed.
+using Tried = std::map<std::size_t, std::string>;
 
 /// Runs settings for a search and a proof, and says how far it is.
 class CommandTuner {
@@ -71,9 +68,8 @@ class CommandTuner {
         TRY(log_.run(part, Cell(plan_.command.name, axes),
                      [&](const Record& blank) { return measure(settings, blank); }));
     const auto score = score_of(record);
-    Tried& tried = tried_[setting];
-    ++tried.runs;
-    if (!score) tried.problem = problem_of(record);
+    std::string& problem = tried_[setting];
+    if (!score) problem = problem_of(record);
     if (score)
       slowest_usual_ =
           std::max(slowest_usual_, setting == plan_.space.usual() ? log_.last_seconds() : 0);
@@ -92,7 +88,7 @@ class CommandTuner {
     metric.value = std::exp(metric.better == Better::lower ? -score : score);
     return format_metric(metric);
   }
-  const std::map<std::size_t, Tried>& tried() const { return tried_; }
+  const Tried& tried() const { return tried_; }
   const TrialLog& log() const { return log_; }
   /// For the proof: runs that are left are counted from here.
   void expect(std::size_t runs) { expected_runs_ = log_.runs() + runs; }
@@ -135,7 +131,7 @@ class CommandTuner {
   const TuningPlan& plan_;
   TrialLog log_;
   Terminal& terminal_;
-  std::map<std::size_t, Tried> tried_;
+  Tried tried_;
   std::optional<Metric> metric_;
   std::optional<double> best_;
   double slowest_usual_ = 0;
@@ -144,7 +140,7 @@ class CommandTuner {
 
 struct TuningResult {
   SettingsFound found;
-  std::map<std::size_t, Tried> tried;  ///< in the search
+  Tried tried;  ///< in the search
   std::size_t runs = 0;
   double seconds = 0;
   std::vector<ScorePair> pairs;
@@ -163,7 +159,7 @@ Result<TuningResult> tune(const TuningPlan& plan, CommandTuner& tuner) {
   if (!found.ok() && found.error().kind == ErrorKind::failed) {
     return Error{ErrorKind::unavailable,
                  fmt::format("nothing was measured with the usual values: {}",
-                             tuner.tried().at(space.usual()).problem)};
+                             tuner.tried().at(space.usual()))};
   }
   result.found = TRY(std::move(found));
   result.tried = tuner.tried();
@@ -181,7 +177,7 @@ Result<TuningResult> tune(const TuningPlan& plan, CommandTuner& tuner) {
       const std::size_t setting = is_best ? best.contender : space.usual();
       const auto score = TRY(tuner.run(proof_part, setting));
       if (!score) {
-        result.failed_proof = tuner.tried().at(setting).problem;
+        result.failed_proof = tuner.tried().at(setting);
         break;
       }
       (is_best ? scores.best : scores.usual) = *score;
@@ -197,8 +193,8 @@ Result<TuningResult> tune(const TuningPlan& plan, CommandTuner& tuner) {
 /// The reasons of failed runs, the most frequent first.
 std::string problems_text(const TuningResult& result) {
   std::map<std::string, std::size_t> counts;
-  for (const auto& [setting, tried] : result.tried) {
-    if (!tried.problem.empty()) ++counts[tried.problem];
+  for (const auto& [setting, problem] : result.tried) {
+    if (!problem.empty()) ++counts[problem];
   }
   std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),

@@ -66,16 +66,17 @@ class Explorer {
   /// The untried setting with the largest expected improvement over the best so far, weighed by
   /// how likely it runs at all.
   std::size_t most_promising() {
-    const std::vector<std::size_t> pool = untried_pool();
+    std::vector<std::size_t> pool = untried_pool();
+    const std::size_t untried = pool.size();
+    pool.insert(pool.end(), scored_.begin(), scored_.end());
     const auto predicted = predict(pool);
-    const GaussianProcess so_far(kinds_, good_points_, scores_, scales_);
-    const auto at_tried = so_far.predict(good_points_);
-    const double best = std::max_element(at_tried.begin(), at_tried.end(), [](auto& a, auto& b) {
-                          return a.mean < b.mean;
-                        })->mean;
+    double best = predicted[untried].score.mean;
+    for (std::size_t i = untried; i < pool.size(); ++i) {
+      best = std::max(best, predicted[i].score.mean);
+    }
     std::size_t chosen = 0;
     double most = -1;
-    for (std::size_t i = 0; i < pool.size(); ++i) {
+    for (std::size_t i = 0; i < untried; ++i) {
       const double worth = expected_improvement(predicted[i].score, best) * predicted[i].runs;
       if (worth <= most) continue;
       most = worth;

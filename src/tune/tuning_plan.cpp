@@ -206,7 +206,6 @@ Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& f
                      {"name", "command", "metrics", "file", "variables", "timeout", "parameters",
                       "usual", "conditions", "budget", "pairs", "seed"}));
   TuningPlan plan;
-  plan.file = file;
   plan.text = yaml;
   plan.command = TRY(read_external_command(command_keys(value), file));
   if (plan.command.metrics.front().better == "neither") {

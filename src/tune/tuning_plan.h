@@ -27,7 +27,6 @@
 namespace assay {
 
 struct TuningPlan {
-  std::string file;  ///< for messages
   std::string text;  ///< as it was given
   /// With "{NAME}" in its words, variables and file; its first metric is the one to improve.
   ExternalCommand command;

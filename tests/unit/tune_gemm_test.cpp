@@ -62,44 +62,45 @@ TEST(GemmJournal, ATunerGoesOnWhereItWas) {
   second.problem = problem_text(linear(16));
   second.reason = "no library has it";
   {
-    auto journal = GemmJournal::open(path, identity("1.0"));
+    auto journal = GemmJournal::open(folder.path(), identity("1.0"));
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     EXPECT_TRUE(journal->done().empty());
     ASSERT_TRUE(journal->append(first).ok());
     ASSERT_TRUE(journal->append(second).ok());
-    EXPECT_THAT(GemmJournal::open(path, identity("1.0")).error().message,
-                HasSubstr("used by another process"));
+    EXPECT_THAT(GemmJournal::open(folder.path(), identity("1.0")).error().message,
+                HasSubstr("in use by another assay tune"));
   }
   // As a process leaves it that is killed while it writes.
   std::ofstream(path, std::ios::app) << R"({"problem": "half a li)";
   {
-    auto journal = GemmJournal::open(path, identity("1.0"));
+    auto journal = GemmJournal::open(folder.path(), identity("1.0"));
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     ASSERT_EQ(journal->done().size(), 2u);
     EXPECT_EQ(to_json(journal->done().at(first.problem)), to_json(first));
     EXPECT_EQ(journal->done().at(second.problem).reason, "no library has it");
     ASSERT_TRUE(journal->append(outcome_of(linear(24), "hipblaslt", false)).ok());
   }
-  EXPECT_EQ(GemmJournal::read(path).value().size(), 3u);
+  EXPECT_EQ(GemmJournal::read(folder.path()).value().size(), 3u);
   EXPECT_THAT(
-      GemmJournal::open(path, identity("1.1")).error().message,
+      GemmJournal::open(folder.path(), identity("1.1")).error().message,
       AllOf(HasSubstr("libraries.hipblaslt is \"1.0\", here it is \"1.1\""), HasSubstr("--out")));
 }
 
 TEST(GemmJournal, OtherFilesAreRefused) {
   const TemporaryFolder folder;
   for (const char* text : {"hello\n", "{}\n", "{\"what\": 5}\n", "[]\n"}) {
-    const auto path = folder.write("other.jsonl", text);
-    EXPECT_THAT(GemmJournal::open(path, identity("1")).error().message, HasSubstr("no journal"))
+    const auto path = folder.write("journal.jsonl", text);
+    EXPECT_THAT(GemmJournal::open(folder.path(), identity("1")).error().message,
+                HasSubstr("no journal"))
         << text;
     EXPECT_EQ(read_file(path), text);  // untouched
   }
-  const auto damaged =
-      folder.write("damaged.jsonl", identity("1").dump() + "\n{\"problem\": \"x\"}\n");
-  EXPECT_THAT(GemmJournal::open(damaged, identity("1")).error().message,
-              HasSubstr("damaged.jsonl:2"));
-  EXPECT_EQ(GemmJournal::open(folder.path() / "no" / "folder", identity("1")).error().kind,
-            ErrorKind::exhausted);
+  folder.write("journal.jsonl", identity("1").dump() + "\n{\"problem\": \"x\"}\n");
+  EXPECT_THAT(GemmJournal::open(folder.path(), identity("1")).error().message,
+              HasSubstr("journal.jsonl:2"));
+  const auto nowhere = GemmJournal::open(folder.path() / "journal.jsonl" / "x", identity("1"));
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_THAT(nowhere.error().message, HasSubstr("cannot create the folder"));
 }
 
 TEST(GemmJournal, OutcomesWithAnythingMissingAreRefused) {

@@ -1,13 +1,8 @@
 #include "tune/gemm/gemm_journal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
+#include "core/folder_lock.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
@@ -20,7 +15,6 @@ constexpr std::size_t most_journal_bytes = std::size_t{256} << 20;  // a hundred
 struct Contents {
   std::optional<Json> identity;
   std::map<std::string, ProductOutcome> done;
-  std::size_t whole_bytes = 0;  ///< without an unfinished last line
 };
 
 Result<Contents> read_contents(const std::filesystem::path& path) {
@@ -47,7 +41,7 @@ Result<Contents> read_contents(const std::filesystem::path& path) {
       std::string problem = outcome->problem;
       contents.done[std::move(problem)] = std::move(outcome).value();
     }
-    at = contents.whole_bytes = end + 1;
+    at = end + 1;
   }
   return contents;
 }
@@ -74,22 +68,15 @@ std::string first_difference(const Json& there, const Json& here) {
                      shown_line(here.dump(), 80));
 }
 
-Result<std::map<std::string, ProductOutcome>> GemmJournal::read(const std::filesystem::path& file) {
-  return TRY(read_contents(file)).done;
+Result<std::map<std::string, ProductOutcome>> GemmJournal::read(
+    const std::filesystem::path& folder) {
+  return TRY(read_contents(folder / name)).done;
 }
 
-Result<GemmJournal> GemmJournal::open(const std::filesystem::path& path, const Json& identity) {
-  const auto failed = [&](int error) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("cannot write {}: {}", path.string(), std::strerror(error))};
-  };
-  GemmJournal journal;
-  journal.path_ = path;
-  journal.file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!journal.file_.is_open()) return failed(errno);
-  if (::flock(journal.file_.number(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{ErrorKind::usage, fmt::format("{} is used by another process", path.string())};
-  }
+Result<GemmJournal> GemmJournal::open(const std::filesystem::path& folder, const Json& identity) {
+  auto lock = TRY(lock_folder(folder, "assay tune"));
+  const std::filesystem::path path = folder / name;
+  GemmJournal journal(std::move(lock), TRY(LineFile::open(path)));
   Contents contents = TRY(read_contents(path));
   if (contents.identity) {
     const std::string difference = first_difference(*contents.identity, identity);
@@ -100,26 +87,17 @@ Result<GemmJournal> GemmJournal::open(const std::filesystem::path& path, const J
                                path.string(), difference)};
     }
   }
-  // Nothing is written behind half a line.
-  if (::ftruncate(journal.file_.number(), static_cast<off_t>(contents.whole_bytes)) != 0) {
-    return failed(errno);
-  }
   journal.done_ = std::move(contents.done);
-  if (!contents.identity) TRY(journal.write_line(identity));
+  if (!contents.identity) TRY(journal.write(identity));
   return journal;
 }
 
-Status GemmJournal::write_line(const Json& line) {
-  std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text += '\n';
-  const ssize_t written = ::write(file_.number(), text.data(), text.size());
-  if (written == static_cast<ssize_t>(text.size()) && ::fdatasync(file_.number()) == 0) return {};
-  return Error{ErrorKind::exhausted, fmt::format("cannot write {}: {}", path_.string(),
-                                                 std::strerror(written < 0 ? errno : ENOSPC))};
+Status GemmJournal::write(const Json& line) {
+  return file_.append(line.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Status GemmJournal::append(const ProductOutcome& outcome) {
-  TRY(write_line(to_json(outcome)));
+  TRY(write(to_json(outcome)));
   done_[outcome.problem] = outcome;
   return {};
 }

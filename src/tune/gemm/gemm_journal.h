@@ -4,24 +4,29 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/descriptor.h"
 #include "core/json.h"
 #include "core/result.h"
+#include "measure/store/line_file.h"
 #include "tune/gemm/product_outcome.h"
 
 namespace assay {
 
 class GemmJournal {
  public:
-  /// Makes the file with `identity` in its first line, or continues it. A last line that a dying
-  /// process left unfinished is passed over. Error: usage, if it is something else, damaged, or of
-  /// another identity, naming the first thing that differs; or if another process uses it;
-  /// exhausted, if it cannot be written.
-  static Result<GemmJournal> open(const std::filesystem::path& file, const Json& identity);
-  /// The same for reading only, without a lock.
-  static Result<std::map<std::string, ProductOutcome>> read(const std::filesystem::path& file);
+  static constexpr const char* name = "journal.jsonl";
+
+  /// Makes `folder` and the journal in it, with `identity` in its first line, or continues it. A
+  /// last line that a dying process left unfinished is passed over. Error: usage, if the journal is
+  /// something else, damaged, or of another identity, naming the first thing that differs; or if
+  /// another process uses the folder; exhausted, if it cannot be written.
+  static Result<GemmJournal> open(const std::filesystem::path& folder, const Json& identity);
+  /// What a journal has, without a lock.
+  static Result<std::map<std::string, ProductOutcome>> read(const std::filesystem::path& folder);
 
   /// By ProductOutcome::problem.
   const std::map<std::string, ProductOutcome>& done() const { return done_; }
@@ -29,10 +34,12 @@ class GemmJournal {
   Status append(const ProductOutcome& outcome);
 
  private:
-  Status write_line(const Json& line);
+  GemmJournal(std::unique_ptr<Descriptor> lock, LineFile file)
+      : lock_(std::move(lock)), file_(std::move(file)) {}
+  Status write(const Json& line);
 
-  std::filesystem::path path_;
-  Descriptor file_;
+  std::unique_ptr<Descriptor> lock_;  // held for this object's lifetime
+  LineFile file_;
   std::map<std::string, ProductOutcome> done_;
 };
 
