@@ -6,7 +6,8 @@ of both gradients, channels last.
 
 A round is one run of assay over the suite's cells, then PyTorch over the same. AXIS=VALUE sets an axis
 of all of them, as in assay run: direction=forward. PyTorch tries --benchmark-limit engines (10 as usual; 0: all).
-Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing.
+Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing, and run for
+seconds, as assay's do: in the first milliseconds the clock is above what the power limit allows later.
 """
 import argparse
 import json
@@ -43,6 +44,7 @@ def assay_rates(arguments):
 
 
 def torch_seconds(cell, dtype):
+    import compare_gpu
     import torch
 
     axes = dict(zip(AXES, cell))
@@ -73,15 +75,7 @@ def torch_seconds(cell, dtype):
     with torch.no_grad(), torch.cuda.graph(graph, stream=side):
         for _ in range(calls):
             call()
-    samples = []
-    for _ in range(12):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        samples.append(begin.elapsed_time(end) / 1e3 / calls)
-    return statistics.median(samples[2:])
+    return compare_gpu.torch_seconds(graph.replay, sustained=True) / calls
 
 
 def flops(cell):
