@@ -19,22 +19,13 @@ SEQUENCES = (512, 1024, 2048, 4096, 8192, 16384)
 
 def torch_rates(width, heads, sequence, tokens):
     """{"flash forward": FLOP/s, ...}; kernels that do not take the shape are left out."""
+    import compare_gpu
     import torch
     import torch.nn.functional as F
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    def seconds(call, calls=10):
-        call()
-        samples = []
-        for _ in range(5):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            for _ in range(calls):
-                call()
-            end.record()
-            torch.cuda.synchronize()
-            samples.append(begin.elapsed_time(end) / 1e3 / calls)
-        return statistics.median(samples)
+    def seconds(call):
+        return compare_gpu.torch_seconds(call, row=10, sustained=True)
 
     packed = torch.randn(tokens // sequence, sequence, 3, heads, width, device="cuda", dtype=torch.bfloat16)
     q, k, v = (part.transpose(1, 2).detach().requires_grad_() for part in packed.unbind(2))
