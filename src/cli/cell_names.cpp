@@ -60,12 +60,12 @@ std::vector<std::string> common_parts(const std::vector<std::vector<std::string>
 std::string CellNames::heading(std::size_t width, std::size_t indent) const {
   std::string text;
   for (const std::string& of_benchmark : common) {
-    const std::string whose =
-        common.size() > 1
-            ? fmt::format("all of {}: ", of_benchmark.substr(0, of_benchmark.find(' ')))
-        : names.size() == 1 ? "cell: "
-                            : "all cells: ";
-    const std::string line = whose + of_benchmark;
+    const std::size_t name = of_benchmark.find(' ');
+    const std::string line =
+        common.size() > 1   ? fmt::format("all of {}:{}", of_benchmark.substr(0, name),
+                                          of_benchmark.substr(std::min(name, of_benchmark.size())))
+        : names.size() == 1 ? "cell: " + of_benchmark
+                            : "all cells: " + of_benchmark;
     text += fmt::format("{:{}}{}\n", "", indent, wrapped(line, indent + 2, width));
   }
   return text;
