@@ -220,7 +220,7 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   if (operands.get<void*>(attribute::pack_workspace) == nullptr) return bad;
   if (state.before != nullptr) state.before(state.context);
   if (state.fast >= 0 && made.config != state.fast) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
   }
   state.ran = made.config;
   return mock_cudnn::run(*graph_of(made), operands, state.version < 90600) ? 0 : bad;
