@@ -9,6 +9,7 @@
 #include "cli/example_plan.h"
 #include "cli/interrupt.h"
 #include "cli/table.h"
+#include "cli/tune_conv.h"
 #include "cli/tune_gemm.h"
 #include "cli/tune_program.h"
 #include "cli/tune_serve.h"
@@ -184,6 +185,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
   if (is_tune_gemm(arguments)) return tune_gemm(arguments, terminal);
+  if (is_tune_conv(arguments)) return tune_conv(arguments, terminal);
   const auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
   const auto binary = own_binary();
@@ -219,9 +221,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   return prove(*request, trials[best].settings, *binary, arguments, terminal);
 }
 
-std::vector<Option> with_options_of_gemm(std::vector<Option> options) {
-  const auto more = tune_gemm_options();
-  options.insert(options.end(), more.begin(), more.end());
+std::vector<Option> with_options_of_libraries(std::vector<Option> options) {
+  for (const auto& more : {tune_gemm_options(), tune_conv_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
   return options;
 }
 
@@ -275,7 +278,7 @@ in turns. The folder keeps every run's record and the servers' output.
     -- --max-concurrency 256 --requests 4x
 
 )",
-    .options = with_options_of_gemm({
+    .options = with_options_of_libraries({
         {"--ranks", "N", "as for `assay run`", ""},
         {"--hosts", "LIST", "as for `assay run`", ""},
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},

@@ -98,6 +98,14 @@ Result<TunePlace> read_tune_place(const Arguments& arguments) {
   return place;
 }
 
+void note_left_out(const std::vector<std::string>& left_out, std::size_t count,
+                   Terminal& terminal) {
+  for (const std::string& one : left_out) terminal.note(fmt::format("left out: {}\n", one));
+  if (count > left_out.size()) {
+    terminal.note(fmt::format("and {} more\n", count - left_out.size()));
+  }
+}
+
 Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const TunePlace& place,
                                            const std::vector<std::string>& devices,
                                            const std::vector<std::string>& more,

@@ -32,6 +32,9 @@ struct TunePlace {
 /// Error: usage.
 Result<TunePlace> read_tune_place(const Arguments& arguments);
 
+/// Notes what cannot be tuned: the first few, of `count` in all.
+void note_left_out(const std::vector<std::string>& left_out, std::size_t count, Terminal& terminal);
+
 /// Starts this program with the same arguments on each of `devices`, with a part of the problems
 /// and a folder of its own in that of `place`; `more` follows the arguments. What they say on
 /// standard error is shown, with the device's name before it. Returns their folders when all have

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
-#include "cli/progress.h"
 #include "cli/tune_gemm_read.h"
 #include "cli/tune_gemm_seat.h"
 #include "cli/tune_gemm_view.h"
+#include "cli/tune_progress.h"
 #include "compute/blas/gemm_choice.h"
 #include "core/units.h"
 #include "core/write_file.h"
@@ -26,7 +25,6 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_checked = 8;  // rows that PyTorch computes
 
@@ -51,13 +49,7 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
   }
   return {{"what", GemmJournal::what},
           {"format", 1},
-          {"device",
-           {{"backend", facts.backend},
-            {"name", facts.name},
-            {"arch", facts.arch},
-            {"uuid", facts.uuid},
-            {"partition", facts.partition},
-            {"multiprocessors", facts.multiprocessors}}},
+          {"device", identity_of_device(facts)},
           {"runtime", seat.runtime()},
           {"libraries", libraries},
           {"settings",
@@ -69,44 +61,6 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
             {"pairs", settings.pairs},
             {"seed", settings.seed}}}};
 }
-
-/// One line that is rewritten, or a line for each product.
-class ProgressLine {
- public:
-  ProgressLine(Terminal& terminal, std::size_t total) : terminal_(terminal) {
-    progress_.total = total;
-  }
-
-  void doing(const GemmProblem& problem, std::string_view what) {
-    if (!terminal_.interactive()) return;
-    const auto now = Clock::now();
-    if (now - shown_ < std::chrono::milliseconds(100)) return;
-    shown_ = now;
-    Progress progress = progress_;
-    progress.label = fmt::format("{}: {}", describe(problem), what);
-    terminal_.rewrite_line(progress_line(
-        progress, static_cast<std::size_t>(terminal_.error_width()), terminal_.error_style()));
-  }
-  void done(const GemmProblem& problem, const ProductOutcome& outcome, bool known) {
-    if (known) {  // it took no time now
-      --progress_.total;
-      return;
-    }
-    ++progress_.done;
-    progress_.elapsed_seconds += outcome.spent_seconds;
-    if (terminal_.interactive()) return terminal_.rewrite_line("");
-    terminal_.note(fmt::format("[{}/{}]  {} left  {}: {}\n", progress_.done, progress_.total,
-                               format_clock(seconds_left(progress_)), describe(problem),
-                               !outcome.reason.empty() ? "not measured"
-                               : outcome.proven ? fmt::format("{:+.1f}%", (outcome.gain - 1) * 100)
-                                                : "nothing better"));
-  }
-
- private:
-  Terminal& terminal_;
-  Progress progress_;  // of the products that no journal had
-  Clock::time_point shown_{};
-};
 
 /// Keeps the winner where the engine's products look for it.
 void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProblem& problem,
@@ -132,16 +86,16 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
     terminal.note(fmt::format("going on after {} products\n", journal.done().size()));
   }
   std::vector<TunedProduct> tuned;
-  ProgressLine progress(terminal, products.size());
+  TuneProgress progress(terminal, products.size());
   for (const CountedProblem& product : products) {
     const auto known = journal.done().find(problem_text(product.problem));
     if (known != journal.done().end()) {
       tuned.push_back({product, known->second});
-      progress.done(product.problem, known->second, true);
+      progress.known();
       continue;
     }
     auto outcome = seat.tuner->tune(product.problem, [&](std::string_view what) {
-      progress.doing(product.problem, what);
+      progress.doing(describe(product.problem), what);
       return interrupt_requested();
     });
     if (!outcome.ok() && outcome.error().kind != ErrorKind::interrupted) {
@@ -157,7 +111,10 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
     const ProductOutcome found = TRY(std::move(outcome));
     TRY(journal.append(found));
     keep_choice(seat, request, product.problem, found);
-    progress.done(product.problem, found, false);
+    progress.done(describe(product.problem), found.spent_seconds,
+                  !found.reason.empty() ? "not measured"
+                  : found.proven        ? fmt::format("{:+.1f}%", (found.gain - 1) * 100)
+                                        : "nothing better");
     tuned.push_back({product, found});
   }
   return tuned;
@@ -284,10 +241,7 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   const ProductList list = ordered(request->products, facts);
   const auto products = part_of(list.problems, request->place.part, request->place.parts);
   const auto width = static_cast<std::size_t>(terminal.width());
-  for (const std::string& left : list.left_out) terminal.note(fmt::format("left out: {}\n", left));
-  if (list.left_out_count > list.left_out.size()) {
-    terminal.note(fmt::format("and {} more\n", list.left_out_count - list.left_out.size()));
-  }
+  note_left_out(list.left_out, list.left_out_count, terminal);
   if (request->list_only) {
     Json json = Json::array();
     for (const CountedProblem& product : products) json.push_back(product_json(product));

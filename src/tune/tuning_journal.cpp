@@ -19,6 +19,12 @@ Error about_line(const std::filesystem::path& folder, std::size_t number, std::s
 
 }  // namespace
 
+Json identity_of_device(const DeviceFacts& facts) {
+  return {{"backend", facts.backend},     {"name", facts.name},
+          {"arch", facts.arch},           {"uuid", facts.uuid},
+          {"partition", facts.partition}, {"multiprocessors", facts.multiprocessors}};
+}
+
 std::string first_difference(const Json& there, const Json& here) {
   if (there == here) return {};
   if (there.is_object() && here.is_object()) {

@@ -13,6 +13,7 @@
 #include "core/descriptor.h"
 #include "core/json.h"
 #include "core/result.h"
+#include "machine/system/device_facts.h"
 #include "measure/store/line_file.h"
 
 namespace assay {
@@ -52,6 +53,9 @@ class TuningJournal {
   LineFile file_;
   std::vector<Json> steps_;
 };
+
+/// What of a device a tuning depends on, for an identity.
+Json identity_of_device(const DeviceFacts& facts);
 
 /// "libraries.hipblaslt is \"1.0\", here it is \"1.1\"": the first member in which two values
 /// differ; empty if they are equal.
