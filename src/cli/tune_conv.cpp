@@ -13,6 +13,7 @@
 #include "cli/tune_progress.h"
 #include "compute/convolution/convolution.h"
 #include "core/own_binary.h"
+#include "measure/benchmarks/conv_cell.h"
 #include "tune/conv/convolution_runs.h"
 
 namespace assay::cli {
@@ -174,6 +175,27 @@ Result<std::vector<ConvolutionOutcome>> tune_everything(const Arguments& argumen
   return outcomes_of(place.list.problems, steps, place.facts);
 }
 
+/// Undoes what was proven to be slower: the library's own choice stands again. Error: as from
+/// remove_found().
+Status drop_slower(const ConvolutionPlace& place, const DatabasePlaces& databases,
+                   const std::vector<ConvolutionOutcome>& outcomes, Terminal& terminal) {
+  std::vector<std::string> keys;
+  for (const ConvolutionOutcome& outcome : outcomes) {
+    if (!outcome.slower) continue;
+    const ConvolutionProblem& problem = outcome.convolution.problem;
+    if (place.has_databases()) {
+      keys.push_back(find_database_key(problem));
+    } else {
+      ChoiceCache::of_user(place.facts)
+          .keep(place.facts, conv_choice_key(place.library, problem), outcome.before.algorithm);
+    }
+  }
+  if (keys.empty()) return {};
+  const std::size_t removed = TRY(remove_found(databases.tuned, keys));
+  terminal.note(fmt::format("removed from the find-db what was slower: {} records\n", removed));
+  return {};
+}
+
 /// What was tuned, as text and as JSON. Error: usage, if the databases cannot be read.
 Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& place,
                      const DatabasePlaces& databases,
@@ -189,8 +211,8 @@ Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& pla
         "of all it proposes, which assay remembers for its own runs\n",
         place.library);
   } else if (request.place.parts == 1) {
-    const MiopenDatabases origin =
-        databases.origin.empty() ? MiopenDatabases() : TRY(read_miopen_databases(databases.origin));
+    MiopenDatabases origin;
+    if (!databases.origin.empty()) origin = TRY(read_miopen_databases(databases.origin));
     const auto changes = database_changes(origin, TRY(read_miopen_databases(databases.tuned)));
     json["databases"] = databases_json(databases.tuned.string(), changes);
     text += databases_text(databases.tuned.string(), changes);
@@ -236,7 +258,11 @@ int tune_conv(const Arguments& arguments, Terminal& terminal) {
   if (!databases.ok()) return report(terminal, databases.error());
   const auto outcomes = tune_everything(arguments, *request, *place, *databases, terminal);
   if (!outcomes.ok()) return report(terminal, outcomes.error());
-  const Status shown = show_outcomes(*request, *place, *databases, *outcomes, terminal);
+  Status shown;
+  if (request->place.parts == 1) {  // else whoever gave the part does it
+    shown = drop_slower(*place, *databases, *outcomes, terminal);
+  }
+  if (shown.ok()) shown = show_outcomes(*request, *place, *databases, *outcomes, terminal);
   if (!shown.ok()) return report(terminal, shown.error());
   const bool any =
       std::any_of(outcomes->begin(), outcomes->end(),

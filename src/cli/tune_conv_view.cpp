@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_changes = 20;  // shown of a file
 
 std::string verdict_of(const ConvolutionOutcome& outcome) {
-  if (outcome.slower) return "slower, proven";
+  if (outcome.slower) return "slower, proven: left as it was";
   if (!outcome.faster) return "nothing better";
   if (outcome.before.algorithm == outcome.after.algorithm) {
     return outcome.after.algorithm + ", other parameters";
@@ -70,15 +70,15 @@ std::string tuned_convolutions_text(std::span<const ConvolutionOutcome> outcomes
     ++measured;
     const auto count = static_cast<double>(outcome.convolution.count);
     before += count * outcome.before.seconds;
-    after += count * outcome.after.seconds;
+    after += count * outcome.best_seconds();
     faster += outcome.faster ? 1 : 0;
     const bool differs = outcome.faster || outcome.slower;
-    table.add({name, calls, format_seconds(outcome.before.seconds),
-               format_seconds(outcome.after.seconds),
-               gain_text(outcome.gain, outcome.gain_low, outcome.gain_high),
-               roofs_text(outcome.floor_seconds, outcome.before.seconds,
-                          differs ? std::optional(outcome.after.seconds) : std::nullopt),
-               shown_line(verdict_of(outcome), 200)});
+    table.add(
+        {name, calls, format_seconds(outcome.before.seconds), format_seconds(outcome.after.seconds),
+         outcome.pairs == 0 ? "" : gain_text(outcome.gain, outcome.gain_low, outcome.gain_high),
+         roofs_text(outcome.floor_seconds, outcome.before.seconds,
+                    differs ? std::optional(outcome.after.seconds) : std::nullopt),
+         shown_line(verdict_of(outcome), 200)});
   }
   std::string text = table.render(width, style);
   if (measured > 0) text += sum_text(faster, measured, "convolutions", before, after);

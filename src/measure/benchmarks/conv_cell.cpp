@@ -229,6 +229,10 @@ Result<ConvCell> parse_conv_cell(const Cell& cell) {
   return parsed;
 }
 
+ChoiceKey conv_choice_key(const std::string& library, const ConvolutionProblem& problem) {
+  return {"convolution", library, describe(problem)};
+}
+
 std::vector<AxisSetting> conv_settings(const ConvolutionProblem& p) {
   const std::size_t first = p.dimensions == 3 ? 1 : 0;
   return {

@@ -37,8 +37,16 @@ Result<MeasuredConvolution> measured_from_json(const Json& json) {
   }
   measured.seconds = TRY(seconds_of_step(json, "seconds"));
   measured.algorithm = TRY(text_of_step(json, "algorithm"));
+  measured.first = json.value("first", Json()) == true;
   if (*measured.seconds == 0) return no_step();
   return measured;
+}
+
+Json measured_json(const MeasuredConvolution& one) {
+  if (!one.seconds) return {{"reason", one.reason}};
+  Json json = {{"seconds", *one.seconds}, {"algorithm", one.algorithm}};
+  if (one.first) json["first"] = true;
+  return json;
 }
 
 Result<ConvolutionRunStep> run_from_json(const Json& json) {
@@ -87,13 +95,31 @@ Times times_of(const std::string& problem, const std::vector<ConvolutionRunStep>
   return times;
 }
 
+void take_proof(const Times& times, ConvolutionOutcome& outcome) {
+  if (!outcome.reason.empty()) return;
+  if (times.pairs.empty()) {
+    outcome.reason = "not proven yet";
+    return;
+  }
+  const Proof proof = prove(times.pairs);
+  outcome.pairs = proof.pairs;
+  outcome.before.seconds = median(times.before);
+  outcome.after.seconds = median(times.after);
+  outcome.gain = proof.ratio;
+  outcome.gain_low = proof.interval95.low;
+  outcome.gain_high = proof.interval95.high;
+  // At small differences the two tests behind `better` and the interval may disagree.
+  outcome.faster = proof.better && proof.interval95.low > 1;
+  outcome.slower = proof.worse && proof.interval95.high < 1;
+}
+
 }  // namespace
 
 Json to_json(const ConvolutionSearchStep& step) {
-  Json json = {
-      {"step", "search"}, {"problem", step.problem}, {"spent_seconds", step.spent_seconds}};
-  if (!step.reason.empty()) json["reason"] = step.reason;
-  return json;
+  return {{"step", "search"},
+          {"problem", step.problem},
+          {"found", measured_json(step.found)},
+          {"spent_seconds", step.spent_seconds}};
 }
 
 Json to_json(const ConvolutionRunStep& step) {
@@ -103,9 +129,7 @@ Json to_json(const ConvolutionRunStep& step) {
                {"spent_seconds", step.spent_seconds},
                {"measured", Json::object()}};
   for (const auto& [problem, one] : step.measured) {
-    json["measured"][problem] = one.seconds
-                                    ? Json{{"seconds", *one.seconds}, {"algorithm", one.algorithm}}
-                                    : Json{{"reason", one.reason}};
+    json["measured"][problem] = measured_json(one);
   }
   return json;
 }
@@ -117,7 +141,7 @@ Status add_step(ConvolutionSteps& steps, const Json& json) {
     ConvolutionSearchStep step;
     step.problem = TRY(text_of_step(json, "problem"));
     step.spent_seconds = TRY(seconds_of_step(json, "spent_seconds"));
-    if (json.contains("reason")) step.reason = TRY(text_of_step(json, "reason"));
+    step.found = TRY(measured_from_json(json.value("found", Json())));
     steps.searches[step.problem] = step;
   } else if (kind == "run") {
     steps.runs.push_back(TRY(run_from_json(json)));
@@ -136,29 +160,19 @@ std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution
     outcome.convolution = convolution;
     const std::string problem = describe(convolution.problem);
     const auto search = steps.searches.find(problem);
-    if (search == steps.searches.end() || !search->second.reason.empty()) {
-      outcome.reason = search == steps.searches.end() ? "not tuned yet" : search->second.reason;
-      outcomes.push_back(std::move(outcome));
-      continue;
+    if (search == steps.searches.end()) {
+      outcome.reason = "not tuned yet";
+    } else if (const MeasuredConvolution& found = search->second.found; !found.seconds) {
+      outcome.reason = found.reason;
+    } else if (found.first) {
+      outcome.before = outcome.after = {found.algorithm, *found.seconds};
+    } else {
+      take_proof(times_of(problem, steps.runs, outcome), outcome);
     }
-    const Times times = times_of(problem, steps.runs, outcome);
-    if (outcome.reason.empty() && times.pairs.empty()) outcome.reason = "not proven yet";
-    if (outcome.reason.empty()) {
-      const Proof proof = prove(times.pairs);
-      outcome.pairs = proof.pairs;
-      outcome.before.seconds = median(times.before);
-      outcome.after.seconds = median(times.after);
-      outcome.gain = proof.ratio;
-      outcome.gain_low = proof.interval95.low;
-      outcome.gain_high = proof.interval95.high;
-      // At small differences the two tests behind `better` and the interval may disagree.
-      outcome.faster = proof.better && proof.interval95.low > 1;
-      outcome.slower = proof.worse && proof.interval95.high < 1;
-      const Work work = {.bytes = convolution.problem.bytes(),
-                         .flops = convolution.problem.flops(),
-                         .math = convolution.problem.type};
-      outcome.floor_seconds = floor_seconds(facts, work, Limit::compute);
-    }
+    const Work work = {.bytes = convolution.problem.bytes(),
+                       .flops = convolution.problem.flops(),
+                       .math = convolution.problem.type};
+    outcome.floor_seconds = floor_seconds(facts, work, Limit::compute);
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;

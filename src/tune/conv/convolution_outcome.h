@@ -18,16 +18,20 @@ namespace assay {
 struct MeasuredConvolution {
   std::optional<double> seconds;  ///< of one convolution; empty: it has no verified result
   std::string algorithm;
+  bool first = false;  ///< of all that was measured, the library's own first choice is the fastest
   std::string reason;  ///< why there are no seconds
 };
 /// Of one run, by describe() of the convolution.
 using MeasuredConvolutions = std::map<std::string, MeasuredConvolution>;
 
-/// A search, which fills the library's databases.
+/// A search, which fills the library's databases or assay's cache.
 struct ConvolutionSearchStep {
   std::string problem;  ///< describe()
-  std::string reason;   ///< why it found nothing; empty: it did
+  MeasuredConvolution found;
   double spent_seconds = 0;
+
+  /// Whether it leaves something to prove.
+  bool needs_proof() const { return found.seconds && !found.first; }
 };
 /// A run of the proof, a fresh process: all convolutions as before, or as tuned.
 struct ConvolutionRunStep {
@@ -55,10 +59,13 @@ struct ConvolutionOutcome {
   CountedConvolution convolution;
   std::string reason;  ///< why nothing was proven; then all below is empty
   ConvolutionSpeed before, after;
-  std::size_t pairs = 0;
+  std::size_t pairs = 0;  ///< of the proof; 0: the library's own first choice is the fastest
   double gain = 1, gain_low = 1, gain_high = 1;  ///< of speed, with its 95% interval
   bool faster = false, slower = false;           ///< proven
   std::optional<double> floor_seconds;           ///< the least that the device's roofs allow
+
+  /// What is slower is not kept.
+  double best_seconds() const { return slower ? before.seconds : after.seconds; }
 };
 /// Error text in `reason` for convolutions of which steps are missing.
 std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution>& convolutions,

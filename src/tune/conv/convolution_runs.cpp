@@ -54,6 +54,9 @@ void take_record(std::string_view line, MeasuredConvolutions& measured) {
     one.seconds = record->seconds->median;
     for (const auto& [name, value] : record->notes) {
       if (name == "algorithm") one.algorithm = value;
+      if (name == "algorithm_rank" && cell->search == ConvolutionSearch::every) {
+        one.first = value == "0";
+      }
     }
   } else {
     one.reason = record->reason.empty() ? "it was not measured" : record->reason;
@@ -116,10 +119,9 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
   }
   // A process that dies takes with it those that it had not come to.
   for (const ConvolutionProblem& problem : problems) {
-    measured.try_emplace(
-        describe(problem),
-        MeasuredConvolution{std::nullopt, "",
-                            fmt::format("its process ended before with status {}", end.status)});
+    MeasuredConvolution missing;
+    missing.reason = fmt::format("its process ended before, with status {}", end.status);
+    measured.try_emplace(describe(problem), std::move(missing));
   }
   return measured;
 }

@@ -30,11 +30,9 @@ Result<ConvolutionSearchStep> search_for(const ConvolutionProblem& problem,
       step.spent_seconds);
   if (!measured.ok()) {
     if (measured.error().kind == ErrorKind::interrupted) return measured.error();
-    step.reason = measured.error().message;
-  } else if (const auto found = measured->find(step.problem); found == measured->end()) {
-    step.reason = "the search did not report it";
-  } else if (!found->second.seconds) {
-    step.reason = found->second.reason;
+    step.found.reason = measured.error().message;
+  } else {
+    step.found = measured->at(step.problem);
   }
   return step;
 }
@@ -68,10 +66,13 @@ Result<ConvolutionSteps> tune_convolutions(const std::filesystem::path& folder,
       witness.doing(name);
       const ConvolutionSearchStep step = TRY(search_for(convolution.problem, run));
       TRY(journal.append(to_json(step)));
-      witness.done(name, step.spent_seconds, step.reason.empty() ? "tuned" : step.reason);
+      witness.done(name, step.spent_seconds,
+                   !step.found.seconds ? step.found.reason
+                   : step.found.first  ? "the library's own choice is the fastest"
+                                       : "tuned");
       at = steps.searches.emplace(name, step).first;
     }
-    if (at->second.reason.empty()) found.push_back(convolution.problem);
+    if (at->second.needs_proof()) found.push_back(convolution.problem);
   }
   if (found.empty()) return steps;
 

@@ -1,8 +1,10 @@
 #include "tune/conv/miopen_databases.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -105,6 +107,54 @@ std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
     }
   }
   return changes;
+}
+
+std::string find_database_key(const ConvolutionProblem& p) {
+  const bool forward = p.direction == ConvolutionDirection::forward;
+  // What MIOpen calls the input is the gradient of y in both backward passes.
+  const std::vector<std::int64_t> in = forward ? p.x_shape() : p.y_shape();
+  const std::vector<std::int64_t> out = forward ? p.y_shape() : p.x_shape();
+  const auto extents = [&](const auto& all, std::ptrdiff_t first, const char* separator) {
+    return fmt::format(
+        "{}", fmt::join(all.begin() + first, all.begin() + first + p.dimensions, separator));
+  };
+  std::string layout = p.dimensions == 3 ? "NCDHW" : "NCHW";
+  if (p.channels_last) {
+    layout = p.dimensions == 3 ? "NDHWC" : "NHWC";
+    layout = fmt::format("{0}-{0}-{0}", layout);
+  }
+  const std::string_view type = p.type == DataType::f16    ? "FP16"
+                                : p.type == DataType::bf16 ? "BF16"
+                                                           : "FP32";
+  const char letter = forward ? 'F' : p.direction == ConvolutionDirection::data ? 'B' : 'W';
+  std::string key = fmt::format("{}-{}-{}-{}-{}-{}-{}-{}-{}-0-{}-{}-{}", in[1], extents(in, 2, "-"),
+                                extents(p.filter, 0, "x"), out[1], extents(out, 2, "-"), p.n,
+                                extents(p.pad, 0, "x"), extents(p.stride, 0, "x"),
+                                extents(p.dilation, 0, "x"), layout, type, letter);
+  if (p.groups != 1) key += fmt::format("_g{}", p.groups);
+  return key;
+}
+
+Result<std::size_t> remove_found(const fs::path& folder, std::span<const std::string> keys) {
+  std::size_t removed = 0;
+  for (const fs::path& file : database_files(folder)) {
+    if (!file.filename().string().ends_with(find_suffix)) continue;
+    const std::string text = TRY(read_operand(file, most_database_bytes));
+    std::string kept;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+      const std::string_view line = std::string_view(text).substr(at, end - at);
+      const std::string_view key = line.substr(0, line.find('='));
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        kept += line;
+      } else {
+        ++removed;
+      }
+      at = end;
+    }
+    if (kept.size() != text.size()) TRY(write_file(file, kept));
+  }
+  return removed;
 }
 
 std::string summary_of(const DatabaseChange& change) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/convolution/convolution_problem.h"
 #include "core/result.h"
 
 namespace assay {
@@ -36,6 +37,15 @@ struct DatabaseChange {
 };
 std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
                                              const MiopenDatabases& after);
+
+/// The key of a convolution in a find-db, as conv::ProblemDescription::Serialize() makes it
+/// (src/conv/problem_description.cpp):
+/// "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-BF16-F".
+std::string find_database_key(const ConvolutionProblem& problem);
+/// Removes these keys from the find-dbs of a folder, which no program may be using, and returns how
+/// many records that were. Error: usage, exhausted.
+Result<std::size_t> remove_found(const std::filesystem::path& folder,
+                                 std::span<const std::string> keys);
 
 /// "ConvHipImplicitGemmGroupFwdXdlops 0.012 ms" of a record of a find-db: its fastest solver. Of
 /// others, its solvers.
