@@ -180,7 +180,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   if (arguments.positionals.empty()) {
     return report(terminal, {ErrorKind::usage,
-                             "nothing to tune; name a benchmark, or gemm, serve or command"});
+                             "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
   }
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
@@ -251,7 +251,14 @@ only if that proves a gain. The folder keeps a journal, with which a tuner that 
 on, tunableop_results*.csv for PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override
 file for hipBLASLt; assay's own models find the winners in their cache. --read holds tuning files
 against this machine's PyTorch and libraries, and merges those of several GPUs. More of it:
-`assay help tune-gemm`. With an environment VARIABLE to try, gemm is a benchmark like any other.
+`assay help tune-gemm`. With an environment VARIABLE to try, gemm and conv are benchmarks like any other.
+
+conv tunes convolutions: of the cells named by axes as for `assay run conv`, of a --suite (resnet50,
+stable-diffusion, unet3d), or --from a log that MIOPEN_ENABLE_LOGGING_CMD=1 made a program print. On AMD
+GPUs, MIOpen's own exhaustive search of each fills user databases, new ones or those of --db; then all
+run in fresh processes in turns, with the databases as they were and as they are, which proves what
+that brings. What is slower is taken out again. cuDNN and oneDNN keep no databases: their first choice
+is compared with the fastest of all they propose. More of it: `assay help tune-conv`.
 
 command tunes any program: PLAN names its command, its parameters (words of the command or, in
 capitals, environment variables) with their values, conditions, and the metric to improve. A search
@@ -273,6 +280,8 @@ in turns. The folder keeps every run's record and the servers' output.
   assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
   assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
   assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
+  assay tune conv --suite resnet50 precision=bf16 --devices all
+  assay tune conv --from miopen.log --db ~/.config/miopen
   assay tune command --example triton > plan.yaml; assay tune command plan.yaml
   assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
     -- --max-concurrency 256 --requests 4x

@@ -12,7 +12,7 @@ void TuneProgress::doing(const std::string& name, std::string_view what) {
   if (now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
   Progress progress = progress_;
-  progress.label = fmt::format("{}: {}", name, what);
+  progress.label = what.empty() ? name : fmt::format("{}: {}", name, what);
   terminal_.rewrite_line(progress_line(progress, static_cast<std::size_t>(terminal_.error_width()),
                                        terminal_.error_style()));
 }

@@ -48,7 +48,7 @@ class TuneConv : public testing::Test {
   }
   static std::vector<std::string> words(const std::vector<std::string>& more) {
     std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
-                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "2s"};
+                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "3s"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -224,8 +224,6 @@ TEST(TuneConvWords, ALibraryWithoutDatabasesIsComparedWithItsFirstChoice) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(" of 1 convolutions faster"),
                                  HasSubstr("keeps no databases"), Not(HasSubstr("MIOPEN"))));
-  EXPECT_THAT(read_file(folder.path() / "cache/assay/choices").value_or(""),
-              HasSubstr("convolution"));
 }
 
 }  // namespace
