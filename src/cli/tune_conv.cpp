@@ -175,8 +175,14 @@ Result<std::vector<ConvolutionOutcome>> tune_everything(const Arguments& argumen
   return outcomes_of(place.list.problems, steps, place.facts);
 }
 
+/// The databases as they were when the tuning began.
+Result<MiopenDatabases> databases_before(const DatabasePlaces& places) {
+  if (places.origin.empty()) return MiopenDatabases();
+  return read_miopen_databases(places.origin);
+}
+
 /// Undoes what was proven to be slower: the library's own choice stands again. Error: as from
-/// remove_found().
+/// restore_records().
 Status drop_slower(const ConvolutionPlace& place, const DatabasePlaces& databases,
                    const std::vector<ConvolutionOutcome>& outcomes, Terminal& terminal) {
   std::vector<std::string> keys;
@@ -184,15 +190,16 @@ Status drop_slower(const ConvolutionPlace& place, const DatabasePlaces& database
     if (!outcome.slower) continue;
     const ConvolutionProblem& problem = outcome.convolution.problem;
     if (place.has_databases()) {
-      keys.push_back(find_database_key(problem));
+      keys.insert(keys.end(), {find_database_key(problem), performance_database_key(problem)});
     } else {
       ChoiceCache::of_user(place.facts)
           .keep(place.facts, conv_choice_key(place.library, problem), outcome.before.algorithm);
     }
   }
   if (keys.empty()) return {};
-  const std::size_t removed = TRY(remove_found(databases.tuned, keys));
-  terminal.note(fmt::format("removed from the find-db what was slower: {} records\n", removed));
+  const MiopenDatabases origin = TRY(databases_before(databases));
+  const std::size_t restored = TRY(restore_records(databases.tuned, origin, keys));
+  terminal.note(fmt::format("taken back from the databases, as slower: {} records\n", restored));
   return {};
 }
 
@@ -211,8 +218,7 @@ Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& pla
         "of all it proposes, which assay remembers for its own runs\n",
         place.library);
   } else if (request.place.parts == 1) {
-    MiopenDatabases origin;
-    if (!databases.origin.empty()) origin = TRY(read_miopen_databases(databases.origin));
+    const MiopenDatabases origin = TRY(databases_before(databases));
     const auto changes = database_changes(origin, TRY(read_miopen_databases(databases.tuned)));
     json["databases"] = databases_json(databases.tuned.string(), changes);
     text += databases_text(databases.tuned.string(), changes);

@@ -240,7 +240,8 @@ TEST_F(MiopenConvolution, ASearchFillsTheUserDatabases) {
   EXPECT_THAT(text(find_file), HasSubstr("FP32-B="));
   EXPECT_THAT(text(find_file), HasSubstr("FP32-W="));
   EXPECT_THAT(text(find_file), HasSubstr(";GemmFwdRest:"));
-  EXPECT_THAT(text(performance_file), HasSubstr("x0xNHWCxNHWCxNHWCxFP32xF="));
+  EXPECT_THAT(text(performance_file),
+              HasSubstr("2x8x6x6x1x3x3x1x8x2x1x1x0x1x1x0x1x1x0x0x1xNHWCxFP32xF="));
 
   // Without the exhaustive search, parameters stay as they are.
   reset();

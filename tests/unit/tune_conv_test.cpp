@@ -62,6 +62,11 @@ TEST(MiopenDatabases, KeysAreMiopens) {
   p.type = DataType::bf16;
   EXPECT_EQ(find_database_key(p), "256-608-416-3x3-256-608-416-1-1x1-1x1-1x1-0-NCHW-BF16-F");
 
+  // As a log of MIOpen has it: [NCHW,FP32,F,2,24,340,340,1,3,3,1,24,1,1,1,0,1,1,0,1,1,0,0,1].
+  ConvolutionProblem logged = layer(1, 24, 24, 340, 3);
+  logged.type = DataType::f32;
+  EXPECT_EQ(performance_database_key(logged),
+            "2x24x340x340x1x3x3x1x24x1x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF");
   p.channels_last = true;
   EXPECT_EQ(find_database_key(p),
             "256-608-416-3x3-256-608-416-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-BF16-F");
@@ -71,6 +76,8 @@ TEST(MiopenDatabases, KeysAreMiopens) {
   p.pad = {1, 0, 2};
   p.stride = {1, 2, 3};
   p.dilation = {1, 1, 2};
+  EXPECT_EQ(performance_database_key(p),
+            "3x256x8x6x4x1x5x3x256x1x0x2x1x2x3x1x1x2x1x0x1xNDHWCxBF16xF");
   EXPECT_EQ(find_database_key(p),
             "256-4-8-6-3x1x5-256-4-4-1-1-1x0x2-1x2x3-1x1x2-0-NDHWC-NDHWC-NDHWC-BF16-F");
 }
@@ -112,15 +119,19 @@ TEST(MiopenDatabases, ChangesAreTold) {
   EXPECT_EQ(summary_of(changes[3]), "");
 }
 
-TEST(MiopenDatabases, OnlyNamedRecordsOfFindDatabasesAreRemoved) {
+TEST(MiopenDatabases, NamedRecordsBecomeWhatTheyWere) {
   const TemporaryFolder folder;
-  const auto find = folder.write("gfx942130.HIP.a.ufdb.txt", "one=A:1\ntwo=B:2\nonetwo=C:3");
-  const auto performance = folder.write("gfx942130.HIP.a.udb.txt", "one=A:1\n");
-  const std::vector<std::string> keys = {"one", "onetwo", "absent"};
-  EXPECT_EQ(remove_found(folder.path(), keys).value(), 2u);
-  EXPECT_EQ(read_file(find), "two=B:2\n");
-  EXPECT_EQ(read_file(performance), "one=A:1\n");
-  EXPECT_EQ(remove_found(folder.path(), keys).value(), 0u);
+  const auto find = folder.write("a.HIP.1.ufdb.txt", "four=D:4\none=A:1\nthree=C:3\ntwo=B:2\n");
+  const auto performance = folder.write("a.HIP.1.udb.txt", "1x1=A:1\n");
+  const auto sqlite = folder.write("a_1.1.0.udb", "one=");
+  const MiopenDatabases origin = {{"a.HIP.1.ufdb.txt", {{"one", "A:0"}, {"four", "D:4"}}},
+                                  {"b.HIP.1.ufdb.txt", {{"two", "B:0"}}}};
+  const std::vector<std::string> keys = {"one", "two", "four", "1x1", "absent"};
+  EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 3u);
+  EXPECT_EQ(read_file(find), "four=D:4\none=A:0\nthree=C:3\n");
+  EXPECT_EQ(read_file(performance), "");
+  EXPECT_EQ(read_file(sqlite), "one=");
+  EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 0u);
 }
 
 TEST(ConvolutionList, CellsAreConvolutionsOnce) {
@@ -146,7 +157,7 @@ TEST(ConvolutionList, LogsSayHowOftenAndThatDecidesTheOrder) {
   log += large + "something else\nMIOpenDriver convfp16 -n 0 -F 1\n";
   const auto list = convolutions_of_log(folder.write("log", log));
   ASSERT_TRUE(list.ok()) << list.error().message;
-  EXPECT_EQ(list->left_out_count, 1u);
+  ASSERT_EQ(list->left_out_count, 1u);
   EXPECT_THAT(list->left_out.front(), HasSubstr("log:1005: "));
   ConvolutionList both = *list;
   both.problems.push_back({layer(1, 8, 8, 4), 1});
@@ -342,7 +353,9 @@ TEST_F(ConvolutionTuning, DamagedJournalsAreRefused) {
   }
   EXPECT_EQ(number, 16u);
   folder.write(TuningJournal::name, whole + "{\"step\": \"dance\"}\n");
-  EXPECT_THAT(tune(runs).error().message,
+  const auto refused = tune(runs);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("journal.jsonl:17: "), HasSubstr("no step")));
 }
 

@@ -66,6 +66,26 @@ void for_each_item(std::string_view record, const Use& use) {
   }
 }
 
+/// A convolution in MIOpen's words.
+struct MiopenView {
+  explicit MiopenView(const ConvolutionProblem& p)
+      // What it calls the input is the gradient of y in both backward passes.
+      : in(p.direction == ConvolutionDirection::forward ? p.x_shape() : p.y_shape()),
+        out(p.direction == ConvolutionDirection::forward ? p.y_shape() : p.x_shape()),
+        layout(p.channels_last ? (p.dimensions == 3 ? "NDHWC" : "NHWC")
+                               : (p.dimensions == 3 ? "NCDHW" : "NCHW")),
+        type(p.type == DataType::f16    ? "FP16"
+             : p.type == DataType::bf16 ? "BF16"
+                                        : "FP32"),
+        direction(p.direction == ConvolutionDirection::forward ? 'F'
+                  : p.direction == ConvolutionDirection::data  ? 'B'
+                                                               : 'W') {}
+
+  std::vector<std::int64_t> in, out;
+  std::string_view layout, type;
+  char direction;
+};
+
 }  // namespace
 
 Result<MiopenDatabases> read_miopen_databases(const fs::path& folder) {
@@ -110,51 +130,65 @@ std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
 }
 
 std::string find_database_key(const ConvolutionProblem& p) {
-  const bool forward = p.direction == ConvolutionDirection::forward;
-  // What MIOpen calls the input is the gradient of y in both backward passes.
-  const std::vector<std::int64_t> in = forward ? p.x_shape() : p.y_shape();
-  const std::vector<std::int64_t> out = forward ? p.y_shape() : p.x_shape();
+  const MiopenView view(p);
   const auto extents = [&](const auto& all, std::ptrdiff_t first, const char* separator) {
-    return fmt::format(
-        "{}", fmt::join(all.begin() + first, all.begin() + first + p.dimensions, separator));
+    const auto begin = all.begin() + first;
+    return fmt::format("{}", fmt::join(begin, begin + p.dimensions, separator));
   };
-  std::string layout = p.dimensions == 3 ? "NCDHW" : "NCHW";
-  if (p.channels_last) {
-    layout = p.dimensions == 3 ? "NDHWC" : "NHWC";
-    layout = fmt::format("{0}-{0}-{0}", layout);
-  }
-  const std::string_view type = p.type == DataType::f16    ? "FP16"
-                                : p.type == DataType::bf16 ? "BF16"
-                                                           : "FP32";
-  const char letter = forward ? 'F' : p.direction == ConvolutionDirection::data ? 'B' : 'W';
-  std::string key = fmt::format("{}-{}-{}-{}-{}-{}-{}-{}-{}-0-{}-{}-{}", in[1], extents(in, 2, "-"),
-                                extents(p.filter, 0, "x"), out[1], extents(out, 2, "-"), p.n,
-                                extents(p.pad, 0, "x"), extents(p.stride, 0, "x"),
-                                extents(p.dilation, 0, "x"), layout, type, letter);
+  const std::string layout =
+      p.channels_last ? fmt::format("{0}-{0}-{0}", view.layout) : std::string(view.layout);
+  std::string key =
+      fmt::format("{}-{}-{}-{}-{}-{}-{}-{}-{}-0-{}-{}-{}", view.in[1], extents(view.in, 2, "-"),
+                  extents(p.filter, 0, "x"), view.out[1], extents(view.out, 2, "-"), p.n,
+                  extents(p.pad, 0, "x"), extents(p.stride, 0, "x"), extents(p.dilation, 0, "x"),
+                  layout, view.type, view.direction);
   if (p.groups != 1) key += fmt::format("_g{}", p.groups);
   return key;
 }
 
-Result<std::size_t> remove_found(const fs::path& folder, std::span<const std::string> keys) {
-  std::size_t removed = 0;
-  for (const fs::path& file : database_files(folder)) {
-    if (!file.filename().string().ends_with(find_suffix)) continue;
-    const std::string text = TRY(read_operand(file, most_database_bytes));
-    std::string kept;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-      const std::string_view line = std::string_view(text).substr(at, end - at);
-      const std::string_view key = line.substr(0, line.find('='));
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        kept += line;
+std::string performance_database_key(const ConvolutionProblem& p) {
+  const MiopenView view(p);
+  // Height, width, depth, of which a convolution in two dimensions has `flat`.
+  const auto extents = [&](const auto& all, std::ptrdiff_t first, std::int64_t flat) {
+    const auto begin = all.begin() + first;
+    return p.dimensions == 3 ? fmt::format("{}x{}x{}", begin[1], begin[2], begin[0])
+                             : fmt::format("{}x{}x{}", begin[0], begin[1], flat);
+  };
+  return fmt::format("{}x{}x{}x{}x{}x{}x{}x{}x{}x0x{}x{}x{}x{}", p.dimensions, view.in[1],
+                     extents(view.in, 2, 1), extents(p.filter, 0, 1), view.out[1], p.n,
+                     extents(p.pad, 0, 0), extents(p.stride, 0, 0), extents(p.dilation, 0, 0),
+                     p.groups, view.layout, view.type, view.direction);
+}
+
+Result<std::size_t> restore_records(const fs::path& folder, const MiopenDatabases& origin,
+                                    std::span<const std::string> keys) {
+  std::size_t restored = 0;
+  MiopenDatabases databases = TRY(read_miopen_databases(folder));
+  for (auto& [file, records] : databases) {
+    if (!is_text_database(file)) continue;
+    const auto old_file = origin.find(file);
+    std::size_t differing = 0;
+    for (const std::string& key : keys) {
+      const auto now = records.find(key);
+      if (now == records.end()) continue;
+      const DatabaseRecords none;
+      const DatabaseRecords& old_records = old_file == origin.end() ? none : old_file->second;
+      const auto old = old_records.find(key);
+      if (old != old_records.end() && old->second == now->second) continue;
+      ++differing;
+      if (old == old_records.end()) {
+        records.erase(now);
       } else {
-        ++removed;
+        now->second = old->second;
       }
-      at = end;
     }
-    if (kept.size() != text.size()) TRY(write_file(file, kept));
+    if (differing == 0) continue;
+    restored += differing;
+    std::string text;
+    for (const auto& [key, record] : records) text += fmt::format("{}={}\n", key, record);
+    TRY(write_file(folder / file, text));
   }
-  return removed;
+  return restored;
 }
 
 std::string summary_of(const DatabaseChange& change) {

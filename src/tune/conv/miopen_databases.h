@@ -38,14 +38,18 @@ struct DatabaseChange {
 std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
                                              const MiopenDatabases& after);
 
-/// The key of a convolution in a find-db, as conv::ProblemDescription::Serialize() makes it
-/// (src/conv/problem_description.cpp):
-/// "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-BF16-F".
+/// The keys of a convolution, in a find-db, as conv::ProblemDescription::Serialize() makes it
+/// (src/conv/problem_description.cpp): "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-BF16-F"; and in
+/// a perf-db of text, as its VisitAll() does:
+/// "2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxBF16xF".
 std::string find_database_key(const ConvolutionProblem& problem);
-/// Removes these keys from the find-dbs of a folder, which no program may be using, and returns how
-/// many records that were. Error: usage, exhausted.
-Result<std::size_t> remove_found(const std::filesystem::path& folder,
-                                 std::span<const std::string> keys);
+std::string performance_database_key(const ConvolutionProblem& problem);
+/// Makes the records with these keys, in all text databases of a folder, which no program may be
+/// using, what they were in `origin`: those that it lacks go. Returns how many differed. Error:
+/// usage, exhausted.
+Result<std::size_t> restore_records(const std::filesystem::path& folder,
+                                    const MiopenDatabases& origin,
+                                    std::span<const std::string> keys);
 
 /// "ConvHipImplicitGemmGroupFwdXdlops 0.012 ms" of a record of a find-db: its fastest solver. Of
 /// others, its solvers.

@@ -62,27 +62,36 @@ std::string database_key(DatabaseKind kind, const Convolution& c) {
   // What MIOpen calls the input is the gradient of the output in both backward passes.
   const auto& in = forward ? c.x.extents : c.y.extents;
   const auto& out = forward ? c.y.extents : c.x.extents;
+  const std::string direction = forward ? "F" : c.direction == Direction::data ? "B" : "W";
   const std::string layout = is_channels_last(c.x) ? (in.size() == 5 ? "NDHWC" : "NHWC")
                                                    : (in.size() == 5 ? "NCDHW" : "NCHW");
   const std::string type = c.x.type == Number::f32    ? "FP32"
                            : c.x.type == Number::bf16 ? "BF16"
                                                       : "FP16";
-  std::string key = std::to_string(in[1]) + "-" + joined(in, 2, '-') + "-" +
-                    joined(c.w.extents, 2, 'x') + "-" + std::to_string(out[1]) + "-" +
-                    joined(out, 2, '-') + "-" + std::to_string(in[0]) + "-" +
-                    joined(c.pads, 0, 'x') + "-" + joined(c.strides, 0, 'x') + "-" +
-                    joined(c.dilations, 0, 'x') + "-0-" + layout +
-                    (is_channels_last(c.x) ? "-" + layout + "-" + layout : "") + "-" + type + "-" +
-                    (forward                          ? "F"
-                     : c.direction == Direction::data ? "B"
-                                                      : "W");
-  if (c.groups != 1) key += "_g" + std::to_string(c.groups);
   if (kind == DatabaseKind::performance) {
-    for (char& letter : key) {
-      if (letter == '-') letter = 'x';
+    // Depth comes last, 1 or 0 where there is none.
+    const auto turned = [](const std::vector<int>& all, std::size_t first, int flat) {
+      const std::vector<int> own(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+      return own.size() == 3 ? joined(std::vector<int>{own[1], own[2], own[0]}, 0, 'x')
+                             : joined(std::vector<int>{own[0], own[1], flat}, 0, 'x');
+    };
+    std::string key = std::to_string(in.size() - 2);
+    for (const std::string& part :
+         {std::to_string(in[1]), turned(in, 2, 1), turned(c.w.extents, 2, 1),
+          std::to_string(out[1]), std::to_string(in[0]), turned(c.pads, 0, 0),
+          turned(c.strides, 0, 0), turned(c.dilations, 0, 0), std::string("0"),
+          std::to_string(c.groups), layout, type, direction}) {
+      key += "x" + part;
     }
+    return key;
   }
-  return key;
+  std::string key =
+      std::to_string(in[1]) + "-" + joined(in, 2, '-') + "-" + joined(c.w.extents, 2, 'x') + "-" +
+      std::to_string(out[1]) + "-" + joined(out, 2, '-') + "-" + std::to_string(in[0]) + "-" +
+      joined(c.pads, 0, 'x') + "-" + joined(c.strides, 0, 'x') + "-" + joined(c.dilations, 0, 'x') +
+      "-0-" + layout + (is_channels_last(c.x) ? "-" + layout + "-" + layout : "") + "-" + type +
+      "-" + direction;
+  return c.groups == 1 ? key : key + "_g" + std::to_string(c.groups);
 }
 
 DatabaseRecord load_record(const std::string& folder, DatabaseKind kind, const std::string& key) {
