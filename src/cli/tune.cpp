@@ -293,7 +293,7 @@ in turns. The folder keeps every run's record and the servers' output.
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
         {"--budget", "TIME",
          "time for one run, as for `assay run`; for gemm, to try all solutions of a product, "
-         "default 20s",
+         "default 20s; for conv, of each convolution in a run, default 3s",
          ""},
         {"--combine", "", "try every combination of values instead of each alone", ""},
         {"--pairs", "N",

@@ -51,7 +51,7 @@ Result<ConvolutionPlace> look_at_device(const TuneConvRequest& request) {
   list.append(request.from_files);
   place.list = ordered(list, place.facts);
   place.list.problems = part_of(place.list.problems, request.place.part, request.place.parts);
-  if (!place.list.problems.empty()) {
+  if (!place.list.problems.empty() && !request.list_only) {
     place.library =
         TRY(open_convolution(*device, "auto", place.list.problems.front().problem))->library();
   }
@@ -108,7 +108,7 @@ class ProgressWitness final : public TuningWitness {
 /// Tunes this process's part.
 Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const ConvolutionPlace& place,
                                    const DatabasePlaces& databases, Terminal& terminal) {
-  Json settings = {{"pairs", request.pairs}, {"budget", request.budget}};
+  Json settings = {{"pairs", request.pairs}, {"budget", request.budget_seconds}};
   if (place.has_databases()) {
     settings["databases"] = databases.tuned.string();
     settings["before"] = databases.before.string();
@@ -122,7 +122,7 @@ Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const Convolu
   if (!journal.steps().empty()) {
     terminal.note(fmt::format("going on after {} steps\n", journal.steps().size()));
   }
-  const ConvolutionRunRequest run = {TRY(own_binary()), place.name, request.budget,
+  const ConvolutionRunRequest run = {TRY(own_binary()), place.name, request.budget_seconds,
                                      request.place.folder, &interrupt_requested};
   ProgressWitness witness(terminal);
   return tune_convolutions(

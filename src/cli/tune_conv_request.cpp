@@ -49,10 +49,10 @@ Result<TuneConvRequest> read_tune_conv(const Arguments& arguments) {
   }
   request.place = TRY(read_tune_place(arguments));
   request.pairs = TRY(proof_pairs(arguments.get("--pairs", "10")));
-  request.budget = arguments.get("--budget");
-  if (!request.budget.empty()) {
-    const auto seconds = parse_duration(request.budget);
+  if (arguments.has("--budget")) {
+    const auto seconds = parse_duration(arguments.get("--budget"));
     if (!seconds.ok()) return about("--budget", seconds.error());
+    request.budget_seconds = *seconds;
   }
   request.list_only = arguments.has("--list");
   request.json = arguments.has("--json");

@@ -18,7 +18,7 @@ struct TuneConvRequest {
   ConvolutionList from_files;  ///< of --from
   TunePlace place;
   std::size_t pairs = 10;
-  std::string budget;            ///< of one run; empty: none
+  double budget_seconds = 3;     ///< of each convolution in a run
   std::filesystem::path db;      ///< --db; empty: one in the tuning's folder
   std::filesystem::path before;  ///< --before; empty: what the environment says
   bool list_only = false, json = false;

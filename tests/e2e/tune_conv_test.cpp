@@ -48,7 +48,7 @@ class TuneConv : public testing::Test {
   }
   static std::vector<std::string> words(const std::vector<std::string>& more) {
     std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
-                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "3s"};
+                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "1s"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -181,8 +181,38 @@ TEST_F(TuneConv, WhatMiopenLacksIsLeftOut) {
   EXPECT_THAT(outcome.err, HasSubstr("MIOpen convolves f32, f16 and bf16 here, not tf32"));
   const Outcome none = tune({"precision=tf32", "--out", out()});
   EXPECT_EQ(none.status, 4) << none.err;
-  const Outcome missing = tune({"--out", out()}, {{"ASSAY_BUILD", "/nonexistent"}});
-  EXPECT_NE(missing.status, 0);
+}
+
+/// The first fails in its search, the second ends the process; the third goes on.
+TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
+  const Outcome outcome =
+      tune({"direction=forward,data,weights", "--out", out(), "--json"},
+           {{"MOCK_MIOPEN_FAIL", "miopenFindConvolutionForwardAlgorithm"},
+            {"MOCK_MIOPEN_CRASH", "miopenFindConvolutionBackwardDataAlgorithm"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = json_lines(outcome.out).front();
+  for (const Json& one : json["convolutions"]) {
+    const std::string reason = one.value("reason", "");
+    if (one["direction"] == "forward") {
+      EXPECT_THAT(reason, HasSubstr("MIOpen 3.4.0: miopenFindConvolutionForwardAlgorithm: "
+                                    "miopenStatusInternalError (5)"));
+    } else if (one["direction"] == "data") {
+      EXPECT_THAT(reason, HasSubstr("its process ended with status 134"));
+    } else {
+      EXPECT_EQ(one["faster"], true) << one;
+    }
+  }
+}
+
+/// A process of the proof that dies takes those with it that come after.
+TEST_F(TuneConv, WhatEndsAProcessOfTheProofIsSaid) {
+  const Outcome outcome = tune({"direction=forward,data", "--out", out(), "--json"},
+                               {{"MOCK_MIOPEN_CRASH", "miopenConvolutionBackwardDataImmediate"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = json_lines(outcome.out).front();
+  EXPECT_EQ(json["convolutions"][0]["direction"], "forward");
+  EXPECT_EQ(json["convolutions"][0]["faster"], true);
+  EXPECT_EQ(json["convolutions"][1]["reason"], "before: its process ended before, with status 134");
 }
 
 TEST(TuneConvWords, MistakesAreNamed) {

@@ -98,7 +98,7 @@ Times times_of(const std::string& problem, const std::vector<ConvolutionRunStep>
 void take_proof(const Times& times, ConvolutionOutcome& outcome) {
   if (!outcome.reason.empty()) return;
   if (times.pairs.empty()) {
-    outcome.reason = "not proven yet";
+    outcome.reason = "no pair of runs had the time to measure it; give more with --budget";
     return;
   }
   const Proof proof = prove(times.pairs);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <system_error>
 
 #include "core/program.h"
@@ -41,14 +42,18 @@ std::string suite_text(std::span<const ConvolutionProblem> problems, const std::
   return inline_text(suite, {});
 }
 
-/// Adds what a line of `assay run --json` says, if it is a record.
-void take_record(std::string_view line, MeasuredConvolutions& measured) {
+/// Adds what a line of `assay run --json` says, if it is a record. One for which there was no time,
+/// because others took theirs, is merely known.
+void take_record(std::string_view line, MeasuredConvolutions& measured,
+                 std::set<std::string>& known) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("status")) return;
   const auto record = record_from_json(json);
   if (!record.ok()) return;
   const auto cell = parse_conv_cell(record->cell);
   if (!cell.ok()) return;
+  known.insert(describe(cell->problem));
+  if (record->status == RecordStatus::interrupted) return;
   MeasuredConvolution one;
   if (record->value && record->seconds && record->seconds->median > 0) {
     one.seconds = record->seconds->median;
@@ -100,15 +105,17 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
   ProgramStart start;
   start.words = {request.binary, "run", suite.string(), "--device",     request.device,
                  "--telemetry",  "off", "--out",        store.string(), "--json"};
-  if (!request.budget.empty()) {
-    start.words.insert(start.words.end(), {"--budget", request.budget});
-  }
+  start.words.insert(
+      start.words.end(),
+      {"--budget",
+       fmt::format("{:.3f}s", request.budget_seconds * static_cast<double>(problems.size()))});
   for (const Setting& setting : way.variables) {
     start.variables.emplace_back(setting.variable, setting.value);
   }
   start.stop_requested = request.stop_requested;
   MeasuredConvolutions measured;
-  start.line = [&](std::string_view line) { take_record(line, measured); };
+  std::set<std::string> known;
+  start.line = [&](std::string_view line) { take_record(line, measured, known); };
   const ProgramEnd end = TRY(run_program(start));
   if (request.stop_requested && request.stop_requested()) {
     return Error{ErrorKind::interrupted, "stopped"};
@@ -119,9 +126,10 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
   }
   // A process that dies takes with it those that it had not come to.
   for (const ConvolutionProblem& problem : problems) {
+    if (known.contains(describe(problem))) continue;
     MeasuredConvolution missing;
     missing.reason = fmt::format("its process ended before, with status {}", end.status);
-    measured.try_emplace(describe(problem), std::move(missing));
+    measured.emplace(describe(problem), std::move(missing));
   }
   return measured;
 }

@@ -29,7 +29,7 @@ ConvolutionWay chosen_way(ConvolutionRole role);
 struct ConvolutionRunRequest {
   std::string binary;  ///< this program
   std::string device;
-  std::string budget;  ///< of one run, as --budget takes it; empty: none
+  double budget_seconds = 0;  ///< for each convolution, with preparing and verifying
   /// Of what is kept: runs/search, runs/before and runs/tuned are stores of records.
   std::filesystem::path folder;
   std::function<bool()> stop_requested;

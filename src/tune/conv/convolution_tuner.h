@@ -16,7 +16,8 @@ namespace assay {
 
 enum class ConvolutionRole { search, before, tuned };
 
-/// Runs convolutions in a fresh process and returns something of each. Error: interrupted; failed,
+/// Runs convolutions in a fresh process; one for which there was no time is missing, but never the
+/// first. Error: interrupted; failed,
 /// if it measured none of them.
 using RunConvolutions = std::function<Result<MeasuredConvolutions>(
     ConvolutionRole role, std::span<const ConvolutionProblem> problems)>;
