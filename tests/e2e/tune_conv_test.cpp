@@ -79,7 +79,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
 
   // Again: the journal knows it all.
   const Outcome again = tune({"direction=forward", "--out", out(), "--json"});
-  EXPECT_EQ(again.status, 0) << again.err;
+  ASSERT_EQ(again.status, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("going on after 13 steps"));
   const Json json = json_lines(again.out).front();
   EXPECT_EQ(json["library"], "MIOpen 3.4.0");
@@ -110,7 +110,7 @@ TEST_F(TuneConv, AGivenDatabaseIsImprovedAndComparedWithWhatItWas) {
   const std::string given = file.parent_path();
   const Outcome outcome =
       tune({"direction=forward,weights", "--db", given, "--out", out(), "--json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   ASSERT_EQ(json["convolutions"].size(), 2u);
   const bool swapped = json["convolutions"][0]["direction"] == "weights";
@@ -189,7 +189,7 @@ TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
       tune({"direction=forward,data,weights", "--out", out(), "--json"},
            {{"MOCK_MIOPEN_FAIL", "miopenFindConvolutionForwardAlgorithm"},
             {"MOCK_MIOPEN_CRASH", "miopenFindConvolutionBackwardDataAlgorithm"}});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   for (const Json& one : json["convolutions"]) {
     const std::string reason = one.value("reason", "");
@@ -208,7 +208,7 @@ TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
 TEST_F(TuneConv, WhatEndsAProcessOfTheProofIsSaid) {
   const Outcome outcome = tune({"direction=forward,data", "--out", out(), "--json"},
                                {{"MOCK_MIOPEN_CRASH", "miopenConvolutionBackwardDataImmediate"}});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   EXPECT_EQ(json["convolutions"][0]["direction"], "forward");
   EXPECT_EQ(json["convolutions"][0]["faster"], true);
@@ -242,7 +242,7 @@ TEST(TuneConvWords, CallsOfALogAreListed) {
                                 "./bin/MIOpenDriver conv -n 0 -F 1\n");
   const Outcome outcome =
       assay_run({"tune", "conv", "--device", "cpu", "--from", log.string(), "--list", "--json"});
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   ASSERT_EQ(json.size(), 1u);
   EXPECT_EQ(json[0]["calls"], 2);

@@ -186,6 +186,7 @@ class ScriptedRuns {
   std::map<std::string, std::string> fails_to_find;  // with reasons
   std::string first;                                 // whose first choice is the fastest
   std::string fails_when_tuned;
+  std::map<std::string, std::size_t> has_time_from;  // the call from which on
   int stops_after = 1000;
   std::vector<std::string> calls;
 
@@ -209,6 +210,11 @@ class ScriptedRuns {
       const std::string name = describe(problem);
       if (role == ConvolutionRole::search && fails_to_find.contains(name)) {
         return Error{ErrorKind::failed, fails_to_find.at(name)};
+      }
+      const auto late = has_time_from.find(name);
+      if (role != ConvolutionRole::search && late != has_time_from.end() &&
+          calls.size() < late->second) {
+        continue;
       }
       MeasuredConvolution& one = measured[name];
       if (role == ConvolutionRole::tuned && name == fails_when_tuned) {
@@ -298,6 +304,21 @@ TEST_F(ConvolutionTuning, WhatCannotBeTunedSaysWhyAndStopsNothing) {
   EXPECT_EQ(found[2].before.seconds, found[2].after.seconds);
   EXPECT_EQ(runs.calls.back(), "before 1");
   EXPECT_THAT(witness.results, testing::Contains("the library's own choice is the fastest"));
+}
+
+/// The first runs of a proof compile kernels, for all the time that there is.
+TEST_F(ConvolutionTuning, WhatARunHadNoTimeForHasAPairLess) {
+  ScriptedRuns runs;
+  runs.gains[ScriptedRuns::name(1)] = runs.gains[ScriptedRuns::name(2)] = 1.5;
+  // Of 3 searches and 12 runs.
+  runs.has_time_from = {{ScriptedRuns::name(1), 5}, {ScriptedRuns::name(2), 15}};
+  const auto steps = tune(runs);
+  ASSERT_TRUE(steps.ok()) << steps.error().message;
+  const auto found = outcomes(*steps);
+  EXPECT_EQ(found[0].pairs, 6u);
+  EXPECT_EQ(found[1].pairs, 5u);
+  EXPECT_NEAR(found[1].gain, 1.5, 0.01);
+  EXPECT_THAT(found[2].reason, HasSubstr("--budget"));
 }
 
 TEST_F(ConvolutionTuning, NothingIsRunIfNothingIsLeftToProve) {
