@@ -51,6 +51,8 @@ Result<ConvolutionPlace> look_at_device(const TuneConvRequest& request) {
   list.append(request.from_files);
   place.list = ordered(list, place.facts);
   place.list.problems = part_of(place.list.problems, request.place.part, request.place.parts);
+  // More devices than convolutions have nothing to do.
+  place.devices.resize(std::min(place.devices.size(), place.list.problems.size()));
   if (!place.list.problems.empty() && !request.list_only) {
     place.library =
         TRY(open_convolution(*device, "auto", place.list.problems.front().problem))->library();
