@@ -12,7 +12,7 @@
 
 #include "core/hash.h"
 #include "core/read_file.h"
-#include "core/units.h"
+#include "core/text.h"
 #include "core/write_file.h"
 
 namespace assay {
