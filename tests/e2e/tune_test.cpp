@@ -35,7 +35,7 @@ TEST(Tune, TheBestIsFoundAndProven) {
             ContainsRegex("ASSAY_FAKE=launch=5e-5: (1\\.9[0-9]*|2\\.0[0-9]*) times the usual"),
             HasSubstr("in 6 pairs of fresh runs: better, proven"), Not(HasSubstr("in the proof"))))
       << outcome.err;
-  // A run of three settings and of the two better ones twice, then the proof.
+  // One run decides among three settings; then the proof.
   const std::string records = Process::read(process.folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 3 + 2 * 6);
 }
