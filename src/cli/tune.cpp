@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/example_plan.h"
 #include "cli/tune_benchmark.h"
+#include "cli/tune_conv.h"
 #include "cli/tune_gemm.h"
 #include "cli/tune_program.h"
 #include "cli/tune_serve.h"
@@ -19,17 +20,19 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   if (arguments.positionals.empty()) {
     return report(terminal, {ErrorKind::usage,
-                             "nothing to tune; name a benchmark, or gemm, serve or command"});
+                             "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
   }
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);
   if (is_tune_gemm(arguments)) return tune_gemm(arguments, terminal);
+  if (is_tune_conv(arguments)) return tune_conv(arguments, terminal);
   return tune_benchmark(arguments, terminal);
 }
 
-std::vector<Option> with_options_of_gemm(std::vector<Option> options) {
-  const auto more = tune_gemm_options();
-  options.insert(options.end(), more.begin(), more.end());
+std::vector<Option> with_options_of_libraries(std::vector<Option> options) {
+  for (const auto& more : {tune_gemm_options(), tune_conv_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
   return options;
 }
 
@@ -61,7 +64,14 @@ only if that proves a gain. The folder keeps a journal, with which a tuner that 
 on, tunableop_results*.csv for PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override
 file for hipBLASLt; assay's own models find the winners in their cache. --read holds tuning files
 against this machine's PyTorch and libraries, and merges those of several GPUs. More of it:
-`assay help tune-gemm`. With an environment VARIABLE to try, gemm is a benchmark like any other.
+`assay help tune-gemm`. With an environment VARIABLE to try, gemm and conv are benchmarks like any other.
+
+conv tunes convolutions: of the cells named by axes as for `assay run conv`, of a --suite (resnet50,
+stable-diffusion, unet3d), or --from a log that MIOPEN_ENABLE_LOGGING_CMD=1 made a program print. On AMD
+GPUs, MIOpen's own exhaustive search of each fills user databases, new ones or those of --db; then all
+run in fresh processes in turns, with the databases as they were and as they are, which proves what
+that brings. What is slower is taken out again. cuDNN and oneDNN keep no databases: their first choice
+is compared with the fastest of all they propose. More of it: `assay help tune-conv`.
 
 command tunes any program: PLAN names its command, its parameters (words of the command or, in
 capitals, environment variables) with their values, conditions, and the metric to improve.
@@ -80,12 +90,14 @@ server. The folder keeps the servers' output, too.
   assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
   assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
   assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
+  assay tune conv --suite resnet50 precision=bf16 --devices all
+  assay tune conv --from miopen.log --db ~/.config/miopen
   assay tune command --example triton > plan.yaml; assay tune command plan.yaml
   assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
     -- --max-concurrency 256 --requests 4x
 
 )",
-    .options = with_options_of_gemm({
+    .options = with_options_of_libraries({
         {"--ranks", "N", "as for `assay run`", ""},
         {"--hosts", "LIST", "as for `assay run`", ""},
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},

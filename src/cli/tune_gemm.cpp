@@ -3,35 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <thread>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
-#include "cli/progress.h"
 #include "cli/tune_gemm_read.h"
 #include "cli/tune_gemm_seat.h"
 #include "cli/tune_gemm_view.h"
+#include "cli/tune_progress.h"
 #include "compute/blas/gemm_choice.h"
-#include "core/background_program.h"
-#include "core/own_binary.h"
 #include "core/units.h"
 #include "core/write_file.h"
 #include "tune/gemm/gemm_files.h"
 #include "tune/gemm/gemm_journal.h"
 #include "tune/gemm/library_fit.h"
 #include "tune/gemm/pytorch.h"
-#include "tune/settings.h"
+#include "tune/parameter.h"
 
 namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_checked = 8;  // rows that PyTorch computes
 
@@ -54,15 +47,9 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
                                   ? library.version
                                   : fmt::format("{} {}", library.version, library.revision);
   }
-  return {{"what", "assay tune gemm"},
+  return {{"what", GemmJournal::what},
           {"format", 1},
-          {"device",
-           {{"backend", facts.backend},
-            {"name", facts.name},
-            {"arch", facts.arch},
-            {"uuid", facts.uuid},
-            {"partition", facts.partition},
-            {"multiprocessors", facts.multiprocessors}}},
+          {"device", identity_of_device(facts)},
           {"runtime", seat.runtime()},
           {"libraries", libraries},
           {"settings",
@@ -74,44 +61,6 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
             {"pairs", settings.pairs},
             {"seed", settings.seed}}}};
 }
-
-/// One line that is rewritten, or a line for each product.
-class ProgressLine {
- public:
-  ProgressLine(Terminal& terminal, std::size_t total) : terminal_(terminal) {
-    progress_.total = total;
-  }
-
-  void doing(const GemmProblem& problem, std::string_view what) {
-    if (!terminal_.interactive()) return;
-    const auto now = Clock::now();
-    if (now - shown_ < std::chrono::milliseconds(100)) return;
-    shown_ = now;
-    Progress progress = progress_;
-    progress.label = fmt::format("{}: {}", describe(problem), what);
-    terminal_.rewrite_line(progress_line(
-        progress, static_cast<std::size_t>(terminal_.error_width()), terminal_.error_style()));
-  }
-  void done(const GemmProblem& problem, const ProductOutcome& outcome, bool known) {
-    if (known) {  // it took no time now
-      --progress_.total;
-      return;
-    }
-    ++progress_.done;
-    progress_.elapsed_seconds += outcome.spent_seconds;
-    if (terminal_.interactive()) return terminal_.rewrite_line("");
-    terminal_.note(fmt::format("[{}/{}]  {} left  {}: {}\n", progress_.done, progress_.total,
-                               format_clock(seconds_left(progress_)), describe(problem),
-                               !outcome.reason.empty() ? "not measured"
-                               : outcome.proven ? fmt::format("{:+.1f}%", (outcome.gain - 1) * 100)
-                                                : "nothing better"));
-  }
-
- private:
-  Terminal& terminal_;
-  Progress progress_;  // of the products that no journal had
-  Clock::time_point shown_{};
-};
 
 /// Keeps the winner where the engine's products look for it.
 void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProblem& problem,
@@ -132,21 +81,21 @@ void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProbl
 Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, TuneSeat& seat,
                                             const std::vector<CountedProblem>& products,
                                             Terminal& terminal) {
-  GemmJournal journal = TRY(GemmJournal::open(request.folder, identity_of(request, seat)));
+  GemmJournal journal = TRY(GemmJournal::open(request.place.folder, identity_of(request, seat)));
   if (!journal.done().empty()) {
     terminal.note(fmt::format("going on after {} products\n", journal.done().size()));
   }
   std::vector<TunedProduct> tuned;
-  ProgressLine progress(terminal, products.size());
+  TuneProgress progress(terminal, products.size());
   for (const CountedProblem& product : products) {
     const auto known = journal.done().find(problem_text(product.problem));
     if (known != journal.done().end()) {
       tuned.push_back({product, known->second});
-      progress.done(product.problem, known->second, true);
+      progress.known();
       continue;
     }
     auto outcome = seat.tuner->tune(product.problem, [&](std::string_view what) {
-      progress.doing(product.problem, what);
+      progress.doing(describe(product.problem), what);
       return interrupt_requested();
     });
     if (!outcome.ok() && outcome.error().kind != ErrorKind::interrupted) {
@@ -162,31 +111,13 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
     const ProductOutcome found = TRY(std::move(outcome));
     TRY(journal.append(found));
     keep_choice(seat, request, product.problem, found);
-    progress.done(product.problem, found, false);
+    progress.done(describe(product.problem), found.spent_seconds,
+                  !found.reason.empty() ? "not measured"
+                  : found.proven        ? fmt::format("{:+.1f}%", (found.gain - 1) * 100)
+                                        : "nothing better");
     tuned.push_back({product, found});
   }
   return tuned;
-}
-
-/// The words that start this program for one device.
-std::vector<std::string> child_words(const Arguments& arguments, const std::string& binary,
-                                     const std::string& device, const fs::path& folder,
-                                     std::size_t part, std::size_t parts) {
-  std::vector<std::string> words = {binary, "tune"};
-  words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
-  for (const auto& [name, value] : arguments.options) {
-    if (name == "--devices" || name == "--device" || name == "--out" || name == "--json" ||
-        name == "--check" || name == "--color") {
-      continue;
-    }
-    for (const std::string& one : arguments.all(name)) {
-      words.push_back(name);
-      if (name != "--list") words.push_back(one);
-    }
-  }
-  words.insert(words.end(), {"--device", device, "--out", folder.string(), "--part",
-                             fmt::format("{}/{}", part, parts), "--json"});
-  return words;
 }
 
 /// One process for each device, each with its part; their journals are the result.
@@ -195,62 +126,10 @@ Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
                                               const std::vector<std::string>& devices,
                                               const std::vector<CountedProblem>& products,
                                               Terminal& terminal) {
-  const std::string binary = TRY(own_binary());
-  struct Child {
-    std::string device;
-    fs::path folder;
-    std::vector<std::string> lines;  // of its standard error, under `mutex`
-    std::unique_ptr<BackgroundProgram> program;
-  };
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Child>> children;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto child = std::make_unique<Child>();
-    child->device = devices[i];
-    std::string name = devices[i];
-    std::replace(name.begin(), name.end(), ':', '-');
-    child->folder = fs::path(request.folder) / name;
-    ProgramStart start;
-    start.words = child_words(arguments, binary, devices[i], child->folder, i, devices.size());
-    start.error_line = [&mutex, raw = child.get()](std::string_view line) {
-      const std::lock_guard lock(mutex);
-      raw->lines.emplace_back(line);
-    };
-    child->program = std::make_unique<BackgroundProgram>(std::move(start));
-    children.push_back(std::move(child));
-  }
-  bool stopping = false;
-  for (bool running = true; running;) {
-    running = false;
-    for (const auto& child : children) {
-      if (!child->program->ended()) running = true;
-      if (interrupt_requested() && !stopping) child->program->stop();
-      std::vector<std::string> lines;
-      {
-        const std::lock_guard lock(mutex);
-        lines.swap(child->lines);
-      }
-      for (const std::string& line : lines) {
-        terminal.note(fmt::format("{}: {}\n", child->device, line));
-      }
-    }
-    stopping = stopping || interrupt_requested();
-    if (running) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  if (stopping) return Error{ErrorKind::interrupted, "stopped"};
   std::map<std::string, ProductOutcome> all;
-  for (const auto& child : children) {
-    const Result<ProgramEnd>* end = child->program->end();
-    if (end == nullptr || !end->ok() ||
-        ((*end)->status != 0 && (*end)->status != exit_nothing_ran)) {
-      return Error{ErrorKind::failed,
-                   fmt::format("the process of {} failed: {}", child->device,
-                               end != nullptr && end->ok() ? last_line((*end)->errors_tail)
-                                                           : "it could not be started")};
-    }
-    for (auto& [problem, outcome] : TRY(GemmJournal::read(child->folder))) {
-      all[problem] = outcome;
-    }
+  for (const fs::path& folder :
+       TRY(tune_on_each(arguments, request.place, devices, {}, terminal))) {
+    for (auto& [problem, outcome] : TRY(GemmJournal::read(folder))) all[problem] = outcome;
   }
   std::vector<TunedProduct> tuned;
   for (const CountedProblem& product : products) {
@@ -289,7 +168,7 @@ Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
   written.json["tunableop"] = Json::array();
   for (const int ordinal : ordinals) {
     const fs::path path =
-        fs::path(request.folder) / name_for_ordinal("tunableop_results.csv", ordinal);
+        fs::path(request.place.folder) / name_for_ordinal("tunableop_results.csv", ordinal);
     TRY(write_file(path, text_of(made.file)));
     written.json["tunableop"].push_back(path.string());
     written.text +=
@@ -307,7 +186,7 @@ Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
   const OverrideMachine here = override_machine(*seat.device, *seat.tuner);
   const auto made = override_file(tuned, {here.git_version, here.arch, here.multiprocessors,
                                           seat.tuner->settings().rotate_bytes, request.format});
-  const fs::path path = fs::path(request.folder) / "hipblaslt_override.txt";
+  const fs::path path = fs::path(request.place.folder) / "hipblaslt_override.txt";
   TRY(write_file(path, text_of(made.file)));
   written.json["override"] = path.string();
   written.text += fmt::format("{} rows for HIPBLASLT_TUNING_OVERRIDE_FILE in {}\n",
@@ -342,19 +221,6 @@ Status check_results(const TuneGemmRequest& request, TuneSeat& seat, Terminal& t
   return {};
 }
 
-/// The names of the devices that --devices means.
-Result<std::vector<std::string>> devices_of(const TuneGemmRequest& request, const TuneSeat& seat) {
-  if (request.devices.size() != 1 || request.devices.front() != "all") return request.devices;
-  std::vector<std::string> names;
-  for (const auto& backend : seat.backends) {
-    if (backend->name() != seat.device->facts().backend) continue;
-    for (const DeviceFacts& facts : backend->devices()) {
-      names.push_back(fmt::format("{}:{}", facts.backend, facts.ordinal));
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 bool is_tune_gemm(const Arguments& arguments) {
@@ -369,19 +235,13 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   if (!request->read_files.empty()) {
     return read_tuning_files(*request, arguments.has("--out"), terminal);
   }
-  auto seat = open_seat(*request, request->device.empty() && !request->devices.empty() &&
-                                          request->devices.front() != "all"
-                                      ? request->devices.front()
-                                      : request->device);
+  auto seat = open_seat(*request, request->place.own_device());
   if (!seat.ok()) return report(terminal, seat.error());
   const DeviceFacts& facts = seat->device->facts();
   const ProductList list = ordered(request->products, facts);
-  const auto products = part_of(list.products, request->part, request->parts);
+  const auto products = part_of(list.problems, request->place.part, request->place.parts);
   const auto width = static_cast<std::size_t>(terminal.width());
-  for (const std::string& left : list.left_out) terminal.note(fmt::format("left out: {}\n", left));
-  if (list.left_out_count > list.left_out.size()) {
-    terminal.note(fmt::format("and {} more\n", list.left_out_count - list.left_out.size()));
-  }
+  note_left_out(list.left_out, list.left_out_count, terminal);
   if (request->list_only) {
     Json json = Json::array();
     for (const CountedProblem& product : products) json.push_back(product_json(product));
@@ -390,23 +250,23 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
     return exit_ok;
   }
   std::error_code error;
-  fs::create_directories(request->folder, error);
+  fs::create_directories(request->place.folder, error);
   if (error) {
-    return fail_io(terminal, fmt::format("cannot create {}: {}", request->folder, error.message()));
+    return fail_io(terminal,
+                   fmt::format("cannot create {}: {}", request->place.folder, error.message()));
   }
-  const auto devices = devices_of(*request, *seat);
-  if (!devices.ok()) return report(terminal, devices.error());
-  const bool several = devices->size() > 1;
-  const auto tuned = several ? tune_on_all(arguments, *request, *devices, products, terminal)
+  const auto devices = request->place.device_names(seat->backends, facts.backend);
+  const bool several = devices.size() > 1;
+  const auto tuned = several ? tune_on_all(arguments, *request, devices, products, terminal)
                              : tune_here(*request, *seat, products, terminal);
   if (!tuned.ok()) return report(terminal, tuned.error());
   Written written;
   Status wrote;
-  if (request->parts == 1) {  // else whoever gave the part writes them
+  if (request->place.parts == 1) {  // else whoever gave the part writes them
     std::vector<int> ordinals = {facts.ordinal};
     if (several) {
       ordinals.clear();
-      for (const std::string& name : *devices) {
+      for (const std::string& name : devices) {
         const auto colon = name.find(':');
         const auto number =
             parse_integer(colon == std::string::npos ? "0" : name.substr(colon + 1));
@@ -439,15 +299,18 @@ std::vector<Option> tune_gemm_options() {
       {"--precision", "TYPE", "for gemm: of the model, bf16 (default), f16, f32 or tf32",
        "bf16 f16 f32 tf32"},
       {"--from", "FILE",
-       "for gemm: the products of a log of hipBLASLt or rocBLAS or of a tuning file", "file", true},
-      {"--suite", "NAME", "for gemm: the products of a suite", ""},
+       "for gemm: the products of a log of hipBLASLt or rocBLAS or of a tuning file; for conv: the "
+       "convolutions of a log of MIOpen",
+       "file", true},
+      {"--suite", "NAME", "for gemm and conv: what a suite has of it", ""},
       {"--library", "NAME", "for gemm: only this library, default auto: all", ""},
       {"--workspace", "SIZE", "for gemm: the most a solution may need, default 32MiB", ""},
       {"--rotate", "SIZE",
        "for gemm: operands rotate through so many bytes, default twice the device's caches", ""},
       {"--solutions", "N", "for gemm: at most so many of each library, default 4096", ""},
-      {"--devices", "LIST", "for gemm: a process on each, e.g. all or hip:0,hip:1", "all"},
-      {"--part", "I/N", "for gemm: only every N-th product from the I-th on", ""},
+      {"--devices", "LIST", "for gemm and conv: a process on each, e.g. all or hip:0,hip:1", "all"},
+      {"--part", "I/N",
+       "for gemm and conv: only every N-th product or convolution from the I-th on", ""},
       {"--format", "FORMAT", "for gemm: of hipBLASLt's override file, default named",
        "ten bench named"},
       {"--validators", "FILE", "for gemm: a results file that the PyTorch in question wrote",
@@ -455,7 +318,7 @@ std::vector<Option> tune_gemm_options() {
       {"--pytorch", "VERSION", "for gemm: PyTorch's version, if it is not on this machine", ""},
       {"--python", "PROGRAM", "for gemm: the Python that has PyTorch, default python3", ""},
       {"--check", "", "for gemm: let PyTorch use the results file, and say what it took", ""},
-      {"--list", "", "for gemm: show the products and stop", ""},
+      {"--list", "", "for gemm and conv: show what would be tuned and stop", ""},
       {"--read", "FILE", "for gemm: say which rows of a tuning file no longer fit", "file", true},
   };
 }

@@ -154,7 +154,7 @@ Json fit_json(const FileFit& fit) {
 }  // namespace
 
 int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& terminal) {
-  auto seat = open_seat(request, request.device);
+  auto seat = open_seat(request, request.place.device);
   if (!seat.ok()) return report(terminal, seat.error());
   Reader reader(request, *seat);
   Json json = {{"files", Json::array()}};
@@ -172,9 +172,9 @@ int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& term
     const auto all = merged(reader.tunable());
     if (!all.ok()) return report(terminal, all.error());
     const std::filesystem::path path =
-        std::filesystem::path(request.folder) / "tunableop_results.csv";
+        std::filesystem::path(request.place.folder) / "tunableop_results.csv";
     std::error_code ignored;
-    std::filesystem::create_directories(request.folder, ignored);
+    std::filesystem::create_directories(request.place.folder, ignored);
     const Status written = write_file(path, text_of(*all));
     if (!written.ok()) {
       terminal.complain(written.error().message);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/tune_devices.h"
 #include "tune/gemm/override_file.h"
 #include "tune/gemm/product_list.h"
 #include "tune/gemm/product_tuner.h"
@@ -16,10 +17,7 @@ namespace assay::cli {
 struct TuneGemmRequest {
   ProductList products;  ///< in the order given, not yet those of a device
   TuneGemmSettings settings;
-  std::string device;                ///< --device
-  std::vector<std::string> devices;  ///< --devices; "all" alone
-  std::size_t part = 0, parts = 1;   ///< --part
-  std::string folder;
+  TunePlace place;
   OverrideFormat format = OverrideFormat::named;
   std::string python = "python3", pytorch;
   std::string validators_file;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "cli/table.h"
+#include "cli/tune_tables.h"
 #include "core/shown_text.h"
 #include "core/units.h"
 #include "measure/sampling/roofline.h"
@@ -17,22 +20,6 @@ constexpr std::size_t most_shown = 120;
 
 std::string name_text(const ProductSolution& solution) {
   return fmt::format("{} {}", solution.library, solution.algorithm);
-}
-
-std::string gain_text(const ProductOutcome& outcome) {
-  if (outcome.pairs == 0) return "";
-  return fmt::format("{:+.1f}% [{:+.1f}, {:+.1f}]", (outcome.gain - 1) * 100,
-                     (outcome.gain_low - 1) * 100, (outcome.gain_high - 1) * 100);
-}
-
-/// "62% -> 71%"
-std::string roofs_text(const ProductOutcome& outcome) {
-  if (!outcome.floor_seconds) return "";
-  const auto share = [&](double seconds) {
-    return fmt::format("{:.0f}%", *outcome.floor_seconds / seconds * 100);
-  };
-  const std::string before = share(outcome.usual_seconds);
-  return outcome.proven ? before + " -> " + share(outcome.best_seconds()) : before;
 }
 
 /// "840 (3 out, 500 slow)"
@@ -51,17 +38,15 @@ std::string solutions_text(const ProductOutcome& outcome) {
 
 std::string product_list_text(std::span<const CountedProblem> products, const DeviceFacts& facts,
                               std::size_t width, const Style& style) {
-  Table table(
-      {{"product"}, {"calls", Column::Align::right}, {"at the roofline", Column::Align::right}});
+  std::vector<ListedProblem> listed;
   for (const CountedProblem& product : products) {
     const Work work = {.bytes = product.problem.bytes(),
                        .flops = product.problem.flops(),
                        .math = product.problem.a};
-    const auto seconds = floor_seconds(facts, work, Limit::compute);
-    table.add({describe(product.problem), std::to_string(product.count),
-               seconds ? format_seconds(*seconds * static_cast<double>(product.count)) : "-"});
+    listed.push_back(
+        {describe(product.problem), product.count, floor_seconds(facts, work, Limit::compute)});
   }
-  return table.render(width, style);
+  return listed_text("product", listed, width, style);
 }
 
 std::string tuned_text(std::span<const TunedProduct> products, std::size_t width,
@@ -99,15 +84,17 @@ std::string tuned_text(std::span<const TunedProduct> products, std::size_t width
     }
     std::string best = outcome.proven ? name_text(outcome.best) : "nothing better";
     if (!outcome.proven && outcome.pairs > 0) best += ", not proven";
-    table.add({text, std::to_string(tuned.product.count), format_seconds(outcome.usual_seconds),
-               format_seconds(outcome.best_seconds()), gain_text(outcome), roofs_text(outcome),
-               solutions_text(outcome), best});
+    table.add(
+        {text, std::to_string(tuned.product.count), format_seconds(outcome.usual_seconds),
+         format_seconds(outcome.best_seconds()),
+         outcome.pairs == 0 ? "" : gain_text(outcome.gain, outcome.gain_low, outcome.gain_high),
+         roofs_text(outcome.floor_seconds, outcome.usual_seconds,
+                    outcome.proven ? std::optional(outcome.best_seconds()) : std::nullopt),
+         solutions_text(outcome), best});
   }
   std::string text = table.render(width, style);
   if (measured > 0) {
-    text += fmt::format("{} of {} products faster; all calls {} before, {} after ({:+.1f}%)\n",
-                        faster, measured, format_seconds(before), format_seconds(after),
-                        after > 0 ? (before / after - 1) * 100 : 0);
+    text += sum_text(faster, measured, "products", before, after);
   }
   if (wrong > 0) {
     text += fmt::format("solutions that computed wrong results and are out: {}, first {}\n", wrong,

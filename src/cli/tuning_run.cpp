@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "cli/interrupt.h"
+#include "cli/option_values.h"
 #include "compute/device/backend.h"
-#include "core/units.h"
 #include "machine/system/fingerprint.h"
-#include "statistics/paired.h"
 
 namespace assay::cli {
 
@@ -21,23 +20,10 @@ std::string tuning_folder(const Arguments& arguments) {
 Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules usual) {
   constexpr std::uint64_t most_runs = 100'000;
   if (arguments.has("--pairs")) {
-    const auto pairs = parse_integer(arguments.get("--pairs"));
-    if (!pairs || *pairs < least_units || *pairs > most_proof_pairs || *pairs % 2 != 0) {
-      return Error{
-          ErrorKind::usage,
-          fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from {} to {}, "
-                      "since fewer pairs prove nothing",
-                      arguments.get("--pairs"), least_units, most_proof_pairs)};
-    }
-    usual.least_pairs = usual.most_pairs = static_cast<std::size_t>(*pairs);
+    usual.least_pairs = usual.most_pairs = TRY(proof_pairs(arguments.get("--pairs")));
   }
   if (arguments.has("--runs")) {
-    const auto runs = parse_integer(arguments.get("--runs"));
-    if (!runs || *runs < 2 || *runs > most_runs) {
-      return Error{ErrorKind::usage, fmt::format("--runs \"{}\" is not allowed; allowed: 2 to {}",
-                                                 arguments.get("--runs"), most_runs)};
-    }
-    usual.runs = static_cast<std::size_t>(*runs);
+    usual.runs = TRY(whole_number("--runs", arguments.get("--runs"), 2, most_runs));
   }
   return usual;
 }

@@ -2,12 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "compute/convolution/convolution.h"
 #include "compute/convolution/miopen_library.h"
 #include "conv_machine.h"
+#include "core/read_file.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
 #include "libraries/mock_miopen.h"
+#include "temporary_folder.h"
 
 #ifdef VIRTUAL_HIP
 #include "virtual_machine.h"
@@ -26,7 +30,7 @@ class MiopenConvolution : public testing::Test {
     setenv("ASSAY_MIOPEN_LIBRARY", MOCK_MIOPEN, 1);
     const auto library = SharedLibrary::open({"mock", {MOCK_MIOPEN "/libMIOpen.so.1"}, {""}, ""});
     ASSERT_TRUE(library) << library.error().message;
-    library->bind(reset, {"mock_miopen_reset"});
+    library->bind(forget, {"mock_miopen_reset"});
     library->bind(fail, {"mock_miopen_fail"});
     library->bind(sequence, {"mock_miopen_sequence"});
     library->bind(calls, {"mock_miopen_calls"});
@@ -40,7 +44,21 @@ class MiopenConvolution : public testing::Test {
     device = std::move(*opened);
     stream = std::move(device->create_stream()).value();
   }
-  void TearDown() override { unsetenv("ASSAY_MIOPEN_LIBRARY"); }
+  void TearDown() override {
+    unsetenv("ASSAY_MIOPEN_LIBRARY");
+    unsetenv("MIOPEN_USER_DB_PATH");
+    unsetenv("MIOPEN_FIND_ENFORCE");
+  }
+
+  /// As a new process would find MIOpen, with these databases or without any.
+  void reset(const std::filesystem::path& databases) {
+    setenv("MIOPEN_USER_DB_PATH", databases.c_str(), 1);
+    forget();
+  }
+  void reset() {
+    databases_.emplace();
+    reset(databases_->path());
+  }
 
   /// 3 x 3 with stride 1, for which there is Winograd, of 8 channels.
   static ConvolutionProblem problem(ConvolutionDirection direction) {
@@ -87,7 +105,8 @@ class MiopenConvolution : public testing::Test {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Device> device;
   std::unique_ptr<Stream> stream;
-  decltype(&mock_miopen_reset) reset = nullptr;
+  std::optional<TemporaryFolder> databases_;
+  decltype(&mock_miopen_reset) forget = nullptr;
   decltype(&mock_miopen_fail) fail = nullptr;
   decltype(&mock_miopen_sequence) sequence = nullptr;
   decltype(&mock_miopen_calls) calls = nullptr;
@@ -120,12 +139,12 @@ TEST_F(MiopenConvolution, EveryDirectionLayoutAndType) {
 TEST_F(MiopenConvolution, EverySearchIsRight) {
   const std::vector<AxisSetting> shape = {{"c", "8"}, {"k", "8"}, {"h", "6"}};
   const std::map<std::string, std::string> algorithms = {
-      {"best", "solver=114 implicit GEMM"}, {"first", "solver=91 GEMM"},
-      {"normal", "implicit GEMM"},          {"fast", "implicit GEMM"},
-      {"hybrid", "implicit GEMM"},          {"dynamic", "implicit GEMM"},
-      {"find2", "solver=114 implicit GEMM"}};
+      {"best", "solver=114 implicit GEMM"},  {"first", "solver=91 GEMM"},
+      {"normal", "implicit GEMM"},           {"fast", "implicit GEMM"},
+      {"hybrid", "implicit GEMM"},           {"dynamic", "implicit GEMM"},
+      {"find2", "solver=114 implicit GEMM"}, {"exhaustive", "implicit GEMM"}};
   const std::map<std::string, int> modes = {
-      {"normal", 1}, {"fast", 2}, {"hybrid", 3}, {"dynamic", 5}};
+      {"normal", 1}, {"fast", 2}, {"hybrid", 3}, {"dynamic", 5}, {"exhaustive", 1}};
   for (const auto& [search, algorithm] : algorithms) {
     for (const char* direction : {"forward", "data", "weights"}) {
       auto settings = shape;
@@ -197,6 +216,39 @@ TEST_F(MiopenConvolution, OneHandleForAllStreams) {
   EXPECT_EQ(calls("miopenSetStream"), 2);
 }
 
+/// What a search finds stays in the user databases, where every later process finds it first.
+TEST_F(MiopenConvolution, ASearchFillsTheUserDatabases) {
+  const std::vector<AxisSetting> shape = {{"c", "8"}, {"k", "8"}, {"h", "6"}, {"n", "2"}};
+  const auto run = [&](const char* search, const char* direction) {
+    auto settings = shape;
+    settings.insert(settings.end(), {{"find", search}, {"direction", direction}});
+    return expect_conv(*device, *stream, settings).at("algorithm");
+  };
+  const TemporaryFolder folder;
+  const auto text = [&](const char* file) { return read_file(folder.path() / file).value_or(""); };
+  const char* const find_file = "gfx942130.HIP.3_4_0_f3a7c1d.ufdb.txt";
+  const char* const performance_file = "gfx942130.HIP.3_4_0_f3a7c1d.udb.txt";
+  for (const char* direction : {"forward", "data", "weights"}) {
+    reset(folder.path());
+    EXPECT_EQ(run("first", direction), "solver=91 GEMM");
+    EXPECT_EQ(run("exhaustive", direction), "implicit GEMM");
+    reset(folder.path());
+    EXPECT_EQ(run("first", direction), "solver=114 implicit GEMM");
+    EXPECT_EQ(run("dynamic", direction), "implicit GEMM");
+  }
+  EXPECT_THAT(text(find_file), HasSubstr("8-6-6-3x3-8-6-6-2-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F="));
+  EXPECT_THAT(text(find_file), HasSubstr("FP32-B="));
+  EXPECT_THAT(text(find_file), HasSubstr("FP32-W="));
+  EXPECT_THAT(text(find_file), HasSubstr(";GemmFwdRest:"));
+  EXPECT_THAT(text(performance_file), HasSubstr("x0xNHWCxNHWCxNHWCxFP32xF="));
+
+  // Without the exhaustive search, parameters stay as they are.
+  reset();
+  EXPECT_EQ(run("normal", "forward"), "implicit GEMM");
+  EXPECT_TRUE(std::filesystem::exists(databases_->path() / find_file));
+  EXPECT_FALSE(std::filesystem::exists(databases_->path() / performance_file));
+}
+
 TEST_F(MiopenConvolution, WinogradMayBeLessExact) {
   const ConvolutionProblem p = problem(ConvolutionDirection::forward);
   const Buffer x = memory(p.x_elements()), w = memory(p.w_elements()), y = memory(p.y_elements());
@@ -221,6 +273,9 @@ TEST_F(MiopenConvolution, EveryFailureIsReportedAndNothingLeaks) {
       "miopenSetConvolutionGroupCount",    "miopenCreateWithStream"};
   const std::map<S, std::vector<std::string>> of_search = {
       {S::find_normal,
+       {"miopenSetConvolutionFindMode", "miopenConvolutionForwardGetWorkSpaceSize",
+        "miopenFindConvolutionForwardAlgorithm", "miopenConvolutionForward"}},
+      {S::find_exhaustive,
        {"miopenSetConvolutionFindMode", "miopenConvolutionForwardGetWorkSpaceSize",
         "miopenFindConvolutionForwardAlgorithm", "miopenConvolutionForward"}},
       {S::first,
@@ -285,6 +340,7 @@ TEST_F(MiopenConvolution, WhatFailsAmongManyIsLeftOut) {
   fail("miopenConvolutionForwardCompileSolution", 2, 7);
   const auto without = expect_conv(*device, *stream, settings);
   EXPECT_EQ(without.at("algorithms_measured"), "4");  // Find 2.0 knows it too
+  reset();
   fail("miopenFindSolutions", 0, 6);
   EXPECT_EQ(expect_conv(*device, *stream, settings).at("algorithms_measured"), "3");
   fail("miopenFindSolutions", 0, 5);

@@ -125,8 +125,8 @@ TEST(ProductList, CellsOfTheBenchmarkAreProducts) {
                          .value()
                          .cells;
   const ProductList list = products_of_cells(cells);
-  ASSERT_EQ(list.products.size(), 4u);  // the algorithm is not part of the product
-  EXPECT_EQ(list.products[1].problem,
+  ASSERT_EQ(list.problems.size(), 4u);  // the algorithm is not part of the product
+  EXPECT_EQ(list.problems[1].problem,
             make_gemm(8, 16, 32, DataType::bf16, DataType::bf16, false, true));
 }
 
@@ -136,7 +136,7 @@ TEST(ProductList, EveryKindOfFileIsKnownByItsContent) {
     const auto list = products_of_file(folder.write("file", std::string(text)));
     EXPECT_TRUE(list.ok()) << list.error().message;
     if (!list.ok()) return {};
-    return {list->products.size(), list->left_out_count};
+    return {list->problems.size(), list->left_out_count};
   };
   using Counts = std::pair<std::size_t, std::size_t>;
   EXPECT_EQ(count(gemm_files::untuned), Counts(2, 3));
@@ -163,13 +163,13 @@ TEST(ProductList, ThoseThatTakeTheMostTimeComeFirst) {
         DeviceFacts{
             .backend = "cuda", .name = "NVIDIA H200", .arch = "sm_90", .multiprocessors = 132}}) {
     const ProductList sorted = ordered(list, facts);
-    ASSERT_EQ(sorted.products.size(), 3u);
-    EXPECT_EQ(sorted.products[0].problem.m, 64);
-    EXPECT_EQ(sorted.products[1].problem.m, 1024);
-    EXPECT_EQ(sorted.products[2].count, 6u);
+    ASSERT_EQ(sorted.problems.size(), 3u);
+    EXPECT_EQ(sorted.problems[0].problem.m, 64);
+    EXPECT_EQ(sorted.problems[1].problem.m, 1024);
+    EXPECT_EQ(sorted.problems[2].count, 6u);
     EXPECT_EQ(sorted.left_out_count, 1u);
-    EXPECT_EQ(part_of(sorted.products, 1, 2).size(), 1u);
-    EXPECT_EQ(part_of(sorted.products, 0, 2)[1].problem.m, 8);
+    EXPECT_EQ(part_of(sorted.problems, 1, 2).size(), 1u);
+    EXPECT_EQ(part_of(sorted.problems, 0, 2)[1].problem.m, 8);
   }
 }
 

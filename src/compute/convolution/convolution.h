@@ -33,6 +33,9 @@ enum class ConvolutionSearch {
   find_hybrid,   //
   find_dynamic,  //
   find_2,        ///< MIOpen's Find 2.0: the first solution
+  /// MIOpen's search of the best parameters of each solver, which it keeps in its user databases:
+  /// minutes. It passes over what they have, unless MIOPEN_FIND_ENFORCE=SEARCH_DB_UPDATE.
+  find_exhaustive,
 };
 
 /// May be used from one thread at a time.

@@ -191,7 +191,7 @@ class SolutionPlan final : public MiopenPlan {
 };
 
 Result<Plans> found_plans(const std::shared_ptr<Opened>& opened, Stream& stream,
-                          const ConvolutionOperands& operands, int mode) {
+                          const ConvolutionOperands& operands, int mode, bool exhaustive = false) {
   constexpr int most = 16;  // kinds of algorithms
   Opened& o = *opened;
   const Functions& f = o.library().functions;
@@ -212,9 +212,10 @@ Result<Plans> found_plans(const std::shared_ptr<Opened>& opened, Stream& stream,
   const Place a = o.first(operands), b = o.second(operands), result = o.result(operands);
   Found found[most] = {};
   int count = 0;
-  TRY(o.check(o.call("miopenFindConvolution", "Algorithm"),
-              o.pass().find(handle, a.tensor, a.data, b.tensor, b.data, convolution, result.tensor,
-                            result.data, most, &count, found, workspace.data(), bytes, false)));
+  TRY(o.check(
+      o.call("miopenFindConvolution", "Algorithm"),
+      o.pass().find(handle, a.tensor, a.data, b.tensor, b.data, convolution, result.tensor,
+                    result.data, most, &count, found, workspace.data(), bytes, exhaustive)));
   Plans plans;
   for (int i = 0; i < std::min(count, most); ++i) {
     plans.push_back(
@@ -364,6 +365,8 @@ class MiopenConvolution final : public Convolution {
         return found_plans(opened_, stream, operands, find_dynamic_hybrid);
       case ConvolutionSearch::find_2:
         return solution_plans(opened_, stream, operands);
+      case ConvolutionSearch::find_exhaustive:
+        return found_plans(opened_, stream, operands, miopen::find_normal, true);
       default:
         return all_plans(opened_, stream, operands);
     }

@@ -143,7 +143,7 @@ class ConvCase final : public Case {
   Status choose(Stream& stream, const Plans& plans) {
     if (plans.size() == 1) return {};
     const ChoiceCache cache = ChoiceCache::of_user(device_.facts());
-    const ChoiceKey key = {"convolution", library_->library(), describe(cell_.problem)};
+    const ChoiceKey key = conv_choice_key(library_->library(), cell_.problem);
     if (const auto known = cache.find(device_.facts(), key)) {
       const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) {
         return plan->algorithm() == *known;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view conv_auto = "auto", flat_depth = "none";
 constexpr std::uint64_t most_conv_extent = 1 << 20;
 
-constexpr std::array<std::pair<std::string_view, ConvolutionSearch>, 7> conv_searches = {{
+constexpr std::array<std::pair<std::string_view, ConvolutionSearch>, 8> conv_searches = {{
     {"best", ConvolutionSearch::every},
     {"first", ConvolutionSearch::first},
     {"normal", ConvolutionSearch::find_normal},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<std::string_view, ConvolutionSearch>, 7> conv_sea
     {"hybrid", ConvolutionSearch::find_hybrid},
     {"dynamic", ConvolutionSearch::find_dynamic},
     {"find2", ConvolutionSearch::find_2},
+    {"exhaustive", ConvolutionSearch::find_exhaustive},
 }};
 
 /// "3" or "3x1x1"; empty if it is neither.
@@ -154,10 +155,13 @@ std::vector<Axis> make_axes() {
        .defaults = {by_device},
        .choices = libraries},
       {.name = "find",
-       .description = "best: all algorithms that the library proposes are measured and the fastest "
-                      "is taken, and remembered; first: the library's own choice without measuring "
-                      "(MIOpen: immediate mode); the rest as MIOpen finds them: in its find mode "
-                      "normal, fast, hybrid or dynamic, or find2: its Find 2.0",
+       .description =
+           "best: all algorithms that the library proposes are measured and the fastest "
+           "is taken, and remembered; first: the library's own choice without measuring "
+           "(MIOpen: immediate mode); the rest as MIOpen finds them: in its find mode "
+           "normal, fast, hybrid or dynamic; find2: its Find 2.0; exhaustive: its search of "
+           "all parameters of all solvers, minutes long, which it keeps in its user "
+           "databases (`assay tune conv`)",
        .defaults = {"best"},
        .choices = search_names},
   };
@@ -223,6 +227,10 @@ Result<ConvCell> parse_conv_cell(const Cell& cell) {
     if (cell.text("find") == name) parsed.search = search;
   }
   return parsed;
+}
+
+ChoiceKey conv_choice_key(const std::string& library, const ConvolutionProblem& problem) {
+  return {"convolution", library, describe(problem)};
 }
 
 std::vector<AxisSetting> conv_settings(const ConvolutionProblem& p) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/choice/choice_cache.h"
 #include "compute/convolution/convolution.h"
 #include "measure/benchmarks/axis.h"
 
@@ -23,6 +24,9 @@ struct ConvCell {
 };
 /// Of a decided cell. Error: usage, if its axes contradict each other.
 Result<ConvCell> parse_conv_cell(const Cell& cell);
+
+/// Under which the fastest plan of a library ("cuDNN 9.19.0") is remembered.
+ChoiceKey conv_choice_key(const std::string& library, const ConvolutionProblem& problem);
 
 /// The settings of all axes that say what `problem` is, for suites made from other programs' files.
 std::vector<AxisSetting> conv_settings(const ConvolutionProblem& problem);

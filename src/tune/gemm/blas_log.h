@@ -12,16 +12,13 @@
 #include <vector>
 
 #include "core/result.h"
+#include "tune/counted_list.h"
 #include "tune/gemm/blas_call.h"
 #include "tune/gemm/tunable_op.h"
 
 namespace assay {
 
-/// A product and how often it was called.
-struct CountedProblem {
-  GemmProblem problem;
-  std::uint64_t count = 0;
-};
+using CountedProblem = Counted<GemmProblem>;
 
 struct BlasLog {
   std::vector<CountedProblem> problems;  ///< in the order of their first calls

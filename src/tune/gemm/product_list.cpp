@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-#include <map>
 #include <set>
 
+#include "compute/blas/gemm_choice.h"
 #include "core/input_file.h"
 #include "core/read_file.h"
 #include "measure/benchmarks/gemm_cell.h"
@@ -17,15 +15,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_left_out = 20;
 constexpr std::size_t most_file_bytes = std::size_t{256} << 20;  // of a tuning file
 constexpr std::size_t longest_line = std::size_t{1} << 20;  // of a log, which may be of any size
-
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
-  return a > std::numeric_limits<std::uint64_t>::max() - b
-             ? std::numeric_limits<std::uint64_t>::max()
-             : a + b;
-}
 
 void add_call(ProductList& list, const Result<BlasCall>& call, const std::string& what) {
   const auto problem = call.ok() ? problem_of(*call) : Result<GemmProblem>(Error(call.error()));
@@ -42,15 +33,6 @@ double roofline_seconds(const DeviceFacts& facts, const GemmProblem& problem) {
 }
 
 }  // namespace
-
-void ProductList::add(const GemmProblem& problem, std::uint64_t count) {
-  products.push_back({problem, count});
-}
-
-void ProductList::leave_out(std::string what) {
-  ++left_out_count;
-  if (left_out.size() < most_left_out) left_out.push_back(std::move(what));
-}
 
 ProductList products_of_cells(const std::vector<Cell>& cells) {
   ProductList list;
@@ -91,13 +73,13 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
       reader.take(line->number, line->text);
     }
     BlasLog log = std::move(reader).finish();
-    list.products = std::move(log.problems);
+    list.problems = std::move(log.problems);
     for (const IgnoredLine& ignored : log.ignored) {
       list.leave_out(fmt::format("{}:{}: {}", path.string(), ignored.number, ignored.why));
     }
     list.left_out_count = log.ignored_lines;
   }
-  if (list.products.empty() && list.left_out_count == 0) {
+  if (list.problems.empty() && list.left_out_count == 0) {
     return Error{ErrorKind::usage,
                  fmt::format("{} holds no matrix product; known are TunableOp's untuned calls and "
                              "results, hipBLASLt's override files, logs of hipBLASLt "
@@ -108,34 +90,8 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
 }
 
 ProductList ordered(const ProductList& list, const DeviceFacts& facts) {
-  std::map<GemmProblem, std::uint64_t> counts;
-  for (const CountedProblem& product : list.products) {
-    std::uint64_t& count = counts[product.problem];
-    count = sum(count, product.count);
-  }
-  struct Timed {
-    CountedProblem product;
-    double seconds;
-  };
-  std::vector<Timed> timed;
-  for (const auto& [problem, count] : counts) {
-    timed.push_back(
-        {{problem, count}, roofline_seconds(facts, problem) * static_cast<double>(count)});
-  }
-  std::stable_sort(timed.begin(), timed.end(),
-                   [](const Timed& a, const Timed& b) { return a.seconds > b.seconds; });
-  ProductList result;
-  for (const Timed& one : timed) result.products.push_back(one.product);
-  result.left_out = list.left_out;
-  result.left_out_count = list.left_out_count;
-  return result;
-}
-
-std::vector<CountedProblem> part_of(const std::vector<CountedProblem>& products, std::size_t part,
-                                    std::size_t parts) {
-  std::vector<CountedProblem> mine;
-  for (std::size_t i = part; i < products.size(); i += parts) mine.push_back(products[i]);
-  return mine;
+  return ordered(list, problem_text,
+                 [&](const GemmProblem& problem) { return roofline_seconds(facts, problem); });
 }
 
 }  // namespace assay

@@ -14,14 +14,7 @@
 
 namespace assay {
 
-struct ProductList {
-  std::vector<CountedProblem> products;
-  std::vector<std::string> left_out;  ///< what cannot be measured, with the reasons; the first few
-  std::size_t left_out_count = 0;     ///< all of them
-
-  void add(const GemmProblem& problem, std::uint64_t count);
-  void leave_out(std::string what);
-};
+using ProductList = CountedList<GemmProblem>;
 
 /// Of cells of the benchmark gemm, for all layouts they name; other cells are passed over.
 ProductList products_of_cells(const std::vector<Cell>& cells);
@@ -34,9 +27,5 @@ Result<ProductList> products_of_file(const std::filesystem::path& path);
 /// Each product once, with its calls added up, those first that take the most time in total if all
 /// ran at the device's rooflines; without known roofs, by FLOPs.
 ProductList ordered(const ProductList& list, const DeviceFacts& facts);
-
-/// Every `parts`-th product from the `part`-th on, so that devices get alike work.
-std::vector<CountedProblem> part_of(const std::vector<CountedProblem>& products, std::size_t part,
-                                    std::size_t parts);
 
 }  // namespace assay

@@ -29,10 +29,10 @@ constexpr double hopeless = 1.4;
 // Screening runs are shorter than a clock takes to settle, and differ by about this much.
 constexpr double indistinct = 0.015;
 
-using Clock = std::chrono::steady_clock;
+using TuningClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
+double seconds_since(TuningClock::time_point began) {
+  return std::chrono::duration<double>(TuningClock::now() - began).count();
 }
 
 Error stopped() {
@@ -54,7 +54,7 @@ struct ScreenedSolution {
 Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double box_seconds,
                                                  const ProductTuner::Report& report,
                                                  ProductOutcome& outcome) {
-  const auto began = Clock::now();
+  const auto began = TuningClock::now();
   std::vector<ScreenedSolution> screened;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (report(fmt::format("trying {} of {}", i + 1, trials.size()))) return stopped();
@@ -230,7 +230,7 @@ Result<ProductTuner::Added> ProductTuner::add_solutions(const GemmProblem& probl
 }
 
 Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Report& report) {
-  const auto began = Clock::now();
+  const auto began = TuningClock::now();
   ProductOutcome outcome;
   outcome.problem = problem_text(problem);
   const auto nothing = [&](std::string reason) {

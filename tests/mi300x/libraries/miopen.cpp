@@ -89,15 +89,15 @@ int miopenSetConvolutionFindMode(void* made, int mode) {
                                          {SECOND, nullptr}, {result, nullptr}),                    \
                           bytes);                                                                  \
   }                                                                                                \
-  int miopenFindConvolution##Name##Algorithm(void*, void* a, const void* a_data, void* b,          \
-                                             const void* b_data, void* d, void* result,            \
-                                             void* result_data, int room, int* count, Perf* found, \
-                                             void* workspace, std::size_t bytes, bool) {           \
+  int miopenFindConvolution##Name##Algorithm(                                                      \
+      void*, void* a, const void* a_data, void* b, const void* b_data, void* d, void* result,      \
+      void* result_data, int room, int* count, Perf* found, void* workspace, std::size_t bytes,    \
+      bool exhaustive) {                                                                           \
     CALLED("miopenFindConvolution" #Name "Algorithm");                                             \
     return find(                                                                                   \
         descriptor(d),                                                                             \
         convolution_of(direction, descriptor(d), {a, a_data}, {b, b_data}, {result, result_data}), \
-        room, count, found, workspace, bytes);                                                     \
+        room, count, found, workspace, bytes, exhaustive);                                         \
   }                                                                                                \
   int miopenConvolution##Name(void* handle, const void* alpha, void* a, const void* a_data,        \
                               void* b, const void* b_data, void* d, int algorithm,                 \

@@ -83,7 +83,7 @@ int miopenFindSolutions(void*, void* made, void* options, void** solutions, std:
     return bad_parameter;
   }
   *count = 0;
-  for (const Solver& solver : by_time(c)) {
+  for (const Solver& solver : search(c, {})) {
     if (*count == room) break;
     create(&solutions[(*count)++], Solution{problem, solver});
   }

@@ -1,9 +1,11 @@
 #include "libraries/miopen_state.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "libraries/hooks.h"
+#include "libraries/miopen_databases.h"
 
 namespace mock_miopen {
 
@@ -14,7 +16,10 @@ namespace {
 
 // Immediate mode knows the first three, in another order than they are fast.
 constexpr Solver solvers[] = {
-    {91, gemm, 4, 4096}, {37, winograd, 3, 0}, {114, implicit_gemm, 1.5, 0}, {11, direct, 6, 0}};
+    {91, "GemmFwdRest", gemm, 4, 4096},
+    {37, "ConvBinWinogradRxSf2x3g1", winograd, 3, 0},
+    {114, "ConvHipImplicitGemmGroupFwdXdlops", implicit_gemm, 1.5, 0, 0.5},
+    {11, "ConvDirectNaiveConvFwd", direct, 6, 0}};
 constexpr std::size_t immediate_solvers = 3;
 
 /// Whether a solver takes it at all: Winograd only the filter it is made for.
@@ -27,15 +32,77 @@ bool applicable(const Solver& solver, const Convolution& c) {
 }
 
 std::string key_of(const Convolution& c, int algorithm) {
-  std::string key = std::to_string(static_cast<int>(c.direction)) + "/" + std::to_string(algorithm);
-  for (const auto* tensor : {&c.x, &c.w, &c.y}) {
-    for (const int extent : tensor->extents) key += "," + std::to_string(extent);
-  }
-  return key;
+  return database_key(DatabaseKind::find, c) + "/" + std::to_string(algorithm);
 }
 
+const std::string& databases() {
+  if (state.databases.empty()) state.databases = user_database_folder();
+  return state.databases;
+}
+DatabaseRecord record_of(DatabaseKind kind, const Convolution& c) {
+  return load_record(databases(), kind, database_key(kind, c));
+}
+
+/// Of the time a solver takes, with the parameters that it was compiled with.
+double& tuned_of(const Solver& solver, const Convolution& c) {
+  return state.tuned.try_emplace(key_of(c, solver.algorithm), 1).first->second;
+}
+/// Compiles it with the parameters that the perf-db has.
+void make_ready(const Solver& solver, const Convolution& c) {
+  const bool known = record_of(DatabaseKind::performance, c).contains(solver.name);
+  tuned_of(solver, c) = known ? solver.tuned : 1;
+  state.ready.insert(key_of(c, solver.algorithm));
+}
+
+double seconds_of(const Solver& solver, const Convolution& c) {
+  return solver.slower * tuned_of(solver, c) * c.seconds();
+}
 float milliseconds(const Solver& solver, const Convolution& c) {
-  return static_cast<float>(1000 * solver.slower * c.seconds());
+  return static_cast<float>(1000 * seconds_of(solver, c));
+}
+
+std::vector<Solver> applicable_solvers(const Convolution& c) {
+  std::vector<Solver> all;
+  std::copy_if(std::begin(solvers), std::end(solvers), std::back_inserter(all),
+               [&](const Solver& solver) { return applicable(solver, c); });
+  return all;
+}
+
+/// Those of the find-db's record, the fastest first.
+std::vector<Solver> recorded(const Convolution& c) {
+  std::vector<std::pair<double, Solver>> timed;
+  for (const auto& [name, values] : record_of(DatabaseKind::find, c)) {
+    for (const Solver& solver : solvers) {
+      if (name == solver.name) timed.emplace_back(std::stod(values), solver);
+    }
+  }
+  std::sort(timed.begin(), timed.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Solver> all;
+  for (const auto& [time, solver] : timed) all.push_back(solver);
+  return all;
+}
+
+/// MIOPEN_FIND_ENFORCE: 1 none, 2 DB_UPDATE, 3 SEARCH, 4 both.
+int enforced() {
+  const char* const text = std::getenv("MIOPEN_FIND_ENFORCE");
+  if (text == nullptr || *text == '\0') return 1;
+  const std::map<std::string, int> names = {
+      {"NONE", 1}, {"DB_UPDATE", 2}, {"SEARCH", 3}, {"SEARCH_DB_UPDATE", 4}};
+  const auto name = names.find(text);
+  return name != names.end() ? name->second : std::stoi(text);
+}
+
+/// Looks for the best parameters, unless the perf-db has some that need not be improved.
+void tune(const Convolution& c, bool update) {
+  DatabaseRecord record = record_of(DatabaseKind::performance, c);
+  for (const Solver& solver : applicable_solvers(c)) {
+    if (solver.tuned == 1 || (record.contains(solver.name) && !update)) continue;
+    record[solver.name] = "256,128,64,32,8,8";
+  }
+  if (record.empty()) return;
+  store_record(databases(), DatabaseKind::performance, database_key(DatabaseKind::performance, c),
+               record);
 }
 
 }  // namespace
@@ -85,17 +152,57 @@ int execute(void* handle, const Convolution& c, const Solver& solver, const void
     return bad_parameter;
   }
   const int status = mi300x::enqueue(
-      static_cast<Handle*>(handle)->stream, [c] { c.run(); }, solver.slower * c.seconds());
+      static_cast<Handle*>(handle)->stream, [c] { c.run(); }, seconds_of(solver, c));
   return status == 0 ? success : internal_error;
 }
 
-/// All solvers that take it, the fastest first.
 std::vector<Solver> by_time(const Convolution& c) {
-  std::vector<Solver> all;
-  std::copy_if(std::begin(solvers), std::end(solvers), std::back_inserter(all),
-               [&](const Solver& solver) { return applicable(solver, c); });
+  std::vector<Solver> all = applicable_solvers(c);
   std::sort(all.begin(), all.end(),
-            [](const Solver& a, const Solver& b) { return a.slower < b.slower; });
+            [&](const Solver& a, const Solver& b) { return seconds_of(a, c) < seconds_of(b, c); });
+  return all;
+}
+
+std::vector<Solver> search(const Convolution& c, const SearchRequest& request) {
+  const int enforce = enforced();
+  const bool update = enforce == 2 || enforce == 4;
+  std::vector<Solver> known = recorded(c);
+  if (enforce == 1 && request.mode != 1 && !known.empty()) {
+    make_ready(known.front(), c);
+    return {known.front()};
+  }
+  // Within a process, what was searched for once is not searched for again.
+  if (!known.empty() && std::all_of(known.begin(), known.end(), [&](const Solver& solver) {
+        return state.ready.contains(key_of(c, solver.algorithm));
+      })) {
+    return known;
+  }
+  if (request.exhaustive || enforce >= 3) tune(c, update);
+  DatabaseRecord record;
+  std::vector<Solver> all;
+  bool whole = true;
+  for (const Solver& solver : applicable_solvers(c)) make_ready(solver, c);
+  for (const Solver& solver : by_time(c)) {
+    if (solver.workspace > request.workspace) {
+      whole = false;
+      continue;
+    }
+    constexpr const char* directions[] = {"Fwd", "BwdData", "BwdWeights"};
+    const std::map<int, std::string> algorithms = {{gemm, "GEMM"},
+                                                   {direct, "Direct"},
+                                                   {winograd, "Winograd"},
+                                                   {implicit_gemm, "ImplicitGEMM"}};
+    // MOCK_MIOPEN_MISJUDGES: it takes its slowest solver for the fastest.
+    const bool misjudges = std::getenv("MOCK_MIOPEN_MISJUDGES") != nullptr;
+    const float time = misjudges ? 1 / milliseconds(solver, c) : milliseconds(solver, c);
+    record[solver.name] = std::to_string(time) + "," + std::to_string(solver.workspace) +
+                          ",miopenConvolution" + directions[static_cast<int>(c.direction)] +
+                          "Algo" + algorithms.at(solver.algorithm);
+    all.push_back(solver);
+  }
+  if (whole && !record.empty()) {
+    store_record(databases(), DatabaseKind::find, database_key(DatabaseKind::find, c), record);
+  }
   return all;
 }
 
@@ -107,14 +214,14 @@ int workspace_size(const Convolution& c, std::size_t* bytes) {
 }
 
 int find(const Descriptor& d, const Convolution& c, int room, int* count, Perf* found,
-         const void* workspace, std::size_t bytes) {
+         const void* workspace, std::size_t bytes, bool exhaustive) {
   if (!c.fits() || c.x_data == nullptr || c.w_data == nullptr || c.y_data == nullptr || room < 1) {
     return bad_parameter;
   }
   state.find_mode = d.find_mode;
   *count = 0;
-  for (const Solver& solver : by_time(c)) {
-    if (solver.workspace > bytes || (solver.workspace > 0 && workspace == nullptr)) continue;
+  for (const Solver& solver :
+       search(c, {d.find_mode, exhaustive, workspace != nullptr ? bytes : 0})) {
     if (*count == room) break;
     found[(*count)++] = {solver.algorithm, milliseconds(solver, c), solver.workspace};
     state.found.insert(key_of(c, solver.algorithm));
@@ -137,7 +244,9 @@ int run_algorithm(void* handle, const void* alpha, const Convolution& c, int alg
 }
 
 std::vector<Solver> immediate(const Convolution& c) {
-  std::vector<Solver> all;
+  if (state.refuses) return {};
+  std::vector<Solver> all = recorded(c);
+  if (!all.empty()) return all;
   std::copy_if(std::begin(solvers), std::begin(solvers) + immediate_solvers,
                std::back_inserter(all),
                [&](const Solver& solver) { return applicable(solver, c); });
@@ -160,20 +269,25 @@ int compile(const Convolution& c, std::uint64_t id) {
   const auto all = immediate(c);
   const bool known =
       std::any_of(all.begin(), all.end(), [&](const Solver& solver) { return solver.id == id; });
-  return c.fits() && known ? success : bad_parameter;
+  if (!c.fits() || !known) return bad_parameter;
+  make_ready(solver_of(id), c);
+  return success;
 }
 
 int run_immediate(void* handle, const Convolution& c, const void* workspace, std::size_t bytes,
                   std::uint64_t id) {
-  if (compile(c, id) != success) return bad_parameter;
-  return execute(handle, c, solver_of(id), workspace, bytes);
+  const Solver solver = solver_of(id);
+  if (!state.ready.contains(key_of(c, solver.algorithm)) && compile(c, id) != success) {
+    return bad_parameter;
+  }
+  return execute(handle, c, solver, workspace, bytes);
 }
 
 Solver solver_of(std::uint64_t id) {
   for (const Solver& solver : solvers) {
     if (solver.id == id) return solver;
   }
-  return {0, -1, 1, 0};
+  return {0, "", -1, 1, 0};
 }
 
 }  // namespace mock_miopen

@@ -2,6 +2,7 @@
 // come to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -26,9 +27,11 @@ enum Algorithm { gemm = 0, direct = 1, winograd = 3, implicit_gemm = 5 };
 
 struct Solver {
   std::uint64_t id;
+  const char* name;  // in databases
   int algorithm;
   double slower;  // than the chip's peak
   std::size_t workspace;
+  double tuned = 1;  // of its time, with the best of its parameters; 1: it has none
 };
 
 struct Perf {  // miopenConvAlgoPerf_t
@@ -55,7 +58,10 @@ struct State {
   std::string sequence;
   int find_mode = 0;
   bool refuses = false;
-  std::set<std::string> found;  // problems that miopenFind... has seen, with the algorithm
+  std::set<std::string> found;          // problems that miopenFind... has seen, with the algorithm
+  std::string databases;                // their folder, as it was named when it was first needed
+  std::set<std::string> ready;          // problems with solvers that were compiled
+  std::map<std::string, double> tuned;  // by problem with solver: of its time, with its parameters
 };
 extern State state;
 extern std::set<void*> live;
@@ -91,7 +97,17 @@ struct Operand {
 Convolution convolution_of(Direction direction, const Descriptor& d, const Operand& a,
                            const Operand& b, const Operand& result);
 
-/// All solvers that take it, the fastest first; those that immediate mode knows, in its order.
+/// What any search comes to, the fastest first: with a record of the find-db, where the mode trusts
+/// it, that alone; else all solvers that take it and find room, which then become the record.
+/// `exhaustive`: solvers without parameters in the perf-db get the best.
+struct SearchRequest {
+  int mode = 5;
+  bool exhaustive = false;
+  std::size_t workspace = SIZE_MAX;
+};
+std::vector<Solver> search(const Convolution& c, const SearchRequest& request);
+/// All solvers that take it, the fastest first; those that immediate mode knows, in its order: that
+/// of the find-db, if it has the problem.
 std::vector<Solver> by_time(const Convolution& c);
 std::vector<Solver> immediate(const Convolution& c);
 /// By id; its algorithm is -1 if there is none.
@@ -102,7 +118,7 @@ int execute(void* handle, const Convolution& c, const Solver& solver, const void
 // The functions of the interface, each for all three directions.
 int workspace_size(const Convolution& c, std::size_t* bytes);
 int find(const Descriptor& d, const Convolution& c, int room, int* count, Perf* found,
-         const void* workspace, std::size_t bytes);
+         const void* workspace, std::size_t bytes, bool exhaustive);
 int run_algorithm(void* handle, const void* alpha, const Convolution& c, int algorithm,
                   const void* beta, const void* workspace, std::size_t bytes);
 int list_immediate(const Convolution& c, std::size_t room, std::size_t* count,

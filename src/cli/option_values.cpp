@@ -1,0 +1,46 @@
+#include "cli/option_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "statistics/paired.h"
+#include "tune/proof.h"
+
+namespace assay::cli {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    if (end == text.size()) return parts;
+    at = end + 1;
+  }
+}
+
+Result<std::int64_t> whole_number(std::string_view option, const std::string& text,
+                                  std::uint64_t least, std::uint64_t most) {
+  const auto value = parse_integer(text);
+  if (!value || *value < least || *value > most) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} \"{}\" is not allowed; allowed: whole numbers from {} to {}",
+                             option, text, least, most)};
+  }
+  return static_cast<std::int64_t>(*value);
+}
+
+Result<std::size_t> proof_pairs(const std::string& text) {
+  const auto pairs = parse_integer(text);
+  if (!pairs || *pairs < least_units || *pairs > most_proof_pairs || *pairs % 2 != 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from {} to {}, "
+                             "since fewer pairs prove nothing",
+                             text, least_units, most_proof_pairs)};
+  }
+  return static_cast<std::size_t>(*pairs);
+}
+
+}  // namespace assay::cli

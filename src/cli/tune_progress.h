@@ -1,0 +1,32 @@
+// The progress of a tuning: one line that is rewritten, or a line for each step.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+class TuneProgress {
+ public:
+  TuneProgress(Terminal& terminal, std::size_t total) : terminal_(terminal) {
+    progress_.total = total;
+  }
+
+  /// Shows what is done now, at most ten times a second.
+  void doing(const std::string& name, std::string_view what);
+  /// A step that an earlier process did: it took no time now.
+  void known() { --progress_.total; }
+  void done(const std::string& name, double seconds, std::string_view result);
+
+ private:
+  Terminal& terminal_;
+  Progress progress_;  // of the steps that no journal had
+  std::chrono::steady_clock::time_point shown_{};
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,81 @@
+// What to tune, how often each is called, and in which order. Pure functions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+/// A problem and how often it was called.
+template <typename Problem>
+struct Counted {
+  Problem problem;
+  std::uint64_t count = 0;
+};
+
+/// Problems from any source.
+template <typename Problem>
+struct CountedList {
+  static constexpr std::size_t most_left_out = 20;
+
+  std::vector<Counted<Problem>> problems;
+  std::vector<std::string> left_out;  ///< what cannot be measured, with the reasons; the first few
+  std::size_t left_out_count = 0;     ///< all of them
+
+  void add(const Problem& problem, std::uint64_t count) { problems.push_back({problem, count}); }
+  void leave_out(std::string what) {
+    ++left_out_count;
+    if (left_out.size() < most_left_out) left_out.push_back(std::move(what));
+  }
+  void append(const CountedList& more) {
+    problems.insert(problems.end(), more.problems.begin(), more.problems.end());
+    left_out.insert(left_out.end(), more.left_out.begin(), more.left_out.end());
+    left_out_count += more.left_out_count;
+  }
+};
+
+/// Each problem once, with its calls added up, those first that take the most time in total.
+/// `name_of`: a text that only equal problems share; `seconds_of`: the time of one call.
+template <typename Problem, typename NameOf, typename SecondsOf>
+CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& name_of,
+                             const SecondsOf& seconds_of) {
+  CountedList<Problem> result;
+  result.left_out = list.left_out;
+  result.left_out_count = list.left_out_count;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const Counted<Problem>& one : list.problems) {
+    const auto [at, is_new] = places.emplace(name_of(one.problem), result.problems.size());
+    if (is_new) result.problems.push_back({one.problem, 0});
+    std::uint64_t& count = result.problems[at->second].count;
+    count += std::min(one.count, std::numeric_limits<std::uint64_t>::max() - count);
+  }
+  struct Timed {
+    Counted<Problem> problem;
+    double seconds;
+  };
+  std::vector<Timed> timed;
+  for (const Counted<Problem>& one : result.problems) {
+    timed.push_back({one, seconds_of(one.problem) * static_cast<double>(one.count)});
+  }
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const Timed& a, const Timed& b) { return a.seconds > b.seconds; });
+  for (std::size_t i = 0; i < timed.size(); ++i) result.problems[i] = timed[i].problem;
+  return result;
+}
+
+/// Every `parts`-th problem from the `part`-th on, so that devices get alike work.
+template <typename Problem>
+std::vector<Counted<Problem>> part_of(const std::vector<Counted<Problem>>& problems,
+                                      std::size_t part, std::size_t parts) {
+  std::vector<Counted<Problem>> mine;
+  for (std::size_t i = part; i < problems.size(); i += parts) mine.push_back(problems[i]);
+  return mine;
+}
+
+}  // namespace assay

@@ -1,0 +1,230 @@
+// assay tune conv on the virtual MI300X, whose MIOpen knows a fast solver only after a search, and
+// a still faster one with other parameters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/read_file.h"
+#include "json_lines.h"
+#include "process.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string find_file = "gfx942130.HIP.3_4_0_f3a7c1d.ufdb.txt";
+
+class TuneConv : public testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
+    if (!fs::exists(build / "tests/mi300x/runtime/hip_6/libamdhip64.so.6")) {
+      GTEST_SKIP() << "HIP's headers are not installed";
+    }
+    if (std::system("bwrap --bind / / true 2>/dev/null") != 0) {
+      GTEST_SKIP() << "bubblewrap does not work here";
+    }
+  }
+
+  Process::Environment environment(Process::Environment more) const {
+    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
+    more.try_emplace("ASSAY_BUILD", build);
+    more.try_emplace("MI300X_CACHE", build / "tests/mi300x/kernel_cache");
+    more.try_emplace("MI300X_MODE", "CPX/NPS4");
+    more.try_emplace("MI300X_DEVICES", "1");
+    more.try_emplace("MIOPEN_USER_DB_PATH", folder_.path() / "in-use");
+    return more;
+  }
+  Outcome run(const std::vector<std::string>& words, Process::Environment variables = {}) const {
+    return Process(words, environment(std::move(variables)), "",
+                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
+        .wait();
+  }
+  static std::vector<std::string> words(const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
+                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "3s"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Outcome tune(const std::vector<std::string>& more, Process::Environment variables = {}) const {
+    return run(words(more), std::move(variables));
+  }
+  std::string out(const std::string& name = "") const {
+    return (folder_.path() / "out" / name).string();
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
+  const Outcome outcome = tune({"direction=forward", "--out", out()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("solver=91 GEMM -> solver=114 implicit GEMM"),
+                    HasSubstr("1 of 1 convolutions faster"),
+                    HasSubstr("MIOpen's databases lie in " + out("miopen")),
+                    HasSubstr(find_file + ": 1 records new (+), 0 changed (~)"),
+                    HasSubstr("    + 8-6-6-3x3-8-6-6-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F: "
+                              "ConvHipImplicitGemmGroupFwdXdlops 0.15 ms"),
+                    HasSubstr("export MIOPEN_USER_DB_PATH=" + out("miopen")),
+                    HasSubstr("nothing was measured")));
+  EXPECT_FALSE(fs::exists(folder_.path() / "in-use")) << "what is in use was changed";
+  EXPECT_TRUE(fs::exists(out("runs/before/records.jsonl")));
+
+  // Again: the journal knows it all.
+  const Outcome again = tune({"direction=forward", "--out", out(), "--json"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("going on after 13 steps"));
+  const Json json = json_lines(again.out).front();
+  EXPECT_EQ(json["library"], "MIOpen 3.4.0");
+  EXPECT_EQ(json["convolutions"][0]["faster"], true);
+  EXPECT_EQ(json["convolutions"][0]["before"]["algorithm"], "solver=91 GEMM");
+  EXPECT_EQ(json["databases"]["changes"].size(), 2u);  // of both databases
+
+  // Any other program finds it there.
+  const std::vector<std::string> user = {
+      "run",   "conv", "--device",          "hip",        "n=1",      "c=8",
+      "h=6",   "k=8",  "direction=forward", "find=first", "--budget", "1s",
+      "--out", "-"};
+  EXPECT_THAT(run(user, {{"MIOPEN_USER_DB_PATH", out("miopen")}}).out,
+              HasSubstr("solver=114 implicit GEMM"));
+  EXPECT_THAT(run(user).out, HasSubstr("solver=91 GEMM"));
+  // The same folder is not for something else.
+  const Outcome other = tune({"direction=forward", "--out", out(), "--before", out("miopen")});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("settings.before is \"\", here it is "));
+}
+
+TEST_F(TuneConv, AGivenDatabaseIsImprovedAndComparedWithWhatItWas) {
+  // As a search of before left it: another solver, and another convolution.
+  const std::string key = "8-6-6-3x3-8-6-6-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F=";
+  const auto file = folder_.write(
+      "db/" + find_file, key + "ConvBinWinogradRxSf2x3g1:0.1,0,miopenConvolutionFwdAlgoWinograd\n" +
+                             "other=GemmFwdRest:0.1,0,miopenConvolutionFwdAlgoGEMM\n");
+  const std::string given = file.parent_path();
+  const Outcome outcome =
+      tune({"direction=forward,weights", "--db", given, "--out", out(), "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = json_lines(outcome.out).front();
+  ASSERT_EQ(json["convolutions"].size(), 2u);
+  const bool swapped = json["convolutions"][0]["direction"] == "weights";
+  EXPECT_EQ(json["convolutions"][swapped ? 1 : 0]["before"]["algorithm"], "solver=37 Winograd");
+  EXPECT_EQ(json["convolutions"][swapped ? 0 : 1]["before"]["algorithm"], "solver=91 GEMM");
+  EXPECT_EQ(json["databases"]["folder"], given);
+  std::size_t added = 0;
+  for (const Json& change : json["databases"]["changes"]) added += change["added"] == true ? 1 : 0;
+  EXPECT_EQ(json["databases"]["changes"].size(), 4u);
+  EXPECT_EQ(added, 3u);
+  EXPECT_THAT(read_file(file).value_or(""), HasSubstr("other=GemmFwdRest:0.1"));
+  EXPECT_THAT(read_file(out("miopen-before/" + find_file)).value_or(""),
+              HasSubstr(key + "ConvBinWinograd"));
+}
+
+TEST_F(TuneConv, WhatIsSlowerDoesNotStay) {
+  const Outcome outcome =
+      tune({"direction=forward", "--out", out()}, {{"MOCK_MIOPEN_MISJUDGES", "1"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("slower, proven: left as it was"),
+                                 HasSubstr("0 of 1 convolutions faster"), HasSubstr("(+0.0%)"),
+                                 Not(HasSubstr("ConvDirectNaive"))));
+  EXPECT_THAT(outcome.err, HasSubstr("removed from the find-db what was slower: 1 records"));
+  EXPECT_EQ(read_file(out("miopen/" + find_file)), "");
+}
+
+TEST_F(TuneConv, GoesOnWhereItWasKilled) {
+  const std::vector<std::string> both = {"direction=forward,data", "--out", out()};
+  const auto journal = [&] { return read_file(out("journal.jsonl")).value_or(""); };
+  {
+    Process killed(words(both), environment({}), "", ASSAY_SOURCE_DIR "/scripts/virtual-mi300x");
+    for (int i = 0; i < 2400; ++i) {  // until the first run of the proof is done
+      const std::string text = journal();
+      if (std::count(text.begin(), text.end(), '\n') >= 4) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    killed.signal(SIGKILL);
+    EXPECT_EQ(killed.wait().status, 128 + SIGKILL);
+  }
+  const std::string before = journal();
+  const Outcome outcome = tune(both);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("2 of 2 convolutions faster"));
+  const std::string after = journal();
+  EXPECT_EQ(std::count(after.begin(), after.end(), '\n'), 15);
+  EXPECT_TRUE(after.starts_with(before.substr(0, before.rfind('\n') + 1)));
+}
+
+TEST_F(TuneConv, AProcessOnEachDeviceAndOneDatabase) {
+  const Outcome outcome =
+      tune({"direction=forward,data,weights", "--devices", "all", "--out", out()},
+           {{"MI300X_DEVICES", "2"}, {"MI300X_MODE", "SPX/NPS1"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("3 of 3 convolutions faster"),
+                                 HasSubstr(find_file + ": 3 records new")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("hip:0: [1/2]"), HasSubstr("hip:1: [1/1]")));
+}
+
+TEST_F(TuneConv, WhatMiopenLacksIsLeftOut) {
+  const Outcome outcome = tune({"precision=tf32", "--list"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("MIOpen convolves f32, f16 and bf16 here, not tf32"));
+  const Outcome none = tune({"precision=tf32", "--out", out()});
+  EXPECT_EQ(none.status, 4) << none.err;
+  const Outcome missing = tune({"--out", out()}, {{"ASSAY_BUILD", "/nonexistent"}});
+  EXPECT_NE(missing.status, 0);
+}
+
+TEST(TuneConvWords, MistakesAreNamed) {
+  const auto complaint = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"tune", "conv"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(complaint({"--pairs", "7"}), HasSubstr("even numbers"));
+  EXPECT_THAT(complaint({"--budget", "soon"}), HasSubstr("--budget"));
+  EXPECT_THAT(complaint({"--suite", "memory"}), HasSubstr("no cell of the benchmark conv"));
+  EXPECT_THAT(complaint({"find=best"}), HasSubstr("find= does not go with tune conv"));
+  EXPECT_THAT(complaint({"--model", "7B"}), HasSubstr("--model does not go with tune conv"));
+  EXPECT_THAT(complaint({"--from", "/does/not/exist"}), HasSubstr("/does/not/exist"));
+  EXPECT_THAT(complaint({"--before", "/does/not/exist"}), HasSubstr("--before"));
+  EXPECT_THAT(complaint({"--device", "cpu", "--db", "/tmp"}), HasSubstr("backend hip, not cpu"));
+  EXPECT_THAT(complaint({"flavour=8"}), HasSubstr("flavour"));
+}
+
+TEST(TuneConvWords, CallsOfALogAreListed) {
+  const TemporaryFolder folder;
+  const auto log = folder.write("log.txt",
+                                "./bin/MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -F 1\n"
+                                "./bin/MIOpenDriver conv -n 1 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -F 1\n"
+                                "./bin/MIOpenDriver conv -n 0 -F 1\n");
+  const Outcome outcome =
+      assay_run({"tune", "conv", "--device", "cpu", "--from", log.string(), "--list", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = json_lines(outcome.out).front();
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["calls"], 2);
+  EXPECT_THAT(outcome.err, HasSubstr("left out: " + log.string() + ":3: "));
+}
+
+/// oneDNN has no databases; whatever is fastest, assay's own runs take.
+TEST(TuneConvWords, ALibraryWithoutDatabasesIsComparedWithItsFirstChoice) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      assay_run({"tune", "conv", "n=1", "c=16", "h=14", "k=16", "direction=forward", "--device",
+                 "cpu", "--pairs", "6", "--budget", "1s", "--out", folder.path() / "out"},
+                {{"XDG_CACHE_HOME", folder.path() / "cache"}});
+  if (outcome.err.find("libdnnl") != std::string::npos) GTEST_SKIP() << "oneDNN is not installed";
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr(" of 1 convolutions faster"),
+                                 HasSubstr("keeps no databases"), Not(HasSubstr("MIOPEN"))));
+}
+
+}  // namespace
+}  // namespace assay
