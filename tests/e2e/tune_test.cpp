@@ -92,7 +92,8 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
   EXPECT_THAT(axis.err, HasSubstr("has no axis \"opp\""));
   const Outcome runs = assay_run({"tune", "memory", "X=1", "--runs", "1"});
   EXPECT_EQ(runs.status, 2);
-  EXPECT_THAT(runs.err, HasSubstr("--runs \"1\" is not allowed; allowed: 2 to 100000"));
+  EXPECT_THAT(runs.err,
+              HasSubstr("--runs \"1\" is not allowed; allowed: whole numbers from 2 to 100000"));
 }
 
 }  // namespace
