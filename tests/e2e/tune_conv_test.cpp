@@ -48,7 +48,7 @@ class TuneConv : public testing::Test {
   }
   static std::vector<std::string> words(const std::vector<std::string>& more) {
     std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
-                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "3s"};
+                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", "300ms"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
