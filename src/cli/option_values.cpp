@@ -33,14 +33,14 @@ Result<std::int64_t> whole_number(std::string_view option, const std::string& te
 }
 
 Result<std::size_t> proof_pairs(const std::string& text) {
-  const auto pairs = TRY(whole_number("--pairs", text, least_units, most_proof_pairs));
-  if (pairs % 2 != 0) {
+  const auto pairs = parse_integer(text);
+  if (!pairs || *pairs < least_units || *pairs > most_proof_pairs || *pairs % 2 != 0) {
     return Error{ErrorKind::usage,
-                 fmt::format("--pairs {} is not allowed; allowed: even numbers, so that each side "
-                             "comes first equally often",
-                             pairs)};
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from {} to {}, "
+                             "since fewer pairs prove nothing",
+                             text, least_units, most_proof_pairs)};
   }
-  return static_cast<std::size_t>(pairs);
+  return static_cast<std::size_t>(*pairs);
 }
 
 }  // namespace assay::cli

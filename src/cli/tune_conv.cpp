@@ -15,6 +15,7 @@
 #include "core/own_binary.h"
 #include "measure/benchmarks/conv_cell.h"
 #include "tune/conv/convolution_runs.h"
+#include "tune/parameter.h"
 
 namespace assay::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -15,11 +16,15 @@
 #include "compute/blas/gemm_choice.h"
 #include "core/units.h"
 #include "core/write_file.h"
+#include "machine/system/fingerprint.h"
+#include "measure/sampling/runner.h"
+#include "measure/store/store.h"
 #include "tune/gemm/gemm_files.h"
 #include "tune/gemm/gemm_journal.h"
 #include "tune/gemm/library_fit.h"
+#include "tune/gemm/product_record.h"
 #include "tune/gemm/pytorch.h"
-#include "tune/settings.h"
+#include "tune/parameter.h"
 
 namespace assay::cli {
 namespace {
@@ -195,6 +200,30 @@ Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
   return {};
 }
 
+/// Every product as a record in the folder's store, unless an earlier call stored it.
+Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
+                     const std::vector<TunedProduct>& tuned) {
+  Store store = TRY(Store::open(request.place.folder));
+  std::set<std::string> stored;
+  for (const Record& record : TRY(read_records(request.place.folder)).records) {
+    stored.insert(record.cell.id());
+  }
+  const std::string fingerprint =
+      TRY(store.append_fingerprint(take_fingerprint(facts_of(seat.backends))));
+  const std::string run = new_run_id();
+  std::vector<Record> records;
+  for (const TunedProduct& product : tuned) {
+    Record record = record_of(product);
+    if (stored.contains(record.cell.id())) continue;
+    record.run = run;
+    record.time = utc_now();
+    record.device = seat.device->facts();
+    record.fingerprint = fingerprint;
+    records.push_back(std::move(record));
+  }
+  return store.append(records);
+}
+
 Status check_results(const TuneGemmRequest& request, TuneSeat& seat, Terminal& terminal,
                      Written& written) {
   if (!request.check) return {};
@@ -273,7 +302,8 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
         if (number.ok()) ordinals.push_back(static_cast<int>(*number));
       }
     }
-    wrote = write_results(*request, *seat, *tuned, ordinals, written);
+    wrote = store_records(*request, *seat, *tuned);
+    if (wrote.ok()) wrote = write_results(*request, *seat, *tuned, ordinals, written);
     if (wrote.ok()) wrote = write_override(*request, *seat, *tuned, written);
     if (wrote.ok()) wrote = check_results(*request, *seat, terminal, written);
   }

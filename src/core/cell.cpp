@@ -30,4 +30,10 @@ Cell with_value(const Cell& cell, std::string_view axis, std::string_view value)
   return Cell(cell.benchmark(), std::move(values));
 }
 
+Cell without_axis(const Cell& cell, std::string_view axis) {
+  auto values = cell.values();
+  std::erase_if(values, [&](const auto& value) { return value.first == axis; });
+  return {cell.benchmark(), std::move(values)};
+}
+
 }  // namespace assay

@@ -36,5 +36,7 @@ class Cell {
 
 /// The cell with `value` on one of its axes.
 Cell with_value(const Cell& cell, std::string_view axis, std::string_view value);
+/// The cell without one of its axes.
+Cell without_axis(const Cell& cell, std::string_view axis);
 
 }  // namespace assay

@@ -16,17 +16,17 @@ Error wrong(std::string message) {
   return {ErrorKind::usage, std::move(message)};
 }
 
-Result<std::size_t> count_settings(const std::vector<Parameter>& parameters) {
-  std::size_t count = 1;
+/// All combinations of values, which must not be more than `most`.
+Result<std::uint64_t> count_settings(const std::vector<Parameter>& parameters, std::uint64_t most) {
+  std::uint64_t count = 1;
   for (const Parameter& parameter : parameters) {
-    count *= parameter.values.size();
-    if (count == 0) return wrong(fmt::format("parameter {} has no values", parameter.name));
-    if (count > ParameterSpace::most_settings) {
+    if (count > most / parameter.values.size()) {
       return wrong(
           fmt::format("the parameters have more than {} combinations of values; name "
                       "fewer values or parameters",
-                      ParameterSpace::most_settings));
+                      most));
     }
+    count *= parameter.values.size();
   }
   return count;
 }
@@ -51,17 +51,45 @@ std::vector<double> places_of(const Parameter& parameter) {
 
 }  // namespace
 
-Result<ParameterSpace> ParameterSpace::make(std::vector<Parameter> parameters,
-                                            const std::vector<std::string>& conditions) {
+Result<ParameterSpace> ParameterSpace::of(std::vector<Parameter> parameters) {
   if (parameters.empty()) return wrong("there is no parameter to tune");
   ParameterSpace space;
-  const std::size_t count = TRY(count_settings(parameters));
-  space.parameters_ = std::move(parameters);
-  std::vector<std::string> names;
-  for (const Parameter& parameter : space.parameters_) {
-    names.push_back(parameter.name);
+  for (const Parameter& parameter : parameters) {
+    if (parameter.values.empty()) {
+      return wrong(fmt::format("parameter {} has no values", parameter.name));
+    }
     space.places_.push_back(places_of(parameter));
   }
+  space.parameters_ = std::move(parameters);
+  return space;
+}
+
+Result<ParameterSpace> ParameterSpace::one_at_a_time(std::vector<Parameter> parameters) {
+  ParameterSpace space = TRY(of(std::move(parameters)));
+  TRY(count_settings(space.parameters_, UINT64_MAX));  // so that every code fits
+  std::vector<std::size_t> values;
+  for (const Parameter& parameter : space.parameters_) values.push_back(parameter.usual);
+  const std::uint64_t usual = space.code_of(values);
+  space.valid_.push_back(usual);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Parameter& parameter = space.parameters_[i];
+    for (values[i] = 0; values[i] < parameter.values.size(); ++values[i]) {
+      if (values[i] != parameter.usual) space.valid_.push_back(space.code_of(values));
+    }
+    values[i] = parameter.usual;
+  }
+  std::sort(space.valid_.begin(), space.valid_.end());
+  space.usual_ = static_cast<std::size_t>(
+      std::lower_bound(space.valid_.begin(), space.valid_.end(), usual) - space.valid_.begin());
+  return space;
+}
+
+Result<ParameterSpace> ParameterSpace::make(std::vector<Parameter> parameters,
+                                            const std::vector<std::string>& conditions) {
+  ParameterSpace space = TRY(of(std::move(parameters)));
+  const std::uint64_t count = TRY(count_settings(space.parameters_, most_settings));
+  std::vector<std::string> names;
+  for (const Parameter& parameter : space.parameters_) names.push_back(parameter.name);
   std::vector<Condition> compiled;
   for (const std::string& text : conditions) {
     compiled.push_back(TRY(Condition::compile(text, names)));
@@ -70,8 +98,8 @@ Result<ParameterSpace> ParameterSpace::make(std::vector<Parameter> parameters,
   std::vector<std::size_t> values(space.parameters_.size(), 0), usual;
   for (const Parameter& parameter : space.parameters_) usual.push_back(parameter.usual);
   std::vector<std::string_view> texts(values.size());
-  for (std::size_t code = 0; code < count; ++code) {
-    std::size_t rest = code;
+  for (std::uint64_t code = 0; code < count; ++code) {
+    std::uint64_t rest = code;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Parameter& parameter = space.parameters_[i];
       values[i] = rest % parameter.values.size();
@@ -92,14 +120,14 @@ Result<ParameterSpace> ParameterSpace::make(std::vector<Parameter> parameters,
       }
       space.usual_ = space.valid_.size();
     }
-    if (broken == nullptr) space.valid_.push_back(static_cast<std::uint32_t>(code));
+    if (broken == nullptr) space.valid_.push_back(code);
   }
   return space;
 }
 
 std::vector<std::size_t> ParameterSpace::values_of(std::size_t setting) const {
   std::vector<std::size_t> values;
-  std::size_t rest = valid_[setting];
+  std::uint64_t rest = valid_[setting];
   for (const Parameter& parameter : parameters_) {
     values.push_back(rest % parameter.values.size());
     rest /= parameter.values.size();
@@ -111,7 +139,8 @@ Settings ParameterSpace::settings_of(std::size_t setting) const {
   const std::vector<std::size_t> values = values_of(setting);
   Settings settings;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    settings.push_back({parameters_[i].name, parameters_[i].values[values[i]]});
+    const std::string& value = parameters_[i].values[values[i]];
+    if (value != unset) settings.push_back({parameters_[i].name, value});
   }
   return settings;
 }
@@ -133,12 +162,12 @@ Coordinates ParameterSpace::point_of(std::size_t setting) const {
   return point;
 }
 
-std::uint32_t ParameterSpace::code_of(const std::vector<std::size_t>& values) const {
-  std::size_t code = 0;
+std::uint64_t ParameterSpace::code_of(const std::vector<std::size_t>& values) const {
+  std::uint64_t code = 0;
   for (std::size_t i = values.size(); i-- > 0;) {
     code = code * parameters_[i].values.size() + values[i];
   }
-  return static_cast<std::uint32_t>(code);
+  return code;
 }
 
 std::vector<std::size_t> ParameterSpace::neighbours_of(std::size_t setting) const {

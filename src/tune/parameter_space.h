@@ -1,27 +1,18 @@
-// What a tuner may choose from: parameters with their values, and conditions that a setting must
-// meet.
+// What a tuner may choose from: the settings that parameters and their values make, of which
+// conditions may leave some out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "statistics/gaussian_process.h"
+#include "tune/parameter.h"
 #include "tune/settings.h"
 
 namespace assay {
-
-/// The value of an environment variable that is not set.
-constexpr std::string_view unset = "unset";
-
-struct Parameter {
-  std::string name;
-  std::vector<std::string> values;  ///< at least one, none twice
-  std::size_t usual = 0;            ///< index of the value in use before tuning
-};
 
 /// All settings that meet the conditions; they are numbered from 0.
 class ParameterSpace {
@@ -33,6 +24,9 @@ class ParameterSpace {
   /// all of them. Error: usage, naming the parameter or condition.
   static Result<ParameterSpace> make(std::vector<Parameter> parameters,
                                      const std::vector<std::string>& conditions);
+  /// The settings that differ from the usual one in at most one parameter. Error: usage, naming
+  /// the parameter.
+  static Result<ParameterSpace> one_at_a_time(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::size_t size() const { return valid_.size(); }
@@ -40,7 +34,7 @@ class ParameterSpace {
 
   /// The index of each parameter's value.
   std::vector<std::size_t> values_of(std::size_t setting) const;
-  /// Every parameter with its value.
+  /// Every parameter that is set, with its value.
   Settings settings_of(std::size_t setting) const;
 
   /// Where a setting lies for a regression: parameters whose values are all numbers are ordered,
@@ -51,11 +45,12 @@ class ParameterSpace {
   std::vector<std::size_t> neighbours_of(std::size_t setting) const;
 
  private:
-  std::uint32_t code_of(const std::vector<std::size_t>& values) const;
+  static Result<ParameterSpace> of(std::vector<Parameter> parameters);
+  std::uint64_t code_of(const std::vector<std::size_t>& values) const;
 
   std::vector<Parameter> parameters_;
   std::vector<std::vector<double>> places_;  // of each parameter's values; empty: not ordered
-  std::vector<std::uint32_t> valid_;         // mixed-radix codes, ascending
+  std::vector<std::uint64_t> valid_;         // mixed-radix codes, ascending
   std::size_t usual_ = 0;
 };
 

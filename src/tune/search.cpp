@@ -40,19 +40,20 @@ class Explorer {
 
   std::size_t runs() const { return runs_; }
   bool exhausted() const { return runs_ == space_.size(); }
+  /// Whether some setting has a score, without which nothing can be predicted.
+  bool has_scores() const { return !scored_.empty(); }
 
-  /// Whether it has a score.
-  Result<bool> run_one(std::size_t setting) {
+  Status run_one(std::size_t setting) {
     tried_[setting] = true;
     ++runs_;
     const std::optional<double> score = TRY(run_(setting, 1));
     points_.push_back(space_.point_of(setting));
     ran_.push_back(score ? 1 : 0);
-    if (!score) return false;
+    if (!score) return {};
     scored_.push_back(setting);
     good_points_.push_back(points_.back());
     scores_.push_back(*score);
-    return true;
+    return {};
   }
 
   /// An untried setting, each with the same probability.
@@ -87,6 +88,7 @@ class Explorer {
 
   /// The `count` settings of the highest expected score, tried ones or not; none that failed.
   std::vector<std::size_t> best(std::size_t count) {
+    if (!has_scores()) return {};
     std::vector<std::size_t> pool = exhausted() ? std::vector<std::size_t>() : untried_pool();
     pool.insert(pool.end(), scored_.begin(), scored_.end());
     const auto predicted = predict(pool);
@@ -172,28 +174,25 @@ double spent(const SearchBudget& budget, std::size_t runs) {
   return budget.time_spent ? std::max(of_runs, budget.time_spent()) : of_runs;
 }
 
-Error usual_failed() {
-  return {ErrorKind::failed, "the usual setting failed, so nothing can be compared with it"};
-}
-
 /// Explores until only the race's share of the budget is left, and returns the finalists.
 Result<std::vector<std::size_t>> explore(const ParameterSpace& space, const SearchBudget& budget,
                                          std::uint64_t seed, const RunContender& run,
                                          std::size_t& explored) {
   Explorer explorer(space, seed, run);
-  if (!TRY(explorer.run_one(space.usual()))) return usual_failed();
+  TRY(explorer.run_one(space.usual()));
   const std::size_t at_random = std::max(2 * space.parameters().size() + 1, budget.runs / 8);
   while (!explorer.exhausted() && spent(budget, explorer.runs()) < 1 - race_share) {
-    const bool blind = explorer.runs() <= at_random;
+    const bool blind = explorer.runs() <= at_random || !explorer.has_scores();
     TRY(explorer.run_one(blind ? explorer.any() : explorer.most_promising()));
   }
   explored = explorer.runs();
   const double share = spent(budget, explored);
   const double runs_left = static_cast<double>(explored) * std::max(0.0, 1 - share) / share;
-  std::vector<std::size_t> finalists =
-      explorer.best(finalists_for(static_cast<std::size_t>(runs_left)));
+  const std::size_t most = finalists_for(static_cast<std::size_t>(runs_left));
+  std::vector<std::size_t> finalists = explorer.best(most);
   if (std::count(finalists.begin(), finalists.end(), space.usual()) == 0) {
-    finalists.back() = space.usual();
+    if (finalists.size() == most) finalists.pop_back();
+    finalists.push_back(space.usual());
   }
   return finalists;
 }
@@ -209,9 +208,6 @@ Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchB
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }
   result.finalists = TRY(race(finalists, race_rules, run));
-  for (const Standing& one : result.finalists) {
-    if (one.contender == space.usual() && !one.score) return usual_failed();
-  }
   return result;
 }
 

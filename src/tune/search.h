@@ -27,8 +27,8 @@ struct SettingsFound {
 };
 
 /// Takes the same course whenever `run` gives the same results: a search that was stopped goes on
-/// if it is given again what it had measured. `run` is called with effort 1 only. Error: from
-/// `run`; failed, if the usual setting fails.
+/// if it is given again what it had measured. `run` is called with effort 1 only, and settings may
+/// fail, the usual one too. Error: from `run`.
 Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchBudget& budget,
                                       std::uint64_t seed, const RunContender& run);
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "core/units.h"
-#include "judge/compare/verdict.h"
-#include "statistics/paired.h"
+#include "tune/parameter.h"
 
 namespace assay {
 namespace {
@@ -33,26 +33,22 @@ void set_parameter(std::vector<std::string>& words, const Setting& setting) {
   if (!setting.value.empty()) words.push_back(setting.value);
 }
 
-const Latency& latency_of_limit(const ServingResult& result, const LatencyLimit& limit) {
-  switch (limit.of) {
-    case LatencyLimit::Of::ttft:
-      return result.ttft;
-    case LatencyLimit::Of::tpot:
-      return result.tpot;
-    case LatencyLimit::Of::itl:
-      return result.itl;
-    case LatencyLimit::Of::e2el:
-      break;
+std::optional<double> metric_of(const Record& record, std::string_view name) {
+  for (const Metric& metric : record.metrics) {
+    if (metric.name == name) return metric.value;
   }
-  return result.e2el;
+  return std::nullopt;
 }
 
-/// Empty if the result does not have this latency.
-std::optional<double> value_of(const ServingResult& result, const LatencyLimit& limit) {
-  const Latency& latency = latency_of_limit(result, limit);
-  if (!limit.percent) return latency.mean;
-  const Percentile* percentile = latency.percentile(*limit.percent);
-  return percentile == nullptr ? std::nullopt : std::optional(percentile->value);
+/// Why the figures of a load are void; empty if they are not.
+std::string void_reason(const Record& record) {
+  if (record.status != RecordStatus::passed) {
+    return record.source ? "void: " + record.reason : record.reason;
+  }
+  for (const auto& [name, text] : record.notes) {
+    if (name == "void") return "void: " + text;
+  }
+  return "";
 }
 
 Error wrong_limit(std::string_view text) {
@@ -84,19 +80,11 @@ Result<LatencyLimit> parse_limit(std::string_view text) {
     limit.percent = percent;
   }
   constexpr std::string_view names[] = {"ttft", "tpot", "itl", "e2el"};
-  const auto* const at = std::find(std::begin(names), std::end(names), of);
-  if (at == std::end(names)) return wrong_limit(text);
-  limit.of = static_cast<LatencyLimit::Of>(at - names);
+  if (std::count(std::begin(names), std::end(names), of) == 0) return wrong_limit(text);
   return limit;
 }
 
 }  // namespace
-
-Result<std::vector<Setting>> parse_server_setting(std::string_view text) {
-  const bool has_value = text.find('=') != std::string_view::npos;
-  if (has_value || names_variable(text)) return parse_setting(text);
-  return std::vector<Setting>{{std::string(text), ""}};
-}
 
 std::vector<std::string> with_parameters(std::vector<std::string> words, const Settings& settings) {
   for (const Setting& setting : settings) {
@@ -105,12 +93,11 @@ std::vector<std::string> with_parameters(std::vector<std::string> words, const S
   return words;
 }
 
-std::vector<std::pair<std::string, std::string>> variables_of(const Settings& settings) {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (const Setting& setting : settings) {
-    if (names_variable(setting.variable)) variables.emplace_back(setting.variable, setting.value);
-  }
-  return variables;
+std::string LatencyLimit::metric() const {
+  if (percent == 50) return "median" + name.substr(name.find('_'));
+  std::string metric = name;
+  std::replace(metric.begin(), metric.end(), '.', '_');
+  return metric;
 }
 
 Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text) {
@@ -123,24 +110,19 @@ Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text) {
   }
 }
 
-ServerScore score_of(const ServingResult& result, std::span<const LatencyLimit> limits) {
-  ServerScore score;
-  if (!result.verdict.valid()) {
-    score.problem = "void: " + result.verdict.void_reasons().front();
+TrialScore score_of(const Record& record, std::span<const LatencyLimit> limits) {
+  TrialScore score;
+  score.problem = void_reason(record);
+  if (!score.problem.empty()) return score;
+  const auto goodput = metric_of(record, "request_goodput");
+  const double speed = goodput.value_or(metric_of(record, "output_throughput").value_or(0));
+  if (!(speed > 0)) {
+    score.problem = goodput ? "no request met the limits of --goodput" : "no output";
     return score;
   }
-  if (!result.verdict.late.empty()) {
-    score.problem = "void: " + result.verdict.late;
-    return score;
-  }
-  const double value = result.goodput.value_or(result.output_throughput);
-  if (!(value > 0)) {
-    score.problem = result.goodput ? "no request met the limits of --goodput" : "no output";
-    return score;
-  }
-  score.value = value;
+  score.score = std::log(speed);
   for (const LatencyLimit& limit : limits) {
-    const auto latency = value_of(result, limit);
+    const auto latency = metric_of(record, limit.metric());
     if (latency && *latency <= limit.seconds) continue;
     score.problem =
         fmt::format("{} {} is above {}", limit.name, latency ? format_seconds(*latency) : "unknown",
@@ -148,32 +130,6 @@ ServerScore score_of(const ServingResult& result, std::span<const LatencyLimit> 
     break;
   }
   return score;
-}
-
-std::optional<std::size_t> best_of(std::span<const ServerTrial> trials) {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (!trials[i].score.counts()) continue;
-    if (!best || *trials[i].score.value > *trials[*best].score.value) best = i;
-  }
-  return best;
-}
-
-ServerProof prove(std::span<const ServerPair> pairs) {
-  ServerProof proof;
-  proof.runs = pairs.size();
-  std::vector<ScorePair> scores;
-  for (const auto& [as_it_is, best] : pairs) {
-    proof.kept_as_it_is += as_it_is.counts() ? 1 : 0;
-    proof.kept_best += best.counts() ? 1 : 0;
-    if (as_it_is.value && best.value) {
-      scores.push_back({std::log(*as_it_is.value), std::log(*best.value)});
-    }
-  }
-  proof.speed = prove(scores);
-  proof.proven = proof.runs >= least_units && proof.kept_best == proof.runs &&
-                 (proof.speed.better || proof.kept_as_it_is == 0);
-  return proof;
 }
 
 }  // namespace assay

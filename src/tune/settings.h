@@ -1,42 +1,24 @@
-// Settings to try: environment variables or parameters of a program, with the values to try.
+// A setting: what of a program or its environment differs from how it usually runs.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/result.h"
-
 namespace assay {
 
-/// One variable with one value.
+/// One parameter or environment variable with its value; a flag has none.
 struct Setting {
   std::string variable, value;
 };
 
-/// Variables set together; empty: nothing is changed.
+/// Set together; empty: nothing is changed.
 using Settings = std::vector<Setting>;
 
-/// "NCCL_PROTO=Simple,LL128": one Setting for each value. Error: usage.
-Result<std::vector<Setting>> parse_setting(std::string_view text);
+/// Those that are environment variables, as programs take them.
+std::vector<std::pair<std::string, std::string>> variables_of(const Settings& settings);
 
-/// Whether `word` names an environment variable: in capitals, which neither axes nor a program's
-/// parameters are.
-bool names_variable(std::string_view word);
-
-/// Settings worth trying for the collectives of a library, "nccl" or "rccl"; none for others.
-/// NVLink multicast is not touched. Sources: NCCL's and RCCL's documentation of their variables,
-/// AMD's MI300X tuning guide (channels).
-std::vector<std::vector<Setting>> usual_settings(std::string_view library);
-
-/// First nothing set, then each value of each variable alone or, if `combined`, every combination.
-/// Error: usage, if there are more than 200.
-Result<std::vector<Settings>> candidates(const std::vector<std::vector<Setting>>& variables,
-                                         bool combined);
-
-/// "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag, which has no value, is its name; "unchanged" for
-/// none.
+/// "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag is its name; "unchanged" for none.
 std::string text_of(const Settings& settings);
 
 }  // namespace assay

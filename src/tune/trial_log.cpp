@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "core/folder_lock.h"
 #include "core/read_file.h"
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* plan_name = "tuning.yaml";
-constexpr const char* seconds_note = "seconds";
+constexpr const char *setting_note = "setting", *seconds_note = "seconds";
 constexpr std::size_t most_kept_plan_bytes = std::size_t{16} << 20;
 
 Status check_plan(const fs::path& folder, std::string_view plan) {
@@ -51,6 +52,19 @@ std::string_view note_of(const Record& record, std::string_view name) {
   return at == record.notes.end() ? std::string_view() : at->second;
 }
 
+/// The runs that are whole, each with its records.
+std::vector<std::vector<Record>> whole_runs(std::vector<Record> records) {
+  std::vector<std::vector<Record>> runs;
+  std::vector<Record> run;
+  for (Record& record : records) {
+    if (!run.empty() && run.back().run != record.run) run.clear();  // it was killed
+    const bool is_last = !note_of(record, seconds_note).empty();
+    run.push_back(std::move(record));
+    if (is_last) runs.push_back(std::exchange(run, {}));
+  }
+  return runs;
+}
+
 }  // namespace
 
 Result<TrialLog> TrialLog::open(const fs::path& folder, std::string_view plan,
@@ -58,22 +72,27 @@ Result<TrialLog> TrialLog::open(const fs::path& folder, std::string_view plan,
   auto lock = TRY(lock_folder(folder, "assay tune"));
   TRY(check_plan(folder, plan));
   TrialLog log(std::move(lock), TRY(Store::open(folder)));
-  log.kept_ = TRY(read_records(folder)).records;
+  log.kept_ = whole_runs(TRY(read_records(folder)).records);
   log.fingerprint_ = TRY(log.store_.append_fingerprint(fingerprint));
   return log;
 }
 
-Result<Record> TrialLog::run(std::string_view part, const Cell& cell, const Measure& measure) {
+Result<std::vector<Record>> TrialLog::run(std::string_view part, std::string_view setting,
+                                          const Cell& cell, const Measure& measure) {
   const std::size_t number = runs_++;
   if (number < kept_.size()) {
-    const Record& kept = kept_[number];
-    if (!(kept.cell == cell) || note_of(kept, tuning_note) != part) {
-      return Error{ErrorKind::usage,
-                   fmt::format("{}: run {} is of \"{}\", and the search, of another version of "
-                               "assay maybe, asks for \"{}\"; give another folder with --out",
-                               store_.folder().string(), number + 1, kept.cell.id(), cell.id())};
+    const std::vector<Record>& kept = kept_[number];
+    const Record& last = kept.back();
+    if (note_of(last, setting_note) != setting || note_of(last, tuning_note) != part) {
+      return Error{
+          ErrorKind::usage,
+          fmt::format(
+              "{}: run {} is of the {}, \"{}\", and the tuning, of another version of assay "
+              "maybe, asks for the {}, \"{}\"; give another folder with --out",
+              store_.folder().string(), number + 1, note_of(last, tuning_note),
+              note_of(last, setting_note), part, setting)};
     }
-    last_seconds_ = std::max(0.0, parse_number(note_of(kept, seconds_note)).value_or(0));
+    last_seconds_ = std::max(0.0, parse_number(note_of(last, seconds_note)).value_or(0));
     seconds_ += last_seconds_;
     return kept;
   }
@@ -85,19 +104,25 @@ Result<Record> TrialLog::run(std::string_view part, const Cell& cell, const Meas
   const auto begin = Clock::now();
   auto measured = measure(blank);
   if (!measured.ok() && measured.error().kind == ErrorKind::interrupted) return measured.error();
-  Record record = blank;
-  if (measured.ok()) {
-    record = std::move(measured).value();
+  std::vector<Record> records;
+  if (measured.ok() && !measured->empty()) {
+    records = *std::move(measured);
   } else {
-    record.reason = measured.error().message;
+    records.push_back(blank);
+    records.back().reason = measured.ok() ? "nothing was measured" : measured.error().message;
   }
   last_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
   seconds_ += last_seconds_;
-  record.time = utc_now();
-  record.notes.emplace_back(tuning_note, part);
-  record.notes.emplace_back(seconds_note, fmt::format("{:.3f}", last_seconds_));
-  TRY(store_.append(record));
-  return record;
+  for (Record& record : records) {
+    record.run = blank.run;
+    record.fingerprint = blank.fingerprint;
+    if (record.time.empty()) record.time = utc_now();
+    record.notes.emplace_back(tuning_note, part);
+    record.notes.emplace_back(setting_note, setting);
+  }
+  records.back().notes.emplace_back(seconds_note, fmt::format("{:.3f}", last_seconds_));
+  TRY(store_.append(records));
+  return records;
 }
 
 }  // namespace assay

@@ -170,31 +170,31 @@ YamlValue command_keys(const YamlValue& plan) {
   return command;
 }
 
-Status read_pairs(const YamlReader& map, std::string_view file, TuningPlan& plan) {
+Status read_pairs(const YamlReader& map, std::string_view file, TuningRules& rules) {
   const YamlValue* const value = map.find("pairs");
   if (value == nullptr) return {};
   const YamlReader pairs =
       TRY(YamlReader::of(*value, file, "\"pairs\" is a map with least, most", {"least", "most"}));
-  std::uint64_t least = plan.least_pairs, most = plan.most_pairs;
+  std::uint64_t least = rules.least_pairs, most = rules.most_pairs;
   TRY(pairs.count("least", least_units, most_proof_pairs, least));
   most = std::max(least, most);
   TRY(pairs.count("most", least, most_proof_pairs, most));
-  plan.least_pairs = least;
-  plan.most_pairs = most;
+  rules.least_pairs = least;
+  rules.most_pairs = most;
   return {};
 }
 
-Status read_budget(const YamlReader& map, std::string_view file, TuningPlan& plan) {
-  TRY(map.count("seed", 0, UINT64_MAX, plan.seed));
-  TRY(read_pairs(map, file, plan));
+Status read_rules(const YamlReader& map, std::string_view file, TuningRules& rules) {
+  TRY(map.count("seed", 0, UINT64_MAX, rules.seed));
+  TRY(read_pairs(map, file, rules));
   const YamlValue* const value = map.find("budget");
   if (value == nullptr) return {};
   const YamlReader budget =
       TRY(YamlReader::of(*value, file, "\"budget\" is a map with runs, time", {"runs", "time"}));
-  std::uint64_t runs = plan.runs;
+  std::uint64_t runs = rules.runs;
   TRY(budget.count("runs", least_runs, most_runs, runs));
-  plan.runs = runs;
-  return budget.duration("time", plan.seconds);
+  rules.runs = runs;
+  return budget.duration("time", rules.seconds);
 }
 
 }  // namespace
@@ -223,7 +223,7 @@ Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& f
     return map.wrong(key, space.error().message);
   }
   plan.space = std::move(space).value();
-  TRY(read_budget(map, file, plan));
+  TRY(read_rules(map, file, plan.rules));
   return plan;
 }
 
@@ -235,7 +235,7 @@ ExternalCommand command_with(const ExternalCommand& command, const Settings& set
   const auto value = [&](std::string_view name) -> std::string {
     const auto at = std::find_if(settings.begin(), settings.end(),
                                  [&](const Setting& setting) { return setting.variable == name; });
-    return at == settings.end() || at->value == unset ? "" : at->value;
+    return at == settings.end() ? "" : at->value;
   };
   ExternalCommand filled =
       with_texts(command, [&](const std::string& text) { return filled_in(text, value); });
@@ -245,11 +245,7 @@ ExternalCommand command_with(const ExternalCommand& command, const Settings& set
     if (was_empty || !filled.words[i].empty()) words.push_back(filled.words[i]);
   }
   filled.words = std::move(words);
-  for (const Setting& setting : settings) {
-    if (names_variable(setting.variable) && setting.value != unset) {
-      filled.variables.emplace_back(setting.variable, setting.value);
-    }
-  }
+  for (const auto& variable : variables_of(settings)) filled.variables.push_back(variable);
   return filled;
 }
 

@@ -14,15 +14,13 @@
 //   seed: 1
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
 #include "measure/benchmarks/external_command.h"
 #include "tune/parameter_space.h"
+#include "tune/tuning.h"
 
 namespace assay {
 
@@ -31,10 +29,7 @@ struct TuningPlan {
   /// With "{NAME}" in its words, variables and file; its first metric is the one to improve.
   ExternalCommand command;
   ParameterSpace space;
-  std::size_t runs = 200;  ///< of the search
-  std::optional<double> seconds;
-  std::size_t least_pairs = 10, most_pairs = 60;  ///< of the proof, as in a campaign
-  std::uint64_t seed = 1;
+  TuningRules rules;
 };
 
 /// Error: usage, "FILE:LINE: what is wrong; what is allowed".
@@ -43,7 +38,7 @@ Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& f
 Result<TuningPlan> load_tuning_plan(const std::string& path);
 
 /// The command with the values of `settings` in place of its "{NAME}", without words that come out
-/// empty, and with its environment variables; one that is unset is not among them.
+/// empty, and with its environment variables.
 ExternalCommand command_with(const ExternalCommand& command, const Settings& settings);
 
 }  // namespace assay

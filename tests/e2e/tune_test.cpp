@@ -1,10 +1,9 @@
-// assay tune finds the best of several settings and proves it.
+// assay tune finds the best environment variables for a benchmark and proves them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "json_lines.h"
 #include "process.h"
-#include "tune/settings.h"
-#include "tune/sweep.h"
 
 namespace assay {
 namespace {
@@ -12,60 +11,76 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-TEST(Settings, EachAloneOrEveryCombination) {
-  const auto a = parse_setting("NCCL_PROTO=Simple,LL");
-  const auto b = parse_setting("CHANNELS=1,2,4");
-  ASSERT_TRUE(a.ok() && b.ok());
-  const auto alone = candidates({*a, *b}, false);
-  ASSERT_TRUE(alone.ok());
-  EXPECT_EQ(alone->size(), 1u + 2 + 3);
-  EXPECT_EQ(text_of(alone->at(0)), "unchanged");
-  EXPECT_EQ(text_of(alone->at(2)), "NCCL_PROTO=LL");
-  const auto all = candidates({*a, *b}, true);
-  ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->size(), 3u * 4);
-  EXPECT_EQ(text_of(all->back()), "NCCL_PROTO=LL CHANNELS=4");
-  for (const char* bad : {"X", "X=", "=1"}) EXPECT_FALSE(parse_setting(bad).ok()) << bad;
-  const std::vector<std::vector<Setting>> many(9, *b);
-  EXPECT_FALSE(candidates(many, true).ok());
-}
+const std::vector<std::string> on_fake = {
+    "tune",      "memory",    "op=copy",
+    "dtype=f64", "cache=hot", "ASSAY_FAKE=launch=2e-4,launch=5e-5",
+    "--device",  "fake",      "--budget",
+    "300ms",     "--pairs",   "6"};
+const Process::Environment usual = {{"ASSAY_FAKE", "launch=1e-4"}};
 
-TEST(Trials, ASettingWithWhichACellFailsIsNoCandidate) {
-  const std::vector<Trial> trials = {{{}, {{"a", 10}, {"b", 100}}, ""},
-                                     {{{"X", "1"}}, {{"a", 20}}, "b: wrong result"},
-                                     {{{"X", "2"}}, {{"a", 12}, {"b", 100}}, ""},
-                                     {{{"X", "3"}}, {{"a", 5}, {"b", 130}}, ""}};
-  EXPECT_FALSE(gain_of(trials[1], trials[0]).has_value());
-  EXPECT_NEAR(*gain_of(trials[2], trials[0]), std::sqrt(1.2), 1e-12);
-  EXPECT_EQ(best_of(trials), 2u);
-  EXPECT_EQ(best_of({trials[0], trials[1], trials[3]}), 0u);
+std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
 }
 
 TEST(Tune, TheBestIsFoundAndProven) {
-  const Outcome outcome =
-      assay_run({"tune", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot",
-                 "ASSAY_FAKE=launch=2e-4,launch=5e-5", "--device", "fake", "--budget", "300ms",
-                 "--pairs", "16", "--out", "tuning"},
-                {{"ASSAY_FAKE", "launch=1e-4"}});
+  Process process(with(on_fake, {"size=1MiB"}), usual);
+  const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("ASSAY_FAKE=launch=2e-4"), ContainsRegex("-(49|50)\\.[0-9]%"),
-                    HasSubstr("ASSAY_FAKE=launch=5e-5"), HasSubstr("best"), HasSubstr("FASTER")))
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("3 of 3 settings tried"), ContainsRegex("launch=2e-4 .*-(49|50)\\.[0-9]%"),
+            ContainsRegex("ASSAY_FAKE=launch=5e-5: (1\\.9[0-9]*|2\\.0[0-9]*) times the usual"),
+            HasSubstr("in 6 pairs of fresh runs: better, proven"), Not(HasSubstr("in the proof"))))
       << outcome.err;
+  // One run decides among three settings; then the proof.
+  const std::string records = Process::read(process.folder() / "tuning/records.jsonl");
+  EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 3 + 2 * 6);
+}
+
+TEST(Tune, EachCellOfTheProofIsShown) {
+  const TemporaryFolder folder;
+  const auto words = with(on_fake, {"size=4KiB,1MiB", "--out", (folder.path() / "t").string()});
+  const Outcome outcome = assay_run(words, usual);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("in the proof"), ContainsRegex("size=4KiB .*better"),
+                                 ContainsRegex("size=1MiB .*better")));
+  // What was measured is not measured again.
+  const Outcome again = assay_run(with(words, {"--json"}), usual);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("after 15 runs"));
+  const Json json = json_lines(again.out).front();
+  EXPECT_EQ(json["finalists"][0]["settings"], Json({{"ASSAY_FAKE", "launch=5e-5"}}));
+  EXPECT_EQ(json["proof"]["better"], true);
+  const Outcome other = assay_run(with(words, {"X=1"}), usual);
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("was begun with another plan"));
+  const Outcome report = assay_run({"report", (folder.path() / "t").string(), "--output",
+                                    (folder.path() / "report.html").string()});
+  EXPECT_EQ(report.status, 0) << report.err;
+}
+
+TEST(Tune, EveryCombinationIfAsked) {
+  const Outcome outcome =
+      assay_run(with(on_fake, {"size=1MiB", "X=1,2", "--combine", "--runs", "8"}), usual);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr(" of 9 settings tried"), HasSubstr("better, proven")));
 }
 
 TEST(Tune, TooFewPairsToProveAnythingAreRefused) {
   for (const char* pairs : {"4", "7", "many"}) {
-    const Outcome outcome = assay_run({"tune", "memory", "op=copy", "X=1", "--pairs", pairs});
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.err,
-                HasSubstr("allowed: even numbers from 6, since fewer pairs prove nothing"));
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"tune", "memory", "op=copy", "X=1", "--pairs", pairs},
+          {"tune", "serve", "server {port}", "x=1", "--pairs", pairs, "--", "--requests", "9"}}) {
+      const Outcome outcome = assay_run(words);
+      EXPECT_EQ(outcome.status, 2);
+      EXPECT_THAT(
+          outcome.err,
+          HasSubstr("allowed: even numbers from 6 to 1000, since fewer pairs prove nothing"));
+    }
   }
-  const Outcome serve =
-      assay_run({"tune", "serve", "server {port}", "x=1", "--pairs", "3", "--", "--requests", "9"});
-  EXPECT_EQ(serve.status, 2);
-  EXPECT_THAT(serve.err, HasSubstr("allowed: 6 to 1000, since fewer pairs prove nothing"));
 }
 
 TEST(Tune, WhatCannotBeTriedIsSaid) {
@@ -75,6 +90,10 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
   const Outcome axis = assay_run({"tune", "memory", "opp=copy", "X=1"});
   EXPECT_EQ(axis.status, 2);
   EXPECT_THAT(axis.err, HasSubstr("has no axis \"opp\""));
+  const Outcome runs = assay_run({"tune", "memory", "X=1", "--runs", "1"});
+  EXPECT_EQ(runs.status, 2);
+  EXPECT_THAT(runs.err,
+              HasSubstr("--runs \"1\" is not allowed; allowed: whole numbers from 2 to 100000"));
 }
 
 }  // namespace

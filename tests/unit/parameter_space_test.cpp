@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "tune/condition.h"
 
 namespace assay {
@@ -49,7 +52,31 @@ TEST(ParameterSpace, AVariableThatIsUnsetIsNull) {
   const auto space =
       ParameterSpace::make({{"QUEUES", {"unset", "2", "8"}, 0}}, {"QUEUES IS NULL OR QUEUES < 4"});
   ASSERT_TRUE(space.ok()) << space.error().message;
-  EXPECT_EQ(space->size(), 2u);
+  ASSERT_EQ(space->size(), 2u);
+  EXPECT_TRUE(space->settings_of(0).empty());
+  EXPECT_EQ(text_of(space->settings_of(1)), "QUEUES=2");
+}
+
+TEST(ParameterSpace, ChangesOneParameterAtATime) {
+  // All combinations would be too many.
+  std::vector<Parameter> parameters(30, {"", {"4", "unset", "8"}, 1});
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].name = std::to_string(i);
+  const auto space = ParameterSpace::one_at_a_time(parameters);
+  ASSERT_TRUE(space.ok()) << space.error().message;
+  ASSERT_EQ(space->size(), 1u + 2 * 30);
+  EXPECT_TRUE(space->settings_of(space->usual()).empty());
+  std::set<std::string> all;
+  for (std::size_t i = 0; i < space->size(); ++i) {
+    const Settings settings = space->settings_of(i);
+    EXPECT_EQ(settings.size(), i == space->usual() ? 0u : 1u);
+    all.insert(text_of(settings));
+  }
+  EXPECT_EQ(all.size(), space->size());
+  EXPECT_EQ(all.count("29=8"), 1u);
+  parameters.resize(41, parameters.front());
+  const auto many = ParameterSpace::one_at_a_time(parameters);
+  ASSERT_FALSE(many.ok());
+  EXPECT_THAT(many.error().message, HasSubstr("name fewer values or parameters"));
 }
 
 TEST(ParameterSpace, RefusesWhatCannotBeTuned) {

@@ -163,5 +163,27 @@ TEST(ReportPanels, ASearchIsDrawnRunByRunWithTheBestSoFar) {
   EXPECT_TRUE(tuning_panels({Environment{}}).empty());
 }
 
+TEST(ReportPanels, ASearchOfABenchmarksSettingsHasAPanelForEachCell) {
+  Environment environment;
+  for (const char* setting : {"unchanged", "X=1", "X=2"}) {
+    for (const char* size : {"1KiB", "1MiB"}) {
+      Record record;
+      record.cell = Cell("copy", {{"size", size}, {std::string(setting_axis), setting}});
+      record.notes.emplace_back(tuning_note, search_part);
+      record.status = RecordStatus::passed;
+      record.value.emplace();
+      record.value->quantity = Quantity::bandwidth;
+      record.value->median = 1e9;
+      environment.records.push_back(record);
+    }
+  }
+  const std::vector<Panel> panels = tuning_panels({environment});
+  ASSERT_EQ(panels.size(), 2u);
+  EXPECT_EQ(panels[0].benchmark, "copy size=1KiB");
+  EXPECT_EQ(panels[0].unit, "bytes/s");
+  EXPECT_EQ(panels[0].marks.size(), 2u * 3);
+  EXPECT_EQ(panels[0].marks[2].label, "copy size=1KiB setting=X=2");
+}
+
 }  // namespace
 }  // namespace assay::report

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "serving/results/serving_record.h"
+#include "serving/results/serving_result.h"
+
 namespace assay {
 namespace {
 
@@ -12,13 +17,10 @@ using testing::HasSubstr;
 ServingResult served(double tokens_per_second, double p99_e2el) {
   ServingResult result;
   result.output_throughput = tokens_per_second;
+  result.e2el.n = 1;
   result.e2el.mean = p99_e2el / 2;
   result.e2el.percentiles = {{99, p99_e2el, {}}};
   return result;
-}
-
-ServerTrial trial_of(std::optional<double> value, std::string problem = "") {
-  return {{}, {value, std::move(problem)}, {}};
 }
 
 TEST(ServerTrial, ParametersReplaceWhatIsThereOrAreAdded) {
@@ -33,19 +35,6 @@ TEST(ServerTrial, ParametersReplaceWhatIsThereOrAreAdded) {
   EXPECT_EQ(text_of(flags), "eager no-cache VLLM_X=1");
 }
 
-TEST(ServerTrial, ASettingIsAParameterAVariableOrAFlag) {
-  const auto values = parse_server_setting("max-num-seqs=128,256");
-  ASSERT_TRUE(values.ok());
-  ASSERT_EQ(values->size(), 2u);
-  EXPECT_EQ(values->at(1).value, "256");
-  const auto flag = parse_server_setting("enable-chunked-prefill");
-  ASSERT_TRUE(flag.ok());
-  ASSERT_EQ(flag->size(), 1u);
-  EXPECT_EQ(flag->at(0).value, "");
-  EXPECT_FALSE(parse_server_setting("VLLM_X").ok());  // a variable without a value
-  EXPECT_FALSE(parse_server_setting("a=").ok());
-}
-
 TEST(ServerTrial, LimitsAreRead) {
   const auto limits = parse_latency_limits("p99_e2el:500ms,mean_ttft:2s,p99.9_itl:1s");
   ASSERT_TRUE(limits.ok()) << limits.error().message;
@@ -53,7 +42,6 @@ TEST(ServerTrial, LimitsAreRead) {
   EXPECT_EQ(limits->at(0).name, "p99_e2el");
   EXPECT_EQ(limits->at(0).percent, 99);
   EXPECT_DOUBLE_EQ(limits->at(0).seconds, 0.5);
-  EXPECT_EQ(limits->at(1).of, LatencyLimit::Of::ttft);
   EXPECT_FALSE(limits->at(1).percent.has_value());
   EXPECT_EQ(limits->at(2).percent, 99.9);
   for (const char* bad :
@@ -66,61 +54,49 @@ TEST(ServerTrial, LimitsAreRead) {
 TEST(ServerTrial, AScoreBeyondALimitDoesNotCount) {
   const auto limits = parse_latency_limits("mean_e2el:400ms,p99_e2el:500ms");
   ASSERT_TRUE(limits.ok());
-  EXPECT_TRUE(score_of(served(100, 0.4), *limits).counts());
-  const ServerScore missed = score_of(served(100, 0.6), *limits);
-  EXPECT_EQ(missed.value, 100);
+  const auto score = [](const ServingResult& result, std::span<const LatencyLimit> kept) {
+    return score_of(serving_record(result, {}), kept);
+  };
+  EXPECT_TRUE(score(served(100, 0.4), *limits).counts());
+  EXPECT_NEAR(*score(served(100, 0.4), *limits).score, std::log(100), 1e-12);
+  const TrialScore missed = score(served(100, 0.6), *limits);
+  EXPECT_NEAR(*missed.score, std::log(100), 1e-12);
   EXPECT_FALSE(missed.counts());
   EXPECT_EQ(missed.problem, "p99_e2el 600.0 ms is above 500.0 ms");
   ServingResult result = served(100, 0.4);
   result.goodput = 7;
-  EXPECT_EQ(score_of(result, {}).value, 7);
+  EXPECT_NEAR(*score(result, {}).score, std::log(7), 1e-12);
   result.goodput = 0;
-  EXPECT_FALSE(score_of(result, {}).value.has_value());
+  EXPECT_FALSE(score(result, {}).score);
+  EXPECT_EQ(score(result, {}).problem, "no request met the limits of --goodput");
   result = served(100, 0.4);
   result.verdict.server_reasons = {"the client was the limit"};
-  EXPECT_FALSE(score_of(result, {}).value.has_value());
-  EXPECT_THAT(score_of(result, {}).problem, HasSubstr("the client was the limit"));
+  EXPECT_FALSE(score(result, {}).score);
+  EXPECT_EQ(score(result, {}).problem, "void: the client was the limit");
+  result = served(100, 0.4);
+  result.verdict.late = "sent late";
+  EXPECT_EQ(score(result, {}).problem, "void: sent late");
   result = served(100, 0.4);
   result.e2el.percentiles.clear();
-  EXPECT_FALSE(score_of(result, *limits).counts());
+  EXPECT_FALSE(score(result, *limits).counts());
+  Record failed;
+  failed.reason = "the server ended";
+  EXPECT_EQ(score_of(failed, {}).problem, "the server ended");
 }
 
-TEST(ServerTrial, TheBestIsTheHighestThatCounts) {
-  EXPECT_EQ(best_of(std::vector{trial_of(10), trial_of(10), trial_of(9)}), 0u);
-  EXPECT_EQ(best_of(std::vector{trial_of(10), trial_of(30, "too slow"), trial_of(20)}), 2u);
-  EXPECT_EQ(best_of(std::vector{trial_of(10, "too slow"), trial_of(5)}), 1u);
-  EXPECT_EQ(best_of(std::vector{trial_of(10, "too slow"), trial_of({}, "died")}), std::nullopt);
-}
-
-TEST(ServerTrial, AProofNeedsAnIntervalAboveOneOrALimitThatOnlyTheBestKeeps) {
-  const auto pair = [](double as_it_is, double best) {
-    return ServerPair{{as_it_is, ""}, {best, ""}};
-  };
-  // Three clear pairs pass Student's t, but the rule of comparisons asks for six.
-  const std::vector three = {pair(10, 12), pair(11, 13), pair(10, 12.1)};
-  EXPECT_FALSE(prove(three).proven);
-  EXPECT_NEAR(prove(three).speed.ratio, std::cbrt(1.2 * 13 / 11 * 1.21), 1e-12);
-  std::vector six = three;
-  six.insert(six.end(), three.begin(), three.end());
-  EXPECT_TRUE(prove(six).proven);
-  EXPECT_GT(prove(six).speed.interval95.low, 1);
-  std::vector mixed = six;
-  mixed[1] = pair(10, 9);
-  mixed[4] = pair(10, 8);
-  EXPECT_FALSE(prove(mixed).proven);
-  EXPECT_FALSE(prove(std::span<const ServerPair>{}).proven);
-  const ServerPair limit{{20, "too slow"}, {10, ""}};
-  EXPECT_TRUE(prove(std::vector(6, limit)).proven);
-  EXPECT_FALSE(prove(std::vector(5, limit)).proven);
-  EXPECT_EQ(prove(std::vector(6, limit)).kept_as_it_is, 0u);
-  std::vector missed = six;
-  missed.push_back({{10, ""}, {12, "too slow"}});
-  EXPECT_FALSE(prove(missed).proven);
-  std::vector failed = six;
-  failed.push_back({{10, ""}, {{}, "died"}});
-  EXPECT_EQ(prove(failed).speed.pairs, 6u);
-  EXPECT_EQ(prove(failed).kept_best, 6u);
-  EXPECT_FALSE(prove(failed).proven);
+/// The names of limits are those of metrics, but for what a metric's name cannot have.
+TEST(ServerTrial, LimitsAreFoundInRecords) {
+  ServingResult result = served(100, 0.4);
+  result.ttft.n = 1;
+  result.ttft.median = 0.2;
+  result.ttft.percentiles = {{50, 0.2, {}}, {99.9, 0.3, {}}};
+  const Record record = serving_record(result, {});
+  for (const char* kept : {"p50_ttft:200ms", "p99.9_ttft:300ms", "mean_ttft:1s"}) {
+    EXPECT_TRUE(score_of(record, *parse_latency_limits(kept)).counts()) << kept;
+  }
+  for (const char* missed : {"p50_ttft:199ms", "p99.9_ttft:299ms", "mean_itl:1s"}) {
+    EXPECT_FALSE(score_of(record, *parse_latency_limits(missed)).counts()) << missed;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "core/read_file.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -13,12 +16,12 @@ using testing::HasSubstr;
 const Cell first("tiles", {{"block", "32"}}), second("tiles", {{"block", "64"}});
 
 TrialLog::Measure time_of(double seconds, int* calls = nullptr) {
-  return [=](Record record) -> Result<Record> {
+  return [=](Record record) -> Result<std::vector<Record>> {
     if (calls != nullptr) ++*calls;
     record.status = RecordStatus::passed;
     record.metrics.push_back({"time", seconds, "s", Better::lower, ""});
     record.source = Source{"bench", "", "bench", 0};
-    return record;
+    return std::vector{record};
   };
 }
 
@@ -30,15 +33,17 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
     auto log = TrialLog::open(path, "name: x\n", Json::object());
     ASSERT_TRUE(log.ok()) << log.error().message;
     EXPECT_EQ(log->kept(), 0u);
-    ASSERT_TRUE(log->run("search", first, time_of(1.5)).ok());
-    const auto failed = log->run("search", second, [](Record) -> Result<Record> {
-      return Error{ErrorKind::failed, "it ended with 134"};
-    });
+    ASSERT_TRUE(log->run("search", "block=32", first, time_of(1.5)).ok());
+    const auto failed =
+        log->run("search", "block=64", second, [](const Record&) -> Result<std::vector<Record>> {
+          return Error{ErrorKind::failed, "it ended with 134"};
+        });
     ASSERT_TRUE(failed.ok());  // a failure is a result
-    EXPECT_EQ(failed->reason, "it ended with 134");
-    const auto stopped = log->run("search", first, [](Record) -> Result<Record> {
-      return Error{ErrorKind::interrupted, "stopped"};
-    });
+    EXPECT_EQ(failed->front().reason, "it ended with 134");
+    const auto stopped =
+        log->run("search", "block=32", first, [](const Record&) -> Result<std::vector<Record>> {
+          return Error{ErrorKind::interrupted, "stopped"};
+        });
     EXPECT_FALSE(stopped.ok());
     seconds = log->seconds();
   }
@@ -46,13 +51,15 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
   ASSERT_TRUE(log.ok()) << log.error().message;
   EXPECT_EQ(log->kept(), 2u);
   int calls = 0;
-  const auto again = log->run("search", first, time_of(9, &calls));
+  const auto again = log->run("search", "block=32", first, time_of(9, &calls));
   ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_EQ(again->metrics.front().value, 1.5);
-  EXPECT_EQ(log->run("search", second, time_of(9, &calls))->reason, "it ended with 134");
+  EXPECT_EQ(again->front().metrics.front().value, 1.5);
+  EXPECT_EQ(log->run("search", "block=64", second, time_of(9, &calls))->front().reason,
+            "it ended with 134");
   EXPECT_EQ(calls, 0);
   EXPECT_NEAR(log->seconds(), seconds, 0.0021);
-  EXPECT_EQ(log->run("proof", first, time_of(2, &calls))->metrics.front().value, 2);
+  EXPECT_EQ(log->run("proof", "block=32", first, time_of(2, &calls))->front().metrics.front().value,
+            2);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(log->runs(), 3u);
   // Each run is a unit of its own.
@@ -64,13 +71,53 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
   EXPECT_FALSE(is_trial(stored->records[2]));
 }
 
+TEST(TrialLog, ARunOfSeveralCellsIsKeptWholeOrNotAtAll) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "tuning";
+  const TrialLog::Measure both = [](Record record) -> Result<std::vector<Record>> {
+    std::vector<Record> records(2, time_of(1)(record)->front());
+    records[0].run = "of a process of its own";
+    records[1].cell = second;
+    return records;
+  };
+  {
+    auto log = TrialLog::open(path, "name: x\n", Json::object());
+    ASSERT_TRUE(log.ok());
+    for (const char* setting : {"A=1", "A=2"}) {
+      const auto records = log->run("search", setting, first, both);
+      ASSERT_TRUE(records.ok()) << records.error().message;
+      ASSERT_EQ(records->size(), 2u);
+      EXPECT_EQ(records->at(0).run, records->at(1).run);
+    }
+    EXPECT_EQ(
+        log->run("search", "A=3", first,
+                 [](const Record&) { return Result<std::vector<Record>>(std::vector<Record>()); })
+            ->front()
+            .reason,
+        "nothing was measured");
+  }
+  // Killed while the second run was being written.
+  const auto file = path / "records.jsonl";
+  std::string text = *read_file(file);
+  const std::size_t third_line = text.find('\n', text.find('\n') + 1) + 1;
+  text.resize(text.find('\n', third_line) + 1);
+  std::ofstream(file) << text;
+  for (const std::size_t kept : {1u, 2u}) {
+    auto log = TrialLog::open(path, "name: x\n", Json::object());
+    ASSERT_TRUE(log.ok());
+    EXPECT_EQ(log->kept(), kept);
+    EXPECT_EQ(log->run("search", "A=1", first, both)->at(1).cell, second);
+    EXPECT_EQ(log->run("search", "A=2", first, both)->size(), 2u);
+  }
+}
+
 TEST(TrialLog, RefusesWhatDoesNotGoOn) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "tuning";
   {
     auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_TRUE(log.ok());
-    ASSERT_TRUE(log->run("search", first, time_of(1)).ok());
+    ASSERT_TRUE(log->run("search", "block=32", first, time_of(1)).ok());
     const auto busy = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_FALSE(busy.ok());
     EXPECT_THAT(busy.error().message, HasSubstr("is in use by another assay tune"));
@@ -82,11 +129,11 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
                         "2\"; restore the plan, or give another folder with --out"));
   auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
   ASSERT_TRUE(log.ok());
-  const auto wrong = log->run("search", second, time_of(1));
+  const auto wrong = log->run("search", "block=64", second, time_of(1));
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.error().message,
-              HasSubstr("run 1 is of \"tiles block=32\", and the search, of another version of "
-                        "assay maybe, asks for \"tiles block=64\""));
+              HasSubstr("run 1 is of the search, \"block=32\", and the tuning, of another version "
+                        "of assay maybe, asks for the search, \"block=64\""));
   folder.write("full/notes.txt", "mine");
   const auto foreign = TrialLog::open(folder.path() / "full", "name: x\n", Json::object());
   ASSERT_FALSE(foreign.ok());

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "judge/report/panels.h"
+#include "measure/store/figures.h"
 
 namespace assay::report {
 namespace {
@@ -26,17 +27,24 @@ void add_runs(const std::vector<const Record*>& trials, std::size_t environment,
   double best = 0;
   for (std::size_t run = 0; run < trials.size(); ++run) {
     const Record& record = *trials[run];
-    if (record.status != RecordStatus::passed || record.metrics.empty()) continue;
-    const Metric& metric = record.metrics.front();
-    panel.metric = metric.name;
-    panel.unit = metric.unit;
-    panel.better = metric.better;
-    const bool better = metric.better == Better::lower ? metric.value < best : metric.value > best;
-    if (best_so_far.empty() || better) best = metric.value;
-    panel.marks.push_back(mark_of(environment, "each run", run + 1, metric.value, record));
+    const std::vector<Figure> figures = figures_of(record);
+    if (figures.empty()) continue;
+    const Figure& figure = figures.front();
+    panel.metric = figure.metric;
+    panel.unit = figure.unit;
+    panel.better = figure.better;
+    const bool better = figure.better == Better::lower ? figure.value < best : figure.value > best;
+    if (best_so_far.empty() || better) best = figure.value;
+    panel.marks.push_back(mark_of(environment, "each run", run + 1, figure.value, record));
     best_so_far.push_back(mark_of(environment, "best so far", run + 1, best, record));
   }
   panel.marks.insert(panel.marks.end(), best_so_far.begin(), best_so_far.end());
+}
+
+/// What the search of a trial tuned: a cell of a benchmark, or a program.
+std::string tuned_by(const Record& trial) {
+  const Cell& cell = trial.cell;
+  return cell.text(setting_axis).empty() ? cell.benchmark() : without_axis(cell, setting_axis).id();
 }
 
 }  // namespace
@@ -46,7 +54,7 @@ std::vector<Panel> tuning_panels(const std::vector<Environment>& environments) {
   for (std::size_t i = 0; i < environments.size(); ++i) {
     std::map<std::string, std::vector<const Record*>> trials;
     for (const Record& record : environments[i].records) {
-      if (is_trial(record)) trials[record.cell.benchmark()].push_back(&record);
+      if (is_trial(record)) trials[tuned_by(record)].push_back(&record);
     }
     for (const auto& [name, runs] : trials) {
       Panel& panel = panels[name];

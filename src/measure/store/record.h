@@ -77,6 +77,9 @@ struct Record {
 
 /// The note of a record that says which part of a tuning it is from, and that of its search.
 inline constexpr std::string_view tuning_note = "tuning", search_part = "search";
+/// The axis by which the cells of a tuned benchmark or server differ; a program's cells have its
+/// parameters instead.
+inline constexpr std::string_view setting_axis = "setting";
 /// Whether it is a run of a search, which tries a setting to find a better one: nothing to compare.
 bool is_trial(const Record& record);
 

@@ -109,9 +109,7 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
       start.words.end(),
       {"--budget",
        fmt::format("{:.3f}s", request.budget_seconds * static_cast<double>(problems.size()))});
-  for (const Setting& setting : way.variables) {
-    start.variables.emplace_back(setting.variable, setting.value);
-  }
+  start.variables = variables_of(way.variables);
   start.stop_requested = request.stop_requested;
   MeasuredConvolutions measured;
   std::set<std::string> known;

@@ -70,6 +70,7 @@ Json to_json(const ProductOutcome& outcome) {
   json["failed"] = outcome.failed;
   json["slow"] = outcome.slow;
   json["untried"] = outcome.untried;
+  json["first_times"] = outcome.first_times;
   json["refused"] = Json::array();
   for (const RefusedSolution& refused : outcome.refused) {
     Json one = solution_json(refused.solution);
@@ -101,6 +102,16 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
   outcome.failed = TRY(count_at(json, "failed"));
   outcome.slow = TRY(count_at(json, "slow"));
   outcome.untried = TRY(count_at(json, "untried"));
+  const auto first_times = json.find("first_times");
+  if (first_times == json.end() || !first_times->is_array() ||
+      first_times->size() > most_first_times) {
+    return not_one();
+  }
+  for (const Json& one : *first_times) {
+    const double time = one.is_number() ? one.get<double>() : -1;
+    if (!(time > 0) || !std::isfinite(time)) return not_one();
+    outcome.first_times.push_back(time);
+  }
   const auto refused = json.find("refused");
   if (refused == json.end() || !refused->is_array()) return not_one();
   for (const Json& one : *refused) {

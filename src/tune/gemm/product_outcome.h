@@ -30,6 +30,8 @@ struct RefusedSolution {
   bool wrong = false;  ///< it computed something else; else it failed
 };
 
+constexpr std::size_t most_first_times = 1000;
+
 struct ProductOutcome {
   std::string problem;          ///< problem_text()
   std::string reason;           ///< why nothing could be measured; then all below is empty
@@ -38,8 +40,11 @@ struct ProductOutcome {
   ProductSolution fastest;
   std::size_t solutions = 0;  ///< that libraries offered, of which these are out:
   std::size_t wrong = 0, failed = 0;
-  std::size_t slow = 0;                  ///< of the others, not looked at a second time
-  std::size_t untried = 0;               ///< for want of time
+  std::size_t slow = 0;     ///< of the others, not looked at a second time
+  std::size_t untried = 0;  ///< for want of time
+  /// First times of the solutions over that of the usual one, wrong ones left out, ascending; at
+  /// most most_first_times.
+  std::vector<double> first_times;
   std::vector<RefusedSolution> refused;  ///< the first few
   bool proven = false;
   std::size_t pairs = 0;     ///< of the proof; 0: nothing seemed faster

@@ -73,9 +73,10 @@ Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double b
 }
 
 /// Those that are right, from the fastest on; not those that are so much slower than the fastest
-/// right one that no second look can matter, but always the first that is right.
+/// right one that no second look can matter, but always the first that is right. Takes those that
+/// are wrong out of `screened` and puts the fastest first.
 Result<std::vector<std::size_t>> check_fast(ProductTrials& trials,
-                                            std::vector<ScreenedSolution> screened,
+                                            std::vector<ScreenedSolution>& screened,
                                             const ProductTuner::Report& report,
                                             ProductOutcome& outcome) {
   std::vector<std::size_t> right;
@@ -106,10 +107,25 @@ Result<std::vector<std::size_t>> check_fast(ProductTrials& trials,
       continue;
     }
     TRY(check(one.index));
-    const bool is_right = std::find(right.begin(), right.end(), one.index) != right.end();
-    if (is_right) fastest = std::min(fastest, one.seconds);
+    if (std::count(right.begin(), right.end(), one.index) > 0) {
+      fastest = std::min(fastest, one.seconds);
+    }
   }
+  std::erase_if(screened, [&](const ScreenedSolution& one) {
+    return checked.contains(one.index) && std::count(right.begin(), right.end(), one.index) == 0;
+  });
   return right;
+}
+
+std::vector<double> first_times(const std::vector<ScreenedSolution>& screened, std::size_t usual) {
+  const auto own =
+      std::find_if(screened.begin(), screened.end(),
+                   [&](const ScreenedSolution& solution) { return solution.index == usual; });
+  std::vector<double> times;
+  for (const ScreenedSolution& solution : screened) {
+    if (times.size() < most_first_times) times.push_back(solution.seconds / own->seconds);
+  }
+  return times;
 }
 
 /// The fastest solution against the usual one, in turns, each after a run that settles its clock.
@@ -249,7 +265,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   ProductTrials& trials = *added.trials;
   outcome.solutions = trials.size();
   auto screened = TRY(screen_all(trials, settings_.screening_box_seconds, report, outcome));
-  const auto right = TRY(check_fast(trials, std::move(screened), report, outcome));
+  const auto right = TRY(check_fast(trials, screened, report, outcome));
   if (right.empty()) {
     return nothing(fmt::format(
         "none of {} solutions computes it: {}", trials.size(),
@@ -257,6 +273,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   }
   // Of the preferred library, its own first choice: the first of those that are right.
   const std::size_t usual = *std::min_element(right.begin(), right.end());
+  outcome.first_times = first_times(screened, usual);
   RaceRules rules;
   rules.fraction = race_fraction;
   rules.longer_runs = true;
