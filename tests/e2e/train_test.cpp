@@ -324,6 +324,9 @@ TEST(Train, ScalesOverItsRanks) {
     EXPECT_THAT(outcome.err, HasSubstr(way));
   }
   EXPECT_THAT(outcome.err, HasSubstr("a model, not measured"));
+  for (const char* factor : {"passes_slowed_by_exchange", "exchange_slowed_by_passes"}) {
+    EXPECT_GT(metric(records["2weak"], factor), 0);
+  }
   for (const char* ranks : {"2", "8", "64", "1024"}) {
     EXPECT_GT(metric(records["2weak"], fmt::format("simulated_step_time_{}_ranks", ranks)), 0);
   }

@@ -174,10 +174,13 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
         auto training = TRY(GptTraining::create(device, stream, own, batches));
         TRY(training->step(stream));
         const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
-        auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, {2, 8, 1024}));
+        const auto texts = TRY(ranks.team->exchange("the times", to_text(measured)));
+        const ExchangeTimes all = TRY(of_all_ranks(texts));
+        auto steps =
+            TRY(simulate_steps(*training, device, stream, own.ranks, false, all, {2, 8, 1024}));
         if (rank == 0) {
-          times = measured;
-          simulated = std::move(steps);
+          times = all;
+          simulated = std::move(steps.seconds);
         }
         return {};
       });
@@ -205,6 +208,18 @@ TEST(TrainExchange, OfAllRanks) {
   EXPECT_EQ(all.lowest_clock, 1e9);
   EXPECT_EQ(all.highest_clock, 2e9);
   EXPECT_FALSE(of_all_ranks({to_text(slow), "short"}).ok());
+}
+
+/// The steps of the rank that the others wait for, with its factors.
+TEST(TrainExchange, TheSlowestRankIsSimulated) {
+  const SimulatedSteps fast = {{{2, 1.0}, {8, 9.0}}, 1.1, 1.2},
+                       slow = {{{2, 1.5}, {8, 2.0}}, 1.3, 1.4};
+  const SimulatedSteps found = of_slowest_rank({to_text(fast), to_text(slow), ""}, 2).value();
+  EXPECT_EQ(found.seconds, slow.seconds);
+  EXPECT_EQ(found.slower_passes, 1.3);
+  EXPECT_EQ(found.slower_exchange, 1.4);
+  EXPECT_FALSE(of_slowest_rank({to_text(fast), "short"}, 2).ok());
+  EXPECT_FALSE(of_slowest_rank({to_text(fast)}, 4).ok());
 }
 
 }  // namespace
