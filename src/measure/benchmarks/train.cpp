@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/product_rate.h"
+#include "measure/benchmarks/train_bucket.h"
 #include "measure/benchmarks/train_cell.h"
 #include "measure/benchmarks/train_exchange.h"
 #include "measure/benchmarks/train_model.h"
@@ -109,6 +110,15 @@ class TrainCase final : public Case {
                      fmt::format("gradients within {:.2g} of the double-precision reference, "
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
+    if (several()) {
+      const BucketChoice& choice = cell_.bucket;
+      std::string bucket = format_size(cell_.model->parallel().bucket_bytes);
+      if (!choice.times.empty()) {
+        bucket +=
+            fmt::format(", {}: {}", choice.remembered ? "remembered" : "measured", choice.times);
+      }
+      all.emplace_back("bucket", std::move(bucket));
+    }
     return all;
   }
 
@@ -456,6 +466,15 @@ class TrainBenchmark final : public Benchmark {
     TrainingRanks ranks = {nullptr, &context.team};
     if (parsed.ranks > 1) {
       ranks.communicator = TRY(context.communicators.first(parsed.library, parsed.ranks));
+    }
+    // An emulator's times say nothing about a chip.
+    if (parsed.chooses_bucket && !context.device.facts().emulated) {
+      parsed.model->set_seed(context.seed);
+      parsed.bucket =
+          TRY(choose_bucket(*parsed.model, ChoiceCache::of_user(context.device.facts()),
+                            bucket_key(cell, context.team, ranks.communicator), parsed.ranks,
+                            parsed.graph, context.device, context.stream, ranks));
+      parsed.model->set_bucket(parsed.bucket.bytes);
     }
     auto prepared = std::make_unique<TrainCase>(std::move(parsed), context.device, ranks);
     TRY(prepared->prepare(context.stream, context.seed));

@@ -97,7 +97,8 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
 
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
                      std::span<const std::pair<std::string, std::string>> b) {
-  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel", "sums", "library"};
+  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel",
+                                           "sums",  "library", "bucket"};
   return std::ranges::all_of(a, [&](const auto& value) {
     return std::ranges::count(of_ranks, value.first) > 0 || std::ranges::count(b, value) > 0;
   });
