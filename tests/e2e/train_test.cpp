@@ -288,10 +288,11 @@ TEST(Train, ABucketIsMeasuredOnce) {
         "--ranks",           "2",       "--out",       folder.path() / "r"};
     const Json record = record_of(train(words, {{"XDG_CACHE_HOME", folder.path().string()}}));
     EXPECT_EQ(record["status"], "passed");
-    return record["notes"]["bucket"].get<std::string>();
+    return record["notes"]["exchange"].get<std::string>();
   };
   const std::string measured = bucket(), remembered = bucket();
-  EXPECT_THAT(measured, testing::MatchesRegex("(8|16)MiB, measured: 8MiB .+, 16MiB .+"));
+  EXPECT_THAT(measured,
+              testing::MatchesRegex("tcp (8|16)MiB, measured: tcp 8MiB .+, tcp 16MiB .+"));
   std::string again = measured;
   again.replace(again.find("measured"), 8, "remembered");
   EXPECT_EQ(remembered, again);

@@ -11,8 +11,8 @@
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/product_rate.h"
-#include "measure/benchmarks/train_bucket.h"
 #include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train_choice.h"
 #include "measure/benchmarks/train_exchange.h"
 #include "measure/benchmarks/train_model.h"
 #include "measure/benchmarks/train_scaling.h"
@@ -40,8 +40,8 @@ class StartClock {
 
 class TrainCase final : public Case {
  public:
-  TrainCase(TrainCell cell, Device& device, TrainingRanks ranks)
-      : cell_(std::move(cell)), device_(device), ranks_(ranks) {}
+  TrainCase(TrainCell cell, ExchangeChoice exchange, Device& device, TrainingRanks ranks)
+      : cell_(std::move(cell)), chosen_(std::move(exchange)), device_(device), ranks_(ranks) {}
 
   /// Where one rank can fail, all agree before they go on to what they do together.
   Status prepare(Stream& stream, std::uint64_t seed) {
@@ -110,15 +110,7 @@ class TrainCase final : public Case {
                      fmt::format("gradients within {:.2g} of the double-precision reference, "
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
-    if (several()) {
-      const BucketChoice& choice = cell_.bucket;
-      std::string bucket = format_size(cell_.model->parallel().bucket_bytes);
-      if (!choice.times.empty()) {
-        bucket +=
-            fmt::format(", {}: {}", choice.remembered ? "remembered" : "measured", choice.times);
-      }
-      all.emplace_back("bucket", std::move(bucket));
-    }
+    if (several()) all.emplace_back("exchange", described(chosen_));
     return all;
   }
 
@@ -376,6 +368,7 @@ class TrainCase final : public Case {
   static constexpr std::uint64_t steps_between_checks = 50;
 
   TrainCell cell_;
+  const ExchangeChoice chosen_;
   Device& device_;
   const TrainingRanks ranks_;  // the whole team; no communicator for one rank, and where idle
   std::uint64_t checks_ = 0;
@@ -463,20 +456,14 @@ class TrainBenchmark final : public Benchmark {
           fmt::format("ranks={} of a team of {}; start as many: --ranks, --hosts or mpirun",
                       parsed.ranks, context.team.size())};
     }
+    ExchangeChoice exchange = TRY(exchange_of(cell, parsed, context));
     TrainingRanks ranks = {nullptr, &context.team};
     if (parsed.ranks > 1) {
-      ranks.communicator = TRY(context.communicators.first(parsed.library, parsed.ranks));
+      ranks.communicator = TRY(context.communicators.first(exchange.library, parsed.ranks));
+      parsed.model->set_bucket(exchange.bucket);
     }
-    // An emulator's times say nothing about a chip.
-    if (parsed.chooses_bucket && !context.device.facts().emulated) {
-      parsed.model->set_seed(context.seed);
-      parsed.bucket =
-          TRY(choose_bucket(*parsed.model, ChoiceCache::of_user(context.device.facts()),
-                            bucket_key(cell, context.team, ranks.communicator), parsed.ranks,
-                            parsed.graph, context.device, context.stream, ranks));
-      parsed.model->set_bucket(parsed.bucket.bytes);
-    }
-    auto prepared = std::make_unique<TrainCase>(std::move(parsed), context.device, ranks);
+    auto prepared =
+        std::make_unique<TrainCase>(std::move(parsed), std::move(exchange), context.device, ranks);
     TRY(prepared->prepare(context.stream, context.seed));
     return std::unique_ptr<Case>(std::move(prepared));
   }

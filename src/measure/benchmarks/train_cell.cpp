@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/attention_ways.h"
 #include "measure/benchmarks/collective_cell.h"
+#include "measure/benchmarks/train_choice.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::string_view by_device = "auto";
 constexpr std::string_view all_powers = "powers";
+constexpr std::string_view fastest_library = "fastest";
 constexpr const char* small_model = "4L4H128C256V";  // a million parameters, for CPUs
 constexpr std::int64_t bytes_vocabulary = 256;
 
@@ -46,7 +48,9 @@ Status check_path(std::string_view) {
   return {};  // a path; whether it can be read is seen when it is
 }
 
-std::vector<std::string> with_none(std::vector<std::string> choices) {
+std::vector<std::string> libraries_of_training() {
+  std::vector<std::string> choices = library_choices();
+  choices.emplace_back(fastest_library);
   choices.emplace_back("none");
   return choices;
 }
@@ -135,9 +139,9 @@ std::vector<Axis> make_train_axes() {
        .choices = {std::string(by_device), "none"}},
       {.name = "library",
        .description = "what ranks talk through; auto: nccl for NVIDIA, rccl for AMD, mpi for CPUs "
-                      "under mpirun, else tcp",
+                      "under mpirun, else tcp; fastest: that or peer, measured once and remembered",
        .defaults = {std::string(by_device)},
-       .choices = with_none(library_choices())},
+       .choices = libraries_of_training()},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -409,20 +413,19 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   return decided;
 }
 
-ChoiceKey bucket_key(const Cell& cell, const Team& team, const Communicator* communicator) {
-  ChoiceKey key = {"exchange bucket", communicator != nullptr ? communicator->library() : "", ""};
-  for (const char* axis :
-       {"model", "batch", "sequence", "precision", "states", "optimizer", "accumulate", "recompute",
-        "attention", "ranks", "parallel", "scaling", "sums", "graph", "bias", "library"}) {
-    key.problem += fmt::format("{}={} ", axis, cell.text(axis));
+std::string exchange_problem(const Cell& cell, const Team& team) {
+  std::string problem;
+  for (const char* axis : {"model", "batch", "sequence", "precision", "states", "optimizer",
+                           "accumulate", "recompute", "attention", "ranks", "parallel", "scaling",
+                           "sums", "bucket", "graph", "bias", "library"}) {
+    problem += fmt::format("{}={} ", axis, cell.text(axis));
   }
   const auto ranks = static_cast<std::size_t>(cell.integer("ranks"));
   std::set<std::string> hosts;
   for (const TeamMember& member : team.members()) {
     if (static_cast<std::size_t>(member.rank) < ranks) hosts.insert(member.host);
   }
-  key.problem += fmt::format("{}", fmt::join(hosts, " "));
-  return key;
+  return problem + fmt::format("{}", fmt::join(hosts, " "));
 }
 
 Result<TrainCell> parse_train_cell(const Cell& cell) {
@@ -431,11 +434,13 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   parsed.graph = cell.text("graph") == "on";
   parsed.ranks = static_cast<int>(cell.integer("ranks"));
   parsed.library = cell.text("library");
-  // Nothing else is sent in buckets, and what they are no larger than is sent at once.
   const ParallelPlan& parallel = parsed.model->parallel();
-  parsed.chooses_bucket = cell.text("bucket") == by_device && parallel.ranks > 1 &&
-                          !parallel.slices_parameters() &&
-                          parsed.model->memory().gradients > bucket_candidates().front();
+  parsed.chooses_library = parallel.ranks > 1 && parsed.library == fastest_library;
+  // With slices of parameters no buckets are sent, and a model smaller than any is sent at once.
+  if (cell.text("bucket") == by_device && parallel.ranks > 1 && !parallel.slices_parameters() &&
+      parsed.model->memory().gradients > bucket_candidates().front()) {
+    parsed.buckets = bucket_candidates();
+  }
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");

@@ -1,4 +1,4 @@
-#include "measure/benchmarks/train_bucket.h"
+#include "measure/benchmarks/train_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 /// Sections of 10, 20, 30 and 40 elements of 4 bytes, complete from the last one on.
-TEST(TrainBucket, EndsWithTheSectionThatFillsIt) {
+TEST(TrainChoice, EndsWithTheSectionThatFillsIt) {
   const std::vector<Section> sections = {{0, 10}, {10, 30}, {30, 60}, {60, 100}};
   using Firsts = std::vector<std::size_t>;
   EXPECT_EQ(first_sections_of_buckets(sections, 4, 1), (Firsts{3, 2, 1, 0}));
@@ -20,26 +20,23 @@ TEST(TrainBucket, EndsWithTheSectionThatFillsIt) {
   EXPECT_EQ(first_sections_of_buckets(sections, 4, 1000), (Firsts{0}));
 }
 
-TEST(TrainBucket, TheFastestIsChosenAndKeptAsText) {
-  const BucketChoice usual = fastest_bucket({});
-  EXPECT_EQ(usual.bytes, std::uint64_t{32} << 20);
-  EXPECT_EQ(usual.times, "");
-  const BucketChoice choice =
-      fastest_bucket({{8 << 20, 0.0152}, {64 << 20, 0.0149}, {1 << 30, 0.2}});
-  EXPECT_EQ(choice.bytes, std::uint64_t{64} << 20);
-  EXPECT_EQ(choice.times, "8MiB 15.20 ms, 64MiB 14.90 ms, 1GiB 200.0 ms");
-  for (const BucketChoice& one : {usual, choice}) {
-    const auto read = read_bucket_choice(to_text(one));
-    ASSERT_TRUE(read.has_value()) << to_text(one);
-    EXPECT_EQ(read->bytes, one.bytes);
-    EXPECT_EQ(read->times, one.times);
-  }
-  for (const char* text : {"", "64MiB", "many: 8MiB 15 ms"}) {
-    EXPECT_FALSE(read_bucket_choice(text).has_value()) << text;
+TEST(TrainChoice, TheFastestIsChosenAndKeptAsText) {
+  const ExchangeChoice choice = fastest_exchange(
+      {{"nccl", 8 << 20, 0.0152}, {"peer", 64 << 20, 0.0149}, {"peer", 1 << 30, 0.2}});
+  EXPECT_EQ(choice.library, "peer");
+  EXPECT_EQ(choice.bucket, std::uint64_t{64} << 20);
+  EXPECT_EQ(choice.times, "nccl 8MiB 15.20 ms, peer 64MiB 14.90 ms, peer 1GiB 200.0 ms");
+  const auto read = read_exchange_choice(to_text(choice));
+  ASSERT_TRUE(read.has_value()) << to_text(choice);
+  EXPECT_EQ(read->library, choice.library);
+  EXPECT_EQ(read->bucket, choice.bucket);
+  EXPECT_EQ(read->times, choice.times);
+  for (const char* text : {"", "64MiB", "nccl many: nccl 8MiB 15 ms", " 64MiB: ", "nccl: 64MiB"}) {
+    EXPECT_FALSE(read_exchange_choice(text).has_value()) << text;
   }
 }
 
-Cell bucket_cell(const std::vector<AxisSetting>& settings) {
+Cell choice_cell(const std::vector<AxisSetting>& settings) {
   std::vector<AxisSetting> all = {{"model", "124M"},      {"batch", "2"},     {"sequence", "16"},
                                   {"precision", "bf16"},  {"sums", "bf16"},   {"rate", "1e-3"},
                                   {"attention", "plain"}, {"library", "tcp"}, {"ranks", "2"}};
@@ -55,32 +52,35 @@ Cell bucket_cell(const std::vector<AxisSetting>& settings) {
   return expand_cells("train", train_axes(), all).value().front();
 }
 
-TEST(TrainBucket, IsSearchedWhereItMatters) {
+TEST(TrainChoice, IsSearchedWhereItMatters) {
   const auto chooses = [](const std::vector<AxisSetting>& settings) {
-    return parse_train_cell(bucket_cell(settings)).value().chooses_bucket;
+    return parse_train_cell(choice_cell(settings)).value().buckets.size() > 1;
   };
   EXPECT_TRUE(chooses({}));
   EXPECT_TRUE(chooses({{"parallel", "zero1"}}));
   EXPECT_FALSE(chooses({{"parallel", "fsdp"}}));  // sends one section after the other
   EXPECT_FALSE(chooses({{"bucket", "64MiB"}}));
   EXPECT_FALSE(chooses({{"model", "1L2H64C97V"}}));  // smaller than any
-  const auto none = parse_train_cell(bucket_cell({{"bucket", "none"}}));
+  EXPECT_FALSE(parse_train_cell(choice_cell({})).value().chooses_library);
+  EXPECT_TRUE(parse_train_cell(choice_cell({{"library", "fastest"}})).value().chooses_library);
+  const auto none = parse_train_cell(choice_cell({{"bucket", "none"}}));
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message,
             "bucket=none is for one rank, not 2; allowed: auto or bytes, such as 32MiB");
 }
 
-TEST(TrainBucket, IsRememberedForWhatItDependsOn) {
+TEST(TrainChoice, IsRememberedForWhatItDependsOn) {
   const auto members = [](const std::string& second) {
     return planned_team({{0, 0, "a", 0}, {1, 0, second, 0}});
   };
   const auto problem = [&](const std::vector<AxisSetting>& settings,
                            const std::string& second = "a") {
-    return bucket_key(bucket_cell(settings), *members(second), nullptr).problem;
+    return exchange_problem(choice_cell(settings), *members(second));
   };
   EXPECT_EQ(problem({}), problem({{"steps", "9"}, {"save", "x"}}));
   EXPECT_NE(problem({}), problem({{"model", "354M"}}));
   EXPECT_NE(problem({}), problem({{"parallel", "zero1"}}));
+  EXPECT_NE(problem({}), problem({{"library", "fastest"}}));
   EXPECT_NE(problem({}), problem({}, "b"));
 }
 
