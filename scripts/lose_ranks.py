@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loses ranks of a training and looks at what is said about it.
 
-    scripts/lose_ranks.py [--assay build/assay] [--times 20] [--ranks 4] [--seed 1] [FAULT ...]
+    scripts/lose_ranks.py [--assay build/assay] [--times 20] [--ranks 4] [--seed 1] [--slower 1] [--record FILE] [FAULT ...]
 
 Each time a training on CPU ranks begins, and at a random moment a random rank other than 0
 
@@ -11,7 +11,9 @@ Each time a training on CPU ranks begins, and at a random moment a random rank o
     memory  may not take more memory, before a cell that needs more
 
 Held: the run ends before its deadline, names that rank and none beside it that was well, leaves no process behind, and its store
-can be read. parallel= changes from time to time. Exit status 1 if anything of that failed.
+can be read. parallel= changes from time to time. --slower is how many times as long as on an idle machine it may take to end, beside
+what ranks wait for one another. --record keeps a line of JSON of each time: the fault, the rank, the seconds after which the run
+ended, and what it said. Exit status 1 if anything of that failed.
 """
 import argparse
 import json
@@ -28,6 +30,7 @@ import time
 # s that ranks wait for one another. One that gets no memory says so; with little patience, slow ones would be lost.
 PATIENCE = {"kill": 3, "stop": 3, "delay": 3, "memory": 30}
 SILENCE = 5  # s until a rank that says nothing counts as lost: --patience, but at least this
+FAREWELL = 10  # s that the others get to end
 MODEL = ["model=2L2H64C64V", "sequence=16"]
 WAYS = ["ddp", "zero1", "fsdp"]
 
@@ -75,7 +78,7 @@ def harm(fault, process):
 
 
 def trial(arguments, fault, parallel, chance):
-    """What is wrong with how the run ended (None: nothing), and seconds until then."""
+    """What is wrong with how the run ended (None: nothing), seconds until then, the rank, and what the run said of it."""
     # The first cell is measured whole, for the store; then the second runs.
     cells = ["batch=2,4096", "steps=9,400"] if fault == "memory" else ["batch=2", "steps=9,1000000"]
     with tempfile.TemporaryDirectory() as folder:
@@ -97,11 +100,11 @@ def trial(arguments, fault, parallel, chance):
             time.sleep(chance.uniform(0, 0.3 if fault == "memory" else 1.5))
             rank = chance.randrange(1, arguments.ranks)
             if rank not in ranks:
-                return f"rank {rank} was not there before: {said()[-300:]}", 0
+                return f"rank {rank} was not there before: {said()[-300:]}", 0, rank, ""
             start = time.monotonic()
             later = harm(fault, ranks[rank])
             # Until a rank counts as lost, until the others stop waiting for it, and some for ending.
-            deadline = start + 2 * PATIENCE[fault] + SILENCE + 15 + (3 * PATIENCE[fault] if later else 0)
+            deadline = start + 2 * PATIENCE[fault] + SILENCE + 15 * arguments.slower + (3 * PATIENCE[fault] if later else 0)
             while run.poll() is None and time.monotonic() < deadline:
                 if later and time.monotonic() > later[0]:
                     try:
@@ -111,27 +114,36 @@ def trial(arguments, fault, parallel, chance):
                     later = None
                 time.sleep(0.01)
             seconds = time.monotonic() - start
-            if run.poll() is None:
-                return "it hangs", seconds
             text = said()
+            told = [line[line.find(": error: ") + 1:] for line in text.splitlines() if f"rank {rank} on " in line]
+            errors = " / ".join(line.strip() for line in told)
+
+            def outcome(wrong):
+                return wrong, seconds, rank, errors
+
+            if run.poll() is None:
+                return outcome("it hangs")
             if run.returncode == 0:
-                return "exit status 0", seconds
+                return outcome("exit status 0")
             if f"rank {rank} on " not in text:
-                return f"rank {rank} is not named: {text[-300:]}", seconds
+                return outcome(f"rank {rank} is not named: {text[-300:]}")
             # Rank 0 also says that, and after which step, it waited.
             others = [i for i in range(1, arguments.ranks) if i != rank and f"rank {i} on " in text]
             if others:
-                return f"rank {others[0]} is named, too: {text[-300:]}", seconds
-            left = [i for i, process in ranks.items() if os.path.exists(f"/proc/{process}")]
-            if left:
-                return f"rank {left[0]} still runs", seconds
+                return outcome(f"rank {others[0]} is named, too: {text[-300:]}")
+            # A run that gives up at once leaves it to its ranks to notice that.
+            try:
+                wait_for(lambda: not any(os.path.exists(f"/proc/{process}") for process in ranks.values()), FAREWELL)
+            except TimeoutError:
+                left = [i for i, process in ranks.items() if os.path.exists(f"/proc/{process}")]
+                return outcome(f"rank {left[0]} still runs")
             with open(os.path.join(folder, "r", "records.jsonl"), encoding="utf-8") as file:
                 statuses = [json.loads(line).get("status") for line in file]
             shown = subprocess.run([arguments.assay, "show", os.path.join(folder, "r")],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
             if "passed" not in statuses or shown.returncode != 0:
-                return f"the store has {statuses}; show ends with {shown.returncode}", seconds
-            return None, seconds
+                return outcome(f"the store has {statuses}; show ends with {shown.returncode}")
+            return outcome(None)
         finally:
             for process in ranks_of(run).values():
                 os.kill(process, signal.SIGKILL)
@@ -145,6 +157,8 @@ def main():
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--slower", type=float, default=1)
+    parser.add_argument("--record")
     parser.add_argument("faults", nargs="*", default=["kill", "stop", "delay", "memory"])
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
@@ -153,8 +167,13 @@ def main():
         seconds = []
         for i in range(arguments.times):
             parallel = WAYS[i % len(WAYS)]
-            wrong, took = trial(arguments, fault, parallel, chance)
+            wrong, took, rank, said = trial(arguments, fault, parallel, chance)
             seconds.append(took)
+            if arguments.record:
+                with open(arguments.record, "a", encoding="utf-8") as file:
+                    json.dump({"fault": fault, "parallel": parallel, "rank": rank, "seconds": round(took, 2), "wrong": wrong,
+                               "said": said}, file)
+                    file.write("\n")
             if wrong:
                 failed += 1
                 print(f"{fault} {i + 1}, parallel={parallel}: {wrong}", flush=True)

@@ -6,6 +6,20 @@
 
 namespace assay {
 
+std::vector<std::size_t> first_sections_of_buckets(const std::vector<Section>& sections,
+                                                   std::size_t element_bytes,
+                                                   std::uint64_t least_bytes) {
+  std::vector<std::size_t> firsts;
+  std::size_t end = sections.size();
+  for (std::size_t i = sections.size(); i-- > 0;) {
+    const std::uint64_t bytes = (sections[end - 1].end - sections[i].begin) * element_bytes;
+    if (bytes < least_bytes && i > 0) continue;
+    firsts.push_back(i);
+    end = i;
+  }
+  return firsts;
+}
+
 Result<std::unique_ptr<DataParallel>> DataParallel::create(Device& device, TrainingRanks ranks,
                                                            const ParameterPlan& plan,
                                                            const ParameterArenas& arenas,
@@ -37,6 +51,7 @@ Status DataParallel::allocate() {
   }
   is_gathered_.resize(sections);
   gradients_open_.resize(sections);
+  set_bucket(plan_.parallel.bucket_bytes);
   for (Turn& turn : turns_) {
     turn.read = TRY(device_.create_event(EventKind::untimed));
     turn.sent = TRY(device_.create_event(EventKind::untimed));
@@ -49,6 +64,14 @@ Status DataParallel::allocate() {
     slice_ = TRY(device_.allocate(slice * size_of(plan_.type), MemoryKind::device));
   }
   return {};
+}
+
+void DataParallel::set_bucket(std::uint64_t bytes) {
+  ends_bucket_.assign(arenas_.sections().size(), false);
+  for (const std::size_t first :
+       first_sections_of_buckets(arenas_.sections(), size_of(plan_.type), bytes)) {
+    ends_bucket_[first] = true;
+  }
 }
 
 std::uint64_t DataParallel::bytes() const {
@@ -149,10 +172,7 @@ Status DataParallel::close_gradients(Stream& stream, std::size_t section) {
   Bucket bucket = {section, section + 1};
   if (takes_turns) return send(stream, bucket);
   if (waiting_) bucket.end = waiting_->end;  // sections complete from the last one to the first
-  const std::vector<Section>& sections = arenas_.sections();
-  const std::uint64_t bytes =
-      (sections[bucket.end - 1].end - sections[section].begin) * size_of(plan_.type);
-  if (bytes < plan_.parallel.bucket_bytes && section > 0) {
+  if (!ends_bucket_[section]) {
     waiting_ = bucket;
     return {};
   }

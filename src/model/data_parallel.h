@@ -21,6 +21,12 @@ namespace assay {
 
 using TrainingRanks = ModelRanks;
 
+/// Of sections that are complete from the last one to the first, the first one of each bucket: it
+/// makes it at least so many bytes large, or is the model's first.
+std::vector<std::size_t> first_sections_of_buckets(const std::vector<Section>& sections,
+                                                   std::size_t element_bytes,
+                                                   std::uint64_t least_bytes);
+
 /// All ranks make the same calls in the same order. `stream` is always the one of the passes.
 class DataParallel {
  public:
@@ -56,6 +62,9 @@ class DataParallel {
   Result<const void*> gather(Stream& stream, ParameterPart part, std::size_t section);
   /// Waits until the stream is idle. Error: failed, if a rank is lost, or an operation failed.
   Status wait(Stream& stream);
+
+  /// From now on so many bytes of gradients are sent at once instead of the plan's.
+  void set_bucket(std::uint64_t bytes);
 
   /// From now on all of it is queued but what ranks tell each other, to see what that costs: their
   /// weights are no longer the same.
@@ -97,6 +106,8 @@ class DataParallel {
   Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
   Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
   Buffer whole_;  // for gather(), when it is first called
+
+  std::vector<bool> ends_bucket_;  // by section
 
   bool left_out_ = false;
   // What has been queued since begin(), and which events mark it.

@@ -14,37 +14,38 @@ Result<ParameterArenas> ParameterArenas::allocate(Device& device, Stream& stream
   made.kept_ = kept;
   made.rank_ = static_cast<std::size_t>(rank);
   made.element_ = size_of(plan.type);
-  TRY(made.allocate(device, stream, made.weights_));
-  TRY(made.allocate(device, stream, made.gradients_));
+  TRY(made.allocate(device, made.weights_));
+  TRY(made.allocate(device, made.gradients_));
   const std::size_t updated =
       made.elements() / (plan.parallel.slices_optimizer() ? made.slices() : 1);
-  TRY(made.allocate(device, stream, made.master_, plan.has_master() ? updated * sizeof(float) : 0));
-  TRY(made.allocate(device, stream, made.first_, updated * plan.moment_bytes()));
-  TRY(made.allocate(device, stream, made.second_, updated * plan.moment_bytes()));
+  TRY(made.allocate(device, made.master_, plan.has_master() ? updated * sizeof(float) : 0));
+  TRY(made.allocate(device, made.first_, updated * plan.moment_bytes()));
+  TRY(made.allocate(device, made.second_, updated * plan.moment_bytes()));
+  // Only now, and not left to go on: a later allocation that fails frees what is allocated here.
+  for (const Buffer* buffer : made.buffers()) {
+    if (buffer->data() != nullptr) TRY(stream.fill(buffer->data(), 0, buffer->bytes()));
+  }
+  TRY(stream.synchronize());
   return made;
 }
 
-Status ParameterArenas::allocate(Device& device, Stream& stream, Buffer& buffer,
-                                 std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  buffer = TRY(device.allocate(bytes, MemoryKind::device));
-  return stream.fill(buffer.data(), 0, bytes);
+Status ParameterArenas::allocate(Device& device, Buffer& buffer, std::uint64_t bytes) {
+  if (bytes > 0) buffer = TRY(device.allocate(bytes, MemoryKind::device));
+  return {};
 }
 
-Status ParameterArenas::allocate(Device& device, Stream& stream, Parameters& parameters) {
+Status ParameterArenas::allocate(Device& device, Parameters& parameters) {
   if (!plan_.parallel.slices_parameters()) {
-    return allocate(device, stream, parameters.arena, elements() * element_);
+    return allocate(device, parameters.arena, elements() * element_);
   }
-  TRY(allocate(device, stream, parameters.arena, elements() / slices() * element_));
+  TRY(allocate(device, parameters.arena, elements() / slices() * element_));
   const std::size_t whole = kept_ > 0 ? sections_[kept_ - 1].end : 0;
-  TRY(allocate(device, stream, parameters.kept, whole * element_));
+  TRY(allocate(device, parameters.kept, whole * element_));
   std::size_t most = 0;
   for (std::size_t i = kept_; i < sections_.size(); ++i) {
     most = std::max(most, sections_[i].elements());
   }
-  for (Buffer& place : parameters.turns) {
-    TRY(allocate(device, stream, place, most * element_));
-  }
+  for (Buffer& place : parameters.turns) TRY(allocate(device, place, most * element_));
   return {};
 }
 
@@ -147,12 +148,16 @@ std::vector<UpdatePiece> ParameterArenas::pieces() const {
   return all;
 }
 
+std::array<const Buffer*, 11> ParameterArenas::buffers() const {
+  const auto& w = weights_;
+  const auto& g = gradients_;
+  return {&w.arena,    &w.kept,     &w.turns[0], &w.turns[1], &g.arena, &g.kept,
+          &g.turns[0], &g.turns[1], &master_,    &first_,     &second_};
+}
+
 std::uint64_t ParameterArenas::bytes() const {
-  std::uint64_t bytes = master_.bytes() + first_.bytes() + second_.bytes();
-  for (const Parameters* parameters : {&weights_, &gradients_}) {
-    bytes += parameters->arena.bytes() + parameters->kept.bytes() + parameters->turns[0].bytes() +
-             parameters->turns[1].bytes();
-  }
+  std::uint64_t bytes = 0;
+  for (const Buffer* buffer : buffers()) bytes += buffer->bytes();
   return bytes;
 }
 

@@ -62,8 +62,9 @@ class ParameterArenas {
     std::array<Buffer, 2> turns;  // likewise the others, two at a time
   };
 
-  Status allocate(Device& device, Stream& stream, Buffer& buffer, std::uint64_t bytes);
-  Status allocate(Device& device, Stream& stream, Parameters& parameters);
+  static Status allocate(Device& device, Buffer& buffer, std::uint64_t bytes);
+  Status allocate(Device& device, Parameters& parameters);
+  std::array<const Buffer*, 11> buffers() const;
   void* in_pass(const Parameters& parameters, const Tensor& tensor) const;
   std::byte* start_in_pass(const Parameters& parameters, std::size_t section) const;
   std::size_t section_of(std::size_t offset) const;

@@ -1,10 +1,14 @@
 #include "model/simulated_device.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "compute/device/kernel_registry.h"
 
@@ -15,21 +19,99 @@ Error not_simulated(std::string_view what) {
   return {ErrorKind::unsupported, std::string("a simulated device has no ") + std::string(what)};
 }
 
+/// What is queued on the streams of a device, and how far it has come.
+class Timeline {
+ public:
+  /// An event: how often it was recorded by what is queued, how often by what is complete, and when
+  /// that was last.
+  struct Mark {
+    int queued = 0, reached = 0;
+    double time = 0;
+  };
+  /// Seconds alone that are left, or a mark to be recorded or, if `number` is above 0, waited for.
+  struct Item {
+    double left = 0, slowed = 1;
+    std::shared_ptr<Mark> mark;
+    int number = 0;
+  };
+  struct Queue {
+    std::deque<Item> items;
+    double end = 0;  // of what is complete
+  };
+
+  Queue& add_queue() { return queues_.emplace_back(); }
+
+  /// Until all that is queued is complete.
+  void run() {
+    for (;;) {
+      while (std::ranges::any_of(queues_, [&](Queue& queue) { return complete_first(queue); })) {
+      }
+      std::vector<Item*> working;
+      for (Queue& queue : queues_) {
+        if (!queue.items.empty() && queue.items.front().mark == nullptr) {
+          working.push_back(&queue.items.front());
+        }
+      }
+      if (working.empty()) return;
+      const auto pace = [&](const Item& item) { return working.size() > 1 ? item.slowed : 1; };
+      double next = std::numeric_limits<double>::infinity();
+      for (const Item* item : working) next = std::min(next, item->left * pace(*item));
+      for (Item* item : working) {
+        const double lasts = item->left * pace(*item);
+        item->left = lasts > next ? (lasts - next) / pace(*item) : 0;
+      }
+      now_ += next;
+    }
+  }
+
+ private:
+  /// Takes a queue's first item away, if it needs no more time.
+  bool complete_first(Queue& queue) const {
+    if (queue.items.empty()) return false;
+    const Item& item = queue.items.front();
+    if (item.left > 0 || (item.number > 0 && item.mark->reached < item.number)) return false;
+    if (item.mark != nullptr && item.number == 0) {
+      ++item.mark->reached;
+      item.mark->time = now_;
+    }
+    queue.items.pop_front();
+    queue.end = now_;
+    return true;
+  }
+
+  std::deque<Queue> queues_;  // where they are when others are added
+  double now_ = 0;
+};
+
 class SimulatedEvent final : public Event {
  public:
+  explicit SimulatedEvent(std::shared_ptr<Timeline> timeline) : timeline_(std::move(timeline)) {}
+
   Status synchronize() override { return {}; }
   Result<bool> done() const override { return true; }
   Result<double> seconds_since(const Event& start) const override {
-    return time - static_cast<const SimulatedEvent&>(start).time;
+    timeline_->run();
+    return mark->time - static_cast<const SimulatedEvent&>(start).mark->time;
   }
 
-  double time = 0;
+  const std::shared_ptr<Timeline::Mark> mark = std::make_shared<Timeline::Mark>();
+
+ private:
+  const std::shared_ptr<Timeline> timeline_;
 };
 
 class SimulatedStreamOfDevice final : public SimulatedStream {
  public:
-  void advance(double seconds) override { now_ += seconds; }
-  double now() const override { return now_; }
+  explicit SimulatedStreamOfDevice(std::shared_ptr<Timeline> timeline)
+      : timeline_(std::move(timeline)), queue_(timeline_->add_queue()) {}
+
+  void advance(double seconds, double slowed) override {
+    queue_.items.push_back({.left = seconds, .slowed = slowed, .mark = nullptr});
+  }
+  double now() const override {
+    timeline_->run();
+    return queue_.end;
+  }
 
   Status launch(const Kernel&, const LaunchShape&, std::span<void* const>) override { return {}; }
   Status launch(Graph&) override { return not_simulated("graphs"); }
@@ -38,11 +120,14 @@ class SimulatedStreamOfDevice final : public SimulatedStream {
   Status copy_to_peer(int, void*, const void*, std::size_t) override { return {}; }
   Status fill(void*, std::uint8_t, std::size_t) override { return {}; }
   Status record(Event& event) override {
-    static_cast<SimulatedEvent&>(event).time = now_;
+    const auto& mark = static_cast<SimulatedEvent&>(event).mark;
+    ++mark->queued;
+    queue_.items.push_back({.mark = mark});
     return {};
   }
   Status wait(const Event& event) override {
-    now_ = std::max(now_, static_cast<const SimulatedEvent&>(event).time);
+    const auto& mark = static_cast<const SimulatedEvent&>(event).mark;
+    if (mark->queued > 0) queue_.items.push_back({.mark = mark, .number = mark->queued});
     return {};
   }
   Status synchronize() override { return {}; }
@@ -54,7 +139,8 @@ class SimulatedStreamOfDevice final : public SimulatedStream {
   void* native_handle() const override { return nullptr; }
 
  private:
-  double now_ = 0;
+  const std::shared_ptr<Timeline> timeline_;
+  Timeline::Queue& queue_;
 };
 
 class SimulatedKernel final : public Kernel {
@@ -100,10 +186,10 @@ class SimulatedDevice final : public Device {
     return Buffer(address, bytes, nullptr, [](void*, void*, std::size_t) {});
   }
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority) override {
-    return std::unique_ptr<Stream>(std::make_unique<SimulatedStreamOfDevice>());
+    return std::unique_ptr<Stream>(std::make_unique<SimulatedStreamOfDevice>(timeline_));
   }
   Result<std::unique_ptr<Event>> create_event(EventKind) override {
-    return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>());
+    return std::unique_ptr<Event>(std::make_unique<SimulatedEvent>(timeline_));
   }
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override {
     return std::unique_ptr<Program>(std::make_unique<SimulatedProgram>(source.name));
@@ -114,6 +200,7 @@ class SimulatedDevice final : public Device {
  private:
   static constexpr std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
   DeviceFacts facts_;
+  const std::shared_ptr<Timeline> timeline_ = std::make_shared<Timeline>();
 };
 
 }  // namespace

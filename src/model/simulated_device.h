@@ -8,12 +8,14 @@
 
 namespace assay {
 
-/// Its time is that of the work queued so far.
+/// Work of several streams goes on at the same time, and may slow each other down.
 class SimulatedStream : public Stream {
  public:
-  /// Work that takes so long.
-  virtual void advance(double seconds) = 0;
-  /// When all work queued so far is complete; the stream began at 0.
+  /// Work that takes so many seconds alone, and `slowed` times as long while other streams of the
+  /// device work, too.
+  virtual void advance(double seconds, double slowed = 1) = 0;
+  /// When all work queued on this stream so far is complete, in s; the device began at 0. What is
+  /// queued later begins after all that is queued on the device now.
   virtual double now() const = 0;
 };
 

@@ -23,8 +23,8 @@ class SimulatedCommunicator final : public Communicator {
   Status run(const CollectiveCall& call, Stream& stream) override { return enqueue(call, stream); }
   Status enqueue(const CollectiveCall& call, Stream& stream) override {
     const std::size_t elements = elements_of(call.operation, call.count, ranks_);
-    simulated(stream).advance(
-        model_.seconds(call.operation, elements * size_of(call.type), ranks_));
+    simulated(stream).advance(model_.seconds(call.operation, elements * size_of(call.type), ranks_),
+                              model_.slowed());
     return {};
   }
   Status transfer(std::span<const Message>, std::span<const Message>, Stream&) override {
@@ -144,7 +144,7 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     if (is_update && plan.parallel.slices_optimizer()) {
       TRY(parallel->sum(*stream, nullptr, 1));  // the norm of the gradients
     }
-    time.advance(call.seconds * share);
+    time.advance(call.seconds * share, call.slowed);
     TRY(make_call(*parallel, *stream, call));
   }
   return time.now();

@@ -1,7 +1,7 @@
 // How long a step would take on other numbers of ranks: what the passes compute was measured, what
 // ranks tell each other goes through DataParallel itself, on a simulated device, and takes as long
-// as a model of the communicator says. A model: it knows nothing of slower links between more
-// ranks, nor of what passes lose while the exchange uses the same device.
+// as a model of the communicator says. While both go on, each is slower by what was measured of it
+// beside the other. A model: it knows nothing of slower links between more ranks.
 #pragma once
 
 #include <map>
@@ -32,6 +32,7 @@ struct StepCall {
   std::size_t section = 0;         ///< of calls about one
   bool first = true, last = true;  ///< of begin_pass
   double seconds = 0;              ///< since the call before, or since the step began
+  double slowed = 1;  ///< how many times as long these take while ranks tell each other something
 };
 
 /// Notes the calls of a step, in which ranks tell each other nothing, and when they come.
@@ -48,6 +49,10 @@ class StepRecorder {
   }
   /// With the times of the last run. The stream must be idle.
   Result<std::vector<StepCall>> calls() const;
+  /// When the last run began, in s after an event.
+  Result<double> begun_after(const Event& event) const {
+    return events_.front()->seconds_since(event);
+  }
 
  private:
   Status mark(Stream& stream);
@@ -72,9 +77,13 @@ class ExchangeModel {
   /// of ranks the time of the smallest size grows with log2 of them, as a tree's steps do, and the
   /// rest with bus_factor(). 0 for an operation that was not measured.
   double seconds(CollectiveOperation operation, std::uint64_t bytes, int ranks) const;
+  /// How many times as long operations take while passes compute; at first 1.
+  double slowed() const { return slowed_; }
+  void set_slowed(double times) { slowed_ = times; }
 
  private:
   int ranks_;
+  double slowed_ = 1;
   std::map<CollectiveOperation, std::map<std::uint64_t, double>> curves_;
 };
 

@@ -68,6 +68,10 @@ class Training {
   std::vector<CollectiveCall> exchanged() const {
     return parallel_ ? parallel_->exchanged() : std::vector<CollectiveCall>();
   }
+  /// From now on ranks send so many bytes of gradients at once, instead of the plan's.
+  void set_bucket(std::uint64_t bytes) {
+    if (parallel_) parallel_->set_bucket(bytes);
+  }
   /// Pass `number` of a step, forward and backward; from the second on it adds to the gradients.
   virtual Status pass(Stream& stream, std::uint64_t number) = 0;
 

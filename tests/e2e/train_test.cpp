@@ -279,6 +279,25 @@ TEST(Train, RanksTrainOneModel) {
   EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
 }
 
+/// Gradients of 13 MB: one bucket or two. What was measured is remembered, and said.
+TEST(Train, ABucketIsMeasuredOnce) {
+  const TemporaryFolder folder;
+  const auto bucket = [&] {
+    const std::vector<std::string> words = {
+        "model=4L4H256C64V", "batch=1", "sequence=16", "steps=6",
+        "--ranks",           "2",       "--out",       folder.path() / "r"};
+    const Json record = record_of(train(words, {{"XDG_CACHE_HOME", folder.path().string()}}));
+    EXPECT_EQ(record["status"], "passed");
+    return record["notes"]["exchange"].get<std::string>();
+  };
+  const std::string measured = bucket(), remembered = bucket();
+  EXPECT_THAT(measured,
+              testing::MatchesRegex("tcp (8|16)MiB, measured: tcp 8MiB .+, tcp 16MiB .+"));
+  std::string again = measured;
+  again.replace(again.find("measured"), 8, "remembered");
+  EXPECT_EQ(remembered, again);
+}
+
 /// One run trains on 1, 2 and 3 of its ranks, and says how the rates compare. However many ranks
 /// cut a batch, they learn the same.
 TEST(Train, ADryRunOfScalingShowsEveryNumberOfRanks) {
@@ -324,6 +343,9 @@ TEST(Train, ScalesOverItsRanks) {
     EXPECT_THAT(outcome.err, HasSubstr(way));
   }
   EXPECT_THAT(outcome.err, HasSubstr("a model, not measured"));
+  for (const char* factor : {"passes_slowed_by_exchange", "exchange_slowed_by_passes"}) {
+    EXPECT_GT(metric(records["2weak"], factor), 0);
+  }
   for (const char* ranks : {"2", "8", "64", "1024"}) {
     EXPECT_GT(metric(records["2weak"], fmt::format("simulated_step_time_{}_ranks", ranks)), 0);
   }

@@ -115,6 +115,44 @@ TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
   }
 }
 
+/// Ranks on two partitions of one GPU, however they share the work, and on two GPUs: the losses of
+/// one CPU on the batches of both.
+TEST_F(VirtualMi300x, RanksTrainWithTheLossesOfTheCpu) {
+  const auto record_of = [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const std::vector<Json> records = json_lines(outcome.out);
+    return records.empty() ? Json() : records[0];
+  };
+  const auto words = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"run",         "train",   "model=1L2H64C97V", "batch=2",
+                                    "sequence=16", "steps=6", "precision=f32",    "--json",
+                                    "--telemetry", "off"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Json alone = record_of(assay_run(words({"--device", "cpu", "accumulate=2"})));
+  const auto losses = alone["curves"][0]["y"].get<std::vector<double>>();
+  struct Way {
+    const char *parallel, *mode;
+  };
+  for (const auto& [parallel, mode] : {Way{"ddp", "CPX/NPS4"}, Way{"zero1", "CPX/NPS4"},
+                                       Way{"fsdp", "CPX/NPS4"}, Way{"ddp", "SPX/NPS1"}}) {
+    const std::string way = std::string(parallel) + " " + mode;
+    const Json record = record_of(on(words({"--device", "hip", "--ranks", "2", "library=rccl",
+                                            std::string("parallel=") + parallel, "--out", store()}),
+                                     {{"MI300X_MODE", mode}, {"MI300X_THREADS", "1"}}));
+    ASSERT_EQ(record["status"], "passed") << way << record.value("reason", "");
+    EXPECT_EQ(record["device"]["partition"], mode) << way;
+    const std::string first = record["ranks"][0]["device"], second = record["ranks"][1]["device"];
+    const auto address = [](const std::string& device) { return device.substr(device.find(' ')); };
+    EXPECT_NE(first, second) << way;
+    EXPECT_EQ(address(first) == address(second), std::string_view(mode).starts_with("CPX")) << way;
+    const auto there = record["curves"][0]["y"].get<std::vector<double>>();
+    ASSERT_GE(there.size(), losses.size()) << way;  // ranks warm up longer
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(there[i], losses[i], 1e-4) << way;
+  }
+}
+
 TEST_F(VirtualMi300x, DevicesAndFingerprintAgree) {
   for (const auto& [mode, count] : {std::pair{"SPX/NPS1", 8}, {"CPX/NPS4", 64}}) {
     const Process::Environment environment = {{"MI300X_MODE", mode}};

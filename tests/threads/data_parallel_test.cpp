@@ -8,6 +8,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "collective_contract.h"
 #include "gpt_example.h"
@@ -197,6 +199,21 @@ TEST(DataParallel, SlicesTakeLessMemory) {
   EXPECT_LT(parameters(8, Sharding::optimizer)[1], whole[1] / 7);
   EXPECT_GT(parameters(8, Sharding::optimizer)[0], whole[0] - 1);
   EXPECT_LT(parameters(8, Sharding::parameters)[0], whole[0] / 3);
+}
+
+/// If a later allocation fails, what is allocated here is freed at once: no work may be left that
+/// writes there.
+TEST(ParameterArenas, AreReadyWhenTheyAreThere) {
+  std::atomic<bool> complete = false;
+  const auto device = open_test_device("cpu");
+  const auto stream = std::move(device->create_stream()).value();
+  ASSERT_TRUE(stream->call([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    complete = true;
+  }));
+  ASSERT_TRUE(
+      ParameterArenas::allocate(*device, *stream, small_training().plan, {{0, 1000}}, 0, 0));
+  EXPECT_TRUE(complete);
 }
 
 /// A checkpoint of 4 ranks goes on with 1 and 2, however it is sliced, and one of 1 rank with 4.

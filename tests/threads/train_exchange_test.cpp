@@ -5,56 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <map>
-#include <thread>
 
 #include "gpt_example.h"
+#include "slow_communicator.h"
 #include "training_ranks.h"
 
 namespace assay {
 namespace {
-
-/// Another one, each of whose queued operations takes `seconds` longer.
-class SlowCommunicator final : public Communicator {
- public:
-  SlowCommunicator(Communicator& other, double seconds) : other_(other), seconds_(seconds) {}
-
-  std::string library() const override { return other_.library(); }
-  int rank() const override { return other_.rank(); }
-  int size() const override { return other_.size(); }
-  bool queues_on_stream() const override { return other_.queues_on_stream(); }
-  std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
-                                         Reduction reduction) const override {
-    return other_.unsupported(operation, type, reduction);
-  }
-  Status run(const CollectiveCall& call, Stream& stream) override {
-    return other_.run(call, stream);
-  }
-  Status transfer(std::span<const Message> sends, std::span<const Message> receives,
-                  Stream& stream) override {
-    return other_.transfer(sends, receives, stream);
-  }
-  Status enqueue(const CollectiveCall& call, Stream& stream) override {
-    TRY(stream.call(
-        [this] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds_)); }));
-    return other_.enqueue(call, stream);
-  }
-  Status enqueue(std::span<const Message> sends, std::span<const Message> receives,
-                 Stream& stream) override {
-    return other_.enqueue(sends, receives, stream);
-  }
-  Status status() const override { return other_.status(); }
-  Result<std::unique_ptr<Communicator>> split(int colour, int key,
-                                              const CommunicatorConfig& config) override {
-    return other_.split(colour, key, config);
-  }
-
- private:
-  Communicator& other_;
-  double seconds_;
-};
 
 GptSettings settings_of(Sharding sharding, std::uint64_t bucket_bytes) {
   GptSettings settings = small_training();
@@ -174,10 +133,13 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
         auto training = TRY(GptTraining::create(device, stream, own, batches));
         TRY(training->step(stream));
         const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
-        auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, {2, 8, 1024}));
+        const auto texts = TRY(ranks.team->exchange("the times", to_text(measured)));
+        const ExchangeTimes all = TRY(of_all_ranks(texts));
+        auto steps =
+            TRY(simulate_steps(*training, device, stream, own.ranks, false, all, {2, 8, 1024}));
         if (rank == 0) {
-          times = measured;
-          simulated = std::move(steps);
+          times = all;
+          simulated = std::move(steps.seconds);
         }
         return {};
       });
@@ -205,6 +167,18 @@ TEST(TrainExchange, OfAllRanks) {
   EXPECT_EQ(all.lowest_clock, 1e9);
   EXPECT_EQ(all.highest_clock, 2e9);
   EXPECT_FALSE(of_all_ranks({to_text(slow), "short"}).ok());
+}
+
+/// The steps of the rank that the others wait for, with its factors.
+TEST(TrainExchange, TheSlowestRankIsSimulated) {
+  const SimulatedSteps fast = {{{2, 1.0}, {8, 9.0}}, 1.1, 1.2},
+                       slow = {{{2, 1.5}, {8, 2.0}}, 1.3, 1.4};
+  const SimulatedSteps found = of_slowest_rank({to_text(fast), to_text(slow), ""}, 2).value();
+  EXPECT_EQ(found.seconds, slow.seconds);
+  EXPECT_EQ(found.slower_passes, 1.3);
+  EXPECT_EQ(found.slower_exchange, 1.4);
+  EXPECT_FALSE(of_slowest_rank({to_text(fast), "short"}, 2).ok());
+  EXPECT_FALSE(of_slowest_rank({to_text(fast)}, 4).ok());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Cell first("tiles", {{"block", "32"}}), second("tiles", {{"block", "64"}});
+const Cell first_cell("tiles", {{"block", "32"}}), second_cell("tiles", {{"block", "64"}});
 
 TrialLog::Measure time_of(double seconds, int* calls = nullptr) {
   return [=](Record record) -> Result<std::vector<Record>> {
@@ -33,17 +33,17 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
     auto log = TrialLog::open(path, "name: x\n", Json::object());
     ASSERT_TRUE(log.ok()) << log.error().message;
     EXPECT_EQ(log->kept(), 0u);
-    ASSERT_TRUE(log->run("search", "block=32", first, time_of(1.5)).ok());
-    const auto failed =
-        log->run("search", "block=64", second, [](const Record&) -> Result<std::vector<Record>> {
-          return Error{ErrorKind::failed, "it ended with 134"};
-        });
+    ASSERT_TRUE(log->run("search", "block=32", first_cell, time_of(1.5)).ok());
+    const auto failed = log->run("search", "block=64", second_cell,
+                                 [](const Record&) -> Result<std::vector<Record>> {
+                                   return Error{ErrorKind::failed, "it ended with 134"};
+                                 });
     ASSERT_TRUE(failed.ok());  // a failure is a result
     EXPECT_EQ(failed->front().reason, "it ended with 134");
-    const auto stopped =
-        log->run("search", "block=32", first, [](const Record&) -> Result<std::vector<Record>> {
-          return Error{ErrorKind::interrupted, "stopped"};
-        });
+    const auto stopped = log->run("search", "block=32", first_cell,
+                                  [](const Record&) -> Result<std::vector<Record>> {
+                                    return Error{ErrorKind::interrupted, "stopped"};
+                                  });
     EXPECT_FALSE(stopped.ok());
     seconds = log->seconds();
   }
@@ -51,15 +51,16 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
   ASSERT_TRUE(log.ok()) << log.error().message;
   EXPECT_EQ(log->kept(), 2u);
   int calls = 0;
-  const auto again = log->run("search", "block=32", first, time_of(9, &calls));
+  const auto again = log->run("search", "block=32", first_cell, time_of(9, &calls));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->front().metrics.front().value, 1.5);
-  EXPECT_EQ(log->run("search", "block=64", second, time_of(9, &calls))->front().reason,
+  EXPECT_EQ(log->run("search", "block=64", second_cell, time_of(9, &calls))->front().reason,
             "it ended with 134");
   EXPECT_EQ(calls, 0);
   EXPECT_NEAR(log->seconds(), seconds, 0.0021);
-  EXPECT_EQ(log->run("proof", "block=32", first, time_of(2, &calls))->front().metrics.front().value,
-            2);
+  EXPECT_EQ(
+      log->run("proof", "block=32", first_cell, time_of(2, &calls))->front().metrics.front().value,
+      2);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(log->runs(), 3u);
   // Each run is a unit of its own.
@@ -77,20 +78,20 @@ TEST(TrialLog, ARunOfSeveralCellsIsKeptWholeOrNotAtAll) {
   const TrialLog::Measure both = [](Record record) -> Result<std::vector<Record>> {
     std::vector<Record> records(2, time_of(1)(record)->front());
     records[0].run = "of a process of its own";
-    records[1].cell = second;
+    records[1].cell = second_cell;
     return records;
   };
   {
     auto log = TrialLog::open(path, "name: x\n", Json::object());
     ASSERT_TRUE(log.ok());
     for (const char* setting : {"A=1", "A=2"}) {
-      const auto records = log->run("search", setting, first, both);
+      const auto records = log->run("search", setting, first_cell, both);
       ASSERT_TRUE(records.ok()) << records.error().message;
       ASSERT_EQ(records->size(), 2u);
       EXPECT_EQ(records->at(0).run, records->at(1).run);
     }
     EXPECT_EQ(
-        log->run("search", "A=3", first,
+        log->run("search", "A=3", first_cell,
                  [](const Record&) { return Result<std::vector<Record>>(std::vector<Record>()); })
             ->front()
             .reason,
@@ -106,8 +107,8 @@ TEST(TrialLog, ARunOfSeveralCellsIsKeptWholeOrNotAtAll) {
     auto log = TrialLog::open(path, "name: x\n", Json::object());
     ASSERT_TRUE(log.ok());
     EXPECT_EQ(log->kept(), kept);
-    EXPECT_EQ(log->run("search", "A=1", first, both)->at(1).cell, second);
-    EXPECT_EQ(log->run("search", "A=2", first, both)->size(), 2u);
+    EXPECT_EQ(log->run("search", "A=1", first_cell, both)->at(1).cell, second_cell);
+    EXPECT_EQ(log->run("search", "A=2", first_cell, both)->size(), 2u);
   }
 }
 
@@ -117,7 +118,7 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
   {
     auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_TRUE(log.ok());
-    ASSERT_TRUE(log->run("search", "block=32", first, time_of(1)).ok());
+    ASSERT_TRUE(log->run("search", "block=32", first_cell, time_of(1)).ok());
     const auto busy = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_FALSE(busy.ok());
     EXPECT_THAT(busy.error().message, HasSubstr("is in use by another assay tune"));
@@ -129,7 +130,7 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
                         "2\"; restore the plan, or give another folder with --out"));
   auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
   ASSERT_TRUE(log.ok());
-  const auto wrong = log->run("search", "block=64", second, time_of(1));
+  const auto wrong = log->run("search", "block=64", second_cell, time_of(1));
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.error().message,
               HasSubstr("run 1 is of the search, \"block=32\", and the tuning, of another version "

@@ -12,6 +12,7 @@
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/product_rate.h"
 #include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train_choice.h"
 #include "measure/benchmarks/train_exchange.h"
 #include "measure/benchmarks/train_model.h"
 #include "measure/benchmarks/train_scaling.h"
@@ -39,8 +40,8 @@ class StartClock {
 
 class TrainCase final : public Case {
  public:
-  TrainCase(TrainCell cell, Device& device, TrainingRanks ranks)
-      : cell_(std::move(cell)), device_(device), ranks_(ranks) {}
+  TrainCase(TrainCell cell, ExchangeChoice exchange, Device& device, TrainingRanks ranks)
+      : cell_(std::move(cell)), chosen_(std::move(exchange)), device_(device), ranks_(ranks) {}
 
   /// Where one rank can fail, all agree before they go on to what they do together.
   Status prepare(Stream& stream, std::uint64_t seed) {
@@ -109,6 +110,7 @@ class TrainCase final : public Case {
                      fmt::format("gradients within {:.2g} of the double-precision reference, "
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
+    if (several()) all.emplace_back("exchange", described(chosen_));
     return all;
   }
 
@@ -142,7 +144,10 @@ class TrainCase final : public Case {
     Verification verification{true, "takes no part", 0, 0, ""};
     if (takes_part()) verification = TRY(check_losses(stream));
     // After that the weights are of no use any more.
-    if (several() && verification.passed) TRY(measure_exchange(stream));
+    if (several() && verification.passed) {
+      exchange_ =
+          TRY(measure_costs(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
+    }
     return verification;
   }
 
@@ -222,17 +227,7 @@ class TrainCase final : public Case {
       add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
     }
     if (several()) {
-      add("exchange_exposed", exchange_.exposed(), "s");
-      add("exchange_alone", exchange_.alone, "s");
-      add("exchange_bus_bandwidth", exchange_.bus_bytes / exchange_.alone, "bytes/s");
-      add("rank_skew", exchange_.skew, "1");
-      for (const auto& [ranks, step] : simulated_steps_) {
-        add(fmt::format("simulated_step_time_{}_ranks", ranks), step, "s");
-      }
-      if (exchange_.highest_clock > 0) {
-        add("rank_clock_lowest", exchange_.lowest_clock, "1/s");
-        add("rank_clock_highest", exchange_.highest_clock, "1/s");
-      }
+      for (Metric& metric : exchange_.metrics()) all.push_back(std::move(metric));
     }
     add_bytes("memory_parameters", memory.parameters);
     add_bytes("memory_gradients", memory.gradients);
@@ -275,20 +270,6 @@ class TrainCase final : public Case {
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
   Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
     return agree(*ranks_.team, step, takes_part() ? (this->*what)(*stream_) : Status());
-  }
-
-  Status measure_exchange(Stream& stream) {
-    std::string mine;
-    if (takes_part()) {
-      mine =
-          to_text(TRY(assay::measure_exchange(*training_, device_, stream, ranks_, cell_.graph)));
-    }
-    const auto all = TRY(ranks_.team->exchange("comparing the times of steps", std::move(mine)));
-    exchange_ = TRY(of_all_ranks(all));
-    if (!takes_part()) return {};
-    simulated_steps_ = TRY(simulate_steps(*training_, device_, stream, ranks_, cell_.graph,
-                                          {cell_.ranks, 8, 64, 1024}));
-    return {};
   }
 
   const TrainingSettings& settings() const { return cell_.model->settings(); }
@@ -387,6 +368,7 @@ class TrainCase final : public Case {
   static constexpr std::uint64_t steps_between_checks = 50;
 
   TrainCell cell_;
+  const ExchangeChoice chosen_;
   Device& device_;
   const TrainingRanks ranks_;  // the whole team; no communicator for one rank, and where idle
   std::uint64_t checks_ = 0;
@@ -410,8 +392,7 @@ class TrainCase final : public Case {
   std::optional<double> held_back_loss_;
   float loss_scale_ = 1;                     // after the last step
   std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
-  ExchangeTimes exchange_;                   // of several ranks
-  std::map<int, double> simulated_steps_;    // likewise: seconds of a step on so many
+  ExchangeCosts exchange_;                   // of several ranks
   std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
 };
 
@@ -475,11 +456,14 @@ class TrainBenchmark final : public Benchmark {
           fmt::format("ranks={} of a team of {}; start as many: --ranks, --hosts or mpirun",
                       parsed.ranks, context.team.size())};
     }
+    ExchangeChoice exchange = TRY(exchange_of(cell, parsed, context));
     TrainingRanks ranks = {nullptr, &context.team};
     if (parsed.ranks > 1) {
-      ranks.communicator = TRY(context.communicators.first(parsed.library, parsed.ranks));
+      ranks.communicator = TRY(context.communicators.first(exchange.library, parsed.ranks));
+      parsed.model->set_bucket(exchange.bucket);
     }
-    auto prepared = std::make_unique<TrainCase>(std::move(parsed), context.device, ranks);
+    auto prepared =
+        std::make_unique<TrainCase>(std::move(parsed), std::move(exchange), context.device, ranks);
     TRY(prepared->prepare(context.stream, context.seed));
     return std::unique_ptr<Case>(std::move(prepared));
   }

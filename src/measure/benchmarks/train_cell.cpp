@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/attention_ways.h"
 #include "measure/benchmarks/collective_cell.h"
+#include "measure/benchmarks/train_choice.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::string_view by_device = "auto";
 constexpr std::string_view all_powers = "powers";
+constexpr std::string_view fastest_library = "fastest";
 constexpr const char* small_model = "4L4H128C256V";  // a million parameters, for CPUs
 constexpr std::int64_t bytes_vocabulary = 256;
 
@@ -45,7 +48,9 @@ Status check_path(std::string_view) {
   return {};  // a path; whether it can be read is seen when it is
 }
 
-std::vector<std::string> with_none(std::vector<std::string> choices) {
+std::vector<std::string> libraries_of_training() {
+  std::vector<std::string> choices = library_choices();
+  choices.emplace_back(fastest_library);
   choices.emplace_back("none");
   return choices;
 }
@@ -127,15 +132,16 @@ std::vector<Axis> make_train_axes() {
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device), "f32", "bf16", "f16", "none"}},
       {.name = "bucket",
-       .description = "least bytes of gradients that are sent together",
+       .description = "least bytes of gradients that are sent together; auto: 8 to 128 MiB, the "
+                      "fastest, measured once and remembered; none: one rank alone",
        .kind = Axis::Kind::size,
-       .defaults = {"32MiB"},
-       .choices = {}},
+       .defaults = {std::string(by_device)},
+       .choices = {std::string(by_device), "none"}},
       {.name = "library",
        .description = "what ranks talk through; auto: nccl for NVIDIA, rccl for AMD, mpi for CPUs "
-                      "under mpirun, else tcp",
+                      "under mpirun, else tcp; fastest: that or peer, measured once and remembered",
        .defaults = {std::string(by_device)},
-       .choices = with_none(library_choices())},
+       .choices = libraries_of_training()},
       {.name = "graph",
        .description = "whether a step is one replayed graph or single launches",
        .defaults = {"on"},
@@ -257,7 +263,12 @@ Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
                     type == DataType::f32 ? "" : fmt::format(", {}", name_of(type)))};
   }
   plan.f32_sums = sums == "f32" && type != DataType::f32;
-  plan.bucket_bytes = cell.integer("bucket");
+  if (cell.text("bucket") == "none") {
+    return Error{ErrorKind::usage, fmt::format("bucket=none is for one rank, not {}; allowed: auto "
+                                               "or bytes, such as 32MiB",
+                                               plan.ranks)};
+  }
+  if (cell.text("bucket") != by_device) plan.bucket_bytes = cell.integer("bucket");
   return plan;
 }
 
@@ -352,7 +363,7 @@ Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
 Cell with_ranks(const Cell& cell, int ranks, std::string_view library) {
   Cell decided = with_value(cell, "ranks", std::to_string(ranks));
   if (ranks == 1) {
-    for (const char* axis : {"parallel", "sums", "library", "scaling"}) {
+    for (const char* axis : {"parallel", "sums", "library", "scaling", "bucket"}) {
       decided = with_value(decided, axis, "none");
     }
   }
@@ -402,12 +413,34 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   return decided;
 }
 
+std::string exchange_problem(const Cell& cell, const Team& team) {
+  std::string problem;
+  for (const char* axis : {"model", "batch", "sequence", "precision", "states", "optimizer",
+                           "accumulate", "recompute", "attention", "ranks", "parallel", "scaling",
+                           "sums", "bucket", "graph", "bias", "library"}) {
+    problem += fmt::format("{}={} ", axis, cell.text(axis));
+  }
+  const auto ranks = static_cast<std::size_t>(cell.integer("ranks"));
+  std::set<std::string> hosts;
+  for (const TeamMember& member : team.members()) {
+    if (static_cast<std::size_t>(member.rank) < ranks) hosts.insert(member.host);
+  }
+  return problem + fmt::format("{}", fmt::join(hosts, " "));
+}
+
 Result<TrainCell> parse_train_cell(const Cell& cell) {
   TrainCell parsed;
   parsed.model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
   parsed.graph = cell.text("graph") == "on";
   parsed.ranks = static_cast<int>(cell.integer("ranks"));
   parsed.library = cell.text("library");
+  const ParallelPlan& parallel = parsed.model->parallel();
+  parsed.chooses_library = parallel.ranks > 1 && parsed.library == fastest_library;
+  // With slices of parameters no buckets are sent, and a model smaller than any is sent at once.
+  if (cell.text("bucket") == by_device && parallel.ranks > 1 && !parallel.slices_parameters() &&
+      parsed.model->memory().gradients > bucket_candidates().front()) {
+    parsed.buckets = bucket_candidates();
+  }
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");

@@ -3,24 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <bit>
 #include <set>
 
+#include "measure/benchmarks/train_overlap.h"
+#include "ranks/team/wire.h"
 #include "statistics/summary.h"
 
 namespace assay {
 namespace {
-
-/// The calls of a step without exchange, with their times.
-Result<std::vector<StepCall>> record_step(Training& training, Device& device, Stream& stream,
-                                          RankStopwatch& stopwatch, bool replayed) {
-  StepRecorder recorder(device, replayed);
-  RepeatedWork passes = TRY(RepeatedWork::create(
-      stream, replayed, [&] { return training.step_without_exchange(stream, &recorder); }));
-  // The first replay warms up; without a graph the recorder has only one step.
-  for (int i = 0; i < (replayed ? 2 : 1); ++i) TRY(stopwatch.time(std::ref(passes)));
-  return recorder.calls();
-}
 
 /// Times each operation of the exchange alone, once per size, and a small one of its kind.
 Result<ExchangeModel> measure_operations(const std::vector<CollectiveCall>& calls, Stream& stream,
@@ -73,20 +64,97 @@ Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Strea
                           device, stream, ranks, replayed);
 }
 
-Result<std::map<int, double>> simulate_steps(Training& training, Device& device, Stream& stream,
-                                             TrainingRanks ranks, bool replayed,
-                                             const std::vector<int>& numbers_of_ranks) {
+Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,
+                                      TrainingRanks ranks, bool replayed,
+                                      const ExchangeTimes& times,
+                                      const std::vector<int>& numbers_of_ranks) {
   RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
   TRY(training.exchange_alone(stream));
-  const auto model =
-      TRY(measure_operations(training.exchanged(), stream, stopwatch, *ranks.communicator));
-  const auto calls = TRY(record_step(training, device, stream, stopwatch, replayed));
-  std::map<int, double> seconds;
+  const std::vector<CollectiveCall> calls = training.exchanged();
+  auto model = TRY(measure_operations(calls, stream, stopwatch, *ranks.communicator));
+  const TrainOverlap overlap =
+      TRY(measure_overlap(training, device, stream, ranks, replayed, times, calls));
+  model.set_slowed(overlap.slower_exchange);
+  SimulatedSteps steps = {{}, overlap.slower_passes, overlap.slower_exchange};
   for (const int number : numbers_of_ranks) {
-    seconds[number] =
-        TRY(simulated_step(calls, model, training.plan_of_parameters(), training.arenas(), number));
+    steps.seconds[number] = TRY(simulated_step(overlap.calls, model, training.plan_of_parameters(),
+                                               training.arenas(), number));
   }
-  return seconds;
+  return steps;
+}
+
+std::string to_text(const SimulatedSteps& steps) {
+  std::string text;
+  const auto put_double = [&](double value) { put(text, std::bit_cast<std::uint64_t>(value)); };
+  put_double(steps.slower_passes);
+  put_double(steps.slower_exchange);
+  put(text, steps.seconds.size());
+  for (const auto& [ranks, seconds] : steps.seconds) {
+    put(text, static_cast<std::uint64_t>(ranks));
+    put_double(seconds);
+  }
+  return text;
+}
+
+Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, int ranks) {
+  SimulatedSteps slowest;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    PayloadReader reader(text);
+    const auto next = [&] { return std::bit_cast<double>(reader.number()); };
+    SimulatedSteps one;
+    one.slower_passes = next();
+    one.slower_exchange = next();
+    for (std::uint64_t left = reader.number(); left > 0 && reader.ok(); --left) {
+      const auto number = static_cast<int>(reader.number());
+      one.seconds[number] = next();
+    }
+    if (!reader.ok() || !one.seconds.contains(ranks)) {
+      return Error{ErrorKind::failed, "a rank sent an incomplete simulation of its steps"};
+    }
+    if (one.seconds[ranks] > slowest.seconds[ranks]) slowest = std::move(one);
+  }
+  return slowest;
+}
+
+Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& stream,
+                                    TrainingRanks ranks, int training_ranks, bool replayed) {
+  ExchangeCosts costs;
+  std::string mine;
+  if (training != nullptr) {
+    mine = to_text(TRY(measure_exchange(*training, device, stream, ranks, replayed)));
+  }
+  const auto times = TRY(ranks.team->exchange("comparing the times of steps", std::move(mine)));
+  costs.times = TRY(of_all_ranks(times));
+  mine.clear();
+  if (training != nullptr) {
+    mine = to_text(TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times,
+                                      {training_ranks, 8, 64, 1024})));
+  }
+  const auto steps = TRY(ranks.team->exchange("comparing simulated steps", std::move(mine)));
+  costs.simulated = TRY(of_slowest_rank(steps, training_ranks));
+  return costs;
+}
+
+std::vector<Metric> ExchangeCosts::metrics() const {
+  std::vector<Metric> all;
+  const auto add = [&](std::string name, double value, const char* unit) {
+    all.push_back({.name = std::move(name), .value = value, .unit = unit, .text = ""});
+  };
+  add("exchange_exposed", times.exposed(), "s");
+  add("exchange_alone", times.alone, "s");
+  add("exchange_bus_bandwidth", times.bus_bytes / times.alone, "bytes/s");
+  add("rank_skew", times.skew, "1");
+  add("passes_slowed_by_exchange", simulated.slower_passes, "1");
+  add("exchange_slowed_by_passes", simulated.slower_exchange, "1");
+  for (const auto& [ranks, seconds] : simulated.seconds) {
+    add(fmt::format("simulated_step_time_{}_ranks", ranks), seconds, "s");
+  }
+  if (times.highest_clock > 0) {
+    add("rank_clock_lowest", times.lowest_clock, "1/s");
+    add("rank_clock_highest", times.highest_clock, "1/s");
+  }
+  return all;
 }
 
 }  // namespace assay

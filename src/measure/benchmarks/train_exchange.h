@@ -10,6 +10,7 @@
 #include "compute/device/device.h"
 #include "core/result.h"
 #include "measure/benchmarks/exchange_times.h"
+#include "measure/benchmarks/metric.h"
 #include "model/training.h"
 
 namespace assay {
@@ -24,11 +25,37 @@ Status compare_weights(Training* training, Stream& stream, Team& team, int train
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 
-/// Seconds of a step on so many ranks, each with the passes of these: calibrated by this rank's
-/// passes and by the operations of the exchange one by one, put together by simulated_step().
-/// Called and fails as measure_exchange().
-Result<std::map<int, double>> simulate_steps(Training& training, Device& device, Stream& stream,
-                                             TrainingRanks ranks, bool replayed,
-                                             const std::vector<int>& numbers_of_ranks);
+/// What a step takes on numbers of ranks, and by how much passes and exchange slow each other down.
+struct SimulatedSteps {
+  std::map<int, double> seconds;
+  double slower_passes = 1, slower_exchange = 1;  ///< as those of TrainOverlap
+};
+
+/// Steps on so many ranks, each with the passes of this one: calibrated by these, alone and beside
+/// an operation that repeats, and by the operations of the exchange one by one; put together by
+/// simulated_step(). `times`: of_all_ranks(). Called and fails as measure_exchange().
+Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,
+                                      TrainingRanks ranks, bool replayed,
+                                      const ExchangeTimes& times,
+                                      const std::vector<int>& numbers_of_ranks);
+
+/// One rank's simulation as text for the others, and that of the rank with the longest steps on
+/// `ranks` ranks, for whom the others wait. Empty texts are those of ranks without one. Error:
+/// failed if a text is not of this form.
+std::string to_text(const SimulatedSteps& steps);
+Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, int ranks);
+
+/// What their exchange costs the ranks of a training.
+struct ExchangeCosts {
+  ExchangeTimes times;
+  SimulatedSteps simulated;
+
+  std::vector<Metric> metrics() const;
+};
+
+/// Measures and simulates all of that. The whole team calls it together, as compare_weights(), and
+/// gets the same. Fails as measure_exchange().
+Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& stream,
+                                    TrainingRanks ranks, int training_ranks, bool replayed);
 
 }  // namespace assay

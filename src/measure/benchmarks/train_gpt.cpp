@@ -23,6 +23,8 @@ class TrainGpt final : public TrainModel {
 
   const TrainingSettings& settings() const override { return settings_; }
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
+  const ParallelPlan& parallel() const override { return plan().parallel; }
+  void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
     const GptShape& shape = plan().shape;

@@ -26,6 +26,9 @@ class TrainModel {
   virtual const TrainingSettings& settings() const = 0;
   /// Of initial weights, stochastic rounding and synthetic data.
   virtual void set_seed(std::uint64_t seed) = 0;
+  virtual const ParallelPlan& parallel() const = 0;
+  /// Least bytes of gradients that ranks send at once.
+  virtual void set_bucket(std::uint64_t bytes) = 0;
   virtual double parameters() const = 0;
   /// The work of a step, its operations those of one rank, and the part of its operations that
   /// parameters are said to cost: 6 for each and each token or sample.

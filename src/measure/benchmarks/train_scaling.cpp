@@ -42,6 +42,17 @@ std::string losses_text(const CellValue& value, double efficiency) {
   return text;
 }
 
+/// By what passes and exchange slow each other down in a simulation.
+std::string overlap_text(const CellValue& value) {
+  const auto passes = value.metric("passes_slowed_by_exchange"),
+             exchange = value.metric("exchange_slowed_by_passes");
+  if (!passes || !exchange) return "";
+  return fmt::format(
+      ", with passes {:.2f} times as long beside the exchange and that {:.2f} times "
+      "beside them",
+      *passes, *exchange);
+}
+
 /// What a simulation makes of the same passes on more ranks. Empty where nothing was simulated.
 std::optional<Conclusion> simulated_conclusion(const CellValue& value, const CellValue& one,
                                                const std::string& way) {
@@ -63,9 +74,10 @@ std::optional<Conclusion> simulated_conclusion(const CellValue& value, const Cel
   return Conclusion{
       "simulation_error " + way, error, "1",
       fmt::format(
-          "{}: a simulation of these steps takes {} {}; on more ranks, joined as these are, "
+          "{}: a simulation of these steps takes {} {}{}; on more ranks, joined as these are, "
           "it has {} one rank (a model, not measured)",
-          way, percent(std::abs(error)), error < 0 ? "less" : "more", fmt::join(shares, ", "))};
+          way, percent(std::abs(error)), error < 0 ? "less" : "more", overlap_text(value),
+          fmt::join(shares, ", "))};
 }
 
 Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
@@ -85,7 +97,8 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
 
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
                      std::span<const std::pair<std::string, std::string>> b) {
-  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel", "sums", "library"};
+  constexpr std::string_view of_ranks[] = {"ranks", "scaling", "parallel",
+                                           "sums",  "library", "bucket"};
   return std::ranges::all_of(a, [&](const auto& value) {
     return std::ranges::count(of_ranks, value.first) > 0 || std::ranges::count(b, value) > 0;
   });

@@ -1,0 +1,80 @@
+// By which library, and how many bytes at once, ranks send their gradients. With few bytes, the
+// time until an operation moves any counts often; with many, the last ones come late; one library
+// is faster alone, another takes less from the passes beside it. What is best depends on the
+// machine and on the model, so that it is measured, and remembered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/choice/choice_cache.h"
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "measure/benchmarks/benchmark.h"
+#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train_model.h"
+#include "model/training.h"
+
+namespace assay {
+
+/// Bytes of a bucket that are tried, 8 to 128 MiB.
+std::vector<std::uint64_t> bucket_candidates();
+
+struct TimedExchange {
+  std::string library;
+  std::uint64_t bucket = 0;  ///< bytes
+  double seconds = 0;        ///< of a step on this rank, the median of several
+};
+
+/// Takes steps with each bucket in turn, of those that send the same only with the first. The
+/// training has gone on afterwards, and keeps the last one. All ranks that train call it together.
+/// Error: of queueing; failed, if a rank is lost.
+Result<std::vector<TimedExchange>> time_buckets(Training& training, Device& device, Stream& stream,
+                                                TrainingRanks ranks, bool replayed,
+                                                const std::vector<std::uint64_t>& candidates);
+
+struct ExchangeChoice {
+  std::string library;
+  std::uint64_t bucket = 0;
+  std::string times;  ///< "tcp 8MiB 15.20 ms, tcp 64MiB 14.90 ms"
+  bool remembered = false;
+};
+
+/// That of the least seconds, of at least one.
+ExchangeChoice fastest_exchange(const std::vector<TimedExchange>& timed);
+
+/// "tcp 64MiB: tcp 8MiB 15.20 ms, tcp 64MiB 14.90 ms" and back; empty, if the text is of another
+/// form.
+std::string to_text(const ExchangeChoice& choice);
+std::optional<ExchangeChoice> read_exchange_choice(std::string_view text);
+
+/// "nccl 64MiB, remembered: nccl 8MiB 15.20 ms, nccl 64MiB 14.90 ms"
+std::string described(const ExchangeChoice& choice);
+
+/// What there is to choose from.
+struct ExchangeCandidates {
+  std::vector<std::string> libraries;
+  std::vector<std::uint64_t> buckets;
+  /// The communicator of a library, null on ranks that do not train; the whole team calls it.
+  std::function<Result<Communicator*>(const std::string&)> communicator;
+};
+
+/// What rank 0 remembers for `problem`, or has measured with trainings of its own, which are thrown
+/// away before this returns, and keeps. Libraries that this machine has not are left out, but for
+/// the first one. The whole team calls it together, of which the first `training_ranks` train, and
+/// gets the same. Error: the first rank's.
+Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCache& cache,
+                                       const std::string& problem,
+                                       const ExchangeCandidates& candidates, int training_ranks,
+                                       bool replayed, Device& device, Stream& stream, Team& team);
+
+/// By what the ranks of a cell exchange gradients: chosen where the cell leaves something open. An
+/// emulator's times say nothing about a chip, and choose nothing. The whole team calls it together.
+Result<ExchangeChoice> exchange_of(const Cell& cell, const TrainCell& parsed,
+                                   PrepareContext& context);
+
+}  // namespace assay

@@ -1,0 +1,204 @@
+#include "measure/benchmarks/train_overlap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include "compute/device/helpers.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+/// Medians of the times of runs of the same calls.
+std::vector<double> medians(const std::vector<std::vector<StepCall>>& runs) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < runs.front().size(); ++i) {
+    std::vector<double> seconds;
+    for (const auto& run : runs) seconds.push_back(run[i].seconds);
+    all.push_back(median(seconds));
+  }
+  return all;
+}
+
+/// Seconds of all calls up to the update.
+double seconds_of_passes(const std::vector<StepCall>& calls) {
+  double seconds = 0;
+  for (const StepCall& call : calls) {
+    seconds += call.seconds;
+    if (call.kind == StepCall::Kind::finish) break;
+  }
+  return seconds;
+}
+
+/// Where the larger of a rank's two buffers is.
+const void* larger_buffer(const CollectiveCall& call) {
+  return call.operation == CollectiveOperation::all_gather ? call.receive : call.send;
+}
+
+/// One operation, over and over on a stream of its own, with an event after each.
+class RepeatedCall {
+ public:
+  /// Out of place, from the values of the call's larger buffer: moving zeros, or sums of sums,
+  /// which would soon be infinite, would take less power.
+  static Result<RepeatedCall> create(Device& device, Communicator& communicator,
+                                     const CollectiveCall& call) {
+    RepeatedCall made(communicator, call);
+    const std::size_t bytes = bytes_of(call, communicator.size());
+    made.stream_ = TRY(device.create_stream(StreamPriority::high));  // as that of an exchange
+    for (Buffer* const buffer : {&made.send_, &made.receive_}) {
+      *buffer = TRY(device.allocate(bytes, MemoryKind::device));
+      TRY(made.stream_->copy(buffer->data(), larger_buffer(call), bytes));
+    }
+    TRY(made.stream_->synchronize());
+    made.ready_ = TRY(device.create_event(EventKind::untimed));
+    made.call_.send = made.send_.data();
+    made.call_.receive = made.receive_.data();
+    return made;
+  }
+
+  /// How often, from now on.
+  Status set_times(Device& device, std::size_t times) {
+    while (ends_.size() > times + 1) ends_.pop_back();
+    while (ends_.size() < times + 1) ends_.push_back(TRY(device.create_event()));
+    return {};
+  }
+
+  /// Queues all of them, after what is queued on `stream`, and then what shall go on beside them on
+  /// `stream`, whose later work waits for both.
+  Status queue(Stream& stream, const std::function<Status()>& beside) {
+    TRY(stream.record(*ready_));
+    TRY(stream_->wait(*ready_));
+    TRY(stream_->record(*ends_.front()));
+    for (std::size_t i = 1; i < ends_.size(); ++i) {
+      TRY(communicator_.enqueue(call_, *stream_));
+      TRY(stream_->record(*ends_[i]));
+    }
+    TRY(beside());
+    return stream.wait(*ends_.back());
+  }
+
+  /// When the first one begins.
+  const Event& begin() const { return *ends_.front(); }
+  /// Of the last run, since begin(), in s.
+  Result<std::vector<double>> ends() const {
+    std::vector<double> seconds;
+    for (const auto& end : ends_) seconds.push_back(TRY(end->seconds_since(begin())));
+    return seconds;
+  }
+
+ private:
+  RepeatedCall(Communicator& communicator, const CollectiveCall& call)
+      : communicator_(communicator), call_(call) {}
+
+  Communicator& communicator_;
+  CollectiveCall call_;
+  Buffer send_, receive_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Event> ready_;
+  std::vector<std::unique_ptr<Event>> ends_;
+};
+
+/// Of the operation alone, the mean over all ranks, so that all have the same.
+Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& stream,
+                              RankStopwatch& stopwatch, TrainingRanks ranks) {
+  constexpr int rounds = 3, in_a_row = 8;
+  TRY(repeated.set_times(device, in_a_row));
+  std::vector<double> seconds;
+  for (int i = -1; i < rounds; ++i) {  // the first one warms up
+    TRY(stopwatch.time([&] { return repeated.queue(stream, [] { return Status(); }); }));
+    if (i >= 0) seconds.push_back(TRY(repeated.ends()).back() / in_a_row);
+  }
+  auto mine = static_cast<float>(median(seconds));
+  const Buffer sum = TRY(device.allocate(sizeof mine, MemoryKind::device));
+  TRY(stream.copy(sum.data(), &mine, sizeof mine));
+  TRY(stopwatch.time([&] {
+    return ranks.communicator->enqueue({.send = sum.data(), .receive = sum.data(), .count = 1},
+                                       stream);
+  }));
+  const float all = TRY(read_back<float>(stream, sum.as<float>(), 1)).front();
+  return static_cast<double>(all) / ranks.communicator->size();
+}
+
+}  // namespace
+
+CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
+                             const ExchangeTimes& times, int ranks) {
+  constexpr double parts = 16;
+  CollectiveCall call = *std::ranges::max_element(
+      exchanged, {}, [&](const CollectiveCall& one) { return bytes_of(one, ranks); });
+  const double bandwidth = times.alone > 0 ? times.bus_bytes / times.alone : 0;
+  const double bytes = times.passes / parts * bandwidth / bus_factor(call.operation, ranks);
+  const double share = bytes / static_cast<double>(bytes_of(call, ranks));
+  if (share < 1) {
+    call.count =
+        std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(call.count)));
+  }
+  return call;
+}
+
+std::size_t repetitions(double seconds, double passes) {
+  constexpr double times_passes = 2, fewest = 4, most = 4096;
+  const double needed = seconds > 0 ? std::ceil(times_passes * passes / seconds) : fewest;
+  return static_cast<std::size_t>(std::clamp(needed, fewest, most));
+}
+
+TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
+                        const std::vector<std::vector<StepCall>>& beside) {
+  TrainOverlap overlap;
+  overlap.calls = alone.front();
+  const std::vector<double> without = medians(alone), with = medians(beside);
+  std::vector<StepCall> slow = overlap.calls;
+  for (std::size_t i = 0; i < overlap.calls.size(); ++i) {
+    overlap.calls[i].seconds = without[i];
+    slow[i].seconds = with[i];
+    if (without[i] > 0) overlap.calls[i].slowed = with[i] / without[i];
+  }
+  const double fast_passes = seconds_of_passes(overlap.calls);
+  if (fast_passes > 0) overlap.slower_passes = seconds_of_passes(slow) / fast_passes;
+  return overlap;
+}
+
+std::optional<double> seconds_between(const std::vector<double>& ends, double from, double to) {
+  const auto first = std::ranges::lower_bound(ends, from);
+  auto last = std::ranges::upper_bound(ends, to);
+  if (last - first < 2) return std::nullopt;
+  return (*std::prev(last) - *first) / static_cast<double>(last - first - 1);
+}
+
+Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
+                                     TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
+                                     const std::vector<CollectiveCall>& exchanged) {
+  constexpr int rounds = 5;  // of each kind, in turn, so that both meet the same clocks
+  RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
+  RepeatedCall repeated = TRY(RepeatedCall::create(
+      device, *ranks.communicator, repeated_call(exchanged, times, ranks.communicator->size())));
+  const double operation = TRY(seconds_of_one(repeated, device, stream, stopwatch, ranks));
+  TRY(repeated.set_times(device, repetitions(operation, times.passes)));
+  std::optional<StepRecorder> recorder;  // of the last run; of a graph, the only one
+  RepeatedWork passes = TRY(RepeatedWork::create(stream, replayed, [&] {
+    recorder.emplace(device, replayed);
+    return training.step_without_exchange(stream, &*recorder);
+  }));
+  std::vector<std::vector<StepCall>> alone, beside;
+  std::vector<double> inside;  // seconds of an operation beside passes
+  for (int i = -1; i < rounds; ++i) {
+    TRY(stopwatch.time(std::ref(passes)));
+    const std::vector<StepCall> fast = TRY(recorder->calls());
+    TRY(stopwatch.time([&] { return repeated.queue(stream, std::ref(passes)); }));
+    const std::vector<StepCall> slow = TRY(recorder->calls());
+    if (i < 0) continue;  // the first round warms up
+    const double begin = TRY(recorder->begun_after(repeated.begin()));
+    const std::vector<double> ends = TRY(repeated.ends());
+    const auto one = seconds_between(ends, begin, begin + seconds_of_passes(slow));
+    if (one) inside.push_back(*one);
+    alone.push_back(fast);
+    beside.push_back(slow);
+  }
+  TrainOverlap overlap = overlap_of(alone, beside);
+  if (!inside.empty() && operation > 0) overlap.slower_exchange = median(inside) / operation;
+  return overlap;
+}
+
+}  // namespace assay

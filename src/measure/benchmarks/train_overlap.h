@@ -1,0 +1,47 @@
+// How much slower passes are while ranks tell each other something beside them, and how much slower
+// that is beside passes: measured with one operation that repeats, not with a step's own exchange,
+// so that a simulation made of it can be held against steps.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "measure/benchmarks/exchange_times.h"
+#include "model/step_simulation.h"
+#include "model/training.h"
+
+namespace assay {
+
+struct TrainOverlap {
+  /// Of a step without exchange, with `slowed` of each part.
+  std::vector<StepCall> calls;
+  double slower_passes = 1;    ///< of all parts up to the update, how many times as long
+  double slower_exchange = 1;  ///< of the repeated operation likewise; 1 if it was never inside
+};
+
+/// Runs passes alone and beside the operation in turn, on this rank. `times`: of_all_ranks(), from
+/// which all ranks conclude alike how large the operation is; `exchanged`: the operations of a
+/// step, of which it repeats the largest. The ranks that train call it together. The weights are of
+/// no use afterwards. Error: of queueing and allocating; failed, if a rank is lost.
+Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
+                                     TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
+                                     const std::vector<CollectiveCall>& exchanged);
+
+/// The operation of measure_overlap(), without buffers: the largest of the exchange, or so much of
+/// it that a sixteenth of the passes goes by.
+CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
+                             const ExchangeTimes& times, int ranks);
+/// How often it repeats, so that it goes on for twice the passes: both in s.
+std::size_t repetitions(double operation, double passes);
+
+/// Of several runs of the same calls, each alone and beside the operation: medians of each call.
+TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
+                        const std::vector<std::vector<StepCall>>& beside);
+
+/// The mean seconds of operations in a row that lie between `from` and `to`; `ends`: when the first
+/// began and when each ended. Empty: none does.
+std::optional<double> seconds_between(const std::vector<double>& ends, double from, double to);
+
+}  // namespace assay

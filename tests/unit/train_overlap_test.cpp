@@ -1,0 +1,160 @@
+// Passes and what ranks tell each other beside them, as a model has them: answers known by hand.
+#include "measure/benchmarks/train_overlap.h"
+
+#include <gtest/gtest.h>
+
+#include "model/simulated_device.h"
+
+namespace assay {
+namespace {
+
+using Kind = StepCall::Kind;
+
+struct TwoStreams {
+  std::unique_ptr<Device> device = make_simulated_device();
+  std::unique_ptr<Stream> one = device->create_stream(StreamPriority::normal).value();
+  std::unique_ptr<Stream> other = device->create_stream(StreamPriority::high).value();
+  std::unique_ptr<Event> event = device->create_event().value();
+  std::unique_ptr<Event> done = device->create_event().value();
+};
+
+/// 4 s alone, then 4 s of passes that take 1.5 times as long beside 6 s of exchange, which take
+/// twice as long there: after 6 s of both, 3 s of the exchange are left.
+TEST(SimulatedDevice, StreamsSlowEachOtherDownWhileBothWork) {
+  TwoStreams streams;
+  simulated(*streams.one).advance(4, 1.5);
+  ASSERT_TRUE(streams.one->record(*streams.event));
+  ASSERT_TRUE(streams.other->wait(*streams.event));
+  simulated(*streams.other).advance(6, 2);
+  ASSERT_TRUE(streams.other->record(*streams.done));
+  simulated(*streams.one).advance(4, 1.5);
+  EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 10);
+  EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 13);
+  EXPECT_DOUBLE_EQ(streams.done->seconds_since(*streams.event).value(), 9);
+  // What comes later begins when all of that is complete.
+  ASSERT_TRUE(streams.one->wait(*streams.done));
+  simulated(*streams.one).advance(1);
+  EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 14);
+}
+
+/// The exchange ends first: 2 s of it take 3 beside 10 s of passes, of which 1.5 are done by then.
+TEST(SimulatedDevice, WorkGoesOnAtItsOwnPaceAfterwards) {
+  TwoStreams streams;
+  simulated(*streams.one).advance(10, 2);
+  simulated(*streams.other).advance(2, 1.5);
+  EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 3);
+  EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 11.5);
+}
+
+/// A wait is for the last record before it, and for nothing if there was none.
+TEST(SimulatedDevice, WaitsAreForWhatWasRecorded) {
+  TwoStreams streams;
+  ASSERT_TRUE(streams.other->wait(*streams.event));
+  simulated(*streams.one).advance(2);
+  ASSERT_TRUE(streams.one->record(*streams.event));
+  ASSERT_TRUE(streams.other->wait(*streams.event));
+  simulated(*streams.one).advance(5);
+  ASSERT_TRUE(streams.one->record(*streams.event));
+  simulated(*streams.other).advance(1);
+  EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 3);
+  EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 7);
+}
+
+/// Three sections of 100 f32 each, added up by ddp as soon as each is complete.
+struct ThreeSections {
+  ParameterPlan plan;
+  ParameterArenas arenas;
+
+  ThreeSections() {
+    plan.type = DataType::f32;
+    plan.parallel.ranks = 2;
+    plan.parallel.bucket_bytes = 1;
+    TensorPlaces places(2);
+    std::vector<Section> sections;
+    for (int i = 0; i < 3; ++i) {
+      places.next(1, 100);
+      sections.push_back(places.end_section());
+    }
+    bytes = sections.front().elements() * sizeof(float);
+    const auto device = make_simulated_device();
+    const auto stream = device->create_stream(StreamPriority::normal).value();
+    arenas = ParameterArenas::allocate(*device, *stream, plan, std::move(sections), 0, 0).value();
+  }
+
+  std::uint64_t bytes;  // of a section
+};
+
+std::vector<StepCall> three_passes(double slowed) {
+  const auto call = [&](Kind kind, std::size_t section, double seconds) {
+    return StepCall{.kind = kind, .section = section, .seconds = seconds, .slowed = slowed};
+  };
+  return {call(Kind::begin_pass, 0, 0),      call(Kind::close_gradients, 2, 10),
+          call(Kind::close_gradients, 1, 4), call(Kind::close_gradients, 0, 4),
+          call(Kind::finish, 0, 0),          call(Kind::end, 0, 2)};
+}
+
+/// Each section's sum takes 3 s alone. Passes of 10, 4 and 4 s, then an update of 2 s.
+TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
+  const ThreeSections model;
+  ExchangeModel exchange(2);
+  exchange.add(CollectiveOperation::all_reduce, model.bytes, 3);
+  const auto seconds = [&](double passes_slowed, double exchange_slowed) {
+    exchange.set_slowed(exchange_slowed);
+    return simulated_step(three_passes(passes_slowed), exchange, model.plan, model.arenas, 2)
+        .value();
+  };
+  // Sums at 10 to 13 and 14 to 17; the last one shows: 18 to 21. The update follows.
+  EXPECT_DOUBLE_EQ(seconds(1, 1), 23);
+  // Of each 4 s, 2 are done in 3 beside a sum: passes end at 10 + 5 + 5, the last sum at 23.
+  EXPECT_DOUBLE_EQ(seconds(1.5, 1), 25);
+  // A sum takes 2 x 3 s beside passes: 4 of them beside the first ones (2 s of it), 2 s and 1 s of
+  // the first sum are left at 14; beside the second 4 s it ends at 16, and of the second sum 1 s is
+  // done at 18. The other 2 s and the last sum have nothing beside them: 18 + 2 + 3.
+  EXPECT_DOUBLE_EQ(seconds(1, 2), 25);
+}
+
+/// What takes no time there cannot be slower; the calls keep their order.
+TEST(TrainOverlap, MediansOfEachCall) {
+  const auto run = [](double first, double second, double update) {
+    return std::vector<StepCall>{{.kind = Kind::begin_pass, .seconds = 0},
+                                 {.kind = Kind::close_gradients, .section = 1, .seconds = first},
+                                 {.kind = Kind::finish, .seconds = second},
+                                 {.kind = Kind::end, .seconds = update}};
+  };
+  const TrainOverlap overlap = overlap_of({run(1, 2, 5), run(9, 2.5, 5), run(1.25, 1.5, 5)},
+                                          {run(2.5, 3, 50), run(2, 3, 50), run(9, 3, 50)});
+  ASSERT_EQ(overlap.calls.size(), 4u);
+  EXPECT_EQ(overlap.calls[1].section, 1u);
+  EXPECT_DOUBLE_EQ(overlap.calls[1].seconds, 1.25);
+  EXPECT_DOUBLE_EQ(overlap.calls[1].slowed, 2);
+  EXPECT_DOUBLE_EQ(overlap.calls[2].slowed, 1.5);
+  EXPECT_DOUBLE_EQ(overlap.calls[0].slowed, 1);
+  EXPECT_DOUBLE_EQ(overlap.slower_passes, 5.5 / 3.25);  // without the update
+}
+
+TEST(TrainOverlap, OperationsBetweenTwoTimes) {
+  const std::vector<double> ends = {0, 1, 3, 5, 6};
+  EXPECT_DOUBLE_EQ(seconds_between(ends, 0.5, 5.5).value(), 2);  // 1 to 3, 3 to 5
+  EXPECT_DOUBLE_EQ(seconds_between(ends, 0, 6).value(), 1.5);
+  EXPECT_FALSE(seconds_between(ends, 1.5, 4).has_value());
+  EXPECT_FALSE(seconds_between(ends, 7, 9).has_value());
+}
+
+/// 32 GB in 1 s beside passes of 2 s: a sixteenth of the passes moves 4 GB.
+TEST(TrainOverlap, TheOperationIsTheLargestOrASixteenthOfThePasses) {
+  const ExchangeTimes times = {.passes = 2, .alone = 1, .bus_bytes = 32e9};
+  const std::vector<CollectiveCall> exchanged = {
+      {.count = 100}, {.count = 8'000'000'000}, {.count = 50}};  // f32 sums
+  EXPECT_EQ(repeated_call(exchanged, times, 2).count, 1'000'000'000u);
+  EXPECT_EQ(repeated_call({{.count = 100'000'000}}, times, 2).count, 100'000'000u);
+}
+
+TEST(TrainOverlap, TheOperationRepeatsForTwiceThePasses) {
+  EXPECT_EQ(repetitions(0.125, 2), 32u);
+  EXPECT_EQ(repetitions(3, 2), 4u);  // inside the passes and at both ends
+  EXPECT_EQ(repetitions(0, 2), 4u);
+  EXPECT_EQ(repetitions(1e-6, 2), 4096u);
+}
+
+}  // namespace
+}  // namespace assay
