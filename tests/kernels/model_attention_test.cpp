@@ -76,7 +76,9 @@ TEST_P(ModelAttention, AttentionEitherWay) {
       const auto squares = std::size_t(s.batch * s.heads * s.sequence * s.sequence);
       const Values probabilities = unknown(type, squares);
       const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
-      const Values scratch = unknown(DataType::f32, 2 * squares + rows * c);
+      const std::size_t of_own =
+          own_attention_scratch_bytes(s.batch * s.heads, s.sequence, s.head_width) / sizeof(float);
+      const Values scratch = unknown(DataType::f32, own ? of_own : 2 * squares);
       GemmPlans plans(*device_, *stream_, {.measure = false, .own_if_none = true}, ChoiceCache({}));
       auto attention = own ? own_attention(*device_, type, s.head_width)
                            : plain_attention(*device_, plans, type);
@@ -100,7 +102,100 @@ TEST_P(ModelAttention, AttentionEitherWay) {
   }
 }
 
+/// Own attention of one sequence, forward and backward.
+struct OwnPass {
+  std::vector<float> y, d_qkv;
+};
+
+class OwnAttentionGradients : public ModelTest {
+ protected:
+  OwnPass pass(DataType type, const AttentionShape& s, const Values& qkv, const Values& dy) {
+    const Values y = unknown(type, dy.host.size()), d_qkv = unknown(type, qkv.host.size());
+    const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
+    const Values scratch = unknown(
+        DataType::f32,
+        own_attention_scratch_bytes(s.batch * s.heads, s.sequence, s.head_width) / sizeof(float));
+    auto attention = own_attention(*device_, type, s.head_width);
+    EXPECT_TRUE(attention) << attention.error().message;
+    const AttentionMemory memory = {nullptr, log_sum.buffer.data(), scratch.buffer.data()};
+    EXPECT_TRUE((*attention)->forward(*stream_, y.buffer.data(), qkv.buffer.data(), memory, s));
+    EXPECT_TRUE((*attention)
+                    ->backward(*stream_, d_qkv.buffer.data(), dy.buffer.data(), y.buffer.data(),
+                               qkv.buffer.data(), memory, s));
+    return {read(y, type), read(d_qkv, type)};
+  }
+};
+
+/// Their sums are integers in units of a bound: where one key, one column of keys and values, and
+/// one query are far larger than all others, what is small must keep its digits.
+TEST_P(OwnAttentionGradients, SmallOnesKeepTheirDigitsBesideLargeOnes) {
+  const AttentionShape s = {1, 150, 1, 32};
+  const std::size_t d = 32, row = 3 * d;
+  for (const DataType type : {DataType::bf16, DataType::f16}) {
+    Values qkv = normal(type, 150 * row, 1), dy = normal(type, 150 * d, 2);
+    for (std::size_t i = 0; i < qkv.host.size(); ++i) {
+      const std::size_t token = i / row, part = i % row / d, column = i % d;
+      float& x = qkv.host[i];
+      x *= part == 0 ? 0.25f : 0.01f;
+      if (part > 0 && (token == 140 || column == 3)) x *= 100;
+      if (part > 0 && column == 5) x = 0;
+    }
+    // As a loss scale would, for f16 has no small numbers.
+    const float scaled = type == DataType::f16 ? 4096 : 1;
+    for (std::size_t i = 0; i < dy.host.size(); ++i) {
+      dy.host[i] *= scaled * (i / d == 7 ? 1.0f : 0.01f);
+    }
+    qkv = values(type, qkv.host);
+    dy = values(type, dy.host);
+    const OwnPass found = pass(type, s, qkv, dy);
+    const WholeAttention expected(s, qkv.host, dy.host);
+    // Each query and each kind of column by itself.
+    for (std::size_t token = 1; token < 150; ++token) {
+      double difference = 0, size = 0;
+      for (std::size_t column = 0; column < d; ++column) {
+        const std::size_t at = token * row + column;
+        if (column == 5) EXPECT_EQ(found.d_qkv[at], 0);
+        if (column == 3) continue;
+        difference += std::pow(found.d_qkv[at] - expected.d_qkv[at], 2);
+        size += std::pow(expected.d_qkv[at], 2);
+      }
+      EXPECT_LT(std::sqrt(difference / size), type == DataType::bf16 ? 3e-2 : 1e-2)
+          << name_of(type) << " query " << token;
+    }
+  }
+}
+
+/// A gradient that is no number may not become one in an integer.
+TEST_P(OwnAttentionGradients, WhatIsNotANumberStaysSo) {
+  const AttentionShape s = {1, 70, 1, 32};
+  const std::size_t d = 32, row = 3 * d;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
+    const Values good = normal(DataType::bf16, 70 * row, 1);
+    std::vector<float> gradient = normal(DataType::bf16, 70 * d, 2).host;
+    gradient[66 * d + 9] = bad;
+    const OwnPass found = pass(DataType::bf16, s, good, values(DataType::bf16, gradient));
+    for (std::size_t token = 0; token < 70; ++token) {
+      for (std::size_t column = 0; column < d; ++column) {
+        EXPECT_EQ(std::isfinite(found.d_qkv[token * row + column]), token != 66)
+            << bad << " query " << token;
+      }
+    }
+    std::vector<float> keys = good.host;
+    keys[3 * row + d + 11] = bad;
+    gradient[66 * d + 9] = 1;
+    const OwnPass with_key =
+        pass(DataType::bf16, s, values(DataType::bf16, keys), values(DataType::bf16, gradient));
+    EXPECT_FALSE(std::isfinite(with_key.d_qkv[5 * row + 11])) << bad;
+  }
+  // Nothing to learn is no gradient at all.
+  const OwnPass none = pass(DataType::bf16, s, normal(DataType::bf16, 70 * row, 1),
+                            values(DataType::bf16, std::vector<float>(70 * d, 0)));
+  EXPECT_EQ(none.d_qkv, std::vector<float>(70 * row, 0));
+}
+
 ASSAY_KERNEL_BUILDS(ModelAttention);
+ASSAY_KERNEL_BUILDS(OwnAttentionGradients);
 
 }  // namespace
 }  // namespace assay

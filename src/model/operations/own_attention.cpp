@@ -1,4 +1,4 @@
-// Attention by assay's own kernels (kernels/flash_attention.cu).
+// Attention by assay's own kernels (kernels/flash_attention.cu and flash_backward.cu).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,50 +10,101 @@
 namespace assay {
 namespace {
 
-/// How blocks share the work; the names are those of flash_attention.cu's macros.
-struct FlashGeometry {
-  std::int64_t waves, rows, step, back_rows, back_step;
+constexpr std::int64_t element = 2;  // bytes
+
+/// How blocks share the forward pass; the names are those of flash_attention.cu's macros.
+struct ForwardGeometry {
+  std::int64_t waves, rows, step;
   bool staged;  ///< whether scores pass through shared memory on their way to the next product
 
   std::int64_t block_rows() const { return waves * rows; }
-  std::int64_t back_block_rows() const { return waves * back_rows; }
+  unsigned shared_bytes(std::int64_t head_width) const {
+    const std::int64_t scores = staged ? block_rows() * step : 0;
+    return static_cast<unsigned>(element * ((block_rows() + 2 * step) * head_width + scores));
+  }
 };
 
-FlashGeometry geometry_of(const DeviceFacts& facts, std::int64_t head_width) {
-  if (runs_on_host(facts)) return {1, 64, 64, 64, 64, true};  // what is compiled in
-  // On an H200 the fastest of six, forward and backward, for heads 64 and 128 wide.
-  if (facts.backend == "cuda") return {4, 32, 64, 16, 64, false};
+/// How blocks share the backward pass; the names are those of flash_backward.cu's macros.
+struct BackwardGeometry {
+  std::int64_t waves, rows, keys, queries, stages;
+
+  /// Tiles of keys and values, the scores of a step and their gradients, and tiles of queries and
+  /// gradients of results.
+  unsigned shared_bytes(std::int64_t head_width) const {
+    return static_cast<unsigned>(element * 2 *
+                                 ((keys + stages * queries) * head_width + keys * queries));
+  }
+};
+
+ForwardGeometry forward_geometry(const DeviceFacts& facts) {
+  if (runs_on_host(facts)) return {1, 64, 64, true};  // what is compiled in
+  // On an H200 the fastest of six for heads 64 and 128 wide.
+  if (facts.backend == "cuda") return {4, 32, 64, false};
   // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
-  return {4, 16, 64, 16, head_width < 64 ? 64 : 32, true};
+  return {4, 16, 64, true};
+}
+
+BackwardGeometry backward_geometry(const DeviceFacts& facts, std::int64_t head_width) {
+  if (runs_on_host(facts)) return {1, 64, 64, 64, 1};  // what is compiled in
+  if (facts.backend == "cuda") {
+    // The largest tiles whose sums fit into registers: every operand is read for more products.
+    for (const std::int64_t stages : {2, 1}) {
+      const BackwardGeometry large = {8, 32, 128, head_width > 64 ? 64 : 128, stages};
+      constexpr std::uint64_t rows_of_queries = 8192;  // bytes at most, beside the tiles
+      if (large.shared_bytes(head_width) + rows_of_queries <= facts.shared_bytes_per_block) {
+        return large;
+      }
+    }
+    return {4, 32, 64, 64, 1};
+  }
+  return {4, 32, 64, head_width > 64 ? 32 : 64, 1};  // as the forward pass
+}
+
+/// Queries in a tile of the backward pass divide this, so that its scratch does not depend on the
+/// device.
+constexpr std::int64_t most_queries_of_tile = 128;
+constexpr std::int64_t bytes_of_row = 16, bytes_of_sum = 4;  // as in flash_backward.cu
+
+std::int64_t whole_tiles(std::int64_t rows, std::int64_t tile) {
+  return (rows + tile - 1) / tile * tile;
 }
 
 class OwnAttention final : public Attention {
  public:
-  OwnAttention(Device& device, DataType type, std::int64_t head_width, FlashGeometry geometry,
-               std::unique_ptr<Program> program)
-      : facts_(device.facts()),
+  OwnAttention(Device& device, DataType type, std::int64_t head_width)
+      : device_(device),
+        facts_(device.facts()),
         type_(type),
         head_width_(head_width),
-        geometry_(geometry),
-        program_(std::move(program)) {}
+        forward_geometry_(forward_geometry(facts_)),
+        backward_geometry_(backward_geometry(facts_, head_width)) {}
 
   Status load() {
-    const auto find = [&](const char* name) {
-      return program_->kernel(fmt::format("flash_{}_{}_{}", name, head_width_, name_of(type_)));
-    };
-    forward_ = TRY(find("forward"));
-    delta_ = TRY(find("delta"));
-    backward_keys_ = TRY(find("backward_keys"));
-    backward_queries_ = TRY(find("backward_queries"));
-    TRY(forward_->allow_dynamic_shared(forward_bytes()));
-    TRY(backward_keys_->allow_dynamic_shared(backward_bytes()));
-    return backward_queries_->allow_dynamic_shared(backward_bytes());
+    const ForwardGeometry& f = forward_geometry_;
+    forward_program_ =
+        TRY(build("flash_attention",
+                  {{"FLASH_WAVES", f.waves}, {"FLASH_ROWS", f.rows}, {"FLASH_STEP", f.step}}));
+    forward_ = TRY(find(*forward_program_, "forward"));
+    TRY(forward_->allow_dynamic_shared(f.shared_bytes(head_width_)));
+    const BackwardGeometry& b = backward_geometry_;
+    backward_program_ = TRY(build("flash_backward", {{"FLASH_WAVES", b.waves},
+                                                     {"FLASH_ROWS", b.rows},
+                                                     {"FLASH_KEYS", b.keys},
+                                                     {"FLASH_QUERIES", b.queries},
+                                                     {"FLASH_STAGES", b.stages}}));
+    tops_ = TRY(find(*backward_program_, "tops"));
+    rows_ = TRY(find(*backward_program_, "rows"));
+    backward_ = TRY(find(*backward_program_, "backward"));
+    query_gradients_ = TRY(find(*backward_program_, "query_gradients"));
+    return backward_->allow_dynamic_shared(b.shared_bytes(head_width_));
   }
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
     const std::int64_t kv_heads = shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
-    return launch(stream, *forward_, grid(shape, geometry_.block_rows(), forward_bytes()), y,
+    const ForwardGeometry& g = forward_geometry_;
+    return launch(stream, *forward_,
+                  grid(shape, g.block_rows(), g.waves, g.shared_bytes(head_width_)), y,
                   memory.log_sum, qkv, std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
                   std::uint64_t(kv_heads), scale());
   }
@@ -61,45 +112,61 @@ class OwnAttention final : public Attention {
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                   const AttentionMemory& memory, const AttentionShape& shape) override {
     const auto sequence = std::uint64_t(shape.sequence), heads = std::uint64_t(shape.heads);
-    const std::int64_t rows = shape.batch * shape.heads * shape.sequence;
-    void* const delta = memory.scratch;
-    TRY(launch(stream, *delta_, shape_of_elements(facts_, rows * row_pack), delta, dy, y,
-               std::uint64_t(rows), sequence, heads));
-    TRY(launch(stream, *backward_keys_, grid(shape, geometry_.back_block_rows(), backward_bytes()),
-               d_qkv, dy, qkv, memory.log_sum, delta, sequence, heads, scale()));
-    return launch(stream, *backward_queries_,
-                  grid(shape, geometry_.back_block_rows(), backward_bytes()), d_qkv, dy, qkv,
-                  memory.log_sum, delta, sequence, heads, scale());
+    const std::int64_t all_heads = shape.batch * shape.heads;
+    const BackwardGeometry& g = backward_geometry_;
+    // In the order of own_attention_scratch_bytes().
+    auto* const rows = static_cast<std::byte*>(memory.scratch);
+    const std::int64_t all_rows = all_heads * whole_tiles(shape.sequence, most_queries_of_tile);
+    std::byte* const sums = rows + all_rows * bytes_of_row;
+    std::byte* const tops = sums + all_rows * head_width_ * bytes_of_sum;
+    TRY(launch(stream, *tops_, {{static_cast<unsigned>(all_heads)}, {block_of_head}}, tops, qkv,
+               sequence, heads));
+    TRY(launch(stream, *rows_, shape_of_elements(facts_, all_rows * head_width_), rows, sums, dy, y,
+               memory.log_sum, tops, std::uint64_t(shape.batch), sequence, heads));
+    TRY(launch(stream, *backward_, grid(shape, g.keys, g.waves, g.shared_bytes(head_width_)), d_qkv,
+               sums, dy, qkv, rows, tops, sequence, heads, scale()));
+    const auto tile_bytes = static_cast<unsigned>(g.queries * head_width_ * element);
+    return launch(stream, *query_gradients_, grid(shape, g.queries, g.waves, tile_bytes), d_qkv,
+                  sums, rows, tops, sequence, heads, scale());
   }
 
  private:
-  static constexpr std::int64_t element = 2;  // bytes
+  static constexpr unsigned block_of_head = 512;  // threads that read all keys and values of a head
+
+  Result<std::unique_ptr<Program>> build(
+      const char* source, std::initializer_list<std::pair<const char*, std::int64_t>> geometry) {
+    ProgramSource wanted = {source,
+                            {{"FLASH_WIDTH", std::to_string(head_width_)},
+                             {"FLASH_ONLY", std::string(name_of(type_))},
+                             {"FLASH_TYPE", type_ == DataType::bf16 ? "Bf16" : "F16"}}};
+    for (const auto& [macro, number] : geometry) {
+      wanted.defines.emplace_back(macro, std::to_string(number));
+    }
+    return device_.build(wanted);
+  }
+  Result<Kernel*> find(Program& program, const char* name) const {
+    return program.kernel(fmt::format("flash_{}_{}_{}", name, head_width_, name_of(type_)));
+  }
 
   float scale() const { return 1 / std::sqrt(static_cast<float>(head_width_)); }
   /// All tiles of `rows` queries or keys of all heads.
-  LaunchShape grid(const AttentionShape& shape, std::int64_t rows, unsigned shared_bytes) const {
+  LaunchShape grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
+                   unsigned shared_bytes) const {
     const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
     return {{static_cast<unsigned>(shape.batch * shape.heads * tiles)},
-            {static_cast<unsigned>(geometry_.waves * facts_.wave_size)},
+            {static_cast<unsigned>(waves * facts_.wave_size)},
             shared_bytes};
   }
-  unsigned forward_bytes() const { return bytes_of(geometry_.block_rows(), 1, geometry_.step); }
-  unsigned backward_bytes() const {
-    return bytes_of(geometry_.back_block_rows(), 2, geometry_.back_step);
-  }
-  /// `kept` tiles of the block's own rows, two of a step, and one of scores.
-  unsigned bytes_of(std::int64_t rows, std::int64_t kept, std::int64_t step) const {
-    return static_cast<unsigned>(element * (kept * rows * head_width_ + 2 * step * head_width_ +
-                                            (geometry_.staged ? rows * step : 0)));
-  }
 
+  Device& device_;
   const DeviceFacts& facts_;
   DataType type_;
   std::int64_t head_width_;
-  FlashGeometry geometry_;
-  std::unique_ptr<Program> program_;
-  Kernel *forward_ = nullptr, *delta_ = nullptr, *backward_keys_ = nullptr,
-         *backward_queries_ = nullptr;
+  ForwardGeometry forward_geometry_;
+  BackwardGeometry backward_geometry_;
+  std::unique_ptr<Program> forward_program_, backward_program_;
+  Kernel *forward_ = nullptr, *tops_ = nullptr, *rows_ = nullptr, *backward_ = nullptr,
+         *query_gradients_ = nullptr;
 };
 
 }  // namespace
@@ -118,20 +185,16 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
   return std::nullopt;
 }
 
+std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
+                                          std::int64_t head_width) {
+  const std::int64_t rows = heads * whole_tiles(sequence, most_queries_of_tile);
+  return static_cast<std::uint64_t>(rows * (bytes_of_row + head_width * bytes_of_sum) +
+                                    heads * 2 * head_width * bytes_of_sum);
+}
+
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
                                                  std::int64_t head_width) {
-  const FlashGeometry geometry = geometry_of(device.facts(), head_width);
-  auto program = TRY(device.build({"flash_attention",
-                                   {{"FLASH_WAVES", std::to_string(geometry.waves)},
-                                    {"FLASH_ROWS", std::to_string(geometry.rows)},
-                                    {"FLASH_STEP", std::to_string(geometry.step)},
-                                    {"FLASH_BACK_ROWS", std::to_string(geometry.back_rows)},
-                                    {"FLASH_BACK_STEP", std::to_string(geometry.back_step)},
-                                    {"FLASH_WIDTH", std::to_string(head_width)},
-                                    {"FLASH_ONLY", std::string(name_of(type))},
-                                    {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}}));
-  auto made =
-      std::make_unique<OwnAttention>(device, type, head_width, geometry, std::move(program));
+  auto made = std::make_unique<OwnAttention>(device, type, head_width);
   TRY(made->load());
   return std::unique_ptr<Attention>(std::move(made));
 }
