@@ -2,11 +2,16 @@
 // what must not change a bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iostream>
 #include <set>
 
+#include "core/random.h"
 #include "gpt_example.h"
+#include "measure/benchmarks/attention_reference.h"
 #include "model/gpt_gate.h"
+#include "model/operations/attention.h"
+#include "model/weights.h"
 #include "test_device.h"
 
 namespace assay {
@@ -54,6 +59,45 @@ TEST_F(TrainingOnGpu, GradientsAreTheReferencesInEveryWay) {
     }
   }
   for (const std::string& reason : missing) std::cout << "left out: " << reason << "\n";
+}
+
+/// What own attention computes forward by groups of waves, on Hopper by wgmma, is the definition's:
+/// were it not, the other kernel would be taken without a word.
+TEST_F(TrainingOnGpu, AttentionByGroupsOfWavesIsTheDefinitions) {
+  for (const auto& [sequence, width] : {std::pair(1, 64), {64, 128}, {300, 64}, {300, 128}}) {
+    for (const DataType type : {DataType::bf16, DataType::f16}) {
+      const AttentionShape shape = {1, sequence, 1, width};
+      const auto n = std::size_t(sequence), w = std::size_t(width);
+      Random random(1);
+      std::vector<float> packed(n * 3 * w);
+      for (float& x : packed) x = static_cast<float>(random.normal());
+      const Buffer qkv = device_->allocate(packed.size() * 2, MemoryKind::device).value();
+      const Buffer y = device_->allocate(n * w * 2, MemoryKind::device).value();
+      ASSERT_TRUE(write_weights(*stream_, qkv.data(), type, packed));
+      packed = read_weights(*stream_, qkv.data(), type, packed.size()).value();
+      ASSERT_TRUE(stream_->fill(y.data(), 0xFF, y.bytes()));
+      auto attention = own_attention(*device_, type, width, OwnForwardKind::groups);
+      ASSERT_TRUE(attention) << attention.error().message;
+      ASSERT_TRUE((*attention)->forward(*stream_, y.data(), qkv.data(), {}, shape));
+      const std::vector<float> found = read_weights(*stream_, y.data(), type, n * w).value();
+      AttentionHead head = {n, w, {}, {}, {}, std::vector<float>(n * w, 0)};
+      for (std::size_t i = 0; i < packed.size(); ++i) {
+        auto& part = i / w % 3 == 0 ? head.queries : i / w % 3 == 1 ? head.keys : head.values;
+        part.push_back(packed[i]);
+      }
+      const AttentionReference reference(head);
+      double difference = 0, size = 0;
+      for (std::size_t query = 0; query < n; ++query) {
+        const std::vector<double> expected = reference.result(query);
+        for (std::size_t e = 0; e < w; ++e) {
+          difference += std::pow(found[query * w + e] - expected[e], 2);
+          size += std::pow(expected[e], 2);
+        }
+      }
+      EXPECT_LT(std::sqrt(difference / size), type == DataType::bf16 ? 1e-2 : 2e-3)
+          << sequence << " tokens, heads " << width << " wide, " << name_of(type);
+    }
+  }
 }
 
 /// Where attention is always the same.

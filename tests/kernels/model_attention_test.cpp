@@ -1,5 +1,6 @@
 // Attention in each way that assay computes it itself, over awkward shapes, against its definition
 // in double.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -192,6 +193,47 @@ TEST_P(OwnAttentionGradients, WhatIsNotANumberStaysSo) {
   const OwnPass none = pass(DataType::bf16, s, normal(DataType::bf16, 70 * row, 1),
                             values(DataType::bf16, std::vector<float>(70 * d, 0)));
   EXPECT_EQ(none.d_qkv, std::vector<float>(70 * row, 0));
+}
+
+/// Forward by groups of four waves: what Hopper's units compute is one text for all.
+TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
+  const AttentionShape shapes[] = {{1, 1, 3, 64},      {2, 70, 2, 64},     {1, 150, 1, 128},
+                                   {1, 64, 2, 128, 1}, {1, 130, 4, 64, 2}, {1, 257, 1, 64},
+                                   {2, 33, 1, 128}};
+  for (const AttentionShape& s : shapes) {
+    const std::int64_t kv_heads = s.kv_heads > 0 ? s.kv_heads : s.heads;
+    const auto rows = std::size_t(s.batch * s.sequence), d = std::size_t(s.head_width);
+    const std::size_t packed = std::size_t(s.heads + 2 * kv_heads) * d, all = 3 * s.heads * d;
+    for (const DataType type : {DataType::bf16, DataType::f16}) {
+      Values qkv = normal(type, rows * packed, 1);
+      for (float& x : qkv.host) x *= 1.6f;
+      qkv = values(type, qkv.host);
+      const Values y = unknown(type, rows * std::size_t(s.width()));
+      const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
+      auto attention = own_attention(*device_, type, s.head_width, OwnForwardKind::groups);
+      ASSERT_TRUE(attention) << attention.error().message;
+      EXPECT_THAT((*attention)->detail(), testing::HasSubstr("groups of 4 waves"));
+      const AttentionMemory memory = {nullptr, log_sum.buffer.data(), nullptr};
+      ASSERT_TRUE((*attention)->forward(*stream_, y.buffer.data(), qkv.buffer.data(), memory, s));
+      // For the reference, heads that share keys and values have copies of them.
+      std::vector<float> expanded(rows * all);
+      for (std::size_t i = 0; i < expanded.size(); ++i) {
+        const std::size_t row = i / all, part = i % all / (s.heads * d),
+                          head = i % all / d % s.heads;
+        const std::size_t shared = head / (s.heads / kv_heads);
+        const std::size_t at = part == 0   ? head
+                               : part == 1 ? s.heads + shared
+                                           : s.heads + kv_heads + shared;
+        expanded[i] = qkv.host[row * packed + at * d + i % d];
+      }
+      const WholeAttention expected(s, expanded, std::vector<float>(rows * s.width(), 1));
+      expect_near(read(y, type), expected.y, type, "y");
+      const std::vector<float> found = read(log_sum, DataType::f32);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        ASSERT_NEAR(found[i], expected.log_sum[i], 1e-4) << i;
+      }
+    }
+  }
 }
 
 ASSAY_KERNEL_BUILDS(ModelAttention);

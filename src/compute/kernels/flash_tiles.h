@@ -63,4 +63,19 @@ DEVICE Next after(Tile tile) {
   return {tile.data + Tile::elements};
 }
 
+/// Writes a wave's sums to `rows` rows of a matrix that begins at `to`, by way of the wave's rows
+/// of a tile, which it no longer needs: whole chunks, where lanes hold single elements.
+template <typename T, typename Sums, typename Tile>
+DEVICE void write_rows(T* to, u64 ld, u64 rows, Sums& sums, const Tile& tile, int row) {
+  wave_barrier();
+  sums.put(tile, row);
+  constexpr int chunks = Tile::row_chunks;
+  for (int i = static_cast<int>(lane_index()); i < Sums::rows * chunks; i += wave_width) {
+    const int r = i / chunks, c = i % chunks;
+    if (static_cast<u64>(r) >= rows) return;
+    *reinterpret_cast<Chunk*>(to + static_cast<u64>(r) * ld + c * chunk_elements) =
+        *reinterpret_cast<const Chunk*>(tile.chunk(row, r, c));
+  }
+}
+
 }  // namespace

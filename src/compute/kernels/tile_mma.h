@@ -104,6 +104,8 @@ class WaveTile {
       }
     }
   };
+  /// Element [i][j][r] is in row 16 i + 8 (r / 2) + lane / 4, column 8 j + 2 (lane % 4) + r % 2.
+  DEVICE float (&registers())[M / 16][N / 8][4] { return sums_; }
   DEVICE void fill(float value) {
     UNROLL_LOOP
     for (int i = 0; i < M / 16; ++i) {

@@ -53,10 +53,16 @@ class Attention {
 Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& plans,
                                                    DataType precision);
 
-/// By assay's own kernels on matrix units, which keep no scores (kernels/flash_attention.cu and
-/// flash_backward.cu), with always the same bits. `type`: bf16 or f16.
+/// Which kernel computes own attention forward: each wave of a block its rows by itself
+/// (kernels/flash_attention.cu), or groups of four waves theirs (kernels/flash_groups.cu: on Hopper
+/// by wgmma); best: the fastest on the device.
+enum class OwnForwardKind { best, waves, groups };
+
+/// By assay's own kernels on matrix units, which keep no scores, with always the same bits. `type`:
+/// bf16 or f16.
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width);
+                                                 std::int64_t head_width,
+                                                 OwnForwardKind kind = OwnForwardKind::best);
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);

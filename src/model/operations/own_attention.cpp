@@ -1,4 +1,4 @@
-// Attention by assay's own kernels (kernels/flash_attention.cu and flash_backward.cu).
+// Attention by assay's own kernels (own_forward.h and kernels/flash_backward.cu).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -6,23 +6,12 @@
 #include "compute/device/helpers.h"
 #include "compute/device/matrix_types.h"
 #include "model/operations/attention.h"
+#include "model/operations/own_forward.h"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t element = 2;  // bytes
-
-/// How blocks share the forward pass; the names are those of flash_attention.cu's macros.
-struct ForwardGeometry {
-  std::int64_t waves, rows, step;
-  bool staged;  ///< whether scores pass through shared memory on their way to the next product
-
-  std::int64_t block_rows() const { return waves * rows; }
-  unsigned shared_bytes(std::int64_t head_width) const {
-    const std::int64_t scores = staged ? block_rows() * step : 0;
-    return static_cast<unsigned>(element * ((block_rows() + 2 * step) * head_width + scores));
-  }
-};
 
 /// How blocks share the backward pass; the names are those of flash_backward.cu's macros.
 struct BackwardGeometry {
@@ -35,14 +24,6 @@ struct BackwardGeometry {
                                  ((keys + stages * queries) * head_width + keys * queries));
   }
 };
-
-ForwardGeometry forward_geometry(const DeviceFacts& facts) {
-  if (runs_on_host(facts)) return {1, 64, 64, true};  // what is compiled in
-  // On an H200 the fastest of six for heads 64 and 128 wide.
-  if (facts.backend == "cuda") return {4, 32, 64, false};
-  // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
-  return {4, 16, 64, true};
-}
 
 BackwardGeometry backward_geometry(const DeviceFacts& facts, std::int64_t head_width) {
   if (runs_on_host(facts)) return {1, 64, 64, 64, 1};  // what is compiled in
@@ -57,7 +38,8 @@ BackwardGeometry backward_geometry(const DeviceFacts& facts, std::int64_t head_w
     }
     return {4, 32, 64, 64, 1};
   }
-  return {4, 32, 64, head_width > 64 ? 32 : 64, 1};  // as the forward pass
+  // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
+  return {4, 32, 64, head_width > 64 ? 32 : 64, 1};
 }
 
 /// Queries in a tile of the backward pass divide this, so that its scratch does not depend on the
@@ -71,21 +53,15 @@ std::int64_t whole_tiles(std::int64_t rows, std::int64_t tile) {
 
 class OwnAttention final : public Attention {
  public:
-  OwnAttention(Device& device, DataType type, std::int64_t head_width)
+  OwnAttention(Device& device, DataType type, std::int64_t head_width, OwnForward forward)
       : device_(device),
         facts_(device.facts()),
         type_(type),
         head_width_(head_width),
-        forward_geometry_(forward_geometry(facts_)),
+        forward_(std::move(forward)),
         backward_geometry_(backward_geometry(facts_, head_width)) {}
 
   Status load() {
-    const ForwardGeometry& f = forward_geometry_;
-    forward_program_ =
-        TRY(build("flash_attention",
-                  {{"FLASH_WAVES", f.waves}, {"FLASH_ROWS", f.rows}, {"FLASH_STEP", f.step}}));
-    forward_ = TRY(find(*forward_program_, "forward"));
-    TRY(forward_->allow_dynamic_shared(f.shared_bytes(head_width_)));
     const BackwardGeometry& b = backward_geometry_;
     backward_program_ = TRY(build("flash_backward", {{"FLASH_WAVES", b.waves},
                                                      {"FLASH_ROWS", b.rows},
@@ -101,12 +77,7 @@ class OwnAttention final : public Attention {
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
-    const std::int64_t kv_heads = shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
-    const ForwardGeometry& g = forward_geometry_;
-    return launch(stream, *forward_,
-                  grid(shape, g.block_rows(), g.waves, g.shared_bytes(head_width_)), y,
-                  memory.log_sum, qkv, std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
-                  std::uint64_t(kv_heads), scale());
+    return forward_.enqueue(stream, y, qkv, memory.log_sum, shape);
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
@@ -128,6 +99,11 @@ class OwnAttention final : public Attention {
     const auto tile_bytes = static_cast<unsigned>(g.queries * head_width_ * element);
     return launch(stream, *query_gradients_, grid(shape, g.queries, g.waves, tile_bytes), d_qkv,
                   sums, rows, tops, sequence, heads, scale());
+  }
+
+  std::string detail() const override {
+    const std::string forward = forward_.describe();
+    return forward.empty() ? "" : fmt::format("(forward: {})", forward);
   }
 
  private:
@@ -162,11 +138,10 @@ class OwnAttention final : public Attention {
   const DeviceFacts& facts_;
   DataType type_;
   std::int64_t head_width_;
-  ForwardGeometry forward_geometry_;
+  OwnForward forward_;
   BackwardGeometry backward_geometry_;
-  std::unique_ptr<Program> forward_program_, backward_program_;
-  Kernel *forward_ = nullptr, *tops_ = nullptr, *rows_ = nullptr, *backward_ = nullptr,
-         *query_gradients_ = nullptr;
+  std::unique_ptr<Program> backward_program_;
+  Kernel *tops_ = nullptr, *rows_ = nullptr, *backward_ = nullptr, *query_gradients_ = nullptr;
 };
 
 }  // namespace
@@ -193,8 +168,9 @@ std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t seque
 }
 
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width) {
-  auto made = std::make_unique<OwnAttention>(device, type, head_width);
+                                                 std::int64_t head_width, OwnForwardKind kind) {
+  OwnForward forward = TRY(choose_own_forward(device, type, head_width, kind));
+  auto made = std::make_unique<OwnAttention>(device, type, head_width, std::move(forward));
   TRY(made->load());
   return std::unique_ptr<Attention>(std::move(made));
 }
