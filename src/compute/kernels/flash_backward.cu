@@ -2,8 +2,8 @@
 // heads, D]. A block has a tile of keys, whose gradients and those of its values it keeps in
 // registers, and goes through the queries behind it: five products of tiles (Dao 2023). To the
 // gradients of these queries it adds its part in memory. So that no bit depends on the order in which
-// blocks do that, they add integers: every part is rounded to a multiple of a unit of its own for
-// each element, small enough that the sum keeps about 20 bits, and large enough that it fits.
+// blocks do that, they add integers: every part is rounded to a multiple of a unit, another one for
+// each element, small enough that the sum keeps its digits, and large enough that it fits.
 //
 // The unit: with probabilities p of a query's keys, gradients d of its result and v of its values,
 //
@@ -11,8 +11,10 @@
 //
 // because a mean distance from the mean is no larger than the largest magnitude; reach is the sum
 // over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which leaves
-// another bit for rounded operands. The error of all roundings is some units, 2^-27 of the bound;
-// rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs far more.
+// another bit for rounded operands. All roundings together are some units, the root of a twelfth of
+// the number of tiles of keys; among 16,384 normally distributed keys and values a gradient is 2^16
+// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs far
+// more.
 
 // Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how many
 // tiles of queries there is room for: with two, one comes while the other is used. On GPUs the host
@@ -38,6 +40,7 @@ namespace {
 
 constexpr int tile_keys = FLASH_KEYS, tile_queries = FLASH_QUERIES, stages = FLASH_STAGES;
 constexpr float units_of_bound = 1 << 30;
+constexpr int tops_tokens = 1024;
 
 /// What the pass needs to know of a query.
 struct alignas(16) QueryRow {
@@ -99,13 +102,15 @@ DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
   }
 }
 
-/// tops[batch, heads, 2, D]: the largest magnitude in each column of the keys and of the values.
-/// Grid: all heads of all sequences.
+/// tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys and of the
+/// values; all 0 before. Grid: parts of `tops_tokens` tokens of all heads of all sequences.
 template <typename T, int D>
-DEVICE void flash_tops(float* tops, const T* qkv, u64 sequence, u64 heads) {
+DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
   constexpr u32 columns = 2 * D, chunks = columns / chunk_elements;
   SHARED u32 found[columns];
-  const Head<T> head(qkv, sequence, heads, heads, D, static_cast<int>(sequence));
+  const Head<T> head(qkv, sequence, heads, heads, D, tops_tokens);
+  const u64 first = head.tile * tops_tokens;
+  const u64 end = first + tops_tokens < sequence ? first + tops_tokens : sequence;
   for (u32 i = thread_index(); i < columns; i += block_threads()) found[i] = 0;
   barrier();
   const u32 across = block_threads() < chunks ? block_threads() : chunks;
@@ -115,7 +120,7 @@ DEVICE void flash_tops(float* tops, const T* qkv, u64 sequence, u64 heads) {
         c < chunks / 2 ? head.k + c * chunk_elements : head.v + c * chunk_elements - D;
     u32 top[chunk_elements] = {};
     UNROLL_SOME
-    for (u64 token = thread_index() / across; token < sequence; token += down) {
+    for (u64 token = first + thread_index() / across; token < end; token += down) {
       const auto x = to_floats(load_pack<chunk_elements>(from + token * head.ld));
       UNROLL_LOOP
       for (int e = 0; e < chunk_elements; ++e) {
@@ -128,7 +133,7 @@ DEVICE void flash_tops(float* tops, const T* qkv, u64 sequence, u64 heads) {
   }
   barrier();
   for (u32 i = thread_index(); i < columns; i += block_threads()) {
-    tops[head.index * columns + i] = float_of(found[i]);
+    atomic_max(&tops[head.index * columns + i], found[i]);
   }
 }
 
@@ -326,7 +331,7 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
 
 /// qkv, dy, y and d_qkv begin at multiples of 16 bytes.
 #define FLASH_KERNELS(T, suffix, D)                                                              \
-  KERNEL(flash_tops_##D##_##suffix, float* tops, const T* qkv, u64 sequence, u64 heads) {        \
+  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) {          \
     flash_tops<T, D>(tops, qkv, sequence, heads);                                                \
   }                                                                                              \
   KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y,          \

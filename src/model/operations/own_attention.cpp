@@ -90,8 +90,9 @@ class OwnAttention final : public Attention {
     const std::int64_t all_rows = all_heads * whole_tiles(shape.sequence, most_queries_of_tile);
     std::byte* const sums = rows + all_rows * bytes_of_row;
     std::byte* const tops = sums + all_rows * head_width_ * bytes_of_sum;
-    TRY(launch(stream, *tops_, {{static_cast<unsigned>(all_heads)}, {block_of_head}}, tops, qkv,
-               sequence, heads));
+    TRY(stream.fill(tops, 0, std::size_t(all_heads * 2 * head_width_ * bytes_of_sum)));
+    TRY(launch(stream, *tops_, grid(shape, tokens_of_tops, waves_of_tops, 0), tops, qkv, sequence,
+               heads));
     TRY(launch(stream, *rows_, shape_of_elements(facts_, all_rows * head_width_), rows, sums, dy, y,
                memory.log_sum, tops, std::uint64_t(shape.batch), sequence, heads));
     TRY(launch(stream, *backward_, grid(shape, g.keys, g.waves, g.shared_bytes(head_width_)), d_qkv,
@@ -107,7 +108,8 @@ class OwnAttention final : public Attention {
   }
 
  private:
-  static constexpr unsigned block_of_head = 512;  // threads that read all keys and values of a head
+  // Of a block that looks for the largest keys and values; tokens as in flash_backward.cu.
+  static constexpr std::int64_t tokens_of_tops = 1024, waves_of_tops = 8;
 
   Result<std::unique_ptr<Program>> build(
       const char* source, std::initializer_list<std::pair<const char*, std::int64_t>> geometry) {
