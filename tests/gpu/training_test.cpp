@@ -76,7 +76,7 @@ TEST_F(TrainingOnGpu, AttentionByGroupsOfWavesIsTheDefinitions) {
       ASSERT_TRUE(write_weights(*stream_, qkv.data(), type, packed));
       packed = read_weights(*stream_, qkv.data(), type, packed.size()).value();
       ASSERT_TRUE(stream_->fill(y.data(), 0xFF, y.bytes()));
-      auto attention = own_attention(*device_, type, width, OwnForwardKind::groups);
+      auto attention = own_attention(*device_, type, width, OwnKind::groups);
       ASSERT_TRUE(attention) << attention.error().message;
       ASSERT_TRUE((*attention)->forward(*stream_, y.data(), qkv.data(), {}, shape));
       const std::vector<float> found = read_weights(*stream_, y.data(), type, n * w).value();

@@ -195,7 +195,7 @@ TEST_P(OwnAttentionGradients, WhatIsNotANumberStaysSo) {
   EXPECT_EQ(none.d_qkv, std::vector<float>(70 * row, 0));
 }
 
-/// Forward by groups of four waves: what Hopper's units compute is one text for all.
+/// By groups of four waves: what Hopper's units compute is one text for all.
 TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
   const AttentionShape shapes[] = {{1, 1, 3, 64},      {2, 70, 2, 64},     {1, 150, 1, 128},
                                    {1, 64, 2, 128, 1}, {1, 130, 4, 64, 2}, {1, 257, 1, 64},
@@ -209,11 +209,15 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
       for (float& x : qkv.host) x *= 1.6f;
       qkv = values(type, qkv.host);
       const Values y = unknown(type, rows * std::size_t(s.width()));
+      const Values dy = normal(type, rows * std::size_t(s.width()), 2);
       const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
-      auto attention = own_attention(*device_, type, s.head_width, OwnForwardKind::groups);
+      auto attention = own_attention(*device_, type, s.head_width, OwnKind::groups);
       ASSERT_TRUE(attention) << attention.error().message;
       EXPECT_THAT((*attention)->detail(), testing::HasSubstr("groups of 4 waves"));
-      const AttentionMemory memory = {nullptr, log_sum.buffer.data(), nullptr};
+      const Values scratch = unknown(
+          DataType::f32,
+          own_attention_scratch_bytes(s.batch * s.heads, s.sequence, s.head_width) / sizeof(float));
+      const AttentionMemory memory = {nullptr, log_sum.buffer.data(), scratch.buffer.data()};
       ASSERT_TRUE((*attention)->forward(*stream_, y.buffer.data(), qkv.buffer.data(), memory, s));
       // For the reference, heads that share keys and values have copies of them.
       std::vector<float> expanded(rows * all);
@@ -226,8 +230,15 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
                                            : s.heads + kv_heads + shared;
         expanded[i] = qkv.host[row * packed + at * d + i % d];
       }
-      const WholeAttention expected(s, expanded, std::vector<float>(rows * s.width(), 1));
+      const WholeAttention expected(s, expanded, dy.host);
       expect_near(read(y, type), expected.y, type, "y");
+      if (kv_heads == s.heads) {  // else there is no backward pass
+        const Values d_qkv = unknown(type, rows * all);
+        ASSERT_TRUE((*attention)
+                        ->backward(*stream_, d_qkv.buffer.data(), dy.buffer.data(), y.buffer.data(),
+                                   qkv.buffer.data(), memory, s));
+        expect_near(read(d_qkv, type), expected.d_qkv, type, "gradient");
+      }
       const std::vector<float> found = read(log_sum, DataType::f32);
       for (std::size_t i = 0; i < found.size(); ++i) {
         ASSERT_NEAR(found[i], expected.log_sum[i], 1e-4) << i;

@@ -3,18 +3,8 @@
 // registers, and goes through the queries behind it: five products of tiles (Dao 2023). To the
 // gradients of these queries it adds its part in memory. So that no bit depends on the order in which
 // blocks do that, they add integers: every part is rounded to a multiple of a unit, another one for
-// each element, small enough that the sum keeps its digits, and large enough that it fits.
-//
-// The unit: with probabilities p of a query's keys, gradients d of its result and v of its values,
-//
-//   |dq_e| = scale |sum_j p_j (d v_j - sum_k p_k d v_k) k_je| <= scale reach top_e,
-//
-// because a mean distance from the mean is no larger than the largest magnitude; reach is the sum
-// over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which leaves
-// another bit for rounded operands. All roundings together are some units, the root of a twelfth of
-// the number of tiles of keys; among 16,384 normally distributed keys and values a gradient is 2^16
-// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs far
-// more.
+// each element, small enough that the sum keeps its digits, and large enough that it fits
+// (flash_gradients.h).
 
 // Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how many
 // tiles of queries there is room for: with two, one comes while the other is used. On GPUs the host
@@ -34,32 +24,9 @@
 #define FLASH_STAGES 1
 #endif
 
-#include "flash_tiles.h"
+#include "flash_gradients.h"
 
 namespace {
-
-constexpr int tile_keys = FLASH_KEYS, tile_queries = FLASH_QUERIES, stages = FLASH_STAGES;
-constexpr float units_of_bound = 1 << 30;
-constexpr int tops_tokens = 1024;
-
-/// What the pass needs to know of a query.
-struct alignas(16) QueryRow {
-  float log_sum;  ///< of exp2(score in units of log2)
-  float delta;    ///< the sum of dy y
-  float reach, inverse_reach;
-};
-
-/// 1 / x, but 0 where x is so small that what it bounds may be 0, or no number.
-DEVICE float inverse_or_zero(float x) {
-  return x > 1e-30f && x < 1e30f ? 1 / x : 0;
-}
-
-/// The sums of a tile of queries: a thread's elements are `threads` apart, so that the threads of a
-/// wave access adjacent ones.
-template <int D, typename Sums>
-DEVICE Sums* sums_of_tile(Sums* sums, u64 tile) {
-  return sums + tile * (tile_queries * D) + thread_index();
-}
 
 /// This wave's part of a ROWS x COLUMNS product of its block.
 template <typename T, int ROWS, int COLUMNS>
@@ -87,18 +54,6 @@ DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& righ
     x.template load<LEFT>(left, row, k);
     y.template load<RIGHT>(right, column, k);
     sums.multiply_add(x, y);
-  }
-}
-
-/// Writes the first `rows` rows of a tile that the block has put together.
-template <typename T, typename Tile>
-DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
-  constexpr int chunks = Tile::row_chunks;
-  for (int i = static_cast<int>(thread_index()); i < Tile::rows * chunks; i += threads) {
-    const int r = i / chunks, c = i % chunks;
-    if (static_cast<u64>(r) >= rows) return;
-    *reinterpret_cast<Chunk*>(to + static_cast<u64>(r) * ld + c * chunk_elements) =
-        *reinterpret_cast<const Chunk*>(tile.chunk(0, r, c));
   }
 }
 
@@ -298,55 +253,20 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   write_tile(out + (head.v - qkv), head.ld, left, values);
 }
 
-/// Gradients of queries in d_qkv, from `sums`. Grid: the tiles of queries of all heads of all
-/// sequences.
-template <typename T, int D>
-DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows, const float* tops,
-                                  u64 sequence, u64 heads, float scale) {
-  using Queries = SharedTile<T, tile_queries, D>;
-  const Head<T> head(d_qkv, sequence, heads, heads, D, tile_queries);
-  const Queries queries = {static_cast<T*>(dynamic_shared())};
-  const u64 tile = head.index * head.tiles + head.tile;
-  rows += tile * tile_queries;
-  tops += head.index * 2 * D;
-  const Part<T, tile_queries, D> part;
-  const u32* const from = sums_of_tile<D>(sums, tile);
-  typename Part<T, tile_queries, D>::Sums gradients;
-  gradients.fill(0);
-  int element = 0;
-  gradients.for_each([&](int, int, float& x) {
-    x = static_cast<float>(static_cast<i32>(from[threads * element++]));
-  });
-  gradients.for_each([&](int i, int j, float& x) {
-    x *= rows[part.row + i].reach * (scale / units_of_bound * tops[part.column + j]);
-  });
-  gradients.put(queries, part.row, part.column);
-  barrier();
-  const u64 first = head.tile * tile_queries;
-  write_tile(d_qkv + (head.q - d_qkv) + first * head.ld, head.ld, left_of(sequence, first),
-             queries);
-}
-
 }  // namespace
 
-/// qkv, dy, y and d_qkv begin at multiples of 16 bytes.
-#define FLASH_KERNELS(T, suffix, D)                                                              \
+/// y too begins at a multiple of 16 bytes.
+#define FLASH_PREPARATIONS(T, suffix, D)                                                         \
   KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) {          \
     flash_tops<T, D>(tops, qkv, sequence, heads);                                                \
   }                                                                                              \
   KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y,          \
          const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads) {          \
     flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads);                  \
-  }                                                                                              \
-  KERNEL_OF(threads, 1, flash_backward_##D##_##suffix, T* d_qkv, u32* sums, const T* dy,         \
-            const T* qkv, const QueryRow* rows, const float* tops, u64 sequence, u64 heads,      \
-            float scale) {                                                                       \
-    flash_backward<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, scale);              \
-  }                                                                                              \
-  KERNEL_OF(threads, 1, flash_query_gradients_##D##_##suffix, T* d_qkv, const u32* sums,         \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {     \
-    flash_query_gradients<T, D>(d_qkv, sums, rows, tops, sequence, heads, scale);                \
   }
+#define FLASH_KERNELS(T, suffix, D)   \
+  FLASH_PREPARATIONS(T, suffix, D)    \
+  FLASH_GRADIENTS(T, suffix, D, flash_backward, Part<T COMMA tile_queries COMMA D>)
 // On GPUs each takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)

@@ -28,16 +28,6 @@ namespace {
 
 constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
 
-/// Copies a tile's panels; `shift` as of TileCopy.
-template <typename Copy, typename Tile>
-DEVICE void copy_panels(Copy& copy, const Tile& to, u64 shift = 0) {
-  UNROLL_LOOP
-  for (int i = 0; i < Tile::panels; ++i) {
-    copy.begin(to.panel(i), shift + i * Tile::panel_columns);
-    copy.end(to.panel(i));
-  }
-}
-
 /// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles of queries
 /// of all heads of all sequences.
 template <typename T, int D>
@@ -49,9 +39,7 @@ DEVICE void flash_groups(T* y, float* log_sum, const T* qkv, u64 sequence, u64 h
   using Scores = GroupTile<T, step>;
   using Sums = GroupTile<T, D>;
   const Head<T> head(qkv, sequence, heads, kv_heads, D, block_rows);
-  // Tiles begin at multiples of 1024 bytes: the host has given as much more.
-  auto* const memory = static_cast<T*>(dynamic_shared());
-  const Queries queries = {memory + (1024 - reinterpret_cast<u64>(memory) % 1024) % 1024 / sizeof(T)};
+  const Queries queries = {memory_of_panels<T>()};
   T* const steps = queries.data + Queries::elements;
   const auto keys_at = [&](u64 i) { return Keys{steps + i % 2 * Keys::elements}; };
   const auto values_at = [&](u64 i) { return Keys{steps + (2 + i % 2) * Keys::elements}; };

@@ -49,6 +49,23 @@ struct PanelTile {
   }
 };
 
+/// Copies a tile's panels; `shift` as of TileCopy.
+template <typename Copy, typename Tile>
+DEVICE void copy_panels(Copy& copy, const Tile& to, u64 shift = 0) {
+  UNROLL_LOOP
+  for (int i = 0; i < Tile::panels; ++i) {
+    copy.begin(to.panel(i), shift + i * Tile::panel_columns);
+    copy.end(to.panel(i));
+  }
+}
+
+/// The first multiple of 1024 bytes in the shared memory of a launch that has as many bytes more.
+template <typename T>
+DEVICE T* memory_of_panels() {
+  auto* const memory = static_cast<T*>(dynamic_shared());
+  return memory + (1024 - reinterpret_cast<u64>(memory) % 1024) % 1024 / sizeof(T);
+}
+
 /// This thread's copies to shared memory, and what it stored there, are visible to wgmma after a
 /// barrier.
 DEVICE void show_to_products() {
@@ -85,12 +102,13 @@ template <int N>
 struct Wgmma;
 // A, B, C, D, E: the numbers of the operands after the sums.
 #define WGMMA_OF(N, T, type, A, B, C, D, E)                                                     \
+  template <int DEPTH_FIRST>                                                                    \
   static DEVICE void add(T, float (&d)[N / 8][4], u64 a, u64 b, u32 to_sums) {                  \
     asm volatile("{.reg .pred p; setp.ne.b32 p, %" #C ", 0;"                                    \
                  "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " "            \
-                 REGISTERS_OF_##N ", %" #A ", %" #B ", p, 1, 1, 0, 0;}"                         \
+                 REGISTERS_OF_##N ", %" #A ", %" #B ", p, 1, 1, %" #D ", %" #D ";}"             \
                  : SUMS_OF_##N                                                                  \
-                 : "l"(a), "l"(b), "r"(to_sums));                                               \
+                 : "l"(a), "l"(b), "r"(to_sums), "n"(DEPTH_FIRST));                             \
   }                                                                                             \
   static DEVICE void add(T, float (&d)[N / 8][4], const u32 (&a)[4], u64 b) {                   \
     asm volatile("{.reg .pred p; setp.eq.u32 p, %" #A ", %" #A ";"                              \
@@ -148,7 +166,7 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,
   UNROLL_LOOP
   for (int k = 0; k < Left::columns; k += tile_depth) {
     const int panel = k / Left::panel_columns, column = k % Left::panel_columns;
-    Wgmma<N>::add(
+    Wgmma<N>::template add<0>(
         T{}, sums.registers()[0],
         describe(left.panel(panel).data + row * Left::panel_columns + column, 16, eight_rows),
         describe(right.panel(panel).data + column, 16, eight_rows), k > 0);
@@ -187,10 +205,45 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Weights<T, DEPTH>& weight
   close_products();
 }
 
+/// Begins sums = left^T right, along all rows, which are the depth: of left the 64 columns from
+/// `row` on, a panel, for the rows of the group, and of right N columns from `column` on, whole panels.
+template <typename T, int N, typename Left, typename Right>
+DEVICE void begin_transposed_product(GroupTile<T, N>& sums, const Left& left, int row,
+                                     const Right& right, int column) {
+  constexpr u32 row_bytes = Left::panel_columns * sizeof(T);
+  const T* const x = left.panel(row / Left::panel_columns).data;
+  const T* const y = right.panel(column / Right::panel_columns).data;
+  pin(sums);
+  show_registers();
+  UNROLL_LOOP
+  for (int k = 0; k < Left::rows; k += tile_depth) {
+    Wgmma<N>::template add<1>(
+        T{}, sums.registers()[0],
+        describe(x + k * Left::panel_columns, Left::rows * row_bytes, 8 * row_bytes),
+        describe(y + k * Right::panel_columns, Right::rows * row_bytes, 8 * row_bytes), k > 0);
+  }
+  close_products();
+}
+
 #else
 
 template <typename Sums>
 DEVICE void pin(Sums&) {}
+
+template <typename T, int N, typename Left, typename Right>
+DEVICE void begin_transposed_product(GroupTile<T, N>& sums, const Left& left, int row,
+                                     const Right& right, int column) {
+  sums.fill(0);
+  row += static_cast<int>(wave_index()) % group_waves * GroupTile<T, N>::rows;
+  UNROLL_LOOP
+  for (int k = 0; k < Left::rows; k += tile_depth) {
+    typename GroupTile<T, N>::Left x;
+    typename GroupTile<T, N>::Right y;
+    x.template load<Order::depth_first>(left, row, k);
+    y.template load<Order::depth_first>(right, column, k);
+    sums.multiply_add(x, y);
+  }
+}
 
 template <typename T, int N, typename Left>
 DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,

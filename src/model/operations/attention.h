@@ -53,16 +53,16 @@ class Attention {
 Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& plans,
                                                    DataType precision);
 
-/// Which kernel computes own attention forward: each wave of a block its rows by itself
-/// (kernels/flash_attention.cu), or groups of four waves theirs (kernels/flash_groups.cu: on Hopper
-/// by wgmma); best: the fastest on the device.
-enum class OwnForwardKind { best, waves, groups };
+/// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
+/// waves theirs (kernels/group_product.h: on Hopper by wgmma), as far as there are such kernels for
+/// the device and the width; best: the fastest on the device.
+enum class OwnKind { best, waves, groups };
 
 /// By assay's own kernels on matrix units, which keep no scores, with always the same bits. `type`:
 /// bf16 or f16.
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
                                                  std::int64_t head_width,
-                                                 OwnForwardKind kind = OwnForwardKind::best);
+                                                 OwnKind kind = OwnKind::best);
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);

@@ -14,7 +14,7 @@ namespace assay {
 
 /// How blocks share the forward pass.
 struct OwnForwardGeometry {
-  OwnForwardKind kind = OwnForwardKind::waves;
+  OwnKind kind = OwnKind::waves;
   std::int64_t units = 1;   ///< of a block: waves, or groups of four waves
   std::int64_t rows = 16;   ///< queries of a unit
   std::int64_t step = 64;   ///< keys of a step
@@ -54,6 +54,6 @@ class OwnForward {
 /// measuring and kept in the user's cache; `kind`, if it is not best, is taken as it is. Error:
 /// unsupported, if there is no such kernel for heads of this width.
 Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_t head_width,
-                                      OwnForwardKind kind);
+                                      OwnKind kind);
 
 }  // namespace assay
