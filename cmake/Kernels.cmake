@@ -6,7 +6,7 @@ function(assay_cpu_kernels out name pattern)
   set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
   # Its tiles are loops of known lengths, which -O3 unrolls for a minute.
   set(tiled ${kernels})
-  list(FILTER tiled INCLUDE REGEX "/flash_attention\\.cu$")
+  list(FILTER tiled INCLUDE REGEX "/flash_(attention|backward|backward_groups|groups)\\.cu$")
   set_source_files_properties(${tiled} PROPERTIES COMPILE_OPTIONS -O2)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(variants x86_64_v2 x86_64_v3 x86_64_v4)

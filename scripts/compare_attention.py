@@ -46,7 +46,8 @@ def torch_rates(width, heads, sequence, tokens):
     return rates
 
 
-def assay_rates(assay, width, heads, sequence, tokens):
+def assay_rates(assay, width, heads, sequence, tokens, ways):
+    """The same of assay; what computed them is added to `ways`."""
     words = [assay, "run", "attention", "attention=own,library", "sequence=%d" % sequence,
              "batch=%d" % (tokens // sequence), "heads=%d" % heads, "width=%d" % width, "precision=bf16",
              "--json", "--out", "-"]
@@ -61,6 +62,7 @@ def assay_rates(assay, width, heads, sequence, tokens):
             print("  assay %s %s: %s" % (axes["attention"], axes["pass"], record.get("reason")))
             continue
         rates["%s %s" % (axes["attention"], axes["pass"])] = record["value"]["median"]
+        ways.add(record["notes"]["attention"])
     return rates
 
 
@@ -79,9 +81,9 @@ def main():
     for shape in arguments.shapes:
         width, heads = (int(number) for number in shape.split("x"))
         for sequence in SEQUENCES:
-            found = {}
+            found, ways_taken = {}, set()
             for _ in range(arguments.rounds):
-                rates = assay_rates(arguments.assay, width, heads, sequence, arguments.tokens)
+                rates = assay_rates(arguments.assay, width, heads, sequence, arguments.tokens, ways_taken)
                 rates.update(torch_rates(width, heads, sequence, arguments.tokens))
                 for name, rate in rates.items():
                     found.setdefault(name, []).append(rate)
@@ -98,7 +100,9 @@ def main():
                 print("%-8s %6d %-8s %9s %9s %9s %9s %9s %9s" %
                       (shape, sequence, direction, *(shown(way) for way in ways),
                        ratio(ways[0], ways[2]), ratio(ways[0], ways[3])), flush=True)
-            results.append({"width": width, "heads": heads, "sequence": sequence, "rates": found})
+            results.append({"width": width, "heads": heads, "sequence": sequence, "rates": found,
+                            "ways": sorted(ways_taken)})
+        print("%-8s %s" % ("", "; ".join(results[-1]["ways"])), flush=True)
     if arguments.out:
         os.makedirs(arguments.out, exist_ok=True)
         with open(os.path.join(arguments.out, "attention.json"), "w") as file:

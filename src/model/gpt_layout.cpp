@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/operations/attention.h"
 #include "model/operations/column_sums.h"
 #include "model/operations/layer_norm.h"
 
@@ -166,11 +167,15 @@ std::uint64_t scratch_bytes(const GptPlan& plan) {
   const std::uint64_t sums =
       std::max({sums_of(3 * norm_stripes(n, c), c), sums_of(column_stripes(n, 3 * c), 3 * c),
                 sums_of(column_stripes(n, f), f)});
-  const auto scores = static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
-  const auto rows = static_cast<std::uint64_t>(n * shape.heads);
-  // Plain attention: scores of one sequence; flash attention: one sum per row.
-  const std::uint64_t attention = plan.attention == AttentionWay::plain ? 2 * scores : rows;
-  return sizeof(float) * std::max(sums, attention);
+  std::uint64_t attention = 0;
+  if (plan.attention == AttentionWay::plain) {  // scores of one sequence and their gradients
+    attention =
+        2 * sizeof(float) * static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
+  } else if (plan.attention == AttentionWay::own) {
+    attention =
+        own_attention_scratch_bytes(plan.batch * shape.heads, plan.sequence, shape.head_width());
+  }
+  return std::max(sizeof(float) * sums, attention);
 }
 
 TrainingMemory memory_of(const GptPlan& plan) {

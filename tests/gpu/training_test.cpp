@@ -2,11 +2,16 @@
 // what must not change a bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iostream>
 #include <set>
 
+#include "core/random.h"
 #include "gpt_example.h"
+#include "measure/benchmarks/attention_reference.h"
 #include "model/gpt_gate.h"
+#include "model/operations/attention.h"
+#include "model/weights.h"
 #include "test_device.h"
 
 namespace assay {
@@ -54,6 +59,72 @@ TEST_F(TrainingOnGpu, GradientsAreTheReferencesInEveryWay) {
     }
   }
   for (const std::string& reason : missing) std::cout << "left out: " << reason << "\n";
+}
+
+/// What own attention computes by groups of waves, on Hopper by wgmma, is the definition's: were it
+/// not, the other kernels would be taken without a word.
+TEST_F(TrainingOnGpu, AttentionByGroupsOfWavesIsTheDefinitions) {
+  for (const auto& [sequence, width] : {std::pair(1, 64), {64, 128}, {300, 64}, {300, 128}}) {
+    for (const DataType type : {DataType::bf16, DataType::f16}) {
+      const AttentionShape shape = {1, sequence, 1, width};
+      const auto n = std::size_t(sequence), w = std::size_t(width);
+      const auto allocate = [&](std::size_t bytes) {
+        return device_->allocate(bytes, MemoryKind::device).value();
+      };
+      const auto random = [&](const Buffer& to, std::uint64_t seed) {
+        Random numbers(seed);
+        std::vector<float> wanted(to.bytes() / 2);
+        for (float& x : wanted) x = static_cast<float>(numbers.normal());
+        EXPECT_TRUE(write_weights(*stream_, to.data(), type, wanted));
+        return read_weights(*stream_, to.data(), type, wanted.size()).value();
+      };
+      const Buffer qkv = allocate(n * 3 * w * 2), y = allocate(n * w * 2), dy = allocate(n * w * 2);
+      const Buffer d_qkv = allocate(n * 3 * w * 2), log_sum = allocate(n * sizeof(float));
+      const Buffer scratch = allocate(own_attention_scratch_bytes(1, sequence, width));
+      const std::vector<float> packed = random(qkv, 1);
+      AttentionHead head = {n, w, {}, {}, {}, random(dy, 2)};
+      for (std::size_t i = 0; i < packed.size(); ++i) {
+        auto& part = i / w % 3 == 0 ? head.queries : i / w % 3 == 1 ? head.keys : head.values;
+        part.push_back(packed[i]);
+      }
+      for (const Buffer* result : {&y, &d_qkv}) {
+        ASSERT_TRUE(stream_->fill(result->data(), 0xFF, result->bytes()));
+      }
+      auto attention = own_attention(*device_, type, width, OwnKind::groups);
+      ASSERT_TRUE(attention) << attention.error().message;
+      const AttentionMemory memory = {nullptr, log_sum.data(), scratch.data()};
+      ASSERT_TRUE((*attention)->forward(*stream_, y.data(), qkv.data(), memory, shape));
+      ASSERT_TRUE(
+          (*attention)
+              ->backward(*stream_, d_qkv.data(), dy.data(), y.data(), qkv.data(), memory, shape));
+      const std::vector<float> found = read_weights(*stream_, y.data(), type, n * w).value();
+      const std::vector<float> gradients =
+          read_weights(*stream_, d_qkv.data(), type, n * 3 * w).value();
+      const AttentionReference reference(head);
+      double difference[4] = {}, size[4] = {};
+      const auto compare = [&](int kind, const float* row, const std::vector<double>& expected) {
+        for (std::size_t e = 0; e < w; ++e) {
+          difference[kind] += std::pow(row[e] - expected[e], 2);
+          size[kind] += std::pow(expected[e], 2);
+        }
+      };
+      for (std::size_t token = 0; token < n; ++token) {
+        const float* const gradient = &gradients[token * 3 * w];
+        compare(0, &found[token * w], reference.result(token));
+        compare(1, gradient, reference.query_gradient(token));
+        const auto of_key = reference.key_value_gradients(token);
+        compare(2, gradient + w, of_key.key);
+        compare(3, gradient + 2 * w, of_key.value);
+      }
+      for (const int kind : {0, 1, 2, 3}) {
+        const bool none = sequence == 1 && (kind == 1 || kind == 2);  // one key has probability 1
+        if (none) continue;
+        EXPECT_LT(std::sqrt(difference[kind] / size[kind]), type == DataType::bf16 ? 1e-2 : 2e-3)
+            << (*attention)->detail() << ": " << sequence << " tokens, heads " << width << " wide, "
+            << name_of(type) << ", " << kind << " of result, queries, keys, values";
+      }
+    }
+  }
 }
 
 /// Where attention is always the same.

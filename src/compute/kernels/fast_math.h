@@ -82,6 +82,17 @@ DEVICE float larger(float a, float b) {
 #endif
 }
 
+/// The integer nearest to x, of two the even one; |x| < 2^31. A NaN gives any.
+DEVICE i32 nearest_integer(float x) {
+#if defined(ON_CUDA)
+  return __float2int_rn(x);
+#elif defined(ON_HIP)
+  return static_cast<i32>(__builtin_rintf(x));
+#else
+  return static_cast<i32>(__builtin_rintf(x == x ? x : 0));
+#endif
+}
+
 constexpr float log2_e = 1.44269504f;
 
 /// e^x; the errors of fast_exp2() and of rounding x log2(e).

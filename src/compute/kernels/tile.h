@@ -14,7 +14,8 @@
 //     for_each_with(other, body)   body(row, column, sum, sum of other); sum may change
 //     for_each_row(body)     body(slot, row): the rows of which this lane has elements
 //     first_in_row()         whether this lane is the first of those that share its rows
-//     put(tile, row)         stores the sums as T in the tile from `row` on, for this wave
+//     put(tile, row, column = 0)         stores the sums as T in the tile from there on, for this
+//                            wave; `column` is a multiple of 8
 //     sums_are_operands      whether registers hold sums as an operand wants; else put() them first
 //     Left::take(sums, tile, row, depth)
 //                            the operand at `depth` of another tile's sums, put at `row`

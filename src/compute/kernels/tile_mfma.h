@@ -136,8 +136,8 @@ class WaveTile {
   }
   static constexpr bool sums_are_operands = false;
   template <typename Tile>
-  DEVICE void put(const Tile& tile, int row) {
-    for_each([&](int i, int j, float sum) { tile.at(row + i, j) = encode<T>(sum); });
+  DEVICE void put(const Tile& tile, int row, int column = 0) {
+    for_each([&](int i, int j, float sum) { tile.at(row + i, column + j) = encode<T>(sum); });
     wave_barrier();
   }
   template <typename Body>

@@ -67,7 +67,7 @@ class WaveTile {
   };
   static constexpr bool sums_are_operands = true;  // they lie as those do
   template <typename Tile>
-  DEVICE void put(const Tile& tile, int row) const {
+  DEVICE void put(const Tile& tile, int row, int column = 0) const {
     const int lane = static_cast<int>(lane_index());
     UNROLL_LOOP
     for (int i = 0; i < M / 16; ++i) {
@@ -75,7 +75,7 @@ class WaveTile {
       for (int j = 0; j < N / 8; ++j) {
         UNROLL_LOOP
         for (int half = 0; half < 2; ++half) {
-          T* const chunk = tile.chunk(row + 16 * i + 8 * half, lane / 4, j);
+          T* const chunk = tile.chunk(row + 16 * i + 8 * half, lane / 4, column / 8 + j);
           *reinterpret_cast<u32*>(chunk + lane % 4 * 2) = pair(i, j, half);
         }
       }
@@ -104,6 +104,8 @@ class WaveTile {
       }
     }
   };
+  /// Element [i][j][r] is in row 16 i + 8 (r / 2) + lane / 4, column 8 j + 2 (lane % 4) + r % 2.
+  DEVICE float (&registers())[M / 16][N / 8][4] { return sums_; }
   DEVICE void fill(float value) {
     UNROLL_LOOP
     for (int i = 0; i < M / 16; ++i) {

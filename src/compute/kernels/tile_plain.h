@@ -34,9 +34,9 @@ class WaveTile {
   };
   static constexpr bool sums_are_operands = false;
   template <typename Tile>
-  DEVICE void put(const Tile& tile, int row) const {
+  DEVICE void put(const Tile& tile, int row, int column = 0) const {
     for (int i = 0; i < M; ++i) {
-      for (int j = 0; j < N; ++j) tile.at(row + i, j) = encode<T>(sums_[i][j]);
+      for (int j = 0; j < N; ++j) tile.at(row + i, column + j) = encode<T>(sums_[i][j]);
     }
   }
   struct Right {

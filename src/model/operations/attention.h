@@ -28,7 +28,7 @@ struct AttentionShape {
 struct AttentionMemory {
   void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
   void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]; null: no backward() follows
-  void* scratch = nullptr;  ///< f32, as scratch_bytes() of gpt_layout.h says; not of a library
+  void* scratch = nullptr;        ///< as scratch_bytes() of gpt_layout.h says; not of a library
 };
 
 class Attention {
@@ -53,13 +53,22 @@ class Attention {
 Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& plans,
                                                    DataType precision);
 
-/// By assay's own kernels on matrix units, which keep no scores (kernels/flash_attention.cu).
-/// `type`: bf16 or f16.
+/// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
+/// waves theirs (kernels/group_product.h: on Hopper by wgmma), as far as there are such kernels for
+/// the device and the width; best: the fastest on the device.
+enum class OwnKind { best, waves, groups };
+
+/// By assay's own kernels on matrix units, which keep no scores, with always the same bits. `type`:
+/// bf16 or f16.
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width);
+                                                 std::int64_t head_width,
+                                                 OwnKind kind = OwnKind::best);
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);
+/// Bytes of scratch that backward() of own_attention() needs. `heads`: of all sequences.
+std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
+                                          std::int64_t head_width);
 
 /// By the vendor's library (compute/attention), for one shape; it brings its own scratch.
 Result<std::unique_ptr<Attention>> library_attention(Device& device,

@@ -1,0 +1,281 @@
+// Gradients of causal attention (flash_attention.cu) of packed queries, keys and values, [tokens, 3,
+// heads, D]. A block has a tile of keys, whose gradients and those of its values it keeps in
+// registers, and goes through the queries behind it: five products of tiles (Dao 2023). To the
+// gradients of these queries it adds its part in memory. So that no bit depends on the order in which
+// blocks do that, they add integers: every part is rounded to a multiple of a unit, another one for
+// each element, small enough that the sum keeps its digits, and large enough that it fits
+// (flash_gradients.h).
+
+// Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how many
+// tiles of queries there is room for: with two, one comes while the other is used. On GPUs the host
+// gives them (own_attention.cpp).
+#if defined(FLASH_WAVES)
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
+#define FLASH_WAVES 4
+#define FLASH_ROWS 32
+#define FLASH_KEYS 64
+#define FLASH_QUERIES 64
+#define FLASH_STAGES 1
+#else
+#define FLASH_WAVES 1
+#define FLASH_ROWS 64
+#define FLASH_KEYS 64
+#define FLASH_QUERIES 64
+#define FLASH_STAGES 1
+#endif
+
+#include "flash_gradients.h"
+
+namespace {
+
+/// This wave's part of a ROWS x COLUMNS product of its block.
+template <typename T, int ROWS, int COLUMNS>
+struct Part {
+  static constexpr int rows = FLASH_ROWS, down = ROWS / rows, columns = COLUMNS * down / waves;
+  static_assert(down * rows == ROWS && waves % down == 0 && columns * waves == COLUMNS * down,
+                "every wave has as much");
+  using Sums = WaveTile<T, rows, columns>;
+  int row, column;  ///< where it begins
+  DEVICE Part() {
+    const int wave = static_cast<int>(wave_index());
+    row = wave % down * rows;
+    column = wave / down * columns;
+  }
+};
+
+/// sums += left right, from row `row` of left and column `column` of right on. LEFT and RIGHT: how
+/// their tiles lie.
+template <Order LEFT, Order RIGHT, int DEPTH, typename Sums, typename Left, typename Right>
+DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& right, int column) {
+  UNROLL_LOOP
+  for (int k = 0; k < DEPTH; k += tile_depth) {
+    typename Sums::Left x;
+    typename Sums::Right y;
+    x.template load<LEFT>(left, row, k);
+    y.template load<RIGHT>(right, column, k);
+    sums.multiply_add(x, y);
+  }
+}
+
+/// tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys and of the
+/// values; all 0 before. Grid: parts of `tops_tokens` tokens of all heads of all sequences.
+template <typename T, int D>
+DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
+  constexpr u32 columns = 2 * D, chunks = columns / chunk_elements;
+  SHARED u32 found[columns];
+  const Head<T> head(qkv, sequence, heads, heads, D, tops_tokens);
+  const u64 first = head.tile * tops_tokens;
+  const u64 end = first + tops_tokens < sequence ? first + tops_tokens : sequence;
+  for (u32 i = thread_index(); i < columns; i += block_threads()) found[i] = 0;
+  barrier();
+  const u32 across = block_threads() < chunks ? block_threads() : chunks;
+  const u32 down = block_threads() / across;
+  for (u32 c = thread_index() % across; c < chunks; c += across) {
+    const T* const from =
+        c < chunks / 2 ? head.k + c * chunk_elements : head.v + c * chunk_elements - D;
+    u32 top[chunk_elements] = {};
+    UNROLL_SOME
+    for (u64 token = first + thread_index() / across; token < end; token += down) {
+      const auto x = to_floats(load_pack<chunk_elements>(from + token * head.ld));
+      UNROLL_LOOP
+      for (int e = 0; e < chunk_elements; ++e) {
+        const u32 magnitude = bits_of(x.v[e]) & 0x7FFFFFFF;  // a NaN is the largest
+        top[e] = magnitude > top[e] ? magnitude : top[e];
+      }
+    }
+    UNROLL_LOOP
+    for (int e = 0; e < chunk_elements; ++e) atomic_max(&found[c * chunk_elements + e], top[e]);
+  }
+  barrier();
+  for (u32 i = thread_index(); i < columns; i += block_threads()) {
+    atomic_max(&tops[head.index * columns + i], found[i]);
+  }
+}
+
+/// rows[batch, heads, the sequence in whole tiles], and sums, as many times D, all 0.
+template <typename T, int D>
+DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const float* log_sum,
+                       const float* tops, u64 batch, u64 sequence, u64 heads) {
+  constexpr int chunks = D / chunk_elements;
+  constexpr int lanes = chunks < static_cast<int>(wave_width) ? chunks : wave_width;  // of a row
+  const u64 padded = (sequence + tile_queries - 1) / tile_queries * tile_queries;
+  const u64 all = batch * heads * padded;
+  const Tiles tiles = my_tiles(all * lanes, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 item = tile + thread_index(), row = item / lanes;
+    const u64 index = row / padded, place = row % padded;  // of the head, and in its sequence
+    const bool exists = row < all && place < sequence;
+    const u64 at = ((index / heads * sequence + place) * heads + index % heads) * D;
+    float delta = 0, reach = 0;
+    for (int c = static_cast<int>(item % lanes); c < chunks; c += lanes) {
+      if (exists) {
+        const auto d = to_floats(load_pack<chunk_elements>(dy + at + c * chunk_elements));
+        delta += (d * to_floats(load_pack<chunk_elements>(y + at + c * chunk_elements))).sum();
+        const float* const top = tops + (2 * index + 1) * D + c * chunk_elements;
+        UNROLL_LOOP
+        for (int e = 0; e < chunk_elements; ++e) {
+          reach += float_of(bits_of(d.v[e]) & 0x7FFFFFFF) * top[e];
+        }
+      }
+      if (row < all) {
+        auto* const to = reinterpret_cast<Chunk*>(sums + row * D + c * chunk_elements);
+        to[0] = to[1] = Chunk{};
+      }
+    }
+    UNROLL_LOOP
+    for (u32 mask = 1; mask < lanes; mask *= 2) {
+      delta += shuffle_xor(delta, mask);
+      reach += shuffle_xor(reach, mask);
+    }
+    if (row >= all || item % lanes != 0) continue;
+    // What does not exist has probability 0.
+    const float sum = exists ? log_sum[index * sequence + place] * log2_e : 1e30f;
+    rows[row] = {sum, delta, reach, inverse_or_zero(reach)};
+  }
+}
+
+/// Gradients of keys and values in d_qkv, of queries in `sums`. Grid: the tiles of keys of all heads
+/// of all sequences.
+template <typename T, int D>
+DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const QueryRow* all_rows,
+                           const float* tops, u64 sequence, u64 heads, float scale) {
+  using Keys = SharedTile<T, tile_keys, D>;
+  using Queries = SharedTile<T, tile_queries, D>;
+  using Scores = SharedTile<T, tile_keys, tile_queries>;
+  SHARED QueryRow rows[stages][tile_queries];
+  SHARED float units[D];  // of 1 / scale / reach in each column
+  const Head<T> head(qkv, sequence, heads, heads, D, tile_keys);
+  const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
+  const Scores probabilities = after<Scores>(values), differences = after<Scores>(probabilities);
+  const Queries first_queries = after<Queries>(differences);
+  const auto queries_at = [&](int stage) {
+    return Queries{first_queries.data + stage * 2 * Queries::elements};
+  };
+  const u64 first = head.tile * tile_keys;  // those with the most queries at first
+  const u64 begin = first / tile_queries * tile_queries;
+  const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
+
+  TileCopy<T, tile_queries, D, threads> copy_queries(head.q, head.ld, begin, 0, sequence, D, true);
+  TileCopy<T, tile_queries, D, threads> copy_outputs(head.part(dy, D), head.width, begin, 0,
+                                                     sequence, D, true);
+  const QueryRow* next_rows = all_rows + head.index * query_tiles * tile_queries + begin;
+  const auto load_queries = [&](int stage) {
+    const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
+    copy_queries.begin(queries);
+    copy_outputs.begin(outputs);
+    for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
+      begin_copy(&rows[stage][i], next_rows + i);
+    }
+    copy_queries.end(queries);
+    copy_outputs.end(outputs);
+    close_copies();
+    copy_queries.move_down(tile_queries);
+    copy_outputs.move_down(tile_queries);
+    next_rows += tile_queries;
+  };
+  load_tile(keys, head.k, head.ld, first, sequence);
+  load_tile(values, head.v, head.ld, first, sequence);
+  load_queries(0);
+  for (int i = static_cast<int>(thread_index()); i < D; i += threads) {
+    units[i] = units_of_bound * inverse_or_zero(scale * tops[head.index * 2 * D + i]);
+  }
+
+  const Part<T, tile_keys, tile_queries> of_scores;
+  const Part<T, tile_keys, D> of_keys;
+  const Part<T, tile_queries, D> of_queries;
+  typename Part<T, tile_keys, D>::Sums d_keys, d_values;
+  d_keys.fill(0);
+  d_values.fill(0);
+  const float to_log2 = scale * log2_e;
+  int stage = 0;
+  for (u64 query = begin; query < sequence; query += tile_queries) {
+    const bool more = query + tile_queries < sequence;
+    const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
+    const QueryRow* const my_rows = rows[stage];
+    await_copies<0>();
+    barrier();  // these queries are there, and nobody still reads the last ones and their scores
+    if (stages > 1 && more) load_queries(1 - stage);
+    typename Part<T, tile_keys, tile_queries>::Sums p, d;
+    p.fill(0);
+    d.fill(0);
+    // From the first of the wave's keys to the first of its queries.
+    const int distance = static_cast<int>(query) - static_cast<int>(first) + of_scores.column -
+                         of_scores.row;
+    if (distance > -decltype(p)::columns) {  // else no query sees any key
+      add_product<Order::depth_last, Order::depth_last, D>(p, keys, of_scores.row, queries,
+                                                           of_scores.column);
+      add_product<Order::depth_last, Order::depth_last, D>(d, values, of_scores.row, outputs,
+                                                           of_scores.column);
+    }
+    p.for_each([&](int, int j, float& score) {
+      score = fast_exp2(score * to_log2 - my_rows[of_scores.column + j].log_sum);
+    });
+    if (distance < decltype(p)::rows) {  // some queries do not see some keys
+      p.for_each([&](int i, int j, float& probability) {
+        if (i > j + distance) probability = 0;
+      });
+    }
+    p.put(probabilities, of_scores.row, of_scores.column);
+    d.for_each_with(p, [&](int, int j, float& difference, float probability) {
+      difference = scale * probability * (difference - my_rows[of_scores.column + j].delta);
+    });
+    d.put(differences, of_scores.row, of_scores.column);
+    barrier();
+    add_product<Order::depth_last, Order::depth_first, tile_queries>(
+        d_values, probabilities, of_keys.row, outputs, of_keys.column);
+    add_product<Order::depth_last, Order::depth_first, tile_queries>(
+        d_keys, differences, of_keys.row, queries, of_keys.column);
+    typename Part<T, tile_queries, D>::Sums d_queries;
+    d_queries.fill(0);
+    add_product<Order::depth_first, Order::depth_first, tile_keys>(
+        d_queries, differences, of_queries.row, keys, of_queries.column);
+    u32* const to = sums_of_tile<D>(sums, head.index * query_tiles + query / tile_queries);
+    int element = 0;
+    d_queries.for_each([&](int i, int j, float x) {
+      const float in_units =
+          x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
+      atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
+    });
+    if (stages > 1) {
+      stage = 1 - stage;
+    } else if (more) {
+      barrier();  // nobody still reads the queries
+      load_queries(0);
+    }
+  }
+  barrier();  // nobody still reads the keys and values
+  d_keys.put(keys, of_keys.row, of_keys.column);
+  d_values.put(values, of_keys.row, of_keys.column);
+  barrier();
+  T* const out = d_qkv + first * head.ld;
+  const u64 left = left_of(sequence, first);
+  write_tile(out + (head.k - qkv), head.ld, left, keys);
+  write_tile(out + (head.v - qkv), head.ld, left, values);
+}
+
+}  // namespace
+
+/// y too begins at a multiple of 16 bytes.
+#define FLASH_PREPARATIONS(T, suffix, D)                                                         \
+  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) {          \
+    flash_tops<T, D>(tops, qkv, sequence, heads);                                                \
+  }                                                                                              \
+  KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y,          \
+         const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads) {          \
+    flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads);                  \
+  }
+#define FLASH_KERNELS(T, suffix, D)   \
+  FLASH_PREPARATIONS(T, suffix, D)    \
+  FLASH_GRADIENTS(T, suffix, D, flash_backward, Part<T COMMA tile_queries COMMA D>)
+// On GPUs each takes seconds to compile, so the macros below select one.
+#if defined(FLASH_ONLY)
+#define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
+FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
+#else
+FLASH_KERNELS(Bf16, bf16, 32)
+FLASH_KERNELS(Bf16, bf16, 64)
+FLASH_KERNELS(Bf16, bf16, 128)
+FLASH_KERNELS(F16, f16, 32)
+FLASH_KERNELS(F16, f16, 64)
+FLASH_KERNELS(F16, f16, 128)
+#endif

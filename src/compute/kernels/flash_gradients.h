@@ -1,0 +1,98 @@
+// What the kernels of attention's gradients share: the integers to which they add gradients of
+// queries, and what each query needs. FLASH_WAVES, FLASH_KEYS, FLASH_QUERIES and FLASH_STAGES are
+// defined before this is included.
+//
+// The unit: with probabilities p of a query's keys, gradients d of its result and v of its values,
+//
+//   |dq_e| = scale |sum_j p_j (d v_j - sum_k p_k d v_k) k_je| <= scale reach top_e,
+//
+// because a mean distance from the mean is no larger than the largest magnitude; reach is the sum
+// over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which leaves
+// another bit for rounded operands. All roundings together are some units, the root of a twelfth of
+// the number of tiles of keys; among 16,384 normally distributed keys and values a gradient is 2^16
+// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs far
+// more.
+#pragma once
+
+#include "flash_tiles.h"
+
+namespace {
+
+constexpr int tile_keys = FLASH_KEYS, tile_queries = FLASH_QUERIES, stages = FLASH_STAGES;
+constexpr float units_of_bound = 1 << 30;
+constexpr int tops_tokens = 1024;
+
+/// What the pass needs to know of a query.
+struct alignas(16) QueryRow {
+  float log_sum;  ///< of exp2(score in units of log2)
+  float delta;    ///< the sum of dy y
+  float reach, inverse_reach;
+};
+
+/// 1 / x, but 0 where x is so small that what it bounds may be 0, or no number.
+DEVICE float inverse_or_zero(float x) {
+  return x > 1e-30f && x < 1e30f ? 1 / x : 0;
+}
+
+/// The sums of a tile of queries: a thread's elements are `threads` apart, so that the threads of a
+/// wave access adjacent ones.
+template <int D, typename Sums>
+DEVICE Sums* sums_of_tile(Sums* sums, u64 tile) {
+  return sums + tile * (tile_queries * D) + thread_index();
+}
+
+/// Writes the first `rows` rows of a tile that the block has put together.
+template <typename T, typename Tile>
+DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
+  constexpr int chunks = Tile::row_chunks;
+  for (int i = static_cast<int>(thread_index()); i < Tile::rows * chunks; i += threads) {
+    const int r = i / chunks, c = i % chunks;
+    if (static_cast<u64>(r) >= rows) return;
+    *reinterpret_cast<Chunk*>(to + static_cast<u64>(r) * ld + c * chunk_elements) =
+        *reinterpret_cast<const Chunk*>(tile.chunk(0, r, c));
+  }
+}
+
+/// Gradients of queries in d_qkv, from `sums`. Grid: the tiles of queries of all heads of all
+/// sequences. Share: the wave's part of a tile.
+template <typename T, int D, typename Share>
+DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows, const float* tops,
+                                  u64 sequence, u64 heads, float scale) {
+  using Queries = SharedTile<T, tile_queries, D>;
+  const Head<T> head(d_qkv, sequence, heads, heads, D, tile_queries);
+  const Queries queries = {static_cast<T*>(dynamic_shared())};
+  const u64 tile = head.index * head.tiles + head.tile;
+  rows += tile * tile_queries;
+  tops += head.index * 2 * D;
+  const Share part;
+  const u32* const from = sums_of_tile<D>(sums, tile);
+  typename Share::Sums gradients;
+  gradients.fill(0);
+  int element = 0;
+  gradients.for_each([&](int, int, float& x) {
+    x = static_cast<float>(static_cast<i32>(from[threads * element++]));
+  });
+  gradients.for_each([&](int i, int j, float& x) {
+    x *= rows[part.row + i].reach * (scale / units_of_bound * tops[part.column + j]);
+  });
+  gradients.put(queries, part.row, part.column);
+  barrier();
+  const u64 first = head.tile * tile_queries;
+  write_tile(d_qkv + (head.q - d_qkv) + first * head.ld, head.ld, left_of(sequence, first),
+             queries);
+}
+
+}  // namespace
+
+/// The kernels that make all gradients, by name() and then flash_query_gradients(). qkv, dy and d_qkv
+/// begin at multiples of 16 bytes.
+#define FLASH_GRADIENTS(T, suffix, D, name, Share)                                               \
+  KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv,   \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {     \
+    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, scale);                        \
+  }                                                                                              \
+  KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,                \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {     \
+    flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, scale);         \
+  }
+#define COMMA ,

@@ -1,0 +1,58 @@
+// The backward pass of own attention: the same gradients by one of several kernels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "compute/device/device.h"
+#include "core/data_type.h"
+#include "core/result.h"
+#include "model/operations/attention.h"
+
+namespace assay {
+
+/// How blocks share the backward pass; the names are those of flash_backward.cu's macros.
+struct OwnBackwardGeometry {
+  std::int64_t waves = 1, rows = 64, keys = 64, queries = 64, stages = 1;
+  static OwnBackwardGeometry of(const DeviceFacts& facts, std::int64_t head_width);
+};
+
+class OwnBackward {
+ public:
+  /// `groups`: whether groups of four waves compute together. Error: as of Device::build().
+  static Result<OwnBackward> build(Device& device, DataType type, std::int64_t head_width,
+                                   bool groups);
+  /// Whether there are kernels of groups.
+  static bool has_groups(const DeviceFacts& facts, std::int64_t head_width);
+
+  /// As Attention::backward(); `scratch` has own_attention_scratch_bytes().
+  Status enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
+                 const AttentionMemory& memory, const AttentionShape& shape) const;
+  /// Empty for kernels of waves.
+  std::string describe() const;
+
+ private:
+  OwnBackward(const DeviceFacts& facts, std::int64_t head_width, bool groups)
+      : facts_(&facts),
+        head_width_(head_width),
+        groups_(groups),
+        geometry_(OwnBackwardGeometry::of(facts, head_width)) {}
+  LaunchShape grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
+                   unsigned shared_bytes) const;
+  unsigned shared_bytes() const;
+  unsigned query_tile_bytes() const;
+
+  const DeviceFacts* facts_;
+  std::int64_t head_width_;
+  bool groups_;
+  OwnBackwardGeometry geometry_;
+  std::unique_ptr<Program> program_, program_of_groups_;
+  Kernel *tops_ = nullptr, *rows_ = nullptr, *gradients_ = nullptr, *query_gradients_ = nullptr;
+};
+
+/// As choose_own_forward().
+Result<OwnBackward> choose_own_backward(Device& device, DataType type, std::int64_t head_width,
+                                        OwnKind kind);
+
+}  // namespace assay
