@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Cell first("tiles", {{"block", "32"}}), second("tiles", {{"block", "64"}});
+const Cell tiles_of_32("tiles", {{"block", "32"}}), tiles_of_64("tiles", {{"block", "64"}});
 
 TrialLog::Measure time_of(double seconds, int* calls = nullptr) {
   return [=](Record record) -> Result<Record> {
@@ -30,13 +30,13 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
     auto log = TrialLog::open(path, "name: x\n", Json::object());
     ASSERT_TRUE(log.ok()) << log.error().message;
     EXPECT_EQ(log->kept(), 0u);
-    ASSERT_TRUE(log->run("search", first, time_of(1.5)).ok());
-    const auto failed = log->run("search", second, [](Record) -> Result<Record> {
+    ASSERT_TRUE(log->run("search", tiles_of_32, time_of(1.5)).ok());
+    const auto failed = log->run("search", tiles_of_64, [](Record) -> Result<Record> {
       return Error{ErrorKind::failed, "it ended with 134"};
     });
     ASSERT_TRUE(failed.ok());  // a failure is a result
     EXPECT_EQ(failed->reason, "it ended with 134");
-    const auto stopped = log->run("search", first, [](Record) -> Result<Record> {
+    const auto stopped = log->run("search", tiles_of_32, [](Record) -> Result<Record> {
       return Error{ErrorKind::interrupted, "stopped"};
     });
     EXPECT_FALSE(stopped.ok());
@@ -46,13 +46,13 @@ TEST(TrialLog, GivesKeptRunsAgainInsteadOfMeasuring) {
   ASSERT_TRUE(log.ok()) << log.error().message;
   EXPECT_EQ(log->kept(), 2u);
   int calls = 0;
-  const auto again = log->run("search", first, time_of(9, &calls));
+  const auto again = log->run("search", tiles_of_32, time_of(9, &calls));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->metrics.front().value, 1.5);
-  EXPECT_EQ(log->run("search", second, time_of(9, &calls))->reason, "it ended with 134");
+  EXPECT_EQ(log->run("search", tiles_of_64, time_of(9, &calls))->reason, "it ended with 134");
   EXPECT_EQ(calls, 0);
   EXPECT_NEAR(log->seconds(), seconds, 0.0021);
-  EXPECT_EQ(log->run("proof", first, time_of(2, &calls))->metrics.front().value, 2);
+  EXPECT_EQ(log->run("proof", tiles_of_32, time_of(2, &calls))->metrics.front().value, 2);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(log->runs(), 3u);
   // Each run is a unit of its own.
@@ -70,7 +70,7 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
   {
     auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_TRUE(log.ok());
-    ASSERT_TRUE(log->run("search", first, time_of(1)).ok());
+    ASSERT_TRUE(log->run("search", tiles_of_32, time_of(1)).ok());
     const auto busy = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
     ASSERT_FALSE(busy.ok());
     EXPECT_THAT(busy.error().message, HasSubstr("is in use by another assay tune"));
@@ -82,7 +82,7 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
                         "2\"; restore the plan, or give another folder with --out"));
   auto log = TrialLog::open(path, "name: x\nseed: 1\n", Json::object());
   ASSERT_TRUE(log.ok());
-  const auto wrong = log->run("search", second, time_of(1));
+  const auto wrong = log->run("search", tiles_of_64, time_of(1));
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.error().message,
               HasSubstr("run 1 is of \"tiles block=32\", and the search, of another version of "
