@@ -86,7 +86,8 @@ DEVICE void quantized_product(T* y, const T* x, const Code* codes, const float* 
           for (u32 o = 0; o < wave_outputs; ++o) {
             const auto halves = bits_as<CodeHalves<Code>>(rows.ahead[p][o]);
             products[o] =
-                products[o] + values * CodesOf<Code>::template numbers<row_pack>(halves.half[h]);
+                add_products(products[o], values,
+                             CodesOf<Code>::template numbers<row_pack>(halves.half[h]));
           }
         }
       }

@@ -71,7 +71,7 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
         const Floats values = norm != nullptr ? load_floats(normed + i) : load_floats(x + i);
         UNROLL_LOOP
         for (u32 o = 0; o < wave_outputs; ++o) {
-          products[o] = products[o] + values * to_floats(rows.ahead[p][o]);
+          products[o] = add_products(products[o], values, to_floats(rows.ahead[p][o]));
         }
       }
       rows.fetch(from + packs_ahead * Rows::stride, inputs);

@@ -36,6 +36,21 @@ DEVICE void fetch_early(const void* row, u64 bytes) {
 #endif
 }
 
+/// sum + a b, rounded once: what compilers do with a product and a sum depends on what else the
+/// loop holds, and so would the bits.
+DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) {
+  Floats result;
+  UNROLL_LOOP
+  for (int i = 0; i < row_pack; ++i) {
+#if defined(ON_CUDA)
+    result.v[i] = fmaf(a.v[i], b.v[i], sum.v[i]);
+#else
+    result.v[i] = __builtin_fmaf(a.v[i], b.v[i], sum.v[i]);
+#endif
+  }
+  return result;
+}
+
 /// normed = x by its root mean square, times norm; seen by all threads.
 template <typename T>
 DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {

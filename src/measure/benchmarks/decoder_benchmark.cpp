@@ -154,12 +154,9 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
   decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
   if (phase_ == DecoderPhase::prefill && decided.text("attention") == chosen_by_device) {
-    // What cannot be parsed stays undecided, and unsupported() says why.
-    const Cell by_library = with_value(decided, "attention", "library");
-    if (const auto parsed = parse(by_library, device); parsed.ok()) {
-      const bool can = !library_cannot(*parsed, device.facts());
-      decided = can ? by_library : with_value(decided, "attention", "own");
-    }
+    const auto parsed = parse(decided, device);  // why it cannot be is said later
+    const bool can = parsed.ok() && !library_cannot(*parsed, device.facts());
+    decided = with_value(decided, "attention", can ? "library" : "own");
   }
   return {decided};
 }
