@@ -123,7 +123,9 @@ Status run(const std::string& model) {
                                     size_of(DataType::bf16));
   }
   b.matrices = TRY(b.device->allocate(largest, MemoryKind::device));
-  b.vectors = TRY(b.device->allocate(4 * (rows * sizeof(float) + 256), MemoryKind::device));
+  constexpr std::size_t aligned = 256;
+  const std::size_t part = (rows * sizeof(float) + aligned - 1) / aligned * aligned;
+  b.vectors = TRY(b.device->allocate(4 * part, MemoryKind::device));
   InitialWeights random = TRY(InitialWeights::create(*b.device, *b.stream, DataType::bf16, 1));
   const auto fill = [&](const Buffer& buffer) {
     const auto elements = static_cast<std::int64_t>(buffer.bytes() / size_of(DataType::bf16));
