@@ -76,6 +76,16 @@ Result<std::optional<DataType>> quantization_option(const Arguments& arguments,
                                              text)};
 }
 
+Result<PromptWay> attention_option(const Arguments& arguments) {
+  const std::string text = arguments.get("--attention", "auto");
+  if (text == "auto") return PromptWay::best;
+  if (text == "library") return PromptWay::library;
+  if (text == "own") return PromptWay::own;
+  return Error{ErrorKind::usage, fmt::format("--attention: \"{}\" is not allowed; allowed: auto, "
+                                             "library, own",
+                                             text)};
+}
+
 /// The tokenizer that is named, or that lies beside the weights; otherwise that of bytes.
 Result<Tokenizer> read_tokenizer(const Arguments& arguments) {
   if (arguments.has("--tokenizer")) return Tokenizer::load(arguments.get("--tokenizer"));
@@ -126,6 +136,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   settings.text = text;
   executor.seed = *seed;
   executor.deterministic = arguments.has("--deterministic");
+  executor.attention = TRY(attention_option(arguments));
   if (ranks.team != nullptr) {
     executor.part = {ranks.team->rank(), ranks.team->size()};
     executor.ranks = ranks;
@@ -163,13 +174,14 @@ std::string begin_note(const engine::EngineServer& server,
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
       "{} in {} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
-      "tokens of a request at most{}; logits of a small version are {:.1e} from the reference\n",
+      "tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
+      "{:.1e} from the reference\n",
       settings.model.name, name_of(executor.precision), device.facts().name, executor.blocks,
       executor.max_sequences, executor.max_batched_tokens, executor.max_length,
       executor.part.is_whole() ? ""
                                : fmt::format("; shared by {} ranks over {}", executor.part.ranks,
                                              executor.ranks.communicator->library()),
-      server.gate_error());
+      server.prompt_attention(), server.gate_error());
 }
 
 std::string end_note(const engine::EngineServer& server) {
@@ -296,6 +308,11 @@ SIGINT or SIGTERM. Details: docs/serve.md.
             {"--deterministic", "",
              "all passes have one size, so that no token depends on what is computed beside it",
              ""},
+            {"--attention", "WAY",
+             "attention of whole prompts: library, the vendor's (cuDNN); own, assay's kernels; "
+             "default auto: library, where it can; with --deterministic they have no way of their "
+             "own",
+             "auto library own"},
             {"--no-prefix-cache", "", "do not share the cache of common prefixes", ""},
             {"--served-model-name", "NAME", "model name that the server reports", ""},
             {"--seed", "N", "seed of the weights, and of sampling without a seed; default 1", ""},

@@ -4,8 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "compute/choice/choice_cache.h"
+#include "compute/choice/fastest.h"
 #include "compute/device/helpers.h"
+#include "compute/device/kernel_source.h"
+#include "core/hash.h"
+#include "model/decoder_config.h"
 #include "model/weights.h"
 
 namespace assay {
@@ -32,8 +38,16 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
+  if (is_of_one(pass) && !std::exchange(vector_product_is_chosen_, true)) {
+    TRY(choose_vector_product(stream, pass));
+  }
+  return enqueue_all(stream, pass);
+}
+
+Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
   const bool one = is_of_one(pass);
   if (exchange_) exchange_->begin();
+  if (prompt_attention_) TRY(prompt_attention_->begin(stream, pass.prompts));
   TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
                     input(places_.tokens), pass.tokens, settings_.shape.width));
   for (std::size_t i = 0; i < weights_->layout().layers.size(); ++i) {
@@ -104,17 +118,56 @@ bool Decoder::is_of_one(const DecoderPass& pass) const {
   return pass.tokens == 1 && pass.results == 1 && !runs_on_host(device_.facts());
 }
 
+Status Decoder::choose_vector_product(Stream& stream, const DecoderPass& pass) {
+  const DeviceFacts& facts = device_.facts();
+  // Ranks would have to repeat a pass equally often; an emulated device's times say nothing.
+  if (exchange_ || facts.emulated) return {};
+  const std::span<const VectorVariant> variants = VectorProduct::variants();
+  const auto make = [&](const VectorVariant& variant) {
+    return VectorProduct::create(device_, settings_.precision, own_.norm_epsilon, settings_.codes,
+                                 variant);
+  };
+  const ChoiceCache choices = ChoiceCache::of_user(facts);
+  const std::string codes = settings_.codes ? std::string(name_of(*settings_.codes)) : "none";
+  const ChoiceKey key = {
+      "vector product",
+      sha256_hex(TRY(complete_source(settings_.codes ? "quantized_product" : "vector_product"))),
+      fmt::format("{} {} {}", decoder_shape_text(own_), name_of(settings_.precision), codes)};
+  const auto remembered = choices.find(facts, key);
+  for (const VectorVariant& variant : variants) {
+    if (remembered != variant.name()) continue;
+    vector_products_.front() = TRY(make(variant));
+    return {};
+  }
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (i > 0) vector_products_.push_back(TRY(make(variants[i])));
+    contenders.emplace_back([this, i, &pass](Stream& on) -> Status {
+      vector_product_in_use_ = i;
+      return enqueue_all(on, pass);  // writes what the pass that follows writes again
+    });
+  }
+  constexpr ContestLimits limits = {
+      .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
+  const ContestResult result = TRY(find_fastest(device_, stream, contenders, limits));
+  std::swap(vector_products_.front(), vector_products_[result.fastest]);
+  vector_products_.erase(vector_products_.begin() + 1, vector_products_.end());
+  vector_product_in_use_ = 0;
+  choices.keep(facts, key, variants[result.fastest].name());
+  return {};
+}
+
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const std::int64_t c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
-  TRY(vector_product_->forward(
+  TRY(vector_product().forward(
       stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
       {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
   TRY(project_one(stream, active(activations_.attended), w.proj));
-  TRY(vector_product_->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
+  TRY(vector_product().forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
                                       weights_->at(w.norm2)));
   return project_one(stream, hidden, w.down);
 }
@@ -123,17 +176,17 @@ Status Decoder::project_one(Stream& stream, const void* y, const WeightMatrix& w
   void* const residual = active(activations_.stream);
   const VectorProduct::Shape shape = {weight.rows, weight.columns};
   if (!exchange_) {
-    return vector_product_->forward(stream, residual, y, matrix(weight), shape, {.add = true});
+    return vector_product().forward(stream, residual, y, matrix(weight), shape, {.add = true});
   }
   void* const branch = active(activations_.branch);
-  TRY(vector_product_->forward(stream, branch, y, matrix(weight), shape, {}));
+  TRY(vector_product().forward(stream, branch, y, matrix(weight), shape, {}));
   TRY(add_up(stream, branch, weight.rows));
   return elementwise_->add(stream, residual, branch, static_cast<std::size_t>(weight.rows));
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
   const WeightMatrix& head = weights_->layout().head;
-  return vector_product_->forward(stream, own_logits(), active(activations_.stream), matrix(head),
+  return vector_product().forward(stream, own_logits(), active(activations_.stream), matrix(head),
                                   {head.rows, head.columns},
                                   {.norm = weights_->at(weights_->layout().norm)});
 }
@@ -161,15 +214,10 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
     return attention_->forward(stream, attended(row), qkv(row), cache, scratch_.data(),
                                paged_tokens(pass, row, end));
   };
-  if (prompt_attention_ != nullptr) {
+  if (prompt_attention_) {
+    TRY(prompt_attention_->forward(stream, attended(0), qkv(0)));
     for (const PromptRows& prompts : pass.prompts) {
       TRY(attend_to_cache(prompts.begin));
-      TRY(prompt_attention_->forward(stream, attended(prompts.begin), qkv(prompts.begin), {},
-                                     {.batch = prompts.count,
-                                      .sequence = prompts.length,
-                                      .heads = own_.heads,
-                                      .head_width = own_.head_width,
-                                      .kv_heads = own_.kv_heads}));
       row = prompts.end();
     }
   }
@@ -356,10 +404,12 @@ Status Decoder::load_operations() {
   norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
-  if (!own_attention_unsupported(device_.facts(), type, shape.head_width)) {
-    prompt_attention_ = TRY(own_attention(device_, DataType::bf16, shape.head_width));
-  }
-  vector_product_ = TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes));
+  const DecoderLimits& limits = settings_.limits;
+  prompt_attention_ = TRY(open_prompt_attention(
+      device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
+      {limits.tokens, limits.sequences, limits.positions}));
+  vector_products_.push_back(
+      TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes)));
   rows_ = TRY(TokenRows::create(device_, type));
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));

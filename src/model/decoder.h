@@ -19,11 +19,11 @@
 #include "model/decoder_parameters.h"
 #include "model/model_ranks.h"
 #include "model/operations/activations.h"
-#include "model/operations/attention.h"
 #include "model/operations/elementwise.h"
 #include "model/operations/joined_columns.h"
 #include "model/operations/linear.h"
 #include "model/operations/paged_attention.h"
+#include "model/operations/prompt_attention.h"
 #include "model/operations/rms_norm.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
@@ -53,12 +53,13 @@ struct DecoderMemory {
 struct DecoderSettings {
   DecoderShape shape;
   DecoderLimits limits;
-  DataType precision = DataType::bf16;  ///< f32 or bf16, of weights and cache too
-  std::uint64_t seed = 1;               ///< of random weights
-  std::optional<DataType> codes = {};   ///< of quantized matrices: e4m3, e4m3_fnuz or i8
-  std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
-  DecoderPart part = {};                ///< of several ranks, this one's
-  ModelRanks ranks = {};                ///< the others, if there are several
+  DataType precision = DataType::bf16;   ///< f32 or bf16, of weights and cache too
+  std::uint64_t seed = 1;                ///< of random weights
+  std::optional<DataType> codes = {};    ///< of quantized matrices: e4m3, e4m3_fnuz or i8
+  std::filesystem::path folder = {};     ///< whose files hold the weights; empty: they are random
+  DecoderPart part = {};                 ///< of several ranks, this one's
+  ModelRanks ranks = {};                 ///< the others, if there are several
+  PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
@@ -74,20 +75,12 @@ struct DecoderTokens {
   std::vector<std::int32_t> results;  ///< rows whose logits are wanted
 };
 
-/// Neighbouring rows that are whole prompts of one length, one after another: their attention needs
-/// no cache.
-struct PromptRows {
-  std::int32_t begin = 0, length = 0, count = 0;
-
-  std::int64_t end() const { return begin + std::int64_t{length} * count; }
-  bool operator==(const PromptRows&) const = default;
-};
-
 /// The size of a pass: of tokens set before, or left by advance().
 struct DecoderPass {
   std::int64_t tokens = 0, results = 0;
-  std::int64_t longest = 0;              ///< no position is larger
-  std::vector<PromptRows> prompts = {};  ///< in the order of rows, none twice
+  std::int64_t longest = 0;  ///< no position is larger
+  /// Rows whose attention needs no cache: in the order of rows, none twice.
+  std::vector<PromptRows> prompts = {};
 };
 
 class Decoder {
@@ -107,7 +100,8 @@ class Decoder {
   /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
   Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);
   /// Queues a pass. If all tokens have results, rows of logits are those of the tokens; else those
-  /// of DecoderTokens::results.
+  /// of DecoderTokens::results. With PromptAttentionSettings::any_lengths, a pass that has prompts
+  /// is not to be captured.
   Status enqueue(Stream& stream, const DecoderPass& pass);
   /// Queues that each of the pass's tokens becomes the most likely next one of its sequence.
   Status advance(Stream& stream, const DecoderPass& pass);
@@ -130,10 +124,21 @@ class Decoder {
 
   const DecoderSettings& settings() const { return settings_; }
   const DecoderParameters& parameters() const { return *weights_; }
+  /// Whether the pass is computed by products of a vector: of one token, on a GPU.
+  bool is_of_one(const DecoderPass& pass) const;
+  /// How these read their matrices.
+  std::string vector_variant() const {
+    return vector_products_[vector_product_in_use_].variant().name();
+  }
   /// What ranks tell each other; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
+  /// By what attention of whole prompts was computed so far: "library (cuDNN 9.19.0)", "own", or
+  /// "cache", as of all other tokens.
+  std::string prompt_attention() const {
+    return prompt_attention_ == nullptr ? "cache" : prompt_attention_->name();
+  }
 
  private:
   Decoder(Device& device, Stream& stream, const DecoderSettings& settings);
@@ -144,9 +149,12 @@ class Decoder {
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
   /// The same for a pass of one token, by products of a vector.
-  bool is_of_one(const DecoderPass& pass) const;
+  /// Takes the variant of these products that is fastest in `pass`. Not while one is captured.
+  Status choose_vector_product(Stream& stream, const DecoderPass& pass);
   Status enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head_of_one(Stream& stream);
+  VectorProduct& vector_product() { return vector_products_[vector_product_in_use_]; }
+  Status enqueue_all(Stream& stream, const DecoderPass& pass);
   VectorProduct::Matrix matrix(const WeightMatrix& m) const;
   /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
   Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
@@ -193,8 +201,10 @@ class Decoder {
   std::optional<Linear> linear_;
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
-  std::unique_ptr<Attention> prompt_attention_;  // null: attention_ computes prompts too
-  std::optional<VectorProduct> vector_product_;
+  std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too
+  std::vector<VectorProduct> vector_products_;         // one, but for the time of a choice
+  std::size_t vector_product_in_use_ = 0;
+  bool vector_product_is_chosen_ = false;
   std::optional<TokenRows> rows_;
   // Of several ranks.
   std::unique_ptr<TensorParallel> exchange_;

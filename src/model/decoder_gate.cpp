@@ -29,6 +29,8 @@ DecoderSettings small_version_of(const DecoderSettings& settings) {
   shape.hidden = ranks * (settings.codes ? 112 : 104);
   shape.vocabulary = 101;
   small.folder.clear();
+  // A library may not compute prompts as awkward as those here.
+  if (small.prompts.way == PromptWay::library) small.prompts.way = PromptWay::best;
   small.limits = {.tokens = 64, .results = 64, .sequences = 2, .positions = 64, .blocks = 9};
   return small;
 }

@@ -59,11 +59,11 @@ KERNEL(512) _ZN5aiter31fmha_fwd_hd128_bf16_causal_rtneE(
     N k_Bs, N msk_opt, N lse, N kv_seq_len, N qk_head_dim, N v_head_dim, N q_head_num, N v_Seqs, N v_Hs,
     N v_Bs, N r_Seqs, N r_Hs, N r_Bs, P ptr_qseq, P ptr_kseq, N lse_Hs, P ptr_qseq_padding,
     P ptr_kseq_padding) {
-  if (gqa.n != 1 || lse.n != 1 || kv_seq_len.n != seq_len.n) return;
+  if (kv_seq_len.n != seq_len.n) return;
   if (msk_opt.n != (q_head_num.n % 8 ? 3 : 5)) return;
   const char* q = Q.p + u64(batch()) * Bs.n + u64(head()) * Hs.n;
-  const char* k = K.p + u64(batch()) * k_Bs.n + u64(head()) * k_Hs.n;
-  const char* v = V.p + u64(batch()) * v_Bs.n + u64(head()) * v_Hs.n;
+  const char* k = K.p + u64(batch()) * k_Bs.n + u64(head() / gqa.n) * k_Hs.n;
+  const char* v = V.p + u64(batch()) * v_Bs.n + u64(head() / gqa.n) * v_Hs.n;
   char* r = R.p + u64(batch()) * r_Bs.n + u64(head()) * r_Hs.n;
   char* sums = LSE.p + u64(batch() * q_head_num.n + head()) * lse_Hs.n;
   const u32 width = qk_head_dim.n;
@@ -72,7 +72,7 @@ KERNEL(512) _ZN5aiter31fmha_fwd_hd128_bf16_causal_rtneE(
     for (u32 s = 0; s <= t; ++s)
       sum += power_of_e(scalar.f * dot(q + t * Seqs.n, k + s * k_Seqs.n, width));
     const float log_sum = __builtin_amdgcn_logf(sum) / 1.44269504f;
-    *(float*)(sums + 4 * t) = log_sum;
+    if (lse.n) *(float*)(sums + 4 * t) = log_sum;
     for (u32 i = 0; i < v_head_dim.n; i += 64) {
       float y[64] = {};
       for (u32 s = 0; s <= t; ++s) {

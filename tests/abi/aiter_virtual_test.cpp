@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -200,6 +201,41 @@ TEST_F(AiterVirtual, ForwardAndBackwardAreRight) {
   expect_right(problem_of(1, 256, 8), 0);
 }
 
+/// Of inference: the forward kernel alone, with heads of keys that queries share.
+TEST_F(AiterVirtual, ForwardAloneSharesHeadsOfKeys) {
+  if (!StandIns::can_compile()) GTEST_SKIP() << no_clang;
+  const StandIns code;
+  std::filesystem::remove_all(code.path() / "gfx942/fmha_v3_bwd");
+  FusedAttentionProblem problem = problem_of(1, 256, 2);
+  problem.kv_heads = 1;
+  problem.forward_only = problem.same_bits = true;
+  auto attention = open_fused_attention(*device_, problem);
+  ASSERT_TRUE(attention) << attention.error().message;
+  EXPECT_TRUE((*attention)->deterministic());
+  EXPECT_EQ((*attention)->allocated_bytes(), 0u);
+  // Two heads of keys that are the same are one.
+  Attention right(problem_of(1, 256, 2));
+  constexpr std::size_t d = Attention::d, rows = 256;
+  std::vector<std::uint16_t> shared;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::uint16_t* const from = right.qkv.data() + row * 6 * d;
+    for (const std::size_t part : {2, 4}) std::copy_n(from + part * d, d, from + (part + 1) * d);
+    for (const std::size_t part : {0, 1, 2, 4}) {
+      shared.insert(shared.end(), from + part * d, from + (part + 1) * d);
+    }
+  }
+  std::ranges::fill(right.y, 0);
+  right.head(0, 0);
+  right.head(0, 1);
+  const Buffer qkv = upload(shared);
+  const Buffer y = upload(std::vector<std::uint16_t>(right.y.size(), 0x7FFF));
+  const Status forward = (*attention)->forward(*stream_, y.data(), qkv.data(), nullptr);
+  ASSERT_TRUE(forward) << forward.error().message;
+  const auto found = read_back<std::uint16_t>(*stream_, y.data(), right.y.size());
+  ASSERT_TRUE(found) << found.error().message << ": " << machine_.last_fault();
+  EXPECT_LT(distance(*found, right.y), 0.01);
+}
+
 TEST_F(AiterVirtual, KernelsThatTakeSomethingElseAreRefused) {
   if (!StandIns::can_compile()) GTEST_SKIP() << no_clang;
   const StandIns code;
@@ -264,6 +300,11 @@ TEST_F(AiterVirtual, WhatItCannotComputeIsSaid) {
     EXPECT_THAT(reason(problem_of(1, sequence, 2)), HasSubstr("multiples of 64 from 256 on here"));
   }
   EXPECT_THAT(reason(problem_of(64, 16384, 32)), HasSubstr("a smaller batch fits"));
+  other = problem_of(1, 256, 2);
+  other.kv_heads = 1;
+  EXPECT_THAT(reason(other), HasSubstr("2 heads share 1 of keys"));
+  other.forward_only = other.own_lengths = true;
+  EXPECT_THAT(reason(other), HasSubstr("no sequences with lengths of their own"));
 }
 
 /// Where it is installed and the shape fits, it is the first choice.

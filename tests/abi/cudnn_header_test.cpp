@@ -58,6 +58,7 @@ TEST(CudnnHeader, Attributes) {
   EXPECT_EQ(attribute::tensor_id, CUDNN_ATTR_TENSOR_UNIQUE_ID);
   EXPECT_EQ(attribute::tensor_virtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
   EXPECT_EQ(attribute::tensor_by_value, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+  EXPECT_EQ(attribute::tensor_ragged, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
   EXPECT_EQ(attribute::pack_ids, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   EXPECT_EQ(attribute::pack_pointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   EXPECT_EQ(attribute::pack_workspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
@@ -74,6 +75,10 @@ TEST(CudnnHeader, Attributes) {
   EXPECT_EQ(attribute::engine_index, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
   EXPECT_EQ(attribute::engine_notes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
   EXPECT_EQ(attribute::matmul_precision, CUDNN_ATTR_MATMUL_COMP_TYPE);
+  EXPECT_EQ(attribute::matmul_padding, CUDNN_ATTR_MATMUL_PADDING_VALUE);
+  EXPECT_EQ(attribute::matmul_rows, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC);
+  EXPECT_EQ(attribute::matmul_columns, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC);
+  EXPECT_EQ(attribute::matmul_depth, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC);
   EXPECT_EQ(attribute::matmul_a, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
   EXPECT_EQ(attribute::matmul_b, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
   EXPECT_EQ(attribute::matmul_c, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
@@ -149,6 +154,8 @@ TEST(CudnnHeader, TypesAndModes) {
   EXPECT_EQ(mode::log, CUDNN_POINTWISE_LOG);
   EXPECT_EQ(mode::identity, CUDNN_POINTWISE_IDENTITY);
   EXPECT_EQ(mode::greater_or_equal, CUDNN_POINTWISE_CMP_GE);
+  EXPECT_EQ(mode::less, CUDNN_POINTWISE_CMP_LT);
+  EXPECT_EQ(mode::logical_and, CUDNN_POINTWISE_LOGICAL_AND);
   EXPECT_EQ(mode::index, CUDNN_POINTWISE_GEN_INDEX);
   EXPECT_EQ(mode::select, CUDNN_POINTWISE_BINARY_SELECT);
   EXPECT_EQ(reduce::add, CUDNN_REDUCE_TENSOR_ADD);
@@ -165,6 +172,7 @@ TEST(CudnnHeader, TypesAndModes) {
   EXPECT_EQ(note::strict_nan, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
   EXPECT_EQ(cross_correlation, CUDNN_CROSS_CORRELATION);
   EXPECT_EQ(type::f32, CUDNN_TYPE_FLOAT);
+  EXPECT_EQ(type::f64, CUDNN_TYPE_DOUBLE);
   EXPECT_EQ(type::convolution_mode, CUDNN_TYPE_CONVOLUTION_MODE);
   EXPECT_EQ(type::knob_type, CUDNN_TYPE_KNOB_TYPE);
   EXPECT_EQ(status_unsupported, CUDNN_STATUS_NOT_SUPPORTED / 1000);

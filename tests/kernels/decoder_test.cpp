@@ -192,8 +192,8 @@ TEST_P(Decoders, ProductsOfAVector) {
     host = read_weights(*stream_, buffer.data(), type, count).value();
     return buffer;
   };
-  const auto check = [&](DataType type, std::optional<DataType> codes) {
-    VectorProduct products = VectorProduct::create(*device_, type, epsilon, codes).value();
+  const auto check = [&](DataType type, std::optional<DataType> codes, VectorVariant variant) {
+    VectorProduct products = VectorProduct::create(*device_, type, epsilon, codes, variant).value();
     std::vector<float> x, w, norm, bias, before;
     const Buffer x_there = upload(type, inputs, x), w_there = upload(type, 2 * outputs * inputs, w);
     const Buffer norm_there = upload(type, inputs, norm), bias_there = upload(type, outputs, bias);
@@ -244,9 +244,39 @@ TEST_P(Decoders, ProductsOfAVector) {
         "SwiGLU");
   };
   for (const DataType type : types) {
-    check(type, std::nullopt);
+    check(type, std::nullopt, {});
     for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
-      check(type, codes);
+      check(type, codes, {});
+    }
+  }
+}
+
+/// Which one a device finds fastest changes no bit.
+TEST_P(Decoders, VariantsOfVectorProductsGiveTheSameBits) {
+  constexpr std::int64_t outputs = 37, inputs = 64 * 16 * 5 + 48;
+  const auto random = [&](std::int64_t count, std::uint64_t seed) {
+    Random numbers(seed);
+    std::vector<float> all;
+    for (std::int64_t i = 0; i < count; ++i) all.push_back(static_cast<float>(numbers.normal()));
+    return upload(all);
+  };
+  const Buffer x = random(inputs, 1), matrix = random(outputs * inputs, 2),
+               y = allocate(outputs * sizeof(float));
+  QuantizedRows rows = QuantizedRows::create(*device_, DataType::f32, DataType::i8).value();
+  const Buffer codes = allocate(outputs * inputs), factors = allocate(outputs * sizeof(float));
+  ASSERT_TRUE(
+      rows.quantize(*stream_, codes.data(), factors.data(), matrix.data(), outputs, inputs));
+  for (const VectorProduct::Matrix& of :
+       {VectorProduct::Matrix{matrix.data()},
+        VectorProduct::Matrix{codes.data(), factors.as<float>()}}) {
+    std::vector<float> first;
+    for (const VectorVariant& variant : VectorProduct::variants()) {
+      VectorProduct products =
+          VectorProduct::create(*device_, DataType::f32, 1e-5, DataType::i8, variant).value();
+      ASSERT_TRUE(products.forward(*stream_, y.data(), x.data(), of, {outputs, inputs}, {}));
+      const std::vector<float> found = download<float>(y.data(), outputs);
+      if (first.empty()) first = found;
+      EXPECT_EQ(found, first) << variant.name();
     }
   }
 }

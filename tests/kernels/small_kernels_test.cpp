@@ -109,10 +109,10 @@ TEST_P(SmallKernels, EachLinkOfARelayAddsOneAfterTheOneBefore) {
 
 /// What only NVIDIA's GPUs from Hopper on have; tests/gpu runs it there.
 TEST_P(SmallKernels, WithoutClustersEveryRankIsZeroAndWithoutATmaEveryBox) {
-  const Buffer ranks = upload<std::uint32_t>({9, 9, 9, 9}), box = allocate(1024);
+  const Buffer ranks_of_blocks = upload<std::uint32_t>({9, 9, 9, 9}), box = allocate(1024);
   ASSERT_TRUE(launch(*stream_, kernel("launch_attributes", "cluster_ranks"), {{3}, {64}},
-                     ranks.as<std::uint32_t>()));
-  EXPECT_THAT(download<std::uint32_t>(ranks.data(), 4), testing::ElementsAre(0, 0, 0, 9));
+                     ranks_of_blocks.as<std::uint32_t>()));
+  EXPECT_THAT(download<std::uint32_t>(ranks_of_blocks.data(), 4), testing::ElementsAre(0, 0, 0, 9));
   ASSERT_TRUE(stream_->fill(box.data(), 0xff, box.bytes()));
   ASSERT_TRUE(launch(*stream_, kernel("launch_attributes", "load_box"), {{1}, {64}}, TensorMap{}, 0,
                      0, 1024u, box.as<std::uint32_t>()));

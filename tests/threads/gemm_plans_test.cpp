@@ -22,14 +22,16 @@ struct Asked {
   bool operator==(const Asked&) const = default;
 };
 Asked asked;
+std::set<const void*> matrices_read;  // B
 std::string library_version = "1";
 
 /// "slow" takes 2 ms, "broken" fails, "quick" takes no time.
 class ScriptedPlan final : public GemmPlan {
  public:
   explicit ScriptedPlan(std::string name) : name_(std::move(name)) {}
-  Status enqueue(Stream& stream, const GemmOperands&, Workspace workspace) override {
+  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
     ++asked.products;
+    matrices_read.insert(operands.b);
     if (workspace.bytes < scratch) return Error{ErrorKind::failed, "too little workspace"};
     if (name_ == "broken") return Error{ErrorKind::failed, "broken"};
     return stream.call([slow = name_ == "slow"] {
@@ -103,6 +105,21 @@ TEST_F(GemmPlansTest, TheFastestIsMeasuredOnceAndKept) {
   EXPECT_TRUE(kept.enqueue(*stream_, problem_, {}));
   EXPECT_EQ(asked.products, after.products + 1);
   EXPECT_TRUE(stream_->synchronize());
+}
+
+/// With few rows a product is bound by reading B: one that stays in a cache would mislead.
+TEST_F(GemmPlansTest, ProductsOfFewRowsAreMeasuredOnSeveralMatrices) {
+  const auto matrices_of = [&](const GemmProblem& problem) {
+    matrices_read.clear();
+    GemmPlans fresh(*device_, *stream_, {scripted_name, scratch, true}, ChoiceCache(""));
+    EXPECT_TRUE(fresh.find(problem).ok());
+    return matrices_read.size();
+  };
+  GemmProblem problem = problem_;
+  EXPECT_GT(matrices_of(problem), 1u);
+  problem.constant_b = true;  // of which a library may have a copy
+  EXPECT_EQ(matrices_of(problem), 1u);
+  EXPECT_EQ(matrices_of(make_gemm(512, 16, 16, DataType::f32, DataType::f32)), 1u);
 }
 
 TEST_F(GemmPlansTest, EveryPartOfAProblemCounts) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "core/random.h"
 #include "scripted_load.h"
 
 namespace assay {
@@ -138,6 +139,49 @@ TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
   for (const RequestLog& log : outcome.logs) EXPECT_TRUE(log.succeeded()) << log.error;
   EXPECT_EQ(most, 4);
   EXPECT_LE(server.connections(), 5);  // one more was made to find the server
+}
+
+/// Says when each prompt was made.
+class TimedPrompts final : public Prompts {
+ public:
+  std::size_t size() const override { return prompts_.size(); }
+  Prompt at(std::size_t index) const override {
+    made_.push_back(LoadClock::now());
+    return prompts_.at(index);
+  }
+  const std::vector<LoadClock::time_point>& made() const { return made_; }
+
+ private:
+  TextPrompts prompts_{8};
+  mutable std::vector<LoadClock::time_point> made_;
+};
+
+TEST(LoadRun, RequestsThatBeginTogetherAreMadeBeforeTheClockStarts) {
+  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  const TimedPrompts prompts;
+  const LoadOutcome outcome = load_server(server, closed_loop(8), prompts);
+  EXPECT_EQ(outcome.logs.size(), 8u);
+  EXPECT_EQ(prompts.made().size(), 8u);
+  for (const LoadClock::time_point made : prompts.made()) EXPECT_LT(made, outcome.begin);
+}
+
+TEST(LoadRun, ConnectionsAreThereBeforeTheirRequests) {
+  const auto end = LoadClock::now() + std::chrono::seconds(20);
+  ScriptedServer* self = nullptr;
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    // One was made to find the server.
+    while (self->connections() < 3 && LoadClock::now() < end) client.wait(0.001);
+    answer_well(client);
+  });
+  self = &server;
+  LoadPlan plan = closed_loop(2);
+  while (Random(plan.seed).uniform() > 1e-3) ++plan.seed;
+  plan.ramp_seconds = 20;   // so that the first is due at once, and the second after ten seconds,
+  plan.send_seconds = 0.5;  // when none is sent any more
+  const LoadOutcome outcome = load_server(server, plan, TextPrompts(2));
+  ASSERT_EQ(outcome.logs.size(), 1u);
+  EXPECT_TRUE(outcome.logs[0].succeeded()) << outcome.logs[0].error;
+  EXPECT_EQ(server.connections(), 3);
 }
 
 // Little's law compares the two, so neither may be computed from the other.

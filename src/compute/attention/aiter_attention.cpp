@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
 #include "compute/attention/aiter_kernels.h"
 #include "compute/attention/fused_attention.h"
@@ -133,7 +134,14 @@ std::string chip_of(const DeviceFacts& facts) {
 
 std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
                                        const DeviceFacts& facts) {
-  if (problem.same_bits) {
+  if (problem.own_lengths) {
+    return "AITER's attention takes no sequences with lengths of their own here";
+  }
+  if (!problem.forward_only && problem.heads_of_keys() != problem.heads) {
+    return fmt::format("{} heads share {} of keys, which is for inference alone here",
+                       problem.heads, problem.heads_of_keys());
+  }
+  if (problem.same_bits && !problem.forward_only) {
     return "AITER's attention adds up gradients of queries in any order; allowed: "
            "attention=library-unordered";
   }
@@ -156,8 +164,8 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
   }
   // Offsets within an array are 32-bit numbers.
   constexpr std::int64_t most_bytes = std::int64_t{1} << 31;
-  const std::int64_t bytes =
-      problem.batch * problem.sequence * 3 * problem.heads * head_width * element;
+  const std::int64_t heads = problem.heads + 2 * problem.heads_of_keys();
+  const std::int64_t bytes = problem.batch * problem.sequence * heads * head_width * element;
   if (bytes > most_bytes) {
     return fmt::format(
         "AITER's attention takes up to {} bytes of queries, keys and values here, "
@@ -194,6 +202,7 @@ class AiterAttention final : public FusedAttention {
     const Wanted beside = with({{"hdim_v", "128"}});
     forward_.emplace(
         TRY(load(folder, "fmha_v3_fwd/fmha_fwd.csv", forward, "ts_qo", forward_slots, 512)));
+    if (problem_.forward_only) return {};
     delta_.emplace(
         TRY(load(folder, "fmha_v3_bwd/fmha_bwd_odo.csv", beside, "ts", delta_slots, 256)));
     backward_.emplace(
@@ -211,7 +220,8 @@ class AiterAttention final : public FusedAttention {
     SlotKernel::Arguments a(*forward_);
     a.set("R", y).set("Q", part(qkv, 0)).set("K", part(qkv, 1)).set("V", part(qkv, 2));
     a.set("LSE", log_sum).set("scalar", scale_);
-    a.set("seq_len", t).set("kv_seq_len", t).set("q_head_num", h).set("gqa", std::int64_t{1});
+    a.set("seq_len", t).set("kv_seq_len", t).set("q_head_num", h);
+    a.set("gqa", h / problem_.heads_of_keys());
     a.set("qk_head_dim", head_width).set("v_head_dim", head_width);
     a.set("Ts", forward_->tile() * packed_row());
     for (const char* const prefix : {"", "k_", "v_"}) {
@@ -221,7 +231,8 @@ class AiterAttention final : public FusedAttention {
     set_strides(a, "r_Hs", "r_Bs", "r_Seqs", row());
     // How tiles are dealt to compute units, as AITER's launcher chooses it.
     const bool few = h % 8 != 0 || t > 16384;
-    a.set("msk_opt", std::int64_t{few ? 3 : 5}).set("lse", std::int64_t{1});
+    a.set("msk_opt", std::int64_t{few ? 3 : 5});
+    a.set("lse", std::int64_t{log_sum != nullptr});
     a.set("lse_Hs", t * std::int64_t{sizeof(float)});
     // A block takes a tile from the beginning and one from the end.
     const std::int64_t tiles = blocks(t, forward_->tile());
@@ -237,11 +248,13 @@ class AiterAttention final : public FusedAttention {
   }
 
   std::string library() const override {
-    const std::string parts[] = {forward_->hash(), delta_->hash(), backward_->hash(),
-                                 convert_->hash()};
+    std::vector<std::string> parts = {forward_->hash()};
+    if (!problem_.forward_only) {
+      parts.insert(parts.end(), {delta_->hash(), backward_->hash(), convert_->hash()});
+    }
     return "AITER, code " + hash_of_parts(parts).substr(0, 8);
   }
-  bool deterministic() const override { return false; }
+  bool deterministic() const override { return problem_.forward_only; }
   std::uint64_t allocated_bytes() const override { return row_sums_.bytes() + d_queries_.bytes(); }
 
  private:
@@ -270,12 +283,16 @@ class AiterAttention final : public FusedAttention {
   }
   // Bytes from one token to the next.
   std::int64_t row() const { return problem_.heads * head_width * element; }
-  std::int64_t packed_row() const { return 3 * row(); }
+  std::int64_t packed_row() const {
+    return row() + 2 * problem_.heads_of_keys() * head_width * element;
+  }
   /// Queries, keys or values of packed ones.
   template <typename Address>
   Address* part(Address* packed, std::int64_t which) const {
     using Byte = std::conditional_t<std::is_const_v<Address>, const std::byte, std::byte>;
-    return static_cast<Byte*>(packed) + which * row();
+    const std::int64_t head =
+        which == 0 ? 0 : problem_.heads + (which - 1) * problem_.heads_of_keys();
+    return static_cast<Byte*>(packed) + head * head_width * element;
   }
   /// Of an array with a head's 128 elements together and `token_bytes` from token to token.
   void set_strides(SlotKernel::Arguments& a, std::string_view head, std::string_view batch,

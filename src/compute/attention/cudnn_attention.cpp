@@ -21,16 +21,22 @@ bool sums_in_order(const DeviceFacts& facts) {
   return generation == 8 || generation == 9 || generation == 12;
 }
 
-std::optional<std::string> unsupported_version(const Library& library, std::int64_t sequence) {
+std::optional<std::string> unsupported_version(const Library& library,
+                                               const FusedAttentionProblem& problem) {
   if (library.version < 90000) return fmt::format("{} is too old: 9.0 is needed", library.name());
   if (library.version == 91000 || library.version == 91001) {
     return fmt::format("{} has bugs in attention: 9.10.2 has not", library.name());
   }
-  // Up to 9.15.0 keys that do not fill the last tile need a mask of their own, which we do not
-  // make.
-  if (library.version <= 91500 && sequence % 128 != 0) {
+  // Up to 9.15.0 the backward pass needs a mask of its own for keys that do not fill the last tile,
+  // which we do not make.
+  if (!problem.forward_only && library.version <= 91500 && problem.sequence % 128 != 0) {
     return fmt::format("{} needs sequences of multiples of 128, not {}: newer than 9.15.0 does not",
-                       library.name(), sequence);
+                       library.name(), problem.sequence);
+  }
+  // Sequences that are not there, which fill up a plan's batch.
+  if (problem.own_lengths && library.version < 90600) {
+    return fmt::format("{} is too old for sequences with lengths of their own: 9.6 is needed",
+                       library.name());
   }
   return std::nullopt;
 }
@@ -46,12 +52,18 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
                        problem.head_width);
   }
   if (problem.sequence < 2) return "cuDNN's attention needs sequences of two tokens or more";
-  if (compute_capability(facts) < 80) {
-    return fmt::format("cuDNN's attention needs sm_80 or newer, not {}", facts.arch);
+  if (!problem.forward_only && problem.heads_of_keys() != problem.heads) {
+    return fmt::format("{} heads share {} of keys, which is for inference alone here",
+                       problem.heads, problem.heads_of_keys());
+  }
+  const int least_capability = problem.own_lengths ? 90 : 80;
+  if (compute_capability(facts) < least_capability) {
+    return fmt::format("cuDNN's attention needs sm_{} or newer, not {}", least_capability,
+                       facts.arch);
   }
   const auto library = load();
   if (!library.ok()) return library.error().message;
-  return unsupported_version(*library, problem.sequence);
+  return unsupported_version(*library, problem);
 }
 
 class CudnnAttention final : public FusedAttention {
@@ -69,11 +81,21 @@ class CudnnAttention final : public FusedAttention {
 
   Status prepare() {
     const int type = problem_.precision == DataType::f16 ? data::f16 : data::bf16;
-    const AttentionSizes sizes = {type, problem_.batch, problem_.sequence, problem_.heads,
-                                  problem_.head_width};
+    const AttentionSizes sizes = {.type = type,
+                                  .batch = problem_.batch,
+                                  .sequence = problem_.sequence,
+                                  .heads = problem_.heads,
+                                  .kv_heads = problem_.heads_of_keys(),
+                                  .head_width = problem_.head_width,
+                                  .forward_only = problem_.forward_only,
+                                  .own_lengths = problem_.own_lengths};
     OperationGraph graph = TRY(attention_forward(*library_, handle_.get(), sizes));
     forward_.emplace(
         TRY(Plan::choose(*library_, handle_.get(), std::move(graph), "attention forward")));
+    if (problem_.forward_only) {
+      deterministic_ = !forward_->notes().nondeterministic;
+      return allocate_workspace(forward_->workspace_bytes());
+    }
     if (problem_.same_bits && sums_in_order(device_.facts())) {
       // Refused, it is done in the other way, whose error tells more if it is refused too.
       if (auto plan = backward_plan(sizes, Summing::in_order); plan.ok()) {
@@ -88,8 +110,25 @@ class CudnnAttention final : public FusedAttention {
   Status forward(Stream& stream, void* y, const void* qkv, void* log_sum_address) override {
     TRY(use(stream));
     const Operand operands[] = {
-        {queries, part(qkv, 0)},    {keys, part(qkv, 1)}, {values, part(qkv, 2)}, {result, y},
-        {log_sum, log_sum_address}, {scale, &scale_},     {masked, &masked_}};
+        {queries, part(qkv, 0)}, {keys, part(qkv, 1)}, {values, part(qkv, 2)},    {result, y},
+        {scale, &scale_},        {masked, &masked_},   {log_sum, log_sum_address}};
+    const std::size_t count = std::size(operands) - (problem_.forward_only ? 1 : 0);
+    return forward_->execute(*library_, handle_.get(), std::span(operands, count),
+                             workspace_.data());
+  }
+
+  Status forward_at(Stream& stream, void* y, const void* qkv,
+                    const SequencePlaces& places) override {
+    TRY(use(stream));
+    const Operand operands[] = {{queries, part(qkv, 0)},
+                                {keys, part(qkv, 1)},
+                                {values, part(qkv, 2)},
+                                {result, y},
+                                {scale, &scale_},
+                                {masked, &masked_},
+                                {lengths, places.lengths},
+                                {qkv_offsets, places.qkv_offsets},
+                                {y_offsets, places.y_offsets}};
     return forward_->execute(*library_, handle_.get(), operands, workspace_.data());
   }
 
@@ -140,7 +179,10 @@ class CudnnAttention final : public FusedAttention {
       const auto width = static_cast<std::uint64_t>(problem_.head_width);
       accumulator_ = TRY(device_.allocate(rows * width * sizeof(float), MemoryKind::device));
     }
-    const std::uint64_t bytes = std::max(forward_->workspace_bytes(), backward_->workspace_bytes());
+    return allocate_workspace(std::max(forward_->workspace_bytes(), backward_->workspace_bytes()));
+  }
+
+  Status allocate_workspace(std::uint64_t bytes) {
     if (bytes > 0) workspace_ = TRY(device_.allocate(bytes, MemoryKind::device));
     return {};
   }
@@ -153,8 +195,9 @@ class CudnnAttention final : public FusedAttention {
   /// Where queries, keys or values begin in the first token's row.
   const void* part(const void* packed, std::int64_t index) const {
     constexpr std::int64_t element = 2;  // bytes
-    return static_cast<const std::byte*>(packed) +
-           index * problem_.heads * problem_.head_width * element;
+    const std::int64_t head =
+        index == 0 ? 0 : problem_.heads + (index - 1) * problem_.heads_of_keys();
+    return static_cast<const std::byte*>(packed) + head * problem_.head_width * element;
   }
 
   Device& device_;

@@ -16,22 +16,33 @@ TensorSpec transposed(TensorSpec spec) {
 /// Where everything lies; dimensions are [batch, heads, rows, columns].
 struct Shapes {
   explicit Shapes(const AttentionSizes& s)
-      : narrow(s.type), b(s.batch), t(s.sequence), h(s.heads), d(s.head_width) {}
+      : narrow(s.type), b(s.batch), t(s.sequence), h(s.heads), hk(s.kv_heads), d(s.head_width) {}
 
   int narrow;
-  std::int64_t b, t, h, d;
+  std::int64_t b, t, h, hk, d;
 
   /// One of queries, keys and values, or of their gradients.
   TensorSpec packed(Id id) const {
-    return {narrow, {b, h, t, d}, {t * 3 * h * d, d, 3 * h * d, 1}, id};
+    const std::int64_t all_heads = h + 2 * hk;
+    const bool is_query = id == queries || id == d_queries;
+    return {narrow, {b, is_query ? h : hk, t, d}, {t * all_heads * d, d, all_heads * d, 1}, id};
   }
   TensorSpec result_like(Id id) const {
     return {narrow, {b, h, t, d}, {t * h * d, d, h * d, 1}, id};
   }
   TensorSpec rows() const { return {data::f32, {b, h, t, 1}, {h * t, t, 1, 1}}; }
+  /// One number for each of `count`.
+  static TensorSpec numbers(std::int64_t count, Id id) {
+    return {data::i32, {count, 1, 1, 1}, {1, 1, 1, 1}, id};
+  }
   TensorSpec scores() const { return {data::f32, {b, h, t, t}, {h * t * t, t * t, t, 1}}; }
   TensorSpec contiguous() const { return {data::f32, {b, h, t, d}, {h * t * d, t * d, d, 1}}; }
   static TensorSpec scalar(Id id) { return {data::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, id, true}; }
+};
+
+/// How many rows, columns and elements of a sum a product has of each sequence, unless null.
+struct Extents {
+  void *rows = nullptr, *columns = nullptr, *depth = nullptr;
 };
 
 class AttentionBuilder : public GraphBuilder {
@@ -60,9 +71,10 @@ class AttentionBuilder : public GraphBuilder {
     return made;
   }
 
-  Status matmul_into(void* a, void* b, void* c) {
+  Status matmul_into(void* a, void* b, void* c, const Extents& extents = {}) {
     Descriptor how = TRY(Descriptor::create(library_, descriptor::matmul, "a product's precision"));
     TRY(how.set(attribute::matmul_precision, type::data_type, data::f32));
+    if (extents.columns != nullptr) TRY(how.set(attribute::matmul_padding, type::f64, 0.0));
     void* const kept = TRY(keep(std::move(how)));
     Descriptor made =
         TRY(Descriptor::create(library_, descriptor::matmul_operation, "a matrix product"));
@@ -70,11 +82,17 @@ class AttentionBuilder : public GraphBuilder {
     TRY(made.set_descriptor(attribute::matmul_b, b));
     TRY(made.set_descriptor(attribute::matmul_c, c));
     TRY(made.set_descriptor(attribute::matmul_descriptor, kept));
+    const std::pair<int, void*> own[] = {{attribute::matmul_rows, extents.rows},
+                                         {attribute::matmul_columns, extents.columns},
+                                         {attribute::matmul_depth, extents.depth}};
+    for (const auto& [name, extent] : own) {
+      if (extent != nullptr) TRY(made.set_descriptor(name, extent));
+    }
     return keep_operation(std::move(made));
   }
-  Result<void*> matmul(void* a, void* b, const TensorSpec& c) {
+  Result<void*> matmul(void* a, void* b, const TensorSpec& c, const Extents& extents = {}) {
     void* const made = TRY(tensor(c));
-    TRY(matmul_into(a, b, made));
+    TRY(matmul_into(a, b, made, extents));
     return made;
   }
 
@@ -104,15 +122,41 @@ class AttentionBuilder : public GraphBuilder {
 
   /// Scores of keys after the query become `masked`.
   Result<void*> causal(void* scores, const TensorSpec& like) {
+    const Places at = TRY(places(scores, like));
+    void* const seen = TRY(compare(mode::greater_or_equal, at.row, at.column, like));
+    return keep_where(seen, scores, like);
+  }
+
+  /// Scores of queries and keys behind the end of their sequence become `masked`.
+  Result<void*> within(void* of_sequences, void* scores, const TensorSpec& like) {
+    const Places at = TRY(places(scores, like));
+    void* const row_is = TRY(compare(mode::less, at.row, of_sequences, like));
+    void* const column_is = TRY(compare(mode::less, at.column, of_sequences, like));
+    void* const both = TRY(compare(mode::logical_and, row_is, column_is, like));
+    return keep_where(both, scores, like);
+  }
+
+ private:
+  /// The numbers of the row and the column at each score.
+  struct Places {
+    void *row, *column;
+  };
+  Result<Places> places(void* scores, const TensorSpec& like) {
     void* const row = TRY(tensor(like.as(data::i32)));
     TRY(pointwise_into(mode::index, scores, nullptr, row, data::i32, 2));
     void* const column = TRY(tensor(like.as(data::i32)));
     TRY(pointwise_into(mode::index, scores, nullptr, column, data::i32, 3));
-    void* const seen = TRY(tensor(like.as(data::boolean)));
-    TRY(pointwise_into(mode::greater_or_equal, row, column, seen, data::boolean));
+    return Places{row, column};
+  }
+  Result<void*> compare(int mode, void* left, void* right, const TensorSpec& like) {
+    void* const made = TRY(tensor(like.as(data::boolean)));
+    TRY(pointwise_into(mode, left, right, made, data::boolean));
+    return made;
+  }
+  Result<void*> keep_where(void* condition, void* scores, const TensorSpec& like) {
     void* const instead = TRY(tensor(Shapes::scalar(masked)));
     void* const left = TRY(tensor(like));
-    TRY(pointwise_into(mode::select, scores, instead, left, data::f32, -1, seen));
+    TRY(pointwise_into(mode::select, scores, instead, left, data::f32, -1, condition));
     return left;
   }
 };
@@ -125,16 +169,23 @@ Result<OperationGraph> attention_forward(const Library& library, void* handle,
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
   AttentionBuilder g(library);
-  void* const q = TRY(g.tensor(shapes.packed(queries)));
-  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys))));
-  void* const v = TRY(g.tensor(shapes.packed(values)));
-  void* const y = TRY(g.tensor(shapes.result_like(result)));
-  void* const sums = TRY(g.tensor(rows.with_id(log_sum)));
+  void *tokens = nullptr, *in_qkv = nullptr, *in_y = nullptr;  // with own_lengths
+  if (sizes.own_lengths) {
+    tokens = TRY(g.tensor(Shapes::numbers(shapes.b, lengths)));
+    in_qkv = TRY(g.tensor(Shapes::numbers(shapes.b + 1, qkv_offsets)));
+    in_y = TRY(g.tensor(Shapes::numbers(shapes.b + 1, y_offsets)));
+  }
+  void* const q = TRY(g.tensor(shapes.packed(queries).at(in_qkv)));
+  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys).at(in_qkv))));
+  void* const v = TRY(g.tensor(shapes.packed(values).at(in_qkv)));
+  void* const y = TRY(g.tensor(shapes.result_like(result).at(in_y)));
+  void* const sums = TRY(g.tensor(sizes.forward_only ? rows : rows.with_id(log_sum)));
   void* const factor = TRY(g.tensor(Shapes::scalar(scale)));
 
-  void* const products = TRY(g.matmul(q, k_t, scores));
+  void* const products = TRY(g.matmul(q, k_t, scores, {.rows = tokens, .columns = tokens}));
   void* const scaled = TRY(g.pointwise(mode::mul, products, factor, scores));
-  void* const seen = TRY(g.causal(scaled, scores));
+  void* const there = sizes.own_lengths ? TRY(g.within(tokens, scaled, scores)) : scaled;
+  void* const seen = TRY(g.causal(there, scores));
   void* const largest = TRY(g.reduce(reduce::max, seen, rows));
   void* const below = TRY(g.pointwise(mode::sub, seen, largest, scores));
   void* const powers = TRY(g.pointwise(mode::exp, below, nullptr, scores));
@@ -142,7 +193,7 @@ Result<OperationGraph> attention_forward(const Library& library, void* handle,
   void* const logarithm = TRY(g.pointwise(mode::log, sum, nullptr, rows));
   TRY(g.pointwise_into(mode::add, largest, logarithm, sums));
   void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(shapes.narrow)));
-  TRY(g.matmul_into(p, v, y));
+  TRY(g.matmul_into(p, v, y, {.rows = tokens, .depth = tokens}));
   return g.finish(handle, "attention's graph");
 }
 

@@ -1,7 +1,6 @@
 // Causal attention as graphs of cuDNN's operations, forward and backward. cuDNN knows flash
 // attention by the pattern of these operations, so their kinds, order and types are part of the
-// interface; they are those with which NVIDIA's own frontend builds attention for as many heads of
-// keys as of queries.
+// interface; they are those with which NVIDIA's own frontend builds attention.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,19 @@ enum Id : std::int64_t {
   d_result,
   row_sums,     ///< f32: of the result times its gradient
   accumulator,  ///< f32: d_queries before they are rounded
-  scale,        ///< the rest are single values in host memory
+  lengths,      ///< i32 [batch], as in SequencePlaces, and so are the next two
+  qkv_offsets,
+  y_offsets,
+  scale,  ///< the rest are single values in host memory
   masked,
   one,
 };
 
 struct AttentionSizes {
   int type = data::bf16;  ///< of operands and results; f16 is the other
-  std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
+  std::int64_t batch = 0, sequence = 0, heads = 0, kv_heads = 0, head_width = 0;
+  bool forward_only = false;  ///< log_sum stays within the graph
+  bool own_lengths = false;   ///< sequences lie where SequencePlaces says
 };
 
 /// How d_queries come about.
@@ -39,7 +43,8 @@ enum class Summing {
   in_order,     ///< one product, with the gradients of all scores in the plan's workspace
 };
 
-/// The library must outlive the graphs.
+/// The library must outlive the graphs. The backward one is for as many heads of keys as of
+/// queries.
 Result<OperationGraph> attention_forward(const Library& library, void* handle,
                                          const AttentionSizes& sizes);
 Result<OperationGraph> attention_backward(const Library& library, void* handle,

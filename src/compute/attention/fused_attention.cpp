@@ -20,7 +20,13 @@ std::uint64_t rounded_up(std::int64_t value, std::int64_t multiple) {
 
 }  // namespace
 
+Status FusedAttention::forward_at(Stream&, void*, const void*, const SequencePlaces&) {
+  return Error{ErrorKind::unsupported,
+               "attention by " + library() + " takes no sequences with lengths of their own"};
+}
+
 std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
+  if (problem.forward_only) return 0;
   const auto heads = static_cast<std::uint64_t>(problem.batch * problem.heads);
   const auto rows = heads * static_cast<std::uint64_t>(problem.sequence);
   // One sum per row, and the gradients of queries in f32, to which blocks add in any order.

@@ -8,6 +8,7 @@
 #include "compute/blas/gemm_choice.h"
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
+#include "compute/device/helpers.h"
 
 namespace assay {
 namespace {
@@ -17,11 +18,29 @@ constexpr int most_algorithms = 32, all_algorithms = 4096;
 constexpr ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
 
+/// How many matrices B a product meets in turn. With few rows its time is that of reading B, which
+/// a model has many of: one alone would stay in the device's caches and choose for these.
+std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& p) {
+  constexpr std::int64_t few_rows = 256;
+  constexpr std::uint64_t most = 8;
+  if (p.m > few_rows || p.constant_b) return 1;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(p.elements_b()) * size_of(p.b);
+  return std::clamp<std::uint64_t>((flushing_bytes(facts) + bytes - 1) / bytes, 1, most);
+}
+
 /// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
 /// another clock.
 struct TrialOperands {
-  Buffer a, b, d, bias, aux, factors;
+  Buffer a, d, bias, aux, factors;
+  std::vector<Buffer> b;
   GemmOperands pointers;
+
+  /// Each time with another B, if there are several.
+  GemmOperands next() {
+    std::ranges::rotate(b, b.begin() + 1);
+    pointers.b = b.front().data();
+    return pointers;
+  }
 
   static Result<TrialOperands> create(Device& device, Stream& stream, const GemmProblem& p) {
     TrialOperands made;
@@ -35,7 +54,9 @@ struct TrialOperands {
       return buffer;
     };
     made.a = TRY(filled(p.elements_a(), p.a));
-    made.b = TRY(filled(p.elements_b(), p.b));
+    for (std::size_t i = matrices_to_read(device.facts(), p); i > 0; --i) {
+      made.b.push_back(TRY(filled(p.elements_b(), p.b)));
+    }
     made.d = TRY(filled(p.elements_d(), p.d));
     if (reads_bias(p.epilogue) || writes_bias(p.epilogue)) {
       made.bias = TRY(filled(p.bias_elements(), p.bias));
@@ -49,8 +70,8 @@ struct TrialOperands {
     TRY(stream.copy(made.factors.data(), ones.data(), made.factors.bytes()));
     TRY(stream.synchronize());
     auto* factors = made.factors.as<float>();
-    made.pointers = {made.a.data(),       made.b.data(),      made.d.data(), made.d.data(),
-                     made.bias.data(),    made.aux.data(),    factors,       factors + apart,
+    made.pointers = {made.a.data(),       made.b.front().data(), made.d.data(), made.d.data(),
+                     made.bias.data(),    made.aux.data(),       factors,       factors + apart,
                      factors + 2 * apart, factors + 3 * apart};
     return made;
   }
@@ -183,7 +204,7 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
 
 Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem,
                                        const std::vector<GemmAlgorithm>& algorithms) {
-  const TrialOperands operands = TRY(TrialOperands::create(device_, stream_, problem));
+  TrialOperands operands = TRY(TrialOperands::create(device_, stream_, problem));
   std::vector<std::unique_ptr<GemmPlan>> plans;
   std::vector<Contender> contenders;
   for (const GemmAlgorithm& algorithm : algorithms) {
@@ -197,7 +218,7 @@ Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem
     GemmPlan* plan = plans.back().get();
     TRY(plan->pack(stream_, operands.pointers.b));
     contenders.emplace_back([this, plan, &operands](Stream& stream) {
-      return plan->enqueue(stream, operands.pointers, workspace());
+      return plan->enqueue(stream, operands.next(), workspace());
     });
   }
   return TRY(find_fastest(device_, stream_, contenders, quick_contest)).fastest;

@@ -71,8 +71,11 @@ DEVICE float silu_of(float x) {
 
 template <typename T>
 DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
+  // No array has 2^32 packs; dividing 64 bits would take longer than all else.
+  const u32 packs_of_row = static_cast<u32>(width / row_pack);
   for_each_pack_of_all(rows * width, [&](u64 i) {
-    const T* const gates = x + i / width * 2 * width + i % width;
+    const u64 row = static_cast<u32>(i / row_pack) / packs_of_row;
+    const T* const gates = x + i + row * width;
     Floats values = load_floats(gates);
     UNROLL_LOOP
     for (int e = 0; e < row_pack; ++e) values.v[e] = silu_of(values.v[e]);

@@ -6,8 +6,8 @@
 namespace {
 
 constexpr u32 wave_outputs = 2;
-constexpr u32 code_pack = 16;        // codes of one access: 16 bytes
-constexpr u32 code_packs_ahead = 4;  // of each of its matrix rows on their way to a lane
+constexpr u32 code_pack = 16;  // codes of one access: 16 bytes
+constexpr u32 code_packs_ahead = VECTOR_AHEAD;
 
 /// The codes of one access, as the two halves that are computed with.
 template <typename Code>
@@ -61,18 +61,20 @@ DEVICE void quantized_product(T* y, const T* x, const Code* codes, const float* 
   };
   const Tiles mine = my_tiles(results, waves);
   let_next_kernel_begin();  // it waits in turn before it touches what this one writes
-  if (mine.begin < mine.end)
-    fetch_first(mine.begin);  // while the kernel before this one still runs
+  if (mine.begin < mine.end) {  // while the kernel before this one still runs
+    fetch_first(mine.begin);
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) fetch_early(rows.row[o], inputs * sizeof(Code));
+  }
   wait_for_previous_kernel();
   T* const normed = static_cast<T*>(dynamic_shared());  // [inputs], with a norm
   if (norm != nullptr) rms_norm(normed, x, norm, inputs, epsilon);
   const T* const vector = norm != nullptr ? normed : x;
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
-    float sums[wave_outputs] = {};
+    Floats products[wave_outputs];  // summed in one order, however many packs are ahead
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
     for (u64 from = begin; from < inputs; from += code_packs_ahead * Rows::stride) {
-      Floats products[wave_outputs];
-      UNROLL_LOOP
-      for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
       UNROLL_LOOP
       for (u32 p = 0; p < code_packs_ahead; ++p) {
         const u64 i = from + p * Rows::stride;
@@ -84,18 +86,18 @@ DEVICE void quantized_product(T* y, const T* x, const Code* codes, const float* 
           for (u32 o = 0; o < wave_outputs; ++o) {
             const auto halves = bits_as<CodeHalves<Code>>(rows.ahead[p][o]);
             products[o] =
-                products[o] + values * CodesOf<Code>::template numbers<row_pack>(halves.half[h]);
+                add_products(products[o], values,
+                             CodesOf<Code>::template numbers<row_pack>(halves.half[h]));
           }
         }
       }
       rows.fetch(from + code_packs_ahead * Rows::stride, inputs);
-      UNROLL_LOOP
-      for (u32 o = 0; o < wave_outputs; ++o) sums[o] += products[o].sum();
     }
     const u64 first = first_of(tile);
     if (tile + mine.step < mine.end) fetch_first(tile + mine.step);
+    float sums[wave_outputs];
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{});
+    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(products[o].sum(), Sum{});
     if (lane_index() != 0 || tile + wave_index() >= results) continue;
     sums[0] *= factors[first];
     sums[1] *= factors[second_of(first)];
@@ -108,7 +110,7 @@ DEVICE void quantized_product(T* y, const T* x, const Code* codes, const float* 
 /// As vector_product.cu, with the matrix as codes[outputs, inputs] times factors[outputs] of its
 /// rows; twice as many of both with `swiglu`. `inputs` is a multiple of 16.
 #define QUANTIZED_KERNEL(T, suffix, Code, code)                                                 \
-  KERNEL_OF(VECTOR_THREADS, 3, quantized_product_##code##_##suffix, T* y, const T* x,           \
+  KERNEL_OF(VECTOR_THREADS, VECTOR_BLOCKS, quantized_product_##code##_##suffix, T* y, const T* x,           \
             const Code* codes, const float* factors, const T* norm, const T* bias, u64 outputs, \
             u64 inputs, float epsilon, int add, int swiglu) {                                   \
     quantized_product(y, x, codes, factors, norm, bias, outputs, inputs, epsilon, add, swiglu); \

@@ -6,7 +6,7 @@
 namespace {
 
 constexpr u32 wave_outputs = 2;
-constexpr u32 packs_ahead = 4;  // of each of its matrix rows on their way to a lane
+constexpr u32 packs_ahead = VECTOR_AHEAD;
 
 /// The two matrix rows of a wave's outputs, whose first packs are on their way.
 template <typename T>
@@ -51,17 +51,19 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
   };
   const Tiles mine = my_tiles(results, waves);
   let_next_kernel_begin();  // it waits in turn before it touches what this one writes
-  if (mine.begin < mine.end)
-    fetch_first(mine.begin);  // while the kernel before this one still runs
+  if (mine.begin < mine.end) {  // while the kernel before this one still runs
+    fetch_first(mine.begin);
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) fetch_early(rows.row[o], inputs * sizeof(T));
+  }
   wait_for_previous_kernel();
   T* const normed = static_cast<T*>(dynamic_shared());  // [inputs], with a norm
   if (norm != nullptr) rms_norm(normed, x, norm, inputs, epsilon);
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
-    float sums[wave_outputs] = {};
+    Floats products[wave_outputs];  // summed in one order, however many packs are ahead
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
     for (u64 from = begin; from < inputs; from += packs_ahead * Rows::stride) {
-      Floats products[wave_outputs];
-      UNROLL_LOOP
-      for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
       UNROLL_LOOP
       for (u32 p = 0; p < packs_ahead; ++p) {
         const u64 i = from + p * Rows::stride;
@@ -69,17 +71,16 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
         const Floats values = norm != nullptr ? load_floats(normed + i) : load_floats(x + i);
         UNROLL_LOOP
         for (u32 o = 0; o < wave_outputs; ++o) {
-          products[o] = products[o] + values * to_floats(rows.ahead[p][o]);
+          products[o] = add_products(products[o], values, to_floats(rows.ahead[p][o]));
         }
       }
       rows.fetch(from + packs_ahead * Rows::stride, inputs);
-      UNROLL_LOOP
-      for (u32 o = 0; o < wave_outputs; ++o) sums[o] += products[o].sum();
     }
     const u64 first = first_of(tile);
     if (tile + mine.step < mine.end) fetch_first(tile + mine.step);
+    float sums[wave_outputs];
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(sums[o], Sum{});
+    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(products[o].sum(), Sum{});
     if (lane_index() != 0 || tile + wave_index() >= results) continue;
     store_results(y, bias, sums, first, outputs, add, swiglu);
   }
@@ -92,7 +93,7 @@ DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, con
 /// null; with `add` the product is added to y. With `swiglu`, the matrix has twice as many outputs,
 /// and y = silu(the first half) times the second.
 #define VECTOR_KERNEL(T, suffix)                                                           \
-  KERNEL_OF(VECTOR_THREADS, 3, vector_product_##suffix, T* y, const T* x, const T* weight, \
+  KERNEL_OF(VECTOR_THREADS, VECTOR_BLOCKS, vector_product_##suffix, T* y, const T* x, const T* weight, \
             const T* norm, const T* bias, u64 outputs, u64 inputs, float epsilon, int add, \
             int swiglu) {                                                                  \
     vector_product(y, x, weight, norm, bias, outputs, inputs, epsilon, add, swiglu);       \

@@ -6,8 +6,50 @@
 #include "rows.h"
 
 #define VECTOR_THREADS 256  // of a block
+// What the host varies: packs of each matrix row on their way to a lane, how many blocks leave each
+// thread as many registers as it needs for them, and KiB of a row that are brought into the
+// device's cache at once, on Hopper.
+#ifndef VECTOR_AHEAD
+#define VECTOR_AHEAD 4
+#endif
+#ifndef VECTOR_BLOCKS
+#define VECTOR_BLOCKS 3
+#endif
+#ifndef VECTOR_EARLY
+#define VECTOR_EARLY 0
+#endif
 
 namespace {
+
+/// Begins to bring the first KiB of a matrix row into the device's cache, while the kernels before
+/// this one leave the memory idle. Once for a wave.
+DEVICE void fetch_early(const void* row, u64 bytes) {
+#if defined(ON_HOPPER) && VECTOR_EARLY > 0
+  constexpr u64 most = u64{VECTOR_EARLY} << 10;
+  if (lane_index() != 0) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(row),
+               "r"(static_cast<u32>(bytes < most ? bytes : most))
+               : "memory");
+#else
+  (void)row;
+  (void)bytes;
+#endif
+}
+
+/// sum + a b, rounded once: what compilers do with a product and a sum depends on what else the
+/// loop holds, and so would the bits.
+DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) {
+  Floats result;
+  UNROLL_LOOP
+  for (int i = 0; i < row_pack; ++i) {
+#if defined(ON_CUDA)
+    result.v[i] = fmaf(a.v[i], b.v[i], sum.v[i]);
+#else
+    result.v[i] = __builtin_fmaf(a.v[i], b.v[i], sum.v[i]);
+#endif
+  }
+  return result;
+}
 
 /// normed = x by its root mean square, times norm; seen by all threads.
 template <typename T>

@@ -59,11 +59,13 @@ constexpr int pointwise_descriptor = 750, pointwise_x = 751, pointwise_b = 752, 
               pointwise_t = 758;
 constexpr int graph_handle = 800, graph_operations = 801;
 constexpr int tensor_alignment = 900, tensor_type = 901, tensor_dimensions = 902,
-              tensor_strides = 903, tensor_id = 906, tensor_virtual = 907, tensor_by_value = 908;
+              tensor_strides = 903, tensor_id = 906, tensor_virtual = 907, tensor_by_value = 908,
+              tensor_ragged = 913;
 constexpr int pack_ids = 1000, pack_pointers = 1001, pack_workspace = 1003;
 constexpr int engine_index = 1301, engine_notes = 1303;
-constexpr int matmul_precision = 1500;
-constexpr int matmul_a = 1520, matmul_b = 1521, matmul_c = 1522, matmul_descriptor = 1523;
+constexpr int matmul_precision = 1500, matmul_padding = 1503;
+constexpr int matmul_a = 1520, matmul_b = 1521, matmul_c = 1522, matmul_descriptor = 1523,
+              matmul_rows = 1525, matmul_columns = 1526, matmul_depth = 1527;
 constexpr int reduction_mode = 1600, reduction_precision = 1601;
 constexpr int reduction_x = 1610, reduction_y = 1611, reduction_descriptor = 1612;
 constexpr int reshape_x = 2200, reshape_y = 2201;
@@ -71,7 +73,7 @@ constexpr int reshape_x = 2200, reshape_y = 2201;
 
 /// cudnnBackendAttributeType_t
 namespace type {
-constexpr int handle = 0, data_type = 1, boolean = 2, int64 = 3, f32 = 4, pointer = 6,
+constexpr int handle = 0, data_type = 1, boolean = 2, int64 = 3, f32 = 4, f64 = 5, pointer = 6,
               convolution_mode = 7, heuristics_mode = 8, knob_type = 9, numerical_note = 11,
               pointwise_mode = 14, descriptor = 15, reduction_mode = 18;
 }
@@ -84,7 +86,7 @@ constexpr int f32 = 0, f16 = 2, i32 = 4, bf16 = 9, boolean = 11;
 /// cudnnPointwiseMode_t
 namespace mode {
 constexpr int add = 0, mul = 1, div = 6, sub = 9, exp = 13, log = 15, identity = 21,
-              greater_or_equal = 303, index = 501, select = 601;
+              greater_or_equal = 303, less = 304, logical_and = 400, index = 501, select = 601;
 }
 
 /// cudnnReduceTensorOp_t

@@ -15,6 +15,7 @@ Result<void*> GraphBuilder::tensor(const TensorSpec& spec) {
   TRY(made.set(attribute::tensor_alignment, type::int64, alignment));
   TRY(made.set(attribute::tensor_virtual, type::boolean, is_virtual));
   TRY(made.set(attribute::tensor_by_value, type::boolean, spec.by_value));
+  if (spec.ragged != nullptr) TRY(made.set_descriptor(attribute::tensor_ragged, spec.ragged));
   return keep(std::move(made));
 }
 

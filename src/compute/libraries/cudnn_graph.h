@@ -16,10 +16,18 @@ struct TensorSpec {
   std::vector<std::int64_t> strides = {1, 1, 1, 1};
   std::int64_t id = 0;    ///< by which an operand is given to it; 0: virtual, never in memory
   bool by_value = false;  ///< in host memory
+  /// A tensor of i32 [batch + 1, 1, 1, 1] with the element at which each of a batch begins, instead
+  /// of the first stride; or null.
+  void* ragged = nullptr;
 
   TensorSpec as(int other_type) const {
     TensorSpec spec = *this;
     spec.type = other_type;
+    return spec;
+  }
+  TensorSpec at(void* offsets) const {
+    TensorSpec spec = *this;
+    spec.ragged = offsets;
     return spec;
   }
   TensorSpec with_id(std::int64_t other_id) const {

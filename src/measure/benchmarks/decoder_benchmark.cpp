@@ -18,6 +18,14 @@ Status check_path(std::string_view) {
   return {};  // a path; whether it can be read is seen when it is
 }
 
+/// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
+std::optional<std::string> library_cannot(const DecoderCell& cell, const DeviceFacts& facts) {
+  const DecoderShape& shape = cell.shape;
+  return library_prompts_unsupported(
+      facts, {cell.precision, shape.heads, shape.kv_heads, shape.head_width}, cell.tokens,
+      cell.batch);
+}
+
 /// The value of an axis that names a file or folder; empty if it names none.
 std::filesystem::path path_in(const Cell& cell, std::string_view axis) {
   const std::string_view value = cell.text(axis);
@@ -84,6 +92,11 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                     .most = most_tokens_of_sequence});
     return axes;
   }
+  axes.push_back({.name = "attention",
+                  .description = "library: the vendor's (cuDNN; AITER, some prompts); own: assay's "
+                                 "kernels; auto: library, where it can",
+                  .defaults = {automatic},
+                  .choices = {automatic, "library", "own"}});
   axes.push_back({.name = "tokens",
                   .description =
                       "of the prompts: random ones, or ids as text, which every sequence "
@@ -140,6 +153,11 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
   }
   decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
+  if (phase_ == DecoderPhase::prefill && decided.text("attention") == chosen_by_device) {
+    const auto parsed = parse(decided, device);  // why it cannot be is said later
+    const bool can = parsed.ok() && !library_cannot(*parsed, device.facts());
+    decided = with_value(decided, "attention", can ? "library" : "own");
+  }
   return {decided};
 }
 
@@ -178,6 +196,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
   if (parsed.codes) TRY(validate_quantized(parsed.shape));
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   if (phase_ == DecoderPhase::prefill) {
+    parsed.attention = cell.text("attention") == "library" ? PromptWay::library : PromptWay::own;
     parsed.logits = path_in(cell, "logits");
     const std::filesystem::path tokens = path_in(cell, "tokens");
     if (!tokens.empty()) parsed.text = TRY(read_token_ids(tokens, most_tokens_of_sequence));
@@ -219,6 +238,11 @@ std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
   if (parsed->batch > most_tokens / parsed->tokens) {
     return fmt::format("batch={} {}={}: {} tokens at most are allowed", parsed->batch, tokens_axis_,
                        parsed->tokens, most_tokens);
+  }
+  if (parsed->attention == PromptWay::library) {
+    if (const auto reason = library_cannot(*parsed, device.facts())) {
+      return "attention=library: " + *reason;
+    }
   }
   const std::uint64_t needed = memory_of(parsed->settings(0)).all();
   const std::uint64_t most = device.facts().memory_bytes;

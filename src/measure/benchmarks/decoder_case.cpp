@@ -91,6 +91,11 @@ class DecoderCase final : public Case {
     if (!takes_part()) return {};
     std::vector<std::pair<std::string, std::string>> all = {{"gemm", decoder_->libraries()}};
     if (several()) all.emplace_back("exchange", ranks_.communicator->library());
+    if (cell_.phase == DecoderPhase::prefill) {
+      all.emplace_back("attention", decoder_->prompt_attention());
+    } else if (decoder_->is_of_one(measured_pass())) {
+      all.emplace_back("vector_products", decoder_->vector_variant());
+    }
     if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
     return all;
   }
@@ -323,7 +328,8 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .seed = seed,
                           .codes = codes,
                           .folder = folder,
-                          .part = part};
+                          .part = part,
+                          .prompts = {.way = attention, .any_lengths = false}};
   DecoderLimits& limits = made.limits;
   limits.tokens = is_prefill ? batch * tokens : std::max(batch, std::min(tokens, most_in_part));
   limits.results = logits.empty() ? batch : std::max(batch, tokens);

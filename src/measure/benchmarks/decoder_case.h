@@ -26,12 +26,13 @@ struct DecoderCell {
   std::int64_t tokens = 0;  ///< of each: its prompt, or its context, the new token included
   std::int64_t generated =
       1;  ///< of decode: tokens of each, one after another, the last at `tokens`
-  std::optional<DataType> codes = {};   ///< of quantized matrices; empty: they are not
-  std::filesystem::path folder = {};    ///< whose files hold the weights; empty: they are random
-  std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
-  std::filesystem::path logits = {};    ///< of prefill: the file for those of all tokens, or empty
-  DecoderPart part = {};                ///< of several ranks, this one's
-  bool graph = true;                    ///< whether a pass is replayed as one
+  std::optional<DataType> codes = {};    ///< of quantized matrices; empty: they are not
+  std::filesystem::path folder = {};     ///< whose files hold the weights; empty: they are random
+  std::vector<std::int32_t> text = {};   ///< the prompt of every sequence; empty: random tokens
+  std::filesystem::path logits = {};     ///< of prefill: the file for those of all tokens, or empty
+  DecoderPart part = {};                 ///< of several ranks, this one's
+  PromptWay attention = PromptWay::own;  ///< of whole prompts
+  bool graph = true;                     ///< whether a pass is replayed as one
 
   /// With the room that measuring and verifying need.
   DecoderSettings settings(std::uint64_t seed) const;

@@ -135,6 +135,7 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& dev
   parsed.tokens = static_cast<std::int64_t>(cell.integer("tokens"));
   parsed.part.ranks = ranks;
   parsed.codes = codes_of(cell.text("quantization"), device.facts());
+  if (parsed.phase == DecoderPhase::prefill) parsed.attention = PromptWay::best;
   TRY(validate(parsed.shape, parsed.part, parsed.codes.has_value()));
   constexpr std::int64_t most_tokens = 1 << 24;  // every token of a pass is a row of a grid
   if (parsed.batch <= most_tokens / parsed.tokens) return parsed;

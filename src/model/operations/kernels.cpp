@@ -14,8 +14,9 @@ unsigned bounded(std::int64_t blocks) {
 
 }  // namespace
 
-Result<Kernels> Kernels::build(Device& device, const std::string& source, DataType type) {
-  auto program = TRY(device.build({source, {}}));
+Result<Kernels> Kernels::build(Device& device, const std::string& source, DataType type,
+                               std::vector<std::pair<std::string, std::string>> defines) {
+  auto program = TRY(device.build({source, std::move(defines)}));
   const DataType stored = type == DataType::tf32 ? DataType::f32 : type;
   return Kernels(std::move(program), "_" + std::string(name_of(stored)));
 }

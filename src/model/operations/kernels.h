@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "compute/device/device.h"
 #include "core/data_type.h"
@@ -17,8 +19,9 @@ namespace assay {
 /// without it.
 class Kernels {
  public:
-  /// `type`: f32, tf32 (stored as f32), bf16 or f16.
-  static Result<Kernels> build(Device& device, const std::string& source, DataType type);
+  /// `type`: f32, tf32 (stored as f32), bf16 or f16; `defines`: as of a ProgramSource.
+  static Result<Kernels> build(Device& device, const std::string& source, DataType type,
+                               std::vector<std::pair<std::string, std::string>> defines = {});
 
   /// The kernel `name` of the type. Error: failed if there is none.
   Result<Kernel*> of_type(std::string_view name);

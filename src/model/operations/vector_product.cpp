@@ -1,18 +1,36 @@
 #include "model/operations/vector_product.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compute/device/helpers.h"
 
 namespace assay {
 
+std::string VectorVariant::name() const {
+  return fmt::format("{} ahead, {} of {} blocks, {} KiB early", ahead, launched, fitting, early);
+}
+
+std::span<const VectorVariant> VectorProduct::variants() {
+  // Registers of sm_90: a pack takes four for each of two rows, everything else about fifty.
+  static constexpr VectorVariant all[] = {{4, 3, 3}, {4, 3, 2}, {4, 3, 2, 8},
+                                          {8, 2, 2}, {8, 2, 1}, {8, 2, 1, 8},
+                                          {2, 4, 4}, {2, 4, 3}, {2, 4, 3, 8}};
+  return all;
+}
+
 Result<VectorProduct> VectorProduct::create(Device& device, DataType type, double norm_epsilon,
-                                            std::optional<DataType> codes) {
-  VectorProduct made(device.facts(), TRY(Kernels::build(device, "vector_product", type)), type,
-                     norm_epsilon);
+                                            std::optional<DataType> codes, VectorVariant variant) {
+  const std::vector<std::pair<std::string, std::string>> defines = {
+      {"VECTOR_AHEAD", std::to_string(variant.ahead)},
+      {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
+      {"VECTOR_EARLY", std::to_string(variant.early)}};
+  VectorProduct made(device.facts(), TRY(Kernels::build(device, "vector_product", type, defines)),
+                     type, norm_epsilon, variant);
   made.vector_product_ = TRY(made.kernels_.of_type("vector_product"));
   if (!codes) return made;
-  made.quantized_kernels_ = TRY(Kernels::build(device, "quantized_product", type));
+  made.quantized_kernels_ = TRY(Kernels::build(device, "quantized_product", type, defines));
   made.quantized_product_ =
       TRY(made.quantized_kernels_->of_type("quantized_product_" + std::string(name_of(*codes))));
   return made;
@@ -32,7 +50,7 @@ Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, Matrix wei
                               const Around& around, bool swiglu) {
   // As in kernels/vector_product.cu: a wave computes two outputs at a time.
   constexpr unsigned threads = 256;
-  const std::int64_t resident = runs_on_host(*facts_) ? 1 : 3;  // of a multiprocessor
+  const std::int64_t resident = runs_on_host(*facts_) ? 1 : variant_.launched;
   const std::int64_t results = swiglu ? shape.outputs : (shape.outputs + 1) / 2;
   const std::int64_t waves = std::max(1, static_cast<int>(threads) / facts_->wave_size);
   const std::int64_t blocks =

@@ -5,18 +5,38 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
 
 namespace assay {
 
+/// How the kernels are built and launched: it changes no bit of the results. What is fastest is a
+/// trade: bytes in flight, against blocks that leave room on their multiprocessor for those of the
+/// next kernel, which then reads its matrix while this one still runs.
+struct VectorVariant {
+  int ahead = 4;     ///< packs of each matrix row on their way to a lane
+  int fitting = 3;   ///< blocks that a multiprocessor has registers for
+  int launched = 3;  ///< blocks that are launched for each multiprocessor, at most
+  int early = 0;     ///< KiB of each row that a block first reads, brought into the cache at once
+
+  /// "4 ahead, 2 of 3 blocks, 8 KiB early"
+  std::string name() const;
+};
+
 class VectorProduct {
  public:
+  /// Those worth trying on a GPU, the usual one first.
+  static std::span<const VectorVariant> variants();
+
   /// `type`: f32 or bf16, of vectors and matrices; `codes`: of quantized matrices, if there are
   /// any.
   static Result<VectorProduct> create(Device& device, DataType type, double norm_epsilon,
-                                      std::optional<DataType> codes = std::nullopt);
+                                      std::optional<DataType> codes = std::nullopt,
+                                      VectorVariant variant = {});
+  const VectorVariant& variant() const { return variant_; }
 
   /// W[outputs, inputs]
   struct Shape {
@@ -43,8 +63,10 @@ class VectorProduct {
                         const void* norm);
 
  private:
-  VectorProduct(const DeviceFacts& facts, Kernels kernels, DataType type, double norm_epsilon)
+  VectorProduct(const DeviceFacts& facts, Kernels kernels, DataType type, double norm_epsilon,
+                VectorVariant variant)
       : facts_(&facts),
+        variant_(variant),
         kernels_(std::move(kernels)),
         element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
@@ -52,6 +74,7 @@ class VectorProduct {
                  const Around& around, bool swiglu);
 
   const DeviceFacts* facts_;
+  VectorVariant variant_;
   Kernels kernels_;
   std::int64_t element_;  // bytes
   float norm_epsilon_;

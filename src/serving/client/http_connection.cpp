@@ -86,6 +86,11 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
       : loop_(loop), watch_(watch), endpoint_(endpoint), socket_(loop) {}
   ~Connection() override { close_socket(); }
 
+  void open(std::function<void()> done) override {
+    opened_ = std::move(done);
+    connect();
+  }
+
   void ask(std::string request, ReplyReader& reader) override {
     request_ = std::move(request);
     sent_ = 0;
@@ -105,6 +110,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void close() override {
     reader_ = nullptr;
+    opened_ = nullptr;
     open_ = false;
     close_socket();
   }
@@ -148,8 +154,8 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
 
   void connect() {
     socket_.socket().async_connect(endpoint_.address, [me = self()](const error_code& error) {
-      if (me->reader_ == nullptr) return;
-      if (error) return me->end(ReplyEnd::unconnected, "connecting: " + error.message());
+      if (!me->is_wanted()) return;
+      if (error) return me->fail_to_connect("connecting: " + error.message());
       prepare_stamps(me->socket_.socket().native_handle());
       if (me->endpoint_.tls == nullptr) return me->watch();
       me->shake_hands();
@@ -160,7 +166,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
     error_code error;
     plain_.reset(socket_.socket().release(error));
     const Status watched = watch_.add(plain_.number(), *this);
-    if (!watched.ok()) return end(ReplyEnd::unconnected, watched.error().message);
+    if (!watched.ok()) return fail_to_connect(watched.error().message);
     connected();
   }
 
@@ -174,15 +180,26 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
       tls_->set_verify_callback(asio::ssl::rfc2818_verification(host), error);
     }
     tls_->async_handshake(asio::ssl::stream_base::client, [me = self()](const error_code& failed) {
-      if (me->reader_ == nullptr) return;
-      if (failed) return me->end(ReplyEnd::unconnected, "TLS: " + failed.message());
+      if (!me->is_wanted()) return;
+      if (failed) return me->fail_to_connect("TLS: " + failed.message());
       me->connected();
     });
   }
 
   void connected() {
     open_ = true;
-    write();
+    if (reader_ != nullptr) return write();
+    if (tls_) read_tls();
+    std::exchange(opened_, nullptr)();
+  }
+
+  /// Whether somebody waits until it is connected.
+  bool is_wanted() const { return reader_ != nullptr || opened_ != nullptr; }
+
+  void fail_to_connect(std::string_view why) {
+    if (reader_ != nullptr) return end(ReplyEnd::unconnected, why);
+    close_socket();
+    std::exchange(opened_, nullptr)();
   }
 
   void write() {
@@ -342,6 +359,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   std::string request_, unread_;
   std::size_t sent_ = 0;  ///< bytes of the request written, without TLS
   int replies_ = 0;
+  std::function<void()> opened_;  ///< null: not being opened ahead
   std::vector<char> tls_buffer_;
   bool open_ = false, reading_ = false, writing_ = false, begun_ = false;
 };

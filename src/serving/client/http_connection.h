@@ -34,16 +34,19 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
                                               const Endpoint& endpoint);
   virtual ~HttpConnection() = default;
 
-  /// Connects on the first call, writes `request` (complete, as sent over the wire) and reads its
+  /// Connects while there is nothing to ask yet. Calls done() from within the io_context, once it
+  /// is_open() or cannot be: then ask() tries again.
+  virtual void open(std::function<void()> done) = 0;
+  /// Connects unless it is open, writes `request` (complete, as sent over the wire) and reads its
   /// reply. One request at a time; after the first, only while is_open().
   virtual void ask(std::string request, ReplyReader& reader) = 0;
-  /// After a reply has ended: whether the connection can take another request.
+  /// While nothing is asked: whether the connection can take a request.
   virtual bool is_open() const = 0;
   /// Number of complete replies so far.
   virtual int replies() const = 0;
   /// Takes back the request that the last ask() sent.
   virtual std::string take_request() = 0;
-  /// Gives up on the reply: the reader is not called again.
+  /// Gives up on the reply, or on opening: neither the reader nor done() is called again.
   virtual void close() = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "serving/client/flight.h"
+#include "serving/client/prepared_requests.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -59,11 +60,14 @@ class LoadRun {
         stop_requested_(stop_requested),
         progress_(progress),
         idle_(targets.size()),
+        prepared_(plan.request, prompts),
         balancer_(plan.balance, targets.size(), plan.seed) {}
 
   LoadOutcome run() {
     schedule_arrivals();
-    prepare(0);
+    while (prepared_.make_one()) {
+    }
+    open_connections();
     outcome_.begin = begin_ = LoadClock::now();
     const double thread_before = cpu_seconds(RUSAGE_THREAD);
     const double process_before = cpu_seconds(RUSAGE_SELF);
@@ -98,6 +102,39 @@ class LoadRun {
       ++conversation;
     }
     if (open) fresh_ = prompts_.size();
+  }
+
+  /// How many requests begin together, or nearly so.
+  std::size_t first_requests() const {
+    constexpr double together = 0.01;  // seconds
+    std::size_t count = due_.size();   // of a closed loop
+    if (!plan_.arrivals.empty()) {
+      count = static_cast<std::size_t>(
+          std::ranges::count_if(plan_.arrivals, [](double arrival) { return arrival < together; }));
+    }
+    const std::size_t most = plan_.max_concurrency > 0 ? plan_.max_concurrency : most_opened;
+    return std::min({count, due_.size(), most, most_opened});
+  }
+
+  /// Connects for the first requests before the clock starts, so that they are not late by it.
+  void open_connections() {
+    std::vector<std::shared_ptr<HttpConnection>> opening(first_requests());
+    std::size_t waiting = opening.size();
+    for (std::size_t i = 0; i < opening.size(); ++i) {
+      opening[i] = HttpConnection::make(loop_, watch_, targets_[i % targets_.size()]);
+      opening[i]->open([&] {
+        if (--waiting == 0) loop_.stop();
+      });
+    }
+    if (waiting > 0) loop_.run_for(patience_to_open);
+    loop_.restart();
+    for (std::size_t i = 0; i < opening.size(); ++i) {
+      if (opening[i]->is_open()) {
+        idle_[i % targets_.size()].push_back(std::move(opening[i]));
+      } else {
+        opening[i]->close();  // whoever needs it will see why
+      }
+    }
   }
 
   void skip_conversation() {
@@ -173,31 +210,28 @@ class LoadRun {
 
   // ---- Sending ----
 
-  /// While there is time, makes the body of the request that will probably be sent next.
-  void prepare(std::size_t index) {
-    if (index >= prompts_.size() || prompts_.follows(index)) return;
-    prepared_index_ = index;
-    prepared_prompt_ = prompts_.at(index);
-    prepared_body_ = body_of(plan_.request, prepared_prompt_, {});
+  /// The next turn of a conversation, with what was said in it before.
+  PreparedRequest next_turn(std::size_t index) const {
+    PreparedRequest request = {prompts_.at(index), ""};
+    const auto before = said_.find(request.prompt.conversation);
+    request.body = body_of(plan_.request, request.prompt,
+                           before == said_.end() ? std::vector<Exchange>() : before->second);
+    return request;
   }
 
   void send(std::size_t index, double scheduled, double due) {
-    if (prepared_index_ != index) {
-      prepared_prompt_ = prompts_.at(index);
-      const auto before = said_.find(prepared_prompt_.conversation);
-      prepared_body_ = body_of(plan_.request, prepared_prompt_,
-                               before == said_.end() ? std::vector<Exchange>() : before->second);
-    }
-    prepared_index_ = none;
+    const PreparedRequest request =
+        prompts_.follows(index) ? next_turn(index) : prepared_.take(index);
+    const Prompt& prompt = request.prompt;
     const std::size_t target = balancer_.choose();
     RequestLog log;
     log.index = index;
     log.target = static_cast<int>(target);
     log.scheduled = scheduled;
     log.due = due;
-    log.prompt_asked = prepared_prompt_.tokens;
-    log.output_asked = output_asked(plan_.request, prepared_prompt_);
-    log.gaps.reserve(prepared_prompt_.output_tokens);
+    log.prompt_asked = prompt.tokens;
+    log.output_asked = output_asked(plan_.request, prompt);
+    log.gaps.reserve(prompt.output_tokens);
     auto flight = std::make_unique<Flight>(
         std::move(log), plan_.request, begin_, is_followed(index),
         [this, target] { return HttpConnection::make(loop_, watch_, targets_[target]); }, on_heard_,
@@ -208,13 +242,9 @@ class LoadRun {
     ++state_.sent;
     sent.send(connection_to(target),
               http_request("POST", targets_[target].url, path_of(plan_.request), plan_.fields,
-                           prepared_body_));
-    const std::size_t next = !ready_.empty() ? ready_.front().index
-                             : !due_.empty() ? due_.top().index
-                                             : fresh_;
-    asio::post(loop_, [this, next] {
-      if (prepared_index_ != next) prepare(next);
-    });
+                           request.body));
+    // One more for each that is sent: as many as may become due together are always there.
+    asio::post(loop_, [this] { prepared_.make_one(); });
   }
 
   bool is_followed(std::size_t index) const {
@@ -331,7 +361,8 @@ class LoadRun {
     outcome_.health.loop_lag_max = lags_.back();
   }
 
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr std::size_t most_opened = 1024;  ///< connections, before the clock starts
+  static constexpr std::chrono::seconds patience_to_open{2};
 
   const LoadPlan& plan_;
   const Prompts& prompts_;
@@ -357,11 +388,9 @@ class LoadRun {
   double request_seconds_ = 0, counted_ = 0;
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
+  PreparedRequests prepared_;
   Balancer balancer_;
   std::map<std::size_t, std::vector<Exchange>> said_;  ///< by conversation
-  std::size_t prepared_index_ = none;
-  Prompt prepared_prompt_;
-  std::string prepared_body_;
   std::vector<double> lags_;
   LoadState state_;
   LoadOutcome outcome_;

@@ -71,6 +71,8 @@ class Engine {
   /// Replaces `events` by what came since the last call.
   void take(std::vector<EngineEvent>& events);
   EngineState state() const;
+  /// As of the executor.
+  std::string prompt_attention() const { return executor_->prompt_attention(); }
   /// False while any request runs.
   bool reset_prefix_cache();
 

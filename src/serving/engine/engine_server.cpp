@@ -25,6 +25,7 @@ class OpenServer final : public EngineServer {
   std::string url() const override { return url_; }
   double gate_error() const override { return gate_error_; }
   std::uint64_t requests() const override { return instance_.requests(); }
+  std::string prompt_attention() const override { return engine_->prompt_attention(); }
   EngineState state() const override { return engine_->state(); }
 
   Status run(const std::function<bool()>& stop) override {

@@ -53,7 +53,8 @@ DecoderSettings ExecutorSettings::decoder() const {
           .codes = codes,
           .folder = folder,
           .part = part,
-          .ranks = ranks};
+          .ranks = ranks,
+          .prompts = {.way = deterministic ? PromptWay::own : attention, .any_lengths = true}};
 }
 
 StepExecutor::StepExecutor(Device& device, const ExecutorSettings& settings)

@@ -41,6 +41,8 @@ struct ExecutorSettings {
   /// All passes have one size, so that the logits of a token do not depend on what else is computed
   /// beside it.
   bool deterministic = false;
+  /// Of whole prompts; a deterministic executor computes them like all other tokens.
+  PromptWay attention = PromptWay::best;
   DecoderPart part = {};  ///< of several ranks, this one's
   ModelRanks ranks = {};  ///< the whole team, if there are several
 
@@ -78,6 +80,10 @@ class StepExecutor {
   Status follow(const std::function<bool()>& stop);
 
   const Decoder& decoder() const { return *decoder_; }
+  /// As of the decoder.
+  std::string prompt_attention() const {
+    return settings_.deterministic ? "cache" : decoder_->prompt_attention();
+  }
   /// Graphs captured so far.
   std::size_t graphs() const { return graphs_.size(); }
 

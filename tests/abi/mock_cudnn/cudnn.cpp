@@ -48,6 +48,7 @@ std::size_t bytes_of(int type) {
     case type::pointer:
     case type::descriptor:
     case type::int64:
+    case type::f64:
       return 8;
     case type::boolean:
       return 1;

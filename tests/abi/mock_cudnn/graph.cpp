@@ -40,6 +40,16 @@ void for_each(const Index& size, const Function& function) {
   }
 }
 
+/// How much of the last two dimensions there is of each of a batch: the rest is not touched.
+struct Extents {
+  const std::vector<std::int64_t>*rows = nullptr, *columns = nullptr;
+
+  bool hold(const Index& i) const {
+    const auto b = static_cast<std::size_t>(i[0]);
+    return (rows == nullptr || i[2] < (*rows)[b]) && (columns == nullptr || i[3] < (*columns)[b]);
+  }
+};
+
 class Run {
  public:
   Run(const Descriptor& pack, bool adds) : adds_(adds) {
@@ -88,6 +98,10 @@ class Run {
           return static_cast<double>(i[axis]);
         case mode::greater_or_equal:
           return left >= right ? 1.0 : 0.0;
+        case mode::less:
+          return left < right ? 1.0 : 0.0;
+        case mode::logical_and:
+          return left != 0 && right != 0 ? 1.0 : 0.0;
         case mode::select:
           return t.broadcast(i) != 0 ? left : right;
         default:
@@ -97,20 +111,33 @@ class Run {
   }
 
   void matmul(const Descriptor& o) {
-    Tensor a = read(o.part(attribute::matmul_a)), b = read(o.part(attribute::matmul_b));
     const Descriptor* const c = o.part(attribute::matmul_c);
+    const auto extents = [&](int name, std::size_t batch) {
+      return o.has(name) ? lengths_of(*o.part(name)) : std::vector<std::int64_t>(batch, most);
+    };
+    const auto batch = static_cast<std::size_t>(numbers(*c, attribute::tensor_dimensions)[0]);
+    const auto rows = extents(attribute::matmul_rows, batch),
+               columns = extents(attribute::matmul_columns, batch),
+               depth = extents(attribute::matmul_depth, batch);
+    Tensor a = read(o.part(attribute::matmul_a), {&rows, &depth}),
+           b = read(o.part(attribute::matmul_b), {&depth, &columns});
     Tensor before;
     const bool adds = adds_ && !c->get<bool>(attribute::tensor_virtual) &&
                       c->get<int>(attribute::tensor_type) == data::f32;
     if (adds) before = read(c);
-    ok_ = ok_ && a.size[3] == b.size[2];
-    write(c, [&](const Index& i) {
-      double sum = adds ? before.at(i) : 0;
-      for (std::int64_t k = 0; k < a.size[3]; ++k) {
-        sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1], k, i[3]});
-      }
-      return sum;
-    });
+    ok_ = ok_ && a.size[3] == b.size[2] && a.size[1] % b.size[1] == 0;
+    if (!ok_) return;
+    const std::int64_t group = a.size[1] / b.size[1];  // heads of queries that share one of keys
+    write(c,
+          [&](const Index& i) {
+            double sum = adds ? before.at(i) : 0;
+            const std::int64_t end = std::min(a.size[3], depth[static_cast<std::size_t>(i[0])]);
+            for (std::int64_t k = 0; k < end; ++k) {
+              sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1] / group, k, i[3]});
+            }
+            return sum;
+          },
+          {&rows, &columns});
   }
 
   /// Over the last dimension, which is all that attention needs.
@@ -136,18 +163,34 @@ class Run {
   }
 
   static Index numbers(const Descriptor& tensor, int name) { return tensor.get<Index>(name); }
-  static std::int64_t offset(const Descriptor& tensor, const Index& i) {
+  std::int64_t offset(const Descriptor& tensor, const Index& i) {
     const Index strides = numbers(tensor, attribute::tensor_strides);
-    std::int64_t sum = 0;
-    for (std::size_t d = 0; d < 4; ++d) sum += i[d] * strides[d];
+    const Descriptor* const ragged = tensor.part(attribute::tensor_ragged);
+    std::int64_t sum =
+        ragged == nullptr ? i[0] * strides[0] : lengths_of(*ragged)[static_cast<std::size_t>(i[0])];
+    for (std::size_t d = 1; d < 4; ++d) sum += i[d] * strides[d];
     return sum;
   }
+  /// The numbers that lie there, one for each of a batch.
+  std::vector<std::int64_t> lengths_of(const Descriptor& tensor) {
+    std::vector<std::int64_t> all(
+        static_cast<std::size_t>(numbers(tensor, attribute::tensor_dimensions)[0]));
+    const auto* const memory = address_of(tensor);
+    ok_ = ok_ && memory != nullptr;
+    for (std::size_t i = 0; ok_ && i < all.size(); ++i) {
+      std::int32_t number = 0;
+      std::memcpy(&number, memory + 4 * i, sizeof number);
+      all[i] = number;
+    }
+    return all;
+  }
+  static constexpr std::int64_t most = INT64_MAX;
   std::byte* address_of(const Descriptor& tensor) {
     const auto found = addresses_.find(tensor.get<std::int64_t>(attribute::tensor_id));
     return found == addresses_.end() ? nullptr : found->second;
   }
 
-  Tensor read(const Descriptor* tensor) {
+  Tensor read(const Descriptor* tensor, const Extents& extents = {}) {
     if (tensor->get<bool>(attribute::tensor_virtual)) {
       return kept_[tensor->get<std::int64_t>(attribute::tensor_id)];
     }
@@ -158,18 +201,19 @@ class Run {
     }
     const int type = tensor->get<int>(attribute::tensor_type);
     for_each(read.size, [&](const Index& i) {
+      if (!ok_ || !extents.hold(i)) return;
       read.at(i) = read_number(type, address_of(*tensor), offset(*tensor, i));
     });
     return read;
   }
 
   template <typename Function>
-  void write(const Descriptor* tensor, const Function& value_at) {
+  void write(const Descriptor* tensor, const Function& value_at, const Extents& extents = {}) {
     Tensor made = empty(*tensor);
     const int type = tensor->get<int>(attribute::tensor_type);
     const bool narrow = bytes_of(type) == 2;
     for_each(made.size, [&](const Index& i) {
-      const double value = value_at(i);
+      const double value = extents.hold(i) ? value_at(i) : 0;
       made.at(i) = narrow ? decode(type, encode(type, value)) : value;
     });
     if (tensor->get<bool>(attribute::tensor_virtual)) {
@@ -181,6 +225,7 @@ class Run {
       return;
     }
     for_each(made.size, [&](const Index& i) {
+      if (!ok_ || !extents.hold(i)) return;
       write_number(type, address_of(*tensor), offset(*tensor, i), made.at(i));
     });
   }
@@ -211,10 +256,10 @@ std::string name_of(const Descriptor& o) {
     return m == reduce::max ? "max" : "sum";
   }
   static const std::map<int, std::string> names = {
-      {mode::add, "add"},          {mode::sub, "sub"},       {mode::mul, "mul"},
-      {mode::div, "div"},          {mode::exp, "exp"},       {mode::log, "log"},
-      {mode::index, "index"},      {mode::select, "select"}, {mode::greater_or_equal, "ge"},
-      {mode::identity, "identity"}};
+      {mode::add, "add"},           {mode::sub, "sub"},       {mode::mul, "mul"},
+      {mode::div, "div"},           {mode::exp, "exp"},       {mode::log, "log"},
+      {mode::index, "index"},       {mode::select, "select"}, {mode::greater_or_equal, "ge"},
+      {mode::identity, "identity"}, {mode::less, "less"},     {mode::logical_and, "and"}};
   const int m = o.part(attribute::pointwise_descriptor)->get<int>(attribute::pointwise_mode);
   const auto found = names.find(m);
   return found != names.end() ? found->second : "?";

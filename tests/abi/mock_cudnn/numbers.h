@@ -26,6 +26,7 @@ inline float decode(int type, std::uint32_t code) {
   const auto half = static_cast<std::uint16_t>(code);
   if (type == assay::cudnn::data::bf16) return Bf16{half}.decode();
   if (type == assay::cudnn::data::f16) return F16{half}.decode();
+  if (type == assay::cudnn::data::i32) return static_cast<float>(static_cast<std::int32_t>(code));
   return std::bit_cast<float>(code);
 }
 

@@ -1,0 +1,161 @@
+// How fast the variants of a vector's products read the matrices of a decoder: a line for each
+// shape and variant, with the share of what a copy within the device moves in the same run.
+// Run: build/bench/bench_decode_products [MODEL]; default llama3-8b, on the default device, or what
+// ASSAY_BENCH_DEVICE names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compute/device/backend.h"
+#include "compute/device/helpers.h"
+#include "compute/device/rtc_worker.h"
+#include "measure/benchmarks/decoder_case.h"
+#include "model/operations/vector_product.h"
+#include "model/weights.h"
+#include "statistics/summary.h"
+
+namespace assay {
+namespace {
+
+constexpr int rounds = 15;
+
+/// A product of a layer or of the head, as a pass of one token computes it.
+struct Product {
+  const char* name;
+  std::int64_t outputs, inputs;
+  bool normed, swiglu;
+
+  std::int64_t rows() const { return swiglu ? 2 * outputs : outputs; }
+};
+
+std::vector<Product> products_of(const DecoderShape& s) {
+  return {{"qkv", s.qkv_width(), s.width, true, false},
+          {"proj", s.width, s.query_width(), false, false},
+          {"gate_up", s.hidden, s.width, true, true},
+          {"down", s.width, s.hidden, false, false},
+          {"head", s.vocabulary, s.width, true, false}};
+}
+
+struct Bench {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Event> start, stop;
+  Buffer matrices, vectors;
+  double copied = 0;  ///< bytes per second, read and written
+
+  /// The median time of a replayed graph of what `queue` queues.
+  template <typename Queue>
+  Result<double> seconds_of(const Queue& queue) {
+    TRY(queue());  // loads code
+    TRY(stream->synchronize());
+    TRY(stream->begin_capture());
+    const Status queued = queue();
+    auto captured = stream->end_capture();
+    TRY(queued);
+    const std::unique_ptr<Graph> graph = TRY(std::move(captured));
+    std::vector<double> seconds;
+    for (int i = -3; i < rounds; ++i) {
+      TRY(stream->record(*start));
+      TRY(stream->launch(*graph));
+      TRY(stream->record(*stop));
+      TRY(stream->synchronize());
+      if (i >= 0) seconds.push_back(TRY(stop->seconds_since(*start)));
+    }
+    return median(seconds);
+  }
+};
+
+Result<Bench> open() {
+  auto backends = make_backends();
+  const char* const choice = std::getenv("ASSAY_BENCH_DEVICE");
+  Bench b;
+  b.device = TRY(open_device(backends, choice == nullptr ? "" : choice));
+  b.stream = TRY(b.device->create_stream());
+  b.start = TRY(b.device->create_event());
+  b.stop = TRY(b.device->create_event());
+  return b;
+}
+
+/// One line: a chain of this product with as many matrices as no cache holds.
+Status measure(Bench& b, const Product& product, std::optional<DataType> codes,
+               const VectorVariant& variant) {
+  VectorProduct products =
+      TRY(VectorProduct::create(*b.device, DataType::bf16, 1e-5, codes, variant));
+  const std::size_t matrix = static_cast<std::size_t>(product.rows() * product.inputs) *
+                             (codes ? 1 : size_of(DataType::bf16));
+  const std::size_t count = std::clamp<std::size_t>(b.matrices.bytes() / matrix, 1, 32);
+  auto* const vectors = b.vectors.as<std::byte>();
+  const std::size_t part = b.vectors.bytes() / 4;  // x, y, the norm and the factors
+  const auto queue = [&]() -> Status {
+    for (std::size_t i = 0; i < count; ++i) {
+      VectorProduct::Matrix at = {b.matrices.as<std::byte>() + i * matrix};
+      if (codes) at.factors = reinterpret_cast<const float*>(vectors + 3 * part);
+      const VectorProduct::Shape shape = {product.outputs, product.inputs};
+      const void* const norm = product.normed ? vectors + 2 * part : nullptr;
+      if (product.swiglu) {
+        TRY(products.forward_swiglu(*b.stream, vectors + part, vectors, at, shape, norm));
+      } else {
+        TRY(products.forward(*b.stream, vectors + part, vectors, at, shape, {.norm = norm}));
+      }
+    }
+    return {};
+  };
+  const double seconds = TRY(b.seconds_of(queue)) / static_cast<double>(count);
+  const double rate = static_cast<double>(matrix) / seconds;
+  fmt::print("{:8} {:6} x {:5} {:5} {:24} {:8.2f} us {:6.0f} GB/s {:5.1f}% of a copy\n",
+             product.name, product.rows(), product.inputs, codes ? name_of(*codes) : "bf16",
+             variant.name(), seconds * 1e6, rate / 1e9, 100 * rate / b.copied);
+  return {};
+}
+
+Status run(const std::string& model) {
+  const DecoderShape shape = TRY(parse_decoder_shape(model));
+  Bench b = TRY(open());
+  const DeviceFacts& facts = b.device->facts();
+  if (runs_on_host(facts)) {
+    return Error{ErrorKind::unsupported, "on a CPU there is one variant only"};
+  }
+  std::size_t largest = flushing_bytes(facts), rows = 0;
+  for (const Product& product : products_of(shape)) {
+    rows = std::max(rows, static_cast<std::size_t>(std::max(product.rows(), product.inputs)));
+    largest = std::max(largest, 2 * static_cast<std::size_t>(product.rows() * product.inputs) *
+                                    size_of(DataType::bf16));
+  }
+  b.matrices = TRY(b.device->allocate(largest, MemoryKind::device));
+  constexpr std::size_t aligned = 256;
+  const std::size_t part = (rows * sizeof(float) + aligned - 1) / aligned * aligned;
+  b.vectors = TRY(b.device->allocate(4 * part, MemoryKind::device));
+  InitialWeights random = TRY(InitialWeights::create(*b.device, *b.stream, DataType::bf16, 1));
+  const auto fill = [&](const Buffer& buffer) {
+    const auto elements = static_cast<std::int64_t>(buffer.bytes() / size_of(DataType::bf16));
+    return random.normal(buffer.data(), {elements / 16, 16, 0}, 0.02);
+  };
+  TRY(fill(b.matrices));
+  TRY(fill(b.vectors));
+  const std::size_t half = largest / 2;
+  const double copy = TRY(b.seconds_of(
+      [&] { return b.stream->copy(b.matrices.as<std::byte>() + half, b.matrices.data(), half); }));
+  b.copied = 2 * static_cast<double>(half) / copy;
+  fmt::print("{}: a copy within the device moves {:.0f} GB/s\n", facts.name, b.copied / 1e9);
+  const std::optional<DataType> kinds[] = {std::nullopt, codes_of("fp8", facts), DataType::i8};
+  for (const auto& codes : kinds) {
+    for (const Product& product : products_of(shape)) {
+      for (const VectorVariant& variant : VectorProduct::variants()) {
+        TRY(measure(b, product, codes, variant));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  if (const auto status = assay::run_as_rtc_worker(argc, argv)) return *status;
+  const assay::Status done = assay::run(argc > 1 ? argv[1] : "llama3-8b");
+  if (done.ok()) return 0;
+  fmt::print(stderr, "{}\n", done.error().message);
+  return 1;
+}

@@ -1,0 +1,215 @@
+#include "model/operations/prompt_attention.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "compute/attention/fused_attention.h"
+#include "model/operations/attention.h"
+#include "model/operations/prompt_classes.h"
+
+namespace assay {
+namespace {
+
+FusedAttentionProblem problem_of(const PromptHeads& heads, std::int64_t length,
+                                 std::int64_t count) {
+  return {.precision = heads.type,
+          .batch = count,
+          .sequence = length,
+          .heads = heads.heads,
+          .head_width = heads.head_width,
+          .same_bits = true,
+          .kv_heads = heads.kv_heads,
+          .forward_only = true,
+          .own_lengths = false};
+}
+
+std::int64_t qkv_width(const PromptHeads& heads) {
+  return (heads.heads + 2 * heads.kv_heads) * heads.head_width;
+}
+std::int64_t y_width(const PromptHeads& heads) {
+  return heads.heads * heads.head_width;
+}
+
+/// The rows of prompts within all rows.
+struct RowAddresses {
+  void* y;
+  const void* qkv;
+
+  RowAddresses from(std::int64_t row, const PromptHeads& heads) const {
+    const auto bytes = [&](std::int64_t width) {
+      return static_cast<std::size_t>(row * width) * size_of(heads.type);
+    };
+    return {static_cast<std::byte*>(y) + bytes(y_width(heads)),
+            static_cast<const std::byte*>(qkv) + bytes(qkv_width(heads))};
+  }
+};
+
+/// Prompts of one length and number at a time: each by a plan of the library for it alone, or by
+/// the own kernels.
+class PromptsByLength final : public PromptAttention {
+ public:
+  PromptsByLength(Device& device, const PromptHeads& heads, PromptWay way,
+                  std::unique_ptr<Attention> own)
+      : device_(device), heads_(heads), way_(way), own_(std::move(own)) {}
+
+  Status begin(Stream&, std::span<const PromptRows> prompts) override {
+    prompts_.assign(prompts.begin(), prompts.end());
+    for (const PromptRows& rows : prompts_) TRY(open(rows));
+    return {};
+  }
+
+  Status forward(Stream& stream, void* y, const void* qkv) override {
+    for (const PromptRows& rows : prompts_) {
+      const RowAddresses at = RowAddresses{y, qkv}.from(rows.begin, heads_);
+      FusedAttention* const plan = plans_.at({rows.length, rows.count}).get();
+      if (plan != nullptr) {
+        TRY(plan->forward(stream, at.y, at.qkv, nullptr));
+      } else {
+        TRY(own_->forward(stream, at.y, at.qkv, {},
+                          {.batch = rows.count,
+                           .sequence = rows.length,
+                           .heads = heads_.heads,
+                           .head_width = heads_.head_width,
+                           .kv_heads = heads_.kv_heads}));
+      }
+    }
+    return {};
+  }
+
+  std::string name() const override {
+    if (way_ == PromptWay::own) return "own";
+    std::string all;
+    for (const std::string& one : names_) all += (all.empty() ? "" : ", ") + one;
+    return all;
+  }
+
+ private:
+  Status open(const PromptRows& rows) {
+    const auto [at, is_new] = plans_.try_emplace({rows.length, rows.count});
+    if (!is_new) return {};
+    if (way_ != PromptWay::own) {
+      auto plan = open_fused_attention(device_, problem_of(heads_, rows.length, rows.count));
+      if (plan.ok()) {
+        at->second = std::move(*plan);
+      } else if (way_ == PromptWay::library || own_ == nullptr) {
+        plans_.erase(at);
+        return plan.error();
+      }
+    }
+    names_.insert(at->second ? "library (" + at->second->library() + ")" : "own");
+    return {};
+  }
+
+  Device& device_;
+  const PromptHeads heads_;
+  const PromptWay way_;
+  std::unique_ptr<Attention> own_;  // null: it cannot
+  /// By length and number; null: the own kernels.
+  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<FusedAttention>> plans_;
+  std::vector<PromptRows> prompts_;
+  std::set<std::string> names_;
+};
+
+/// Prompts of any lengths, by plans of the library for classes of them.
+class PromptsByClass final : public PromptAttention {
+ public:
+  PromptsByClass(const PromptHeads& heads, const PromptLimits& limits)
+      : heads_(heads), limits_(limits) {}
+
+  Status prepare(Device& device) {
+    for (const PromptClass& of : prompt_classes(limits_)) {
+      FusedAttentionProblem problem = problem_of(heads_, of.length, of.count);
+      problem.own_lengths = true;
+      plans_[of] = TRY(open_fused_attention(device, problem));
+    }
+    places_ = TRY(device.allocate(
+        std::max<std::size_t>(1, most_prompt_numbers(limits_)) * sizeof(std::int32_t),
+        MemoryKind::device));
+    return {};
+  }
+
+  Status begin(Stream& stream, std::span<const PromptRows> prompts) override {
+    calls_ = classify_prompts(prompts, qkv_width(heads_), y_width(heads_), numbers_);
+    const std::size_t bytes = numbers_.size() * sizeof(std::int32_t);
+    if (bytes > places_.bytes()) {
+      return Error{ErrorKind::failed,
+                   "attention of prompts: more of them than a pass has room for"};
+    }
+    return bytes > 0 ? stream.copy(places_.data(), numbers_.data(), bytes) : Status();
+  }
+
+  Status forward(Stream& stream, void* y, const void* qkv) override {
+    const auto* const numbers = places_.as<const std::int32_t>();
+    for (const PromptCall& call : calls_) {
+      const auto plan = plans_.find(call.of);
+      if (plan == plans_.end()) {
+        return Error{ErrorKind::failed,
+                     "attention of prompts: they are longer than the limits say"};
+      }
+      TRY(plan->second->forward_at(stream, y, qkv,
+                                   {.lengths = numbers + call.lengths,
+                                    .qkv_offsets = numbers + call.qkv_offsets,
+                                    .y_offsets = numbers + call.y_offsets}));
+    }
+    return {};
+  }
+
+  std::string name() const override {
+    return "library (" + plans_.begin()->second->library() + ")";
+  }
+
+ private:
+  const PromptHeads heads_;
+  const PromptLimits limits_;
+  std::map<PromptClass, std::unique_ptr<FusedAttention>> plans_;
+  Buffer places_;                      // what numbers_ holds
+  std::vector<std::int32_t> numbers_;  // of the present pass; read until it is there
+  std::vector<PromptCall> calls_;
+};
+
+Result<std::unique_ptr<PromptAttention>> open_classes(Device& device, const PromptHeads& heads,
+                                                      const PromptLimits& limits) {
+  if (limits.tokens * qkv_width(heads) > INT32_MAX) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("passes of {} tokens are more than offsets of 32 bits can tell",
+                             limits.tokens)};
+  }
+  auto made = std::make_unique<PromptsByClass>(heads, limits);
+  TRY(made->prepare(device));
+  return std::unique_ptr<PromptAttention>(std::move(made));
+}
+
+}  // namespace
+
+std::optional<std::string> library_prompts_unsupported(const DeviceFacts& facts,
+                                                       const PromptHeads& heads,
+                                                       std::int64_t length, std::int64_t count) {
+  return fused_attention_unsupported(problem_of(heads, length, count), facts);
+}
+
+Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
+    Device& device, const PromptHeads& heads, const PromptAttentionSettings& settings,
+    const PromptLimits& limits) {
+  if (settings.way != PromptWay::own && settings.any_lengths) {
+    auto classes = open_classes(device, heads, limits);
+    if (classes.ok() || settings.way == PromptWay::library) return classes;
+  }
+  const PromptWay way = settings.any_lengths ? PromptWay::own : settings.way;
+  const DeviceFacts& facts = device.facts();
+  std::unique_ptr<Attention> own;
+  if (!own_attention_unsupported(facts, heads.type, heads.head_width)) {
+    own = TRY(own_attention(device, heads.type, heads.head_width));
+  }
+  const bool library =
+      way == PromptWay::library ||
+      (way == PromptWay::best && !library_prompts_unsupported(facts, heads, limits.length, 1));
+  if (own == nullptr && !library) return std::unique_ptr<PromptAttention>();
+  return std::unique_ptr<PromptAttention>(std::make_unique<PromptsByLength>(
+      device, heads, library ? way : PromptWay::own, std::move(own)));
+}
+
+}  // namespace assay
