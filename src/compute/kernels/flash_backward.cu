@@ -1,14 +1,14 @@
-// Gradients of causal attention (flash_attention.cu) of packed queries, keys and values, [tokens, 3,
-// heads, D]. A block has a tile of keys, whose gradients and those of its values it keeps in
+// Gradients of causal attention (flash_attention.cu) of packed queries, keys and values, [tokens,
+// 3, heads, D]. A block has a tile of keys, whose gradients and those of its values it keeps in
 // registers, and goes through the queries behind it: five products of tiles (Dao 2023). To the
-// gradients of these queries it adds its part in memory. So that no bit depends on the order in which
-// blocks do that, they add integers: every part is rounded to a multiple of a unit, another one for
-// each element, small enough that the sum keeps its digits, and large enough that it fits
+// gradients of these queries it adds its part in memory. So that no bit depends on the order in
+// which blocks do that, they add integers: every part is rounded to a multiple of a unit, another
+// one for each element, small enough that the sum keeps its digits, and large enough that it fits
 // (flash_gradients.h).
 
-// Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how many
-// tiles of queries there is room for: with two, one comes while the other is used. On GPUs the host
-// gives them (own_attention.cpp).
+// Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how
+// many tiles of queries there is room for: with two, one comes while the other is used. On GPUs the
+// host gives them (own_attention.cpp).
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
 #define FLASH_WAVES 4
@@ -57,8 +57,8 @@ DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& righ
   }
 }
 
-/// tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys and of the
-/// values; all 0 before. Grid: parts of `tops_tokens` tokens of all heads of all sequences.
+/// tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys and of
+/// the values; all 0 before. Grid: parts of `tops_tokens` tokens of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
   constexpr u32 columns = 2 * D, chunks = columns / chunk_elements;
@@ -134,8 +134,8 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
   }
 }
 
-/// Gradients of keys and values in d_qkv, of queries in `sums`. Grid: the tiles of keys of all heads
-/// of all sequences.
+/// Gradients of keys and values in d_qkv, of queries in `sums`. Grid: the tiles of keys of all
+/// heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const QueryRow* all_rows,
                            const float* tops, u64 sequence, u64 heads, float scale) {
@@ -199,8 +199,8 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     p.fill(0);
     d.fill(0);
     // From the first of the wave's keys to the first of its queries.
-    const int distance = static_cast<int>(query) - static_cast<int>(first) + of_scores.column -
-                         of_scores.row;
+    const int distance =
+        static_cast<int>(query) - static_cast<int>(first) + of_scores.column - of_scores.row;
     if (distance > -decltype(p)::columns) {  // else no query sees any key
       add_product<Order::depth_last, Order::depth_last, D>(p, keys, of_scores.row, queries,
                                                            of_scores.column);
@@ -256,16 +256,16 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
 }  // namespace
 
 /// y too begins at a multiple of 16 bytes.
-#define FLASH_PREPARATIONS(T, suffix, D)                                                         \
-  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) {          \
-    flash_tops<T, D>(tops, qkv, sequence, heads);                                                \
-  }                                                                                              \
-  KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y,          \
-         const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads) {          \
-    flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads);                  \
+#define FLASH_PREPARATIONS(T, suffix, D)                                                \
+  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) { \
+    flash_tops<T, D>(tops, qkv, sequence, heads);                                       \
+  }                                                                                     \
+  KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y, \
+         const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads) { \
+    flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads);         \
   }
-#define FLASH_KERNELS(T, suffix, D)   \
-  FLASH_PREPARATIONS(T, suffix, D)    \
+#define FLASH_KERNELS(T, suffix, D) \
+  FLASH_PREPARATIONS(T, suffix, D)  \
   FLASH_GRADIENTS(T, suffix, D, flash_backward, Part<T COMMA tile_queries COMMA D>)
 // On GPUs each takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)

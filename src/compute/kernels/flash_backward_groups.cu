@@ -105,9 +105,8 @@ DEVICE void flash_backward_groups(T* d_qkv, u32* sums, const T* dy, const T* qkv
     begin_product(d, values, my_group, outputs);
     await_products<1>();
     pin(p);
-    p.for_each([&](int, int j, float& score) {
-      score = fast_exp2(score * to_log2 - my_rows[j].log_sum);
-    });
+    p.for_each(
+        [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - my_rows[j].log_sum); });
     const int distance = static_cast<int>(query) - static_cast<int>(first) - my_row;
     if (distance < decltype(p)::rows) {  // some queries do not see some keys
       p.for_each([&](int i, int j, float& probability) {
@@ -128,8 +127,7 @@ DEVICE void flash_backward_groups(T* d_qkv, u32* sums, const T* dy, const T* qkv
     show_to_products();
     barrier();  // all groups' differences are there
     typename GroupPart<T, D>::Sums d_queries;
-    begin_transposed_product(d_queries, differences, of_queries.group_row, keys,
-                             of_queries.column);
+    begin_transposed_product(d_queries, differences, of_queries.group_row, keys, of_queries.column);
     await_products<0>();
     pin(d_values);
     pin(d_keys);
@@ -167,7 +165,8 @@ DEVICE void flash_backward_groups(T* d_qkv, u32* sums, const T* dy, const T* qkv
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
 #else
-// Tiles of heads 128 wide are too large for CDNA's shared memory, and are compiled for Hopper alone.
+// Tiles of heads 128 wide are too large for CDNA's shared memory, and are compiled for Hopper
+// alone.
 FLASH_KERNELS(Bf16, bf16, 64)
 FLASH_KERNELS(F16, f16, 64)
 #endif

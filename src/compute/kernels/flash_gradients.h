@@ -10,8 +10,8 @@
 // over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which leaves
 // another bit for rounded operands. All roundings together are some units, the root of a twelfth of
 // the number of tiles of keys; among 16,384 normally distributed keys and values a gradient is 2^16
-// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs far
-// more.
+// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs
+// far more.
 #pragma once
 
 #include "flash_tiles.h"
@@ -56,8 +56,8 @@ DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
 /// Gradients of queries in d_qkv, from `sums`. Grid: the tiles of queries of all heads of all
 /// sequences. Share: the wave's part of a tile.
 template <typename T, int D, typename Share>
-DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows, const float* tops,
-                                  u64 sequence, u64 heads, float scale) {
+DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows,
+                                  const float* tops, u64 sequence, u64 heads, float scale) {
   using Queries = SharedTile<T, tile_queries, D>;
   const Head<T> head(d_qkv, sequence, heads, heads, D, tile_queries);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
@@ -84,15 +84,15 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
 
 }  // namespace
 
-/// The kernels that make all gradients, by name() and then flash_query_gradients(). qkv, dy and d_qkv
-/// begin at multiples of 16 bytes.
-#define FLASH_GRADIENTS(T, suffix, D, name, Share)                                               \
-  KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv,   \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {     \
-    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, scale);                        \
-  }                                                                                              \
-  KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,                \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {     \
-    flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, scale);         \
+/// The kernels that make all gradients, by name() and then flash_query_gradients(). qkv, dy and
+/// d_qkv begin at multiples of 16 bytes.
+#define FLASH_GRADIENTS(T, suffix, D, name, Share)                                             \
+  KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv, \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {   \
+    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, scale);                      \
+  }                                                                                            \
+  KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,              \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {   \
+    flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, scale);       \
   }
 #define COMMA ,

@@ -1,9 +1,9 @@
 // Causal attention as flash_attention.cu computes it, by groups of four waves (group_product.h): 64
-// queries a group, whose products on Hopper read tiles from shared memory themselves, while the group
-// turns the scores before into weights.
+// queries a group, whose products on Hopper read tiles from shared memory themselves, while the
+// group turns the scores before into weights.
 
-// Groups of a block, how many keys a step takes, and blocks that share a multiprocessor. On GPUs the
-// host gives them (own_attention.cpp).
+// Groups of a block, how many keys a step takes, and blocks that share a multiprocessor. On GPUs
+// the host gives them (own_attention.cpp).
 #if defined(FLASH_GROUPS)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FLASH_GROUPS 2
@@ -28,8 +28,8 @@ namespace {
 
 constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
 
-/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles of queries
-/// of all heads of all sequences.
+/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles of
+/// queries of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_groups(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
                          float scale) {
@@ -139,10 +139,10 @@ DEVICE void flash_groups(T* y, float* log_sum, const T* qkv, u64 sequence, u64 h
 }  // namespace
 
 /// qkv and y begin at multiples of 16 bytes.
-#define FLASH_KERNEL(T, suffix, D)                                                                 \
-  KERNEL_OF(threads, FLASH_BLOCKS, flash_groups_##D##_##suffix, T* y, float* log_sum,              \
-            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {                    \
-    flash_groups<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);                         \
+#define FLASH_KERNEL(T, suffix, D)                                                    \
+  KERNEL_OF(threads, FLASH_BLOCKS, flash_groups_##D##_##suffix, T* y, float* log_sum, \
+            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {       \
+    flash_groups<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);            \
   }
 // On GPUs each takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)

@@ -1,7 +1,7 @@
 // Products of a group of four waves, 64 rows high, from tiles in shared memory. On Hopper they are
 // wgmma's: the matrix units read tiles themselves, while the waves compute something else, until
-// await_products(). Elsewhere every wave computes its 16 rows at once by its own units (tile.h), and
-// nothing needs to be awaited; on the CPU the one thread of a block is the group.
+// await_products(). Elsewhere every wave computes its 16 rows at once by its own units (tile.h),
+// and nothing needs to be awaited; on the CPU the one thread of a block is the group.
 //
 // A wave's rows of a product are a WaveTile in all of them, so what is done with sums is one text.
 // Descriptors of tiles: PTX ISA, "Matrix descriptor" and "Strides" of wgmma.
@@ -88,11 +88,11 @@ DEVICE void await_products() {
 #define SIXTEEN(j) FOUR(j), FOUR(j + 1), FOUR(j + 2), FOUR(j + 3)
 #define SUMS_OF_64 SIXTEEN(0), SIXTEEN(4)
 #define SUMS_OF_128 SUMS_OF_64, SIXTEEN(8), SIXTEEN(12)
-#define REGISTERS_OF_64                                                                        \
+#define REGISTERS_OF_64                                                                         \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24," \
   "%25,%26,%27,%28,%29,%30,%31}"
-#define REGISTERS_OF_128                                                                       \
-  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24," \
+#define REGISTERS_OF_128                                                                         \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,"  \
   "%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
   "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}"
 
@@ -101,22 +101,24 @@ DEVICE void await_products() {
 template <int N>
 struct Wgmma;
 // A, B, C, D, E: the numbers of the operands after the sums.
-#define WGMMA_OF(N, T, type, A, B, C, D, E)                                                     \
-  template <int DEPTH_FIRST>                                                                    \
-  static DEVICE void add(T, float (&d)[N / 8][4], u64 a, u64 b, u32 to_sums) {                  \
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %" #C ", 0;"                                    \
-                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " "            \
-                 REGISTERS_OF_##N ", %" #A ", %" #B ", p, 1, 1, %" #D ", %" #D ";}"             \
-                 : SUMS_OF_##N                                                                  \
-                 : "l"(a), "l"(b), "r"(to_sums), "n"(DEPTH_FIRST));                             \
-  }                                                                                             \
-  static DEVICE void add(T, float (&d)[N / 8][4], const u32 (&a)[4], u64 b) {                   \
-    asm volatile("{.reg .pred p; setp.eq.u32 p, %" #A ", %" #A ";"                              \
-                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type " "            \
-                 REGISTERS_OF_##N ", {%" #A ", %" #B ", %" #C ", %" #D "}, %" #E                \
-                 ", p, 1, 1, 1;}"                                                               \
-                 : SUMS_OF_##N                                                                  \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                         \
+#define WGMMA_OF(N, T, type, A, B, C, D, E)                                             \
+  template <int DEPTH_FIRST>                                                            \
+  static DEVICE void add(T, float(&d)[N / 8][4], u64 a, u64 b, u32 to_sums) {           \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %" #C                                   \
+                 ", 0;"                                                                 \
+                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type        \
+                 " " REGISTERS_OF_##N ", %" #A ", %" #B ", p, 1, 1, %" #D ", %" #D ";}" \
+                 : SUMS_OF_##N                                                          \
+                 : "l"(a), "l"(b), "r"(to_sums), "n"(DEPTH_FIRST));                     \
+  }                                                                                     \
+  static DEVICE void add(T, float(&d)[N / 8][4], const u32(&a)[4], u64 b) {             \
+    asm volatile("{.reg .pred p; setp.eq.u32 p, %" #A ", %" #A                          \
+                 ";"                                                                    \
+                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." type "." type        \
+                 " " REGISTERS_OF_##N ", {%" #A ", %" #B ", %" #C ", %" #D "}, %" #E    \
+                                      ", p, 1, 1, 1;}"                                  \
+                 : SUMS_OF_##N                                                          \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                 \
   }
 template <>
 struct Wgmma<64> {
@@ -134,7 +136,8 @@ struct Wgmma<128> {
 DEVICE u64 describe(const void* shared, u32 leading, u32 stride) {
   const u32 address = static_cast<u32>(__cvta_generic_to_shared(shared));
   constexpr u64 swizzle_of_128 = u64{1} << 62;
-  return swizzle_of_128 | u64{stride / 16} << 32 | u64{leading / 16} << 16 | (address & 0x3FFFF) / 16;
+  return swizzle_of_128 | u64{stride / 16} << 32 | u64{leading / 16} << 16 |
+         (address & 0x3FFFF) / 16;
 }
 
 /// Before products that read or write registers which the wave has used.
@@ -199,14 +202,16 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Weights<T, DEPTH>& weight
   show_registers();
   UNROLL_LOOP
   for (int k = 0; k < DEPTH; k += tile_depth) {
-    Wgmma<N>::add(T{}, sums.registers()[0], weights.part[k / tile_depth],
-                  describe(right.data + k * Right::panel_columns, DEPTH * row_bytes, 8 * row_bytes));
+    Wgmma<N>::add(
+        T{}, sums.registers()[0], weights.part[k / tile_depth],
+        describe(right.data + k * Right::panel_columns, DEPTH * row_bytes, 8 * row_bytes));
   }
   close_products();
 }
 
 /// Begins sums = left^T right, along all rows, which are the depth: of left the 64 columns from
-/// `row` on, a panel, for the rows of the group, and of right N columns from `column` on, whole panels.
+/// `row` on, a panel, for the rows of the group, and of right N columns from `column` on, whole
+/// panels.
 template <typename T, int N, typename Left, typename Right>
 DEVICE void begin_transposed_product(GroupTile<T, N>& sums, const Left& left, int row,
                                      const Right& right, int column) {

@@ -43,10 +43,10 @@ std::int64_t OwnForward::unit_waves() const {
 unsigned OwnForward::shared_bytes() const {
   const OwnForwardGeometry& g = geometry_;
   const std::int64_t queries = g.units * g.rows;
-  // Beside tiles of queries, keys and values: scores on their way to the next product, where
-  // registers do not hold them as it wants them.
-  const std::int64_t scores = facts_->backend == "cuda" ? 0 : queries * g.step;
   const bool groups = g.kind == OwnKind::groups;
+  // Beside tiles of queries, keys and values: scores on their way to the next product, where
+  // registers do not hold them as it wants them; of groups so in code for sm_90 without wgmma too.
+  const std::int64_t scores = facts_->backend == "cuda" && !groups ? 0 : queries * g.step;
   const std::int64_t keys = (groups ? 4 : 2) * g.step;  // two steps, or one
   constexpr std::int64_t alignment = 1024;              // of tiles of groups
   return static_cast<unsigned>(element_bytes * ((queries + keys) * head_width_ + scores) +
