@@ -34,8 +34,7 @@ TEST(TuningPlan, IsReadWithEverythingInIt) {
   EXPECT_EQ(plan->command.name, "matmul");
   EXPECT_EQ(plan->command.timeout_seconds, 5);
   EXPECT_EQ(plan->space.size(), 5u * 4);  // of 6 pairs of block and warps one is too large
-  EXPECT_EQ(text_of(plan->space.settings_of(plan->space.usual())),
-            "block=32 warps=1 flag");
+  EXPECT_EQ(text_of(plan->space.settings_of(plan->space.usual())), "block=32 warps=1 flag");
   EXPECT_EQ(plan->rules.runs, 50u);
   EXPECT_EQ(plan->rules.seconds, 600);
   EXPECT_EQ(plan->rules.least_pairs, 6u);
@@ -46,8 +45,8 @@ TEST(TuningPlan, IsReadWithEverythingInIt) {
 TEST(TuningPlan, ValuesTakeTheirPlacesInTheCommand) {
   const auto plan = parse_tuning_plan(matmul_plan, "plan.yaml");
   ASSERT_TRUE(plan.ok());
-  const ExternalCommand usual = command_with(
-      plan->command, {{"block", "32"}, {"warps", "2"}, {"flag", ""}});
+  const ExternalCommand usual =
+      command_with(plan->command, {{"block", "32"}, {"warps", "2"}, {"flag", ""}});
   EXPECT_THAT(usual.words,
               ElementsAre("bench", "--block", "32", "--both=32x2", "${HOME} {\"a\": 1}"));
   EXPECT_THAT(usual.variables, ElementsAre(Pair("WARPS", "2")));

@@ -49,8 +49,8 @@ std::vector<Panel> panels_of(const std::vector<Environment>& environments);
 /// One for each kind of curve that benchmarks recorded; a line is a cell's last run.
 std::vector<Panel> recorded_panels(const std::vector<Environment>& environments);
 
-/// One for each program, or each cell, that a search tuned: every run's first figure in the order of
-/// runs, and the best so far.
+/// One for each program, or each cell, that a search tuned: every run's first figure in the order
+/// of runs, and the best so far.
 std::vector<Panel> tuning_panels(const std::vector<Environment>& environments);
 
 }  // namespace assay::report

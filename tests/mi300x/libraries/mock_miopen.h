@@ -1,6 +1,6 @@
-// How tests control the MIOpen of this folder, beyond the library's own functions. In processes that
-// they start, MOCK_MIOPEN_FAIL and MOCK_MIOPEN_CRASH name a function that always fails or ends the
-// process, and MOCK_MIOPEN_MISJUDGES makes searches take the slowest solver for the fastest.
+// How tests control the MIOpen of this folder, beyond the library's own functions. In processes
+// that they start, MOCK_MIOPEN_FAIL and MOCK_MIOPEN_CRASH name a function that always fails or ends
+// the process, and MOCK_MIOPEN_MISJUDGES makes searches take the slowest solver for the fastest.
 #pragma once
 
 extern "C" {
