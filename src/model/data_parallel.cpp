@@ -75,7 +75,7 @@ void DataParallel::set_bucket(std::uint64_t bytes) {
 }
 
 std::uint64_t DataParallel::bytes() const {
-  return sums_.bytes() + slice_.bytes() + whole_.bytes();
+  return sums_.bytes() + slice_.bytes() + whole_.bytes() + rows_.bytes();
 }
 
 Status DataParallel::enqueue(CollectiveOperation operation, const void* send, void* receive,
@@ -187,6 +187,26 @@ Status DataParallel::send(Stream& stream, Bucket bucket) {
   if (!place) return {};
   turns_[*place].was_sent = true;
   return stream_->record(*turns_[*place].sent);
+}
+
+Status DataParallel::send_gradients(Stream& stream, std::size_t section) {
+  return send(stream, {section, section + 1});
+}
+
+Status DataParallel::reserve_rows(std::uint64_t elements) {
+  const std::uint64_t bytes = elements * size_of(plan_.type) * static_cast<std::uint64_t>(size());
+  if (rows_.bytes() < bytes) rows_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  return {};
+}
+
+Result<const void*> DataParallel::gather_rows(Stream& stream, const void* rows,
+                                              std::uint64_t elements) {
+  if (waiting_) TRY(send(stream, *waiting_));
+  waiting_.reset();
+  TRY(follow(stream));
+  TRY(enqueue(CollectiveOperation::all_gather, rows, rows_.data(), elements, plan_.type));
+  TRY(finish(stream));
+  return static_cast<const void*>(rows_.data());
 }
 
 /// Of gradients of the pass, what this rank updates from.

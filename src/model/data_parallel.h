@@ -52,6 +52,14 @@ class DataParallel {
   Status open_gradients(Stream& stream, std::size_t section);
   /// The work queued so far completes them for this pass.
   Status close_gradients(Stream& stream, std::size_t section);
+  /// Sends the gradients of a section at once, although gather_rows() will bring what is to be
+  /// added to their sums; instead of closing them.
+  Status send_gradients(Stream& stream, std::size_t section);
+  /// Sends what still waits to be sent, and gathers `elements` of gradients of each rank. Later
+  /// work finds all of them, [ranks, elements], where this says, and sums of gradients where they
+  /// belong. After reserve_rows() of as many.
+  Result<const void*> gather_rows(Stream& stream, const void* rows, std::uint64_t elements);
+  Status reserve_rows(std::uint64_t elements);
   /// Later work finds the gradients that this rank updates from added up over all ranks and passes.
   Status finish(Stream& stream);
   /// Adds up floats on the device; not between begin() and finish().
@@ -106,6 +114,7 @@ class DataParallel {
   Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
   Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
   Buffer whole_;  // for gather(), when it is first called
+  Buffer rows_;   // for gather_rows()
 
   std::vector<bool> ends_bucket_;  // by section
 

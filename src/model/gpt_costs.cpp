@@ -44,7 +44,8 @@ std::vector<OperationCost> costs_of(const GptPlan& plan) {
   add_gradients("proj", proj, l);
   add(Phase::backward, "attention", l * (5 + 2 * layer) * n * t * c, l * (8 + 4 * layer) * n * c);
   add_gradients("qkv", qkv, l);
-  add(Phase::backward, "embedding", 0, 3 * n * c);
+  const double lookups = gathered_lookups(plan) > 0 ? plan.parallel.ranks : 1;
+  add(Phase::backward, "embedding", 0, 3 * n * c * lookups);
   const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
   costs.push_back({Phase::update, "optimizer", 0, parameters * update_bytes(plan)});
   return costs;

@@ -178,6 +178,12 @@ std::uint64_t scratch_bytes(const GptPlan& plan) {
   return std::max(sizeof(float) * sums, attention);
 }
 
+std::uint64_t gathered_lookups(const GptPlan& plan) {
+  const GptParameters parameters = GptParameters::of(plan.shape, plan.parallel.ranks);
+  const auto rows = static_cast<std::uint64_t>(plan.tokens() * plan.shape.width);
+  return plan.parallel.gathers_rows(rows, parameters.sections.front().elements()) ? rows : 0;
+}
+
 TrainingMemory memory_of(const GptPlan& plan) {
   const GptParameters parameters = GptParameters::of(plan.shape, plan.parallel.ranks);
   const GptActivations activations = GptActivations::of(plan);
@@ -188,6 +194,8 @@ TrainingMemory memory_of(const GptPlan& plan) {
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;
   memory.scratch = scratch_bytes(plan);
+  memory.exchange +=
+      gathered_lookups(plan) * static_cast<std::uint64_t>(plan.parallel.ranks) * element;
   if (is_by_library(plan.attention)) {
     memory.scratch += fused_attention_bytes(fused_attention_of(plan));
   }

@@ -116,6 +116,8 @@ std::string what_would_fit(const GptPlan& plan, std::uint64_t bytes);
 
 /// Bytes of scratch for reductions, attention's scores and update statistics. A library for
 /// attention brings its own.
+/// Elements of the gradients of looked-up embeddings that each rank sends the others; 0: none.
+std::uint64_t gathered_lookups(const GptPlan& plan);
 std::uint64_t scratch_bytes(const GptPlan& plan);
 
 }  // namespace assay

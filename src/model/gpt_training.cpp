@@ -116,6 +116,17 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
   TRY(done("head_weight",
            linear_->weight_gradient(stream, gradient(parameters_.embedding), d_logits,
                                     active(activations_.normed), head, add)));
+  const bool gathers = gathers_rows(number);
+  if (gathers) {
+    // Of the embeddings only what was looked up is missing, few rows, which are gathered at the
+    // end.
+    const Tensor& positions = parameters_.positions;
+    if (!add) {
+      TRY(stream.fill(gradient(positions), 0,
+                      static_cast<std::size_t>(positions.elements()) * element_));
+    }
+    TRY(send_gradients(stream, embeddings));
+  }
   TRY(open_weights(stream, Phase::backward, section_of(last)));
   TRY(open_gradients(stream, section_of(last)));
   TRY(done("norm",
@@ -135,10 +146,27 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
     TRY(close_weights(stream, section_of(i)));
     TRY(close_gradients(stream, section_of(i)));
   }
+  if (gathers) return add_lookups(stream, number);
   TRY(done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
                                              gradient(parameters_.positions), d_stream, batches_,
                                              choice, plan_.sequence, c, add)));
   return close_gradients(stream, embeddings);
+}
+
+/// Those of all ranks, in the order of the ranks, to the sums over ranks of everything else.
+Status GptTraining::add_lookups(Stream& stream, std::uint64_t number) {
+  const std::int64_t c = plan_.shape.width;
+  const auto* rows =
+      static_cast<const std::byte*>(TRY(gather_rows(stream, active(activations_.stream_gradient))));
+  for (int rank = 0; rank < ranks(); ++rank) {
+    TRY(timed(stream, Phase::backward, "embedding",
+              embedding_->backward(stream, gradient(parameters_.embedding),
+                                   gradient(parameters_.positions), rows, batches_,
+                                   choose_batch(number, batches_.batches, rank), plan_.sequence, c,
+                                   true)));
+    rows += static_cast<std::size_t>(plan_.tokens() * c) * element_;
+  }
+  return {};
 }
 
 /// From the gradient of the block's result in stream_gradient, which is also that of what the block
@@ -260,6 +288,7 @@ Status GptTraining::allocate_arenas(Stream& stream) {
                    [&](std::uint64_t bytes) { return what_would_fit(plan_, bytes); }));
   TRY(allocate_parameters(stream, parameters_.named(), parameters_.sections,
                           GptParameters::kept_sections));
+  TRY(allocate_rows(gathered_lookups(plan_)));
   TRY(allocate(active_, activations_.elements * element_));
   TRY(allocate(floats_, activations_.floats * sizeof(float)));
   TRY(allocate(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));

@@ -59,6 +59,7 @@ class GptTraining final : public Training {
                        void* branch_in);
   Status leave_branch(Stream& stream, std::size_t layer);
   Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
+  Status add_lookups(Stream& stream, std::uint64_t number);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
 
   // Of GptParameters::sections.

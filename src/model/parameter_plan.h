@@ -38,6 +38,12 @@ struct ParallelPlan {
 
   bool slices_optimizer() const { return sharding != Sharding::none; }
   bool slices_parameters() const { return sharding == Sharding::parameters; }
+  /// Whether ranks that have `rows` elements each of what is yet to be added to `whole` elements of
+  /// gradients gather these rows: where that moves fewer bytes than adding up the whole.
+  bool gathers_rows(std::uint64_t rows, std::uint64_t whole) const {
+    if (ranks == 1 || f32_sums || slices_parameters()) return false;
+    return rows * static_cast<std::uint64_t>(ranks) < whole * (slices_optimizer() ? 1 : 2);
+  }
 };
 
 struct ParameterPlan {

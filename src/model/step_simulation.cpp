@@ -65,7 +65,9 @@ std::size_t kept_sections(const ParameterArenas& arenas) {
   return kept;
 }
 
-Status make_call(DataParallel& parallel, Stream& stream, const StepCall& call) {
+/// `gathers_rows`: whether these ranks do what the measured ones did; many add up the whole
+/// instead.
+Status make_call(DataParallel& parallel, Stream& stream, const StepCall& call, bool gathers_rows) {
   switch (call.kind) {
     case StepCall::Kind::begin_pass:
       parallel.begin_pass(call.first, call.last);
@@ -78,6 +80,13 @@ Status make_call(DataParallel& parallel, Stream& stream, const StepCall& call) {
       return parallel.open_gradients(stream, call.section);
     case StepCall::Kind::close_gradients:
       return parallel.close_gradients(stream, call.section);
+    case StepCall::Kind::send_gradients:
+      return gathers_rows ? parallel.send_gradients(stream, call.section) : Status();
+    case StepCall::Kind::gather_rows:
+      if (!gathers_rows) return parallel.close_gradients(stream, call.section);
+      TRY(parallel.reserve_rows(call.elements));
+      TRY(parallel.gather_rows(stream, nullptr, call.elements));
+      return {};
     case StepCall::Kind::finish:
       return parallel.finish(stream);
     case StepCall::Kind::end:
@@ -136,6 +145,10 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
       TRY(DataParallel::create(*device, {&communicator, &solo_team()}, other, cut, elementwise));
   TRY(parallel->begin(*stream));
   SimulatedStream& time = simulated(*stream);
+  const bool gathers_rows = std::ranges::any_of(calls, [&](const StepCall& call) {
+    return call.kind == StepCall::Kind::gather_rows &&
+           other.parallel.gathers_rows(call.elements, cut.sections()[call.section].elements());
+  });
   for (const StepCall& call : calls) {
     const bool is_update = call.kind == StepCall::Kind::end;
     // Each rank updates its slice.
@@ -145,7 +158,7 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
       TRY(parallel->sum(*stream, nullptr, 1));  // the norm of the gradients
     }
     time.advance(call.seconds * share, call.slowed);
-    TRY(make_call(*parallel, *stream, call));
+    TRY(make_call(*parallel, *stream, call, gathers_rows));
   }
   return time.now();
 }

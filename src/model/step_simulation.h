@@ -24,6 +24,8 @@ struct StepCall {
     close_weights,
     open_gradients,
     close_gradients,
+    send_gradients,
+    gather_rows,
     finish,
     end,  ///< of the step, after the update
   };
@@ -31,6 +33,7 @@ struct StepCall {
   Phase phase = Phase::forward;    ///< of open_weights
   std::size_t section = 0;         ///< of calls about one
   bool first = true, last = true;  ///< of begin_pass
+  std::uint64_t elements = 0;      ///< of gather_rows, which completes the gradients of the section
   double seconds = 0;              ///< since the call before, or since the step began
   double slowed = 1;  ///< how many times as long these take while ranks tell each other something
 };

@@ -91,8 +91,14 @@ Status Training::exchange_alone(Stream& stream) {
       TRY(open_weights(stream, Phase::forward, i));
       TRY(close_weights(stream, i));
     }
+    const bool rows = gathers_rows(std::uint64_t(pass));
+    if (rows) TRY(send_gradients(stream, 0));
     for (std::size_t i = sections; i-- > 0;) {
       TRY(open_weights(stream, Phase::backward, i));
+      if (i == 0 && rows) {
+        TRY(gather_rows(stream, arenas_.section_in_pass(ParameterPart::gradients, i).address));
+        continue;
+      }
       TRY(open_gradients(stream, i));
       TRY(close_gradients(stream, i));
       TRY(close_weights(stream, i));
@@ -134,6 +140,24 @@ Status Training::close_gradients(Stream& stream, std::size_t section) {
   return parallel_->close_gradients(stream, section);
 }
 
+Status Training::allocate_rows(std::uint64_t elements) {
+  if (!parallel_) return {};
+  gathered_rows_ = elements;
+  return parallel_->reserve_rows(elements);
+}
+
+Status Training::send_gradients(Stream& stream, std::size_t section) {
+  TRY(note(stream, {.kind = StepCall::Kind::send_gradients, .section = section}));
+  return parallel_->send_gradients(stream, section);
+}
+
+Result<const void*> Training::gather_rows(Stream& stream, const void* rows) {
+  TRY(note(stream, {.kind = StepCall::Kind::gather_rows, .elements = gathered_rows_}));
+  const void* const all = TRY(parallel_->gather_rows(stream, rows, gathered_rows_));
+  TRY(timed(stream, Phase::backward, "exchange", {}));
+  return all;
+}
+
 Status Training::settle(Stream& stream) {
   return parallel_ ? parallel_->wait(stream) : stream.synchronize();
 }
@@ -143,11 +167,10 @@ Status Training::timed(Stream& stream, Phase phase, std::string_view name, Statu
   return clock_ != nullptr ? clock_->mark(stream, phase, name) : Status();
 }
 
-BatchChoice Training::choose_batch(std::uint64_t number, std::int64_t batches) const {
-  const auto ranks = std::uint64_t(parallel_ ? parallel_->size() : 1);
-  const auto rank = std::uint64_t(parallel_ ? parallel_->rank() : 0);
-  return {state_.as<StepState>(), std::uint64_t(batches),
-          std::uint64_t(training_.accumulate) * ranks, number * ranks + rank};
+BatchChoice Training::choose_batch(std::uint64_t number, std::int64_t batches, int rank) const {
+  const auto all = std::uint64_t(ranks());
+  return {state_.as<StepState>(), std::uint64_t(batches), std::uint64_t(training_.accumulate) * all,
+          number * all + std::uint64_t(rank)};
 }
 
 Status Training::allocate(Buffer& buffer, std::uint64_t bytes) {

@@ -154,7 +154,11 @@ class Training {
   virtual Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) = 0;
 
   /// What pass `number` reads of so many batches on the device.
-  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const;
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const {
+    return choose_batch(number, batches, rank());
+  }
+  /// What another rank does; all have all batches.
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches, int rank) const;
   /// Keeps the mean of the losses of pass `number`.
   Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice,
                        std::uint64_t number) {
@@ -168,6 +172,16 @@ class Training {
   Status close_weights(Stream& stream, std::size_t section);
   Status open_gradients(Stream& stream, std::size_t section);
   Status close_gradients(Stream& stream, std::size_t section);
+  /// For gather_rows() of so many elements in the last pass of every step, which completes the
+  /// first section's gradients. Not for one rank alone.
+  Status allocate_rows(std::uint64_t elements);
+  /// Whether pass `number` gathers rows.
+  bool gathers_rows(std::uint64_t number) const {
+    return gathered_rows_ > 0 && number + 1 == std::uint64_t(training_.accumulate);
+  }
+  Status send_gradients(Stream& stream, std::size_t section);
+  Result<const void*> gather_rows(Stream& stream, const void* rows);
+  int ranks() const { return parallel_ ? parallel_->size() : 1; }
   /// Whether pass `number` adds to the gradients of a section that are there.
   bool adds_gradients(std::size_t section, std::uint64_t number) const {
     return number > 0 && !arenas_.turn(section);
@@ -193,6 +207,7 @@ class Training {
   std::vector<NamedTensor> tensors_;
   ParameterArenas arenas_;
   std::unique_ptr<DataParallel> parallel_;  // null: alone
+  std::uint64_t gathered_rows_ = 0;         // elements of each rank
   OperationClock* clock_ = nullptr;         // during a step that is timed
   StepRecorder* recorder_ = nullptr;        // during a step whose calls are noted
   std::optional<WeightUpdate> update_;

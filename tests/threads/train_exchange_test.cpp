@@ -72,6 +72,8 @@ TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr int attempts = 4;
   for (const bool replayed : {false, true}) {
     ExchangeTimes times;
+    GptSettings settings = settings_of(Sharding::none, 1 << 30);
+    settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
     const auto is_waited_for = [&] {
       for (const double measured : {times.exposed(), times.alone}) {
         if (measured < 0.95 * seconds || measured > 2 * seconds) return false;
@@ -79,7 +81,7 @@ TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
       return true;
     };
     for (int attempt = 0; attempt == 0 || (!is_waited_for() && attempt < attempts); ++attempt) {
-      times = measure(settings_of(Sharding::none, 1 << 30), seconds, replayed);
+      times = measure(settings, seconds, replayed);
     }
     EXPECT_TRUE(is_waited_for()) << times.exposed() << " s exposed, " << times.alone << " s alone";
   }
@@ -150,6 +152,58 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
     EXPECT_NEAR(simulated[2] / times.step, 1, 0.25) << static_cast<int>(sharding);
     EXPECT_GT(simulated[8], simulated[2] + seconds);
     EXPECT_GT(simulated[1024], simulated[8] + seconds);
+  }
+}
+
+/// The head's part of the embeddings' gradients goes first, what tokens looked up last and by
+/// itself, where that moves fewer bytes. Nothing else is sent in a step, or alone.
+TEST(TrainExchange, WhatTokensLookedUpComesLast) {
+  using enum CollectiveOperation;
+  struct Expected {
+    Sharding sharding;
+    std::int64_t batch;
+    CollectiveOperation first, last;
+  };
+  for (const Expected& expected :
+       {Expected{Sharding::none, 3, all_reduce, all_gather},
+        Expected{Sharding::none, 9, all_reduce, all_reduce},
+        Expected{Sharding::optimizer, 3, reduce_scatter, all_gather},
+        Expected{Sharding::optimizer, 9, reduce_scatter, reduce_scatter},
+        Expected{Sharding::parameters, 3, reduce_scatter, reduce_scatter}}) {
+    on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings_of(expected.sharding, 1);
+      own.plan.batch = expected.batch;
+      own.ranks = ranks;
+      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      TRY(training->step(stream));
+      std::vector<CollectiveCall> calls = training->exchanged();
+      TRY(training->exchange_alone(stream));
+      const std::vector<CollectiveCall> alone = training->exchanged();
+      TRY(training->settle(stream));
+      // Norms of slices are added up at the end of a step, and weights gathered at its beginning.
+      if (expected.sharding != Sharding::none) calls.pop_back();
+      EXPECT_EQ(calls.size(), alone.size());
+      const auto is_gradient = [&](const CollectiveCall& call) {
+        return call.operation != all_gather;
+      };
+      const auto first = std::ranges::find_if(calls, is_gradient);
+      EXPECT_EQ(first->operation, expected.first);
+      EXPECT_EQ(calls.back().operation, expected.last);
+      const std::size_t slices = expected.sharding == Sharding::none ? 1 : 2;
+      const std::size_t embeddings = training->arenas().sections().front().elements() / slices;
+      const auto tokens = static_cast<std::size_t>(own.plan.tokens() * own.plan.shape.width);
+      if (expected.last == all_gather) {
+        EXPECT_EQ(first->count, embeddings);
+        EXPECT_EQ(calls.back().count, tokens);
+      } else {
+        EXPECT_EQ(calls.back().count, embeddings);
+      }
+      for (std::size_t i = 0; i < std::min(calls.size(), alone.size()); ++i) {
+        EXPECT_EQ(calls[i].operation, alone[i].operation) << i;
+        EXPECT_EQ(calls[i].count, alone[i].count) << i;
+      }
+      return {};
+    });
   }
 }
 

@@ -19,7 +19,7 @@ const std::string header =
     "  algbw   busbw #wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us) "
     " (GB/s)  (GB/s)\n";
-const std::string row =
+const std::string nccl_row =
     "  1073741824     268435456     float     sum      -1  10887.4   98.62  184.92      0  10867.5 "
     "  98.80  185.26      0\n";
 
@@ -61,17 +61,18 @@ TEST(ImportNccl, LostHashesChangeNothing) {
 }
 
 TEST(ImportNccl, LabelsOfSrun) {
-  const Imported result = imported(" 0: " + header.substr(0, header.find('\n') + 1) + " 0: " + row);
+  const Imported result =
+      imported(" 0: " + header.substr(0, header.find('\n') + 1) + " 0: " + nccl_row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(metric_of(result.records[1], "busbw").value, 185.26e9);
-  EXPECT_EQ(imported("[0] " + row).records.size(), 2u);
-  EXPECT_EQ(imported("12: " + row).records.size(), 2u);
+  EXPECT_EQ(imported("[0] " + nccl_row).records.size(), 2u);
+  EXPECT_EQ(imported("12: " + nccl_row).records.size(), 2u);
 }
 
 TEST(ImportNccl, TagsOfMpirunAlsoWithinARow) {
   const std::string tag = "[1,0]<stdout>:";
   std::string text = tag + run_settings + tag + header.substr(0, header.find('\n') + 1);
-  text += tag + row.substr(0, 60) + "[1,12]<stderr>:" + row.substr(60);
+  text += tag + nccl_row.substr(0, 60) + "[1,12]<stderr>:" + nccl_row.substr(60);
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
   EXPECT_EQ(metric_of(result.records[0], "busbw").value, 184.92e9);
@@ -80,8 +81,8 @@ TEST(ImportNccl, TagsOfMpirunAlsoWithinARow) {
 TEST(ImportNccl, LinesOfLibrariesInBetweenAreNoRows) {
   const Imported result = imported(
       run_settings + "n1:3442:3442 [0] NCCL INFO Launch mode Parallel\n" + header +
-      "[1700000000.1] [n1:1:0] ucp_context.c:1 UCX WARN  network device\n" + row +
-      "n1:3442:3500 [0] NCCL INFO Channel 00 : 0 1 2 3\nRCCL version : 2.21.5-HEAD:1\n" + row);
+      "[1700000000.1] [n1:1:0] ucp_context.c:1 UCX WARN  network device\n" + nccl_row +
+      "n1:3442:3500 [0] NCCL INFO Channel 00 : 0 1 2 3\nRCCL version : 2.21.5-HEAD:1\n" + nccl_row);
   EXPECT_EQ(result.records.size(), 4u);
   EXPECT_THAT(result.warnings, IsEmpty());
   EXPECT_EQ(note_of(result.records[0], "rccl_version"), "2.21.5-HEAD:1");
@@ -162,8 +163,9 @@ TEST(ImportNccl, OldTablesWithoutRedop) {
 }
 
 TEST(ImportNccl, AHeaderWithSideWork) {
-  const Imported result = imported(run_settings.substr(0, run_settings.size() - 1) +
-                                   " side_work: 0 work_sms: 0 direction: H2D\n" + header + row);
+  const Imported result =
+      imported(run_settings.substr(0, run_settings.size() - 1) +
+               " side_work: 0 work_sms: 0 direction: H2D\n" + header + nccl_row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(note_of(result.records[0], "side_work"), "0");
   EXPECT_EQ(note_of(result.records[0], "iters"), "20");
@@ -208,7 +210,7 @@ TEST(ImportNccl, CpuTimesAreCellsOfTheirOwn) {
        at = cpu.find(" time", at + 8)) {
     cpu.replace(at, 5, " cputime");
   }
-  const Imported result = imported(run_settings + cpu + row);
+  const Imported result = imported(run_settings + cpu + nccl_row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(result.records[0].cell.text("timing"), "cpu");
   EXPECT_DOUBLE_EQ(metric_of(result.records[0], "time").value, 10887.4e-6);
@@ -218,7 +220,7 @@ TEST(ImportNccl, TimeStampsOfRows) {
   std::string stamped = header;
   stamped.insert(stamped.find('\n'), "            timestamp");
   const std::string text =
-      run_settings + stamped + row.substr(0, row.size() - 1) + "  2026-07-01 10:20:30\n";
+      run_settings + stamped + nccl_row.substr(0, nccl_row.size() - 1) + "  2026-07-01 10:20:30\n";
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
   EXPECT_EQ(result.records[1].time, "2026-07-01T10:20:30");  // in an unstated time zone
@@ -228,7 +230,7 @@ TEST(ImportNccl, TimeStampsOfRows) {
 TEST(ImportNccl, AlgorithmProtocolAndChannels) {
   std::string named = header;
   named.insert(named.find('\n'), "     algo     proto  nchannels");
-  const Imported result = imported(run_settings + named + row.substr(0, row.size() - 1) +
+  const Imported result = imported(run_settings + named + nccl_row.substr(0, nccl_row.size() - 1) +
                                    "     RING    SIMPLE         28\n");
   ASSERT_EQ(result.records.size(), 2u) << testing::PrintToString(result.warnings);
   EXPECT_EQ(note_of(result.records[0], "algo"), "RING");
@@ -266,7 +268,7 @@ TEST(ImportNccl, DevicesWithoutNamesAndListsThatAreCut) {
       imported(run_settings +
                "#  Rank  0 Group  0 Pid    268 on inst-aq8lt-oke-rdma device  0 [0000:11:00]\n"
                "#  Rank 15 Group  0 Pid    121 on inst-ao2dl-oke-rdma device  7 [0000:da:00]\n" +
-               header + row);
+               header + nccl_row);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(result.records[0].device.name, "");
   EXPECT_EQ(result.records[0].cell.text("ranks"), "16");
@@ -279,12 +281,12 @@ TEST(ImportNccl, SplitsCountTheRanksOfOneGroup) {
                                    "#  Rank  1 Group  0 Pid 1 on n1 device  1 [0000:12:00] H100\n"
                                    "#  Rank  2 Group  1 Pid 2 on n2 device  0 [0000:11:00] H100\n"
                                    "#  Rank  3 Group  1 Pid 2 on n2 device  1 [0000:12:00] H100\n" +
-                                   header + row);
+                                   header + nccl_row);
   EXPECT_EQ(result.records.at(0).cell.text("ranks"), "2");
 }
 
 TEST(ImportNccl, RowsWithoutAnyHeader) {
-  const Imported result = imported(row + row, "/logs/mi325x_allreduce_1node.txt");
+  const Imported result = imported(nccl_row + nccl_row, "/logs/mi325x_allreduce_1node.txt");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[1].cell.id(),
             "collective op=all_reduce dtype=f32 redop=sum place=in ranks=16 size=1GiB");
@@ -297,10 +299,10 @@ TEST(ImportNccl, RowsWithoutAnyHeader) {
 }
 
 TEST(ImportNccl, SeveralRunsInOneFile) {
-  const std::string text = "$ ./all_reduce_perf -b 1G\n" + run_settings + header + row +
+  const std::string text = "$ ./all_reduce_perf -b 1G\n" + run_settings + header + nccl_row +
                            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 185.0\n" +
-                           "$ ./sendrecv_perf -b 1G\n" + run_settings + header + row + "#\n" +
-                           run_settings + header + row;
+                           "$ ./sendrecv_perf -b 1G\n" + run_settings + header + nccl_row + "#\n" +
+                           run_settings + header + nccl_row;
   const Imported result = imported(text);
   ASSERT_EQ(result.records.size(), 6u);
   EXPECT_NE(result.records[0].run, result.records[2].run);
@@ -311,8 +313,8 @@ TEST(ImportNccl, SeveralRunsInOneFile) {
 }
 
 TEST(ImportNccl, RowsThatAreCutKeepWhatIsWhole) {
-  const Imported result =
-      imported(run_settings + header + row + row.substr(0, row.find("185.26") + 3) + "\n");
+  const Imported result = imported(run_settings + header + nccl_row +
+                                   nccl_row.substr(0, nccl_row.find("185.26") + 3) + "\n");
   ASSERT_EQ(result.records.size(), 3u);
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_THAT(result.warnings[0], HasSubstr("line 5: the row is truncated after 12 of 13 columns"));
@@ -322,24 +324,24 @@ TEST(ImportNccl, RowsOfDcgmHaveAColumnMore) {
   std::string more = header;
   more.insert(more.find('\n'), "  #iters");
   const Imported result =
-      imported(run_settings + more + row.substr(0, row.size() - 1) + "      20\n");
+      imported(run_settings + more + nccl_row.substr(0, nccl_row.size() - 1) + "      20\n");
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_EQ(metric_of(result.records[1], "wrong").value, 0);
 }
 
 TEST(ImportNccl, RowsThatDoNotFitTheirTableAreNamed) {
-  const Imported result =
-      imported(run_settings + header + row + row.substr(0, row.size() - 1) + " 1 2 3\n");
+  const Imported result = imported(run_settings + header + nccl_row +
+                                   nccl_row.substr(0, nccl_row.size() - 1) + " 1 2 3\n");
   EXPECT_EQ(result.records.size(), 2u);
   EXPECT_THAT(result.warnings,
               ElementsAre(HasSubstr("line 5: looks like a row but does not have")));
 }
 
 TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {
-  std::string bad = row;
+  std::string bad = nccl_row;
   bad.replace(bad.rfind('0'), 1, "1.23457e+06");
   const Imported result =
-      imported(run_settings + header + row + bad + "# Out of bounds values : 1 FAILED\n");
+      imported(run_settings + header + nccl_row + bad + "# Out of bounds values : 1 FAILED\n");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[2].status, RecordStatus::passed);
   EXPECT_EQ(result.records[3].status, RecordStatus::failed);
@@ -349,9 +351,9 @@ TEST(ImportNccl, WrongElementsFailTheirHalfAndKeepItsNumbers) {
 
 TEST(ImportNccl, AFooterThatSaysFailedFailsTheRunIfNoRowSaysWhich) {
   const Imported result =
-      imported(run_settings + header + row +
+      imported(run_settings + header + nccl_row +
                "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 185\n" + run_settings +
-               header + row + "# Out of bounds values : 0 OK\n");
+               header + nccl_row + "# Out of bounds values : 0 OK\n");
   ASSERT_EQ(result.records.size(), 4u);
   EXPECT_EQ(result.records[0].status, RecordStatus::failed);
   EXPECT_EQ(result.records[1].reason, "the run says: 3 FAILED");

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::size_t most = std::size_t{1} << 20;
+constexpr std::size_t most_plain_text = std::size_t{1} << 20;
 
 std::string gzip(std::string_view text) {
   z_stream stream{};
@@ -52,7 +52,7 @@ std::string utf16(std::string_view text, std::size_t high) {
   return out;
 }
 
-std::string text_of(std::string bytes, std::size_t limit = most) {
+std::string text_of(std::string bytes, std::size_t limit = most_plain_text) {
   const auto text = plain_text(std::move(bytes), "a.gz", limit);
   return text.ok() ? *text : "ERROR " + text.error().message;
 }

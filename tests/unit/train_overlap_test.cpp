@@ -60,7 +60,7 @@ TEST(SimulatedDevice, WaitsAreForWhatWasRecorded) {
   EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 7);
 }
 
-/// Three sections of 100 f32 each, added up by ddp as soon as each is complete.
+/// Three sections of f32, added up by ddp as soon as each is complete.
 struct ThreeSections {
   ParameterPlan plan;
   ParameterArenas arenas;
@@ -72,7 +72,7 @@ struct ThreeSections {
     TensorPlaces places(2);
     std::vector<Section> sections;
     for (int i = 0; i < 3; ++i) {
-      places.next(1, 100);
+      places.next(1, 1 << 16);
       sections.push_back(places.end_section());
     }
     bytes = sections.front().elements() * sizeof(float);
@@ -111,6 +111,45 @@ TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
   // the first sum are left at 14; beside the second 4 s it ends at 16, and of the second sum 1 s is
   // done at 18. The other 2 s and the last sum have nothing beside them: 18 + 2 + 3.
   EXPECT_DOUBLE_EQ(seconds(1, 2), 25);
+}
+
+/// Two ranks send the first section at 10 s and gather rows at the end: sums at 10, 14 and 18, rows
+/// from 21 to 22. Of eight, whose operations take three times as long, the rows are more than the
+/// sum: sums at 14, 23 and 32 to 41.
+TEST(StepSimulation, ManyRanksDoNotGatherRows) {
+  const ThreeSections model;
+  const std::uint64_t rows = model.bytes / sizeof(float) / 2;
+  ExchangeModel exchange(2);
+  exchange.add(CollectiveOperation::all_reduce, model.bytes, 3);
+  exchange.add(CollectiveOperation::all_gather, 2 * rows * sizeof(float), 1);
+  const std::vector<StepCall> calls = {{.kind = Kind::begin_pass},
+                                       {.kind = Kind::send_gradients, .section = 0, .seconds = 10},
+                                       {.kind = Kind::close_gradients, .section = 2, .seconds = 4},
+                                       {.kind = Kind::close_gradients, .section = 1, .seconds = 4},
+                                       {.kind = Kind::gather_rows, .section = 0, .elements = rows},
+                                       {.kind = Kind::finish},
+                                       {.kind = Kind::end, .seconds = 2}};
+  const auto seconds = [&](int ranks) {
+    return simulated_step(calls, exchange, model.plan, model.arenas, ranks).value();
+  };
+  EXPECT_DOUBLE_EQ(seconds(2), 24);
+  EXPECT_DOUBLE_EQ(seconds(8), 43);
+}
+
+/// Of n ranks each sends (n - 1) times its rows, or 2 (n - 1)/n times all of it, by zero1 half.
+TEST(ParallelPlan, GathersRowsWhereTheyAreFewer) {
+  ParallelPlan plan;
+  EXPECT_FALSE(plan.gathers_rows(1, 100));  // alone
+  plan.ranks = 4;
+  EXPECT_TRUE(plan.gathers_rows(49, 100));
+  EXPECT_FALSE(plan.gathers_rows(50, 100));
+  plan.sharding = Sharding::optimizer;
+  EXPECT_TRUE(plan.gathers_rows(24, 100));
+  EXPECT_FALSE(plan.gathers_rows(25, 100));
+  plan.f32_sums = true;
+  EXPECT_FALSE(plan.gathers_rows(1, 100));
+  plan = {.ranks = 4, .sharding = Sharding::parameters};
+  EXPECT_FALSE(plan.gathers_rows(1, 100));
 }
 
 /// What takes no time there cannot be slower; the calls keep their order.
