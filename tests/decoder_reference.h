@@ -1,4 +1,4 @@
-// What a decoder generates by the reference in double precision: the most likely tokens.
+// Texts for decoders, and what they should make of them by the reference in double precision.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,6 +51,40 @@ class ReferenceDecoder {
 
   DecoderShape shape_;
   DecoderOracle oracle_;
+};
+
+/// Texts that grow pass by pass, of tokens below 131.
+class GrowingTexts {
+ public:
+  explicit GrowingTexts(std::size_t sequences) : texts_(sequences) {}
+
+  /// More tokens of a sequence, whose last one's logits are a result.
+  void append(std::int32_t sequence, std::int32_t count) {
+    auto& text = texts_[static_cast<std::size_t>(sequence)];
+    for (std::int32_t i = 0; i < count; ++i) {
+      tokens_.positions.push_back(static_cast<std::int32_t>(text.size()));
+      text.push_back((sequence * 31 + tokens_.positions.back() * 7 + 3) % 131);
+      tokens_.tokens.push_back(text.back());
+      tokens_.sequences.push_back(sequence);
+    }
+    tokens_.results.push_back(static_cast<std::int32_t>(tokens_.tokens.size()) - 1);
+  }
+  /// What was appended since the pass before.
+  DecoderTokens pass() { return std::exchange(tokens_, {}); }
+
+  /// Of every text's last token, by the reference.
+  std::vector<double> last_logits(const DecoderOracle& oracle, std::int64_t vocabulary) const {
+    std::vector<double> last;
+    for (const auto& text : texts_) {
+      const std::vector<double> logits = oracle.logits(text);
+      last.insert(last.end(), logits.end() - vocabulary, logits.end());
+    }
+    return last;
+  }
+
+ private:
+  std::vector<std::vector<std::int32_t>> texts_;
+  DecoderTokens tokens_;
 };
 
 }  // namespace assay

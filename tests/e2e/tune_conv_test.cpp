@@ -8,7 +8,7 @@
 
 #include "core/read_file.h"
 #include "json_lines.h"
-#include "process.h"
+#include "virtual_mi300x.h"
 
 namespace assay {
 namespace {
@@ -20,31 +20,15 @@ using testing::Not;
 
 const std::string find_file = "gfx942130.HIP.3_4_0_f3a7c1d.ufdb.txt";
 
-class TuneConv : public testing::Test {
+class TuneConv : public OnVirtualMi300x {
  protected:
-  void SetUp() override {
-    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
-    if (!fs::exists(build / "tests/mi300x/runtime/hip_6/libamdhip64.so.6")) {
-      GTEST_SKIP() << "HIP's headers are not installed";
-    }
-    if (std::system("bwrap --bind / / true 2>/dev/null") != 0) {
-      GTEST_SKIP() << "bubblewrap does not work here";
-    }
-  }
-
   Process::Environment environment(Process::Environment more) const {
-    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
-    more.try_emplace("ASSAY_BUILD", build);
-    more.try_emplace("MI300X_CACHE", build / "tests/mi300x/kernel_cache");
-    more.try_emplace("MI300X_MODE", "CPX/NPS4");
     more.try_emplace("MI300X_DEVICES", "1");
     more.try_emplace("MIOPEN_USER_DB_PATH", folder_.path() / "in-use");
-    return more;
+    return OnVirtualMi300x::environment(std::move(more));
   }
   Outcome run(const std::vector<std::string>& words, Process::Environment variables = {}) const {
-    return Process(words, environment(std::move(variables)), "",
-                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
-        .wait();
+    return on(words, environment(std::move(variables)));
   }
   std::vector<std::string> words(const std::vector<std::string>& more) const {
     std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
@@ -150,7 +134,7 @@ TEST_F(TuneConv, GoesOnWhereItWasKilled) {
   const std::vector<std::string> both = {"direction=forward,data", "--out", out()};
   const auto journal = [&] { return read_file(out("journal.jsonl")).value_or(""); };
   {
-    Process killed(words(both), environment({}), "", ASSAY_SOURCE_DIR "/scripts/virtual-mi300x");
+    Process killed(words(both), environment({}), "", script);
     for (int i = 0; i < 2400; ++i) {  // until the first run of the proof is done
       const std::string text = journal();
       if (std::count(text.begin(), text.end(), '\n') >= 4) break;

@@ -8,12 +8,11 @@
 
 #include "core/read_file.h"
 #include "json_lines.h"
-#include "process.h"
+#include "virtual_mi300x.h"
 
 namespace assay {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -23,42 +22,24 @@ using testing::Not;
 constexpr const char* all_solutions =
     "Gemm_Hipblaslt_101 Gemm_Hipblaslt_102 Gemm_Hipblaslt_104 Gemm_Rocblas_7 Gemm_Rocblas_-12";
 
-class TuneGemm : public testing::Test {
+class TuneGemm : public OnVirtualMi300x {
  protected:
-  void SetUp() override {
-    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
-    if (!fs::exists(build / "tests/mi300x/runtime/hip_6/libamdhip64.so.6")) {
-      GTEST_SKIP() << "HIP's headers are not installed";
-    }
-    if (std::system("bwrap --bind / / true 2>/dev/null") != 0) {
-      GTEST_SKIP() << "bubblewrap does not work here";
-    }
-  }
-
   static Process::Environment environment(Process::Environment more) {
-    const fs::path build = fs::path(ASSAY_BINARY).parent_path();
-    more.try_emplace("ASSAY_BUILD", build);
-    more.try_emplace("MI300X_CACHE", build / "tests/mi300x/kernel_cache");
-    more.try_emplace("MI300X_MODE", "CPX/NPS4");
     more.try_emplace("MI300X_DEVICES", "1");
     more.try_emplace("PYTHONPATH", ASSAY_SOURCE_DIR "/tests/e2e/stub_torch");
     more.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
     more.try_emplace("STUB_HIP", "6.2");
-    return more;
+    return OnVirtualMi300x::environment(std::move(more));
   }
   static std::vector<std::string> words(const std::vector<std::string>& more) {
     std::vector<std::string> all = {"tune", "gemm", "--device", "hip"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  static Outcome tune(const std::vector<std::string>& more, Process::Environment variables = {}) {
-    return Process(words(more), environment(std::move(variables)), "",
-                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
-        .wait();
+  Outcome tune(const std::vector<std::string>& more, Process::Environment variables = {}) const {
+    return on(words(more), environment(std::move(variables)));
   }
   std::string out(const char* name = "out") const { return folder_.path() / name; }
-
-  const TemporaryFolder folder_;
 };
 
 TEST_F(TuneGemm, FindsTheFastestRightSolutionAndWritesItForAll) {
@@ -148,7 +129,7 @@ TEST_F(TuneGemm, EveryKindOfProductIsWhatPyTorchLooksFor) {
 TEST_F(TuneGemm, GoesOnWhereItWasKilled) {
   const std::vector<std::string> both = {"shape=24x32x40,16", "dtype=bf16", "--out", out()};
   {
-    Process killed(words(both), environment({}), "", ASSAY_SOURCE_DIR "/scripts/virtual-mi300x");
+    Process killed(words(both), environment({}), "", script);
     for (int i = 0; i < 1200; ++i) {  // until the first product is done
       const std::string journal = read_file(out() + "/journal.jsonl").value_or("");
       if (std::count(journal.begin(), journal.end(), '\n') >= 2) break;
@@ -189,12 +170,10 @@ TEST_F(TuneGemm, AProcessOnEachDeviceAndOneResult) {
 
 /// The script that holds assay's files against PyTorch, on the stand-in.
 TEST_F(TuneGemm, ExchangesFilesWithPyTorchBothWays) {
-  const std::vector<std::string> script = {
+  const std::vector<std::string> words = {
       "--", "python3", ASSAY_SOURCE_DIR "/scripts/check_tunableop.py", "--assay", ASSAY_BINARY};
   const auto run = [&](Process::Environment variables) {
-    return Process(script, environment(std::move(variables)), "",
-                   ASSAY_SOURCE_DIR "/scripts/virtual-mi300x")
-        .wait();
+    return on(words, environment(std::move(variables)));
   };
   const Outcome agreed = run({{"STUB_SOLUTIONS", all_solutions}});
   EXPECT_EQ(agreed.status, 0) << agreed.out << agreed.err;

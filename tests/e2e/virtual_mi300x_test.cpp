@@ -1,4 +1,6 @@
-// The unchanged binary on the virtual machine of tests/mi300x, which scripts/virtual-mi300x runs.
+// What the unchanged binary does on the virtual MI300X.
+#include "virtual_mi300x.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,29 +19,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* script = ASSAY_SOURCE_DIR "/scripts/virtual-mi300x";
-
-class VirtualMi300x : public testing::Test {
+class VirtualMi300x : public OnVirtualMi300x {
  protected:
-  void SetUp() override {
-    const fs::path runtime =
-        fs::path(ASSAY_BINARY).parent_path() / "tests/mi300x/runtime/hip_6/libamdhip64.so.6";
-    if (!fs::exists(runtime)) GTEST_SKIP() << "HIP's headers are not installed: no " << runtime;
-    if (std::system("bwrap --bind / / true 2>/dev/null") != 0) {
-      GTEST_SKIP() << "bubblewrap does not work here";
-    }
-  }
-
-  /// `environment` with what chooses the virtual machine.
-  static Process::Environment environment(Process::Environment environment = {}) {
-    environment.try_emplace("ASSAY_BUILD", fs::path(ASSAY_BINARY).parent_path());
-    environment.try_emplace("MI300X_CACHE", cache());
-    environment.try_emplace("MI300X_MODE", "CPX/NPS4");  // an eighth of the work of a whole GPU
-    return environment;
-  }
-  Outcome on(const std::vector<std::string>& words, Process::Environment more = {}) const {
-    return Process(words, environment(std::move(more)), "", script).wait();
-  }
   /// A cell of `memory` that is small enough for an emulator.
   std::vector<std::string> memory(std::vector<std::string> more = {}) const {
     std::vector<std::string> words = {
@@ -47,10 +28,6 @@ class VirtualMi300x : public testing::Test {
         "hip", "--telemetry", "off",     "--budget",  "20s",        "--out",     store()};
     words.insert(words.end(), more.begin(), more.end());
     return words;
-  }
-  /// Shared by all tests, because compiling takes longer than running.
-  static fs::path cache() {
-    return fs::path(ASSAY_BINARY).parent_path() / "tests/mi300x/kernel_cache";
   }
   std::string store() const { return folder_.path() / "store"; }
   /// The stored records that can be read.
@@ -65,8 +42,6 @@ class VirtualMi300x : public testing::Test {
     }
     return {};
   }
-
-  const TemporaryFolder folder_;
 };
 
 /// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does, on one

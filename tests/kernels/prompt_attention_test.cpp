@@ -153,35 +153,20 @@ TEST_F(LibraryPrompts, AreRightBesideTokensThatNeedTheCache) {
       ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
       const std::vector<float> weights = decoder->weights(*stream_).value();
       const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
-      std::vector<std::vector<std::int32_t>> texts(5);
-      DecoderTokens tokens;
-      const auto append = [&](std::int32_t sequence, std::int32_t count) {
-        auto& text = texts[static_cast<std::size_t>(sequence)];
-        for (std::int32_t i = 0; i < count; ++i) {
-          tokens.positions.push_back(static_cast<std::int32_t>(text.size()));
-          text.push_back((sequence * 31 + tokens.positions.back() * 7 + 3) % 131);
-          tokens.tokens.push_back(text.back());
-          tokens.sequences.push_back(sequence);
-        }
-        tokens.results.push_back(static_cast<std::int32_t>(tokens.tokens.size()) - 1);
-      };
-      append(0, 5);
-      ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
+      GrowingTexts texts(5);
+      texts.append(0, 5);
+      ASSERT_TRUE(decoder->set_tokens(*stream_, texts.pass()));
       ASSERT_TRUE(decoder->enqueue(*stream_, {5, 1, 4, {{0, 5, 1}}}));
-      tokens = {};
-      append(0, 1);  // the next token of the first sequence
-      append(1, 7);
-      append(2, 7);
-      append(4, 3);  // as the first part of a longer prompt
-      append(3, 4);
+      texts.append(0, 1);  // the next token of the first sequence
+      texts.append(1, 7);
+      texts.append(2, 7);
+      texts.append(4, 3);  // as the first part of a longer prompt
+      texts.append(3, 4);
+      DecoderTokens tokens = texts.pass();
       tokens.results = {0, 7, 14, 21, 17};  // of sequences in their order
       ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
       ASSERT_TRUE(decoder->enqueue(*stream_, {22, 5, 6, {{1, 7, 2}, {18, 4, 1}}}));
-      std::vector<double> expected;
-      for (const auto& text : texts) {
-        const std::vector<double> logits = oracle.logits(text);
-        expected.insert(expected.end(), logits.end() - settings.shape.vocabulary, logits.end());
-      }
+      const std::vector<double> expected = texts.last_logits(oracle, settings.shape.vocabulary);
       EXPECT_LE(relative_distance(decoder->logits(*stream_, 5).value(), expected),
                 logits_tolerance(type, 2));
       // Two layers of two passes; by length the second pass has two calls, in one class one.
