@@ -96,7 +96,7 @@ esac
 operations="all_reduce,all_gather,reduce_scatter,all_to_all,send_recv"
 suite="{name: hosts, description: all operations, cells: [{benchmark: collective, axes: {op: [$operations], size: 256KiB, dtype: f32, \
 redop: sum, place: out, launch: stream}}]}"
-words=(--device cpu --telemetry off --json --budget 20s)
+words=(--device cpu --telemetry off --json --budget 40s)
 case $check in
   rendezvous)
     for rank in 1 0; do

@@ -47,7 +47,7 @@ void expect_all_passed(const Output& output, const std::string& library, std::si
   for (std::string line; std::getline(lines, line);) {
     const Json record = Json::parse(line);
     if (!record.contains("status")) continue;
-    EXPECT_EQ(record["status"], "passed") << record.value("reason", "");
+    ASSERT_EQ(record["status"], "passed") << record.value("reason", "");
     EXPECT_EQ(record["axes"]["library"], library);
     operations.insert(record["axes"]["op"]);
     ASSERT_EQ(record["ranks"].size(), ranks);
