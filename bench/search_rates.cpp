@@ -6,7 +6,7 @@
 
 #include "simulated_tuning.h"
 #include "tune/proof.h"
-#include "tune/search.h"
+#include "tune/tuning.h"
 
 using namespace assay;
 
@@ -51,15 +51,14 @@ void print_rates_of_none(const ParameterSpace& space, int searches) {
     SimulatedProgram program(space, {.alike = true}, seed);
     const auto result = find(space, program, 200, seed);
     if (!result.ok()) continue;
-    const std::size_t best = result->finalists.front().contender;
+    const TuningResult tuned = {.found = *result};
+    const std::size_t challenger = *tuned.challenger(space.usual());
     std::vector<ScorePair> pairs;
-    while (best != space.usual() && pairs.size() < 60 &&
-           !(pairs.size() >= 10 && precise_enough(pairs))) {
-      pairs.push_back({*program.run(space.usual()), *program.run(best)});
+    while (pairs.size() < 60 && !(pairs.size() >= 10 && precise_enough(pairs))) {
+      pairs.push_back({*program.run(space.usual()), *program.run(challenger)});
     }
     const Proof proof = prove(pairs);
-    const bool says_none = best == space.usual() ||
-                           (!proof.better && (proof.worse || proof.verdict == Verdict::equal));
+    const bool says_none = !proof.better && (proof.worse || proof.verdict == Verdict::equal);
     none += says_none ? 1 : 0;
     better += proof.better ? 1 : 0;
     open += !says_none && !proof.better ? 1 : 0;

@@ -1,5 +1,10 @@
 // assay tune: what it can tune, and its help.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/cli.h"
@@ -14,6 +19,35 @@
 namespace assay::cli::tune_command {
 namespace {
 
+/// Refuses options that say nothing to this kind of tuning. Error: usage.
+Status check_options(const Arguments& arguments, std::string_view kind,
+                     std::vector<std::string_view> known) {
+  known.insert(known.end(), {"--out", "--json", "--color", "--help"});
+  for (const auto& [option, values] : arguments.options) {
+    if (std::find(known.begin(), known.end(), option) != known.end()) continue;
+    return Error{ErrorKind::usage, fmt::format("{} does not apply to {}; its options: {}", option,
+                                               kind, fmt::join(known, ", "))};
+  }
+  return {};
+}
+
+Status check_options(const Arguments& arguments) {
+  const std::string& kind = arguments.positionals.front();
+  if (kind == "command") return check_options(arguments, kind, {});
+  if (kind == "serve") {
+    return check_options(arguments, kind, {"--runs", "--pairs", "--combine", "--limit"});
+  }
+  if (is_tune_gemm(arguments) || is_tune_conv(arguments)) {
+    if (!arguments.has("--runs")) return {};
+    return Error{ErrorKind::usage, fmt::format("--runs does not apply to {}, which tries all "
+                                               "solutions within --budget",
+                                               kind)};
+  }
+  return check_options(
+      arguments, kind,
+      {"--runs", "--pairs", "--combine", "--device", "--ranks", "--hosts", "--budget"});
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--example")) {
     return print_example_plan(embedded_tunings(), arguments.get("--example"), terminal);
@@ -21,6 +55,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.positionals.empty()) {
     return report(terminal, {ErrorKind::usage,
                              "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
+  }
+  if (const Status checked = check_options(arguments); !checked.ok()) {
+    return report(terminal, checked.error());
   }
   if (arguments.positionals.front() == "serve") return tune_serve(arguments, terminal);
   if (arguments.positionals.front() == "command") return tune_program(arguments, terminal);

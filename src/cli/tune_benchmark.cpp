@@ -91,7 +91,7 @@ TuningColumns columns_of() {
 
 /// The proof's pairs of each cell: a gain over all may be a loss in one.
 std::string cells_text(const TuningResult& result, std::size_t width, const Style& style) {
-  if (!result.proof || result.proof->runs.empty()) return "";
+  if (!result.proof || result.proof->runs.size() < least_units) return "";
   std::map<std::string, std::vector<ScorePair>> cells;
   for (const TrialPair& pair : result.proof->runs) {
     const auto usual = speeds_of(pair.usual.records), best = speeds_of(pair.best.records);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/metrics_view.h"
 #include "cli/tuning_run.h"
+#include "core/secrets.h"
 #include "measure/sampling/external.h"
 #include "tune/tuning_plan.h"
 
@@ -55,6 +57,21 @@ TrialKind kind_of(const TuningPlan& plan) {
           &score_of};
 }
 
+/// A variable that is to be unset in some runs must not come from this process's environment.
+Status check_environment(const ParameterSpace& space) {
+  for (const Parameter& parameter : space.parameters()) {
+    const bool may_be_unset = std::count(parameter.values.begin(), parameter.values.end(), unset);
+    if (!names_variable(parameter.name) || !may_be_unset) continue;
+    const char* const value = std::getenv(parameter.name.c_str());
+    if (value == nullptr) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{0} is {1} in this environment, but the plan has runs without it; "
+                             "start with: env -u {0} assay tune command ...",
+                             parameter.name, hide_secret_value(parameter.name, value))};
+  }
+  return {};
+}
+
 /// The metric's value for a score: "1.234 ms".
 TuningColumns columns_of(const TuningPlan& plan) {
   return {{{plan.command.metrics.front().name, Column::Align::right}},
@@ -71,6 +88,7 @@ Result<int> run_tuning(const Arguments& arguments, Terminal& terminal) {
                  "tune command takes one plan; example: assay tune command plan.yaml"};
   }
   const TuningPlan plan = TRY(load_tuning_plan(arguments.positionals[1]));
+  TRY(check_environment(plan.space));
   const TuningRun run = {plan.command.name, plan.text,     plan.space,
                          plan.rules,        kind_of(plan), columns_of(plan)};
   return run_tuning(run, arguments, terminal);

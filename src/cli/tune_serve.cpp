@@ -18,6 +18,7 @@
 #include "cli/parse.h"
 #include "cli/results_store.h"
 #include "cli/tuning_run.h"
+#include "core/secrets.h"
 #include "serving/spawn.h"
 #include "statistics/paired.h"
 #include "tune/benchmark_trial.h"
@@ -88,11 +89,6 @@ Status read_tuned_load(const Arguments& options, TuneServeRequest& request) {
 
 /// Error: usage, naming what is wrong.
 Result<TuneServeRequest> read_tune_serve(const Arguments& arguments) {
-  for (const char* option : {"--device", "--ranks", "--hosts", "--budget"}) {
-    if (arguments.has(option)) {
-      return Error{ErrorKind::usage, fmt::format("{} does not apply to serve", option)};
-    }
-  }
   const std::vector<std::string> words = words_before_load(arguments);
   if (words.size() < 3) {
     return Error{ErrorKind::usage,
@@ -225,7 +221,7 @@ int tune_serve(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_serve(arguments);
   if (!request.ok()) return report(terminal, request.error());
   ServerTrials trials(*request, terminal);
-  std::string words = fmt::format("{}", fmt::join(request->words, "\n"));
+  std::string words = fmt::format("{}", fmt::join(hide_secrets(request->words), "\n"));
   if (arguments.has("--limit")) words += "\n--limit " + arguments.get("--limit");
   const TuningRun run = {"server",
                          tuning_plan_text(words, request->space, request->rules),

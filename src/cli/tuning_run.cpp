@@ -18,12 +18,12 @@ std::string tuning_folder(const Arguments& arguments) {
 }
 
 Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules usual) {
-  constexpr std::uint64_t most_runs = 100'000;
+  constexpr std::uint64_t least_runs = 10, most_runs = 100'000;
   if (arguments.has("--pairs")) {
     usual.least_pairs = usual.most_pairs = TRY(proof_pairs(arguments.get("--pairs")));
   }
   if (arguments.has("--runs")) {
-    usual.runs = TRY(whole_number("--runs", arguments.get("--runs"), 2, most_runs));
+    usual.runs = TRY(whole_number("--runs", arguments.get("--runs"), least_runs, most_runs));
   }
   return usual;
 }

@@ -88,10 +88,13 @@ Json settings_json(const ParameterSpace& space, std::size_t setting) {
   return json;
 }
 
-Json metrics_json(const Trial& trial) {
+/// Of a setting's last run, by cell.
+Json figures_json(const Trial& trial) {
   Json json = Json::object();
   for (const Record& record : trial.records) {
-    for (const Metric& metric : record.metrics) json[metric.name] = metric.value;
+    Json& cell = json[without_axis(record.cell, setting_axis).id()];
+    if (record.value) cell["value"] = record.value->median;
+    for (const Metric& metric : record.metrics) cell[metric.name] = metric.value;
   }
   return json;
 }
@@ -110,6 +113,7 @@ TuningEvents TuningProgress::events() {
 }
 
 void TuningProgress::begins(const TuningState& state) {
+  seconds_ = state.seconds;
   if (!terminal_.interactive()) return;
   const Progress progress = {.done = std::min(state.runs, state.most_runs),
                              .total = state.most_runs,
@@ -121,8 +125,7 @@ void TuningProgress::begins(const TuningState& state) {
 }
 
 void TuningProgress::ended(const TuningState& state, const Trial& trial, bool is_best) {
-  const double seconds = state.seconds - std::exchange(seconds_, state.seconds);
-  if (!is_best && seconds < slow_seconds) return;
+  if (!is_best && state.seconds - seconds_ < slow_seconds) return;
   if (terminal_.interactive()) terminal_.rewrite_line("");
   const std::string result = !trial.score.counts()
                                  ? trial.score.problem
@@ -140,19 +143,19 @@ std::string search_text(const ParameterSpace& space, const TuningResult& result,
 }
 
 std::string conclusion_text(const ParameterSpace& space, const TuningResult& result) {
-  const auto best = result.best();
-  if (!best) return "no setting counts\n";
-  if (!result.proof) return "no setting is better than the usual one\n";
+  if (!result.any_counts()) return "no setting counts\n";
+  if (!result.proof) return "no setting but the usual one counts\n";
   const TuningProof& proof = *result.proof;
-  const std::string setting = text_of(space.settings_of(*best));
+  const std::string setting = text_of(space.settings_of(*result.challenger(space.usual())));
   if (!proof.failure.empty()) {
-    return fmt::format("{}: not proven: a fresh run failed: {}\n", setting, proof.failure);
+    return fmt::format("{}: not proven: in a fresh run {}; another folder (--out) tries again\n",
+                       setting, proof.failure);
   }
   if (proof.kept_usual < proof.runs.size()) {
     return fmt::format(
         "{}: {}; it kept its limits in all runs, the usual setting in {} of {}: {}\n", setting,
         proof_text(proof.speed), proof.kept_usual, proof.runs.size(),
-        proof.better ? "better, proven" : "not proven; more pairs may tell");
+        proof.better ? "better, proven" : conclusion_text(proof.speed));
   }
   return fmt::format("{}: {}: {}\n", setting, proof_text(proof.speed),
                      conclusion_text(proof.speed));
@@ -172,7 +175,7 @@ Json tuning_json(const std::string& name, const ParameterSpace& space, const Tun
     json["finalists"].push_back({{"settings", settings_json(space, one.contender)},
                                  {"runs", one.effort},
                                  {"speed", std::exp(*one.score)},
-                                 {"metrics", metrics_json(result.tried.at(one.contender))}});
+                                 {"cells", figures_json(result.tried.at(one.contender))}});
   }
   for (const auto& [setting, trial] : result.tried) {
     if (trial.score.counts()) continue;
@@ -184,12 +187,13 @@ Json tuning_json(const std::string& name, const ParameterSpace& space, const Tun
   json["proof"] = proof_json(proof.speed, proof.pairs);
   json["proof"]["better"] = proof.better;
   json["proof"]["kept_usual"] = proof.kept_usual;
+  json["proof"]["settings"] = settings_json(space, *result.challenger(space.usual()));
   if (!proof.failure.empty()) json["proof"]["problem"] = proof.failure;
   return json;
 }
 
 int status_of(const TuningResult& result) {
-  if (!result.best()) return exit_nothing_ran;
+  if (!result.any_counts()) return exit_nothing_ran;
   return !result.proof || result.proof->decided() ? exit_ok : exit_inconclusive;
 }
 

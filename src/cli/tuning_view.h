@@ -38,7 +38,7 @@ class TuningProgress {
   Terminal& terminal_;
   const TuningRules& rules_;
   const TuningColumns columns_;
-  double seconds_ = 0;  // of the runs so far
+  double seconds_ = 0;  // of the runs before the present one
 };
 
 /// How much was tried, why settings failed, and the best ones with the usual one.

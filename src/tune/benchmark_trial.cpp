@@ -22,17 +22,11 @@ std::optional<double> speed_of(const Record& record) {
   return is_time ? 1 / record.value->median : record.value->median;
 }
 
-/// Why there is no speed.
-std::string problem_of(const std::vector<Record>& records) {
-  for (const Record& record : records) {
-    if (!speed_of(record) && !record.reason.empty()) {
-      return record.cell.values().empty()
-                 ? record.reason
-                 : fmt::format("{}: {}", without_axis(record.cell, setting_axis).id(),
-                               record.reason);
-    }
-  }
-  return "a cell is missing";
+/// "copy size=1MiB: wrong result"; without its cell what is not of one cell.
+std::string problem_of(const Record& record) {
+  const Cell cell = without_axis(record.cell, setting_axis);
+  const std::string reason = record.reason.empty() ? "it has no value" : record.reason;
+  return cell.values().empty() ? reason : fmt::format("{}: {}", cell.id(), reason);
 }
 
 }  // namespace
@@ -69,10 +63,11 @@ Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
   TRY(std::move(damage));
   if (end.timed_out) {
     return Error{ErrorKind::failed,
-                 fmt::format("ended after {}: the unchanged run took a fifth of that",
+                 fmt::format("ended after {}, five times what the unchanged run took and 2 s",
                              format_seconds(most_seconds))};
   }
-  if (!records.empty()) return records;
+  constexpr int by_signal = 128;  // a run that died left out cells that nobody names
+  if (!records.empty() && end.status < by_signal) return records;
   return Error{ErrorKind::failed,
                fmt::format("it exited with status {}: {}", end.status, last_line(end.errors_tail))};
 }
@@ -91,13 +86,17 @@ TrialScore BenchmarkScore::operator()(const std::vector<Record>& records) {
     if (!record.device.emulated) continue;
     return {std::nullopt, "the device is emulated: times of a model are useless for tuning"};
   }
+  for (const Record& record : records) {
+    const bool may_be_missing = record.status == RecordStatus::unsupported;
+    if (!speed_of(record) && !may_be_missing) return {std::nullopt, problem_of(record)};
+  }
   const auto speeds = speeds_of(records);
+  if (speeds.empty()) return {std::nullopt, problem_of(records.front())};
   if (first_.empty()) first_ = speeds;
-  if (first_.empty()) return {std::nullopt, problem_of(records)};
   double logarithms = 0;
   for (const auto& [cell, speed] : first_) {
     const auto at = speeds.find(cell);
-    if (at == speeds.end()) return {std::nullopt, problem_of(records)};
+    if (at == speeds.end()) return {std::nullopt, fmt::format("{} was not measured", cell)};
     logarithms += std::log(at->second);
   }
   return {logarithms / static_cast<double>(first_.size()), ""};

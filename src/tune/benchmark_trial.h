@@ -19,8 +19,8 @@ Cell with_setting(const Cell& cell, const Settings& settings);
 
 /// The records of `assay run` in a process of its own. `words` begin with assay's own path and
 /// print records; `settings` are in the environment. Error: unavailable, if it cannot be started;
-/// interrupted; failed, with the last line of its standard error, if it printed no record or took
-/// longer than `most_seconds`.
+/// interrupted; failed, with the last line of its standard error, if it printed no record, died or
+/// took longer than `most_seconds`.
 Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
                                           const Settings& settings, double most_seconds,
                                           const std::function<bool()>& stop_requested);
@@ -31,8 +31,8 @@ std::map<std::string, double> speeds_of(const std::vector<Record>& records);
 /// Scores runs by the geometric mean of the speeds of all cells.
 class BenchmarkScore {
  public:
-  /// The first run that measured anything says which cells there are: a setting with which one of
-  /// them fails is no candidate.
+  /// The first run that measured anything says which cells this device supports. A setting with
+  /// which one of them fails, or was not come to, is no candidate.
   TrialScore operator()(const std::vector<Record>& records);
 
  private:

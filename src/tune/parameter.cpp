@@ -6,6 +6,8 @@
 #include <cctype>
 #include <initializer_list>
 
+#include "core/utf8.h"
+
 namespace assay {
 namespace {
 
@@ -30,9 +32,11 @@ bool names_variable(std::string_view word) {
 
 Result<Parameter> parse_parameter(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("\"{}\" is not allowed; allowed: VARIABLE=VALUE[,VALUE...]", text)};
+  const bool is_text = valid_utf8(text) == text;  // records hold nothing else
+  if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size() || !is_text) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("\"{}\" is not allowed; allowed: VARIABLE=VALUE[,VALUE...]", valid_utf8(text))};
   }
   Parameter parameter = usually_unset(text.substr(0, equals), {});
   const std::string_view values = text.substr(equals + 1);

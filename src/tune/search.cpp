@@ -204,7 +204,8 @@ Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchB
   SettingsFound result;
   std::vector<std::size_t> finalists(space.size());
   std::iota(finalists.begin(), finalists.end(), std::size_t{0});
-  if (cost_of_race(space.size(), race_rules) > budget.runs) {
+  // How long a race of all takes is known only when it is too late.
+  if (budget.time_spent || cost_of_race(space.size(), race_rules) > budget.runs) {
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }
   result.finalists = TRY(race(finalists, race_rules, run));

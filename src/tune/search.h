@@ -1,7 +1,7 @@
-// Finds a fast setting among many with few runs. Where the budget is enough to run every setting,
-// it is a race among all of them. Otherwise settings are explored first, one run each: some at
-// random, then always the one that promises the largest improvement by a regression over all runs
-// so far. The most promising ones, and the usual setting, meet in the race.
+// Finds a fast setting among many with few runs. Where the budget is enough for a race among all
+// of them, and there is none for time, that is it. Otherwise settings are explored first, one run
+// each: some at random, then always the one that promises the largest improvement by a regression
+// over all runs so far. The most promising ones, and the usual setting, meet in the race.
 #pragma once
 
 #include <cstddef>

@@ -94,10 +94,12 @@ std::vector<std::string> with_parameters(std::vector<std::string> words, const S
 }
 
 std::string LatencyLimit::metric() const {
-  if (percent == 50) return "median" + name.substr(name.find('_'));
-  std::string metric = name;
-  std::replace(metric.begin(), metric.end(), '.', '_');
-  return metric;
+  const std::string latency = name.substr(name.find('_'));
+  if (!percent) return "mean" + latency;
+  if (percent == 50) return "median" + latency;
+  std::string number = fmt::format("p{}", *percent);
+  std::replace(number.begin(), number.end(), '.', '_');
+  return number + latency;
 }
 
 Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text) {

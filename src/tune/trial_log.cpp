@@ -72,7 +72,14 @@ Result<TrialLog> TrialLog::open(const fs::path& folder, std::string_view plan,
   auto lock = TRY(lock_folder(folder, "assay tune"));
   TRY(check_plan(folder, plan));
   TrialLog log(std::move(lock), TRY(Store::open(folder)));
-  log.kept_ = whole_runs(TRY(read_records(folder)).records);
+  StoredRecords stored = TRY(read_records(folder));
+  if (!stored.problems.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is damaged: {}; its tuning cannot go on, give another folder with "
+                             "--out",
+                             folder.string(), stored.problems.front())};
+  }
+  log.kept_ = whole_runs(std::move(stored.records));
   log.fingerprint_ = TRY(log.store_.append_fingerprint(fingerprint));
   return log;
 }
@@ -111,7 +118,10 @@ Result<std::vector<Record>> TrialLog::run(std::string_view part, std::string_vie
     records.push_back(blank);
     records.back().reason = measured.ok() ? "nothing was measured" : measured.error().message;
   }
-  last_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+  // As it is kept, so that a tuning that goes on takes the same course.
+  const std::string taken =
+      fmt::format("{:.3f}", std::chrono::duration<double>(Clock::now() - begin).count());
+  last_seconds_ = *parse_number(taken);
   seconds_ += last_seconds_;
   for (Record& record : records) {
     record.run = blank.run;
@@ -120,7 +130,7 @@ Result<std::vector<Record>> TrialLog::run(std::string_view part, std::string_vie
     record.notes.emplace_back(tuning_note, part);
     record.notes.emplace_back(setting_note, setting);
   }
-  records.back().notes.emplace_back(seconds_note, fmt::format("{:.3f}", last_seconds_));
+  records.back().notes.emplace_back(seconds_note, taken);
   TRY(store_.append(records));
   return records;
 }

@@ -27,8 +27,8 @@ class TrialLog {
   using Measure = std::function<Result<std::vector<Record>>(const Record& blank)>;
 
   /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if it was
-  /// begun with another plan (naming the first line that differs), holds something else, or another
-  /// process uses it; exhausted on a full disk.
+  /// begun with another plan (naming the first line that differs), is damaged, holds something
+  /// else, or another process uses it; exhausted on a full disk.
   static Result<TrialLog> open(const std::filesystem::path& folder, std::string_view plan,
                                const Json& fingerprint);
 

@@ -29,7 +29,8 @@ class Tuner {
         space_, budget, rules_.seed,
         [&](std::size_t setting, std::size_t) -> Result<std::optional<double>> {
           Trial& trial = result.tried[setting] = TRY(run_one(search_part, setting));
-          if (!trial.score.score && setting == space_.usual()) {
+          const bool never_ran = setting == space_.usual() && slowest_usual_ == 0;
+          if (!trial.score.score && never_ran) {
             return Error{ErrorKind::unavailable,
                          "nothing was measured with the usual values: " + trial.score.problem};
           }
@@ -37,8 +38,8 @@ class Tuner {
         }));
     result.runs = log_.runs();
     result.seconds = log_.seconds();
-    const auto best = result.best();
-    if (best && *best != space_.usual()) result.proof = TRY(prove_best(*best));
+    const auto challenger = result.challenger(space_.usual());
+    if (challenger) result.proof = TRY(hold_proof(*challenger));
     return result;
   }
 
@@ -53,8 +54,10 @@ class Tuner {
           return kind_.measure(settings, blank, most_seconds());
         }));
     trial.score = kind_.score(trial.records);
+    if (!trial.score.score && trial.score.problem.empty()) trial.score.problem = "it has no score";
     if (trial.score.score && setting == space_.usual()) {
-      slowest_usual_ = std::max(slowest_usual_, log_.last_seconds());
+      // Not 0, which would mean that it never ran.
+      slowest_usual_ = std::max({slowest_usual_, log_.last_seconds(), 1e-3});
     }
     const bool is_best = part == search_part && trial.score.counts() && trial.score.score > best_;
     if (is_best) best_ = trial.score.score;
@@ -70,7 +73,7 @@ class Tuner {
     return {part, settings, log_.runs(), most_runs_, log_.seconds()};
   }
 
-  Result<TuningProof> prove_best(std::size_t best) {
+  Result<TuningProof> hold_proof(std::size_t best) {
     TuningProof proof;
     most_runs_ = log_.runs() + 2 * rules_.most_pairs;
     while (proof.runs.size() < rules_.most_pairs && proof.failure.empty()) {
@@ -80,9 +83,9 @@ class Tuner {
         const bool is_best = is_turn_of_best(number, turn);
         Trial& trial = is_best ? pair.best : pair.usual;
         trial = TRY(run_one(proof_part, is_best ? best : space_.usual()));
-        if (is_best ? !trial.score.counts() : !trial.score.score) {
-          proof.failure = trial.score.problem;
-        }
+        if (is_best ? trial.score.counts() : trial.score.score.has_value()) continue;
+        proof.failure = fmt::format("{} failed: {}", is_best ? "the setting" : "the usual setting",
+                                    trial.score.problem);
       }
       if (!proof.failure.empty()) break;
       add(std::move(pair), proof);
@@ -116,10 +119,15 @@ bool TuningProof::decided() const {
   return failure.empty() && (better || speed.worse || speed.verdict == Verdict::equal);
 }
 
-std::optional<std::size_t> TuningResult::best() const {
-  const auto& finalists = found.finalists;
-  return finalists.empty() || !finalists.front().score ? std::nullopt
-                                                       : std::optional(finalists.front().contender);
+std::optional<std::size_t> TuningResult::challenger(std::size_t usual) const {
+  for (const Standing& one : found.finalists) {
+    if (one.score && one.contender != usual) return one.contender;
+  }
+  return std::nullopt;
+}
+
+bool TuningResult::any_counts() const {
+  return !found.finalists.empty() && found.finalists.front().score;
 }
 
 Result<TuningResult> tune(const ParameterSpace& space, const TuningRules& rules,

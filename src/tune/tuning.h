@@ -73,9 +73,10 @@ struct TrialPair {
 };
 
 struct TuningProof {
-  std::vector<TrialPair> runs;   ///< in time order; the best setting counts in all
-  std::size_t kept_usual = 0;    ///< runs in which the usual setting counts
-  std::string failure;           ///< why a run ended the proof: it failed; empty: none did
+  std::vector<TrialPair> runs;  ///< in time order; the best setting counts in all
+  std::size_t kept_usual = 0;   ///< runs in which the usual setting counts
+  /// Which run ended the proof and why: "the usual setting failed: ..."; empty: none did.
+  std::string failure;
   std::vector<ScorePair> pairs;  ///< of `runs`
   Proof speed;                   ///< over them
   /// No run failed, and either the usual setting never counts or the best one is proven faster.
@@ -91,15 +92,17 @@ struct TuningResult {
   std::map<std::size_t, Trial> tried;  ///< in the search, by setting: its last run
   std::size_t runs = 0;                ///< of the search
   double seconds = 0;                  ///< that it took
-  std::optional<TuningProof> proof;    ///< empty: the usual setting was the best, or none counts
+  std::optional<TuningProof> proof;    ///< of the challenger; empty: there is none
 
-  /// The search's winner; empty if no setting counts.
-  std::optional<std::size_t> best() const;
+  /// The search's best setting but the usual one: it meets that in the proof even if the usual one
+  /// won, since what a search says is not proven. Empty: no other setting counts.
+  std::optional<std::size_t> challenger(std::size_t usual) const;
+  bool any_counts() const;
 };
 
 inline constexpr std::string_view proof_part = "proof";
 
-/// Error: as from TrialLog::run(); unavailable, if the usual setting has no score at all.
+/// Error: as from TrialLog::run(); unavailable, if the usual setting's first run has no score.
 Result<TuningResult> tune(const ParameterSpace& space, const TuningRules& rules,
                           const TrialKind& kind, TrialLog& log, const TuningEvents& events);
 

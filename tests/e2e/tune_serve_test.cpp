@@ -54,7 +54,7 @@ TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   ASSERT_EQ(json["settings"], 3);
   ASSERT_EQ(json["finalists"].size(), 2u) << outcome.out;
   EXPECT_EQ(json["finalists"][0]["settings"], Json({{"max-num-seqs", "4"}}));
-  EXPECT_GT(json["finalists"][0]["metrics"]["output_throughput"], 0);
+  EXPECT_GT(json["finalists"][0]["cells"].front()["output_throughput"], 0);
   ASSERT_EQ(json["failed"].size(), 1u) << outcome.out;
   EXPECT_THAT(json["failed"][0]["problem"].get<std::string>(),
               AllOf(HasSubstr("ended with status 2"), HasSubstr("--no-such-option")));

@@ -64,7 +64,7 @@ TEST(Tune, EachCellOfTheProofIsShown) {
 
 TEST(Tune, EveryCombinationIfAsked) {
   const Outcome outcome =
-      assay_run(with(on_fake, {"size=1MiB", "X=1,2", "--combine", "--runs", "8"}), usual);
+      assay_run(with(on_fake, {"size=1MiB", "X=1,2", "--combine", "--runs", "12"}), usual);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(" of 9 settings tried"), HasSubstr("better, proven")));
 }
@@ -90,10 +90,18 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
   const Outcome axis = assay_run({"tune", "memory", "opp=copy", "X=1"});
   EXPECT_EQ(axis.status, 2);
   EXPECT_THAT(axis.err, HasSubstr("has no axis \"opp\""));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"tune", "command", "plan.yaml", "--pairs", "6"},
+        {"tune", "memory", "X=1", "--suite", "toy"},
+        {"tune", "gemm", "shape=16", "--runs", "20"}}) {
+    const Outcome option = assay_run(words);
+    EXPECT_EQ(option.status, 2);
+    EXPECT_THAT(option.err, HasSubstr("does not apply to " + words[1]));
+  }
   const Outcome runs = assay_run({"tune", "memory", "X=1", "--runs", "1"});
   EXPECT_EQ(runs.status, 2);
   EXPECT_THAT(runs.err,
-              HasSubstr("--runs \"1\" is not allowed; allowed: whole numbers from 2 to 100000"));
+              HasSubstr("--runs \"1\" is not allowed; allowed: whole numbers from 10 to 100000"));
 }
 
 }  // namespace

@@ -37,7 +37,24 @@ TEST(BenchmarkTrial, TheScoreIsOverAllCells) {
   const TrialScore partly = score({measured("1KiB", Quantity::bandwidth, 10), failed});
   EXPECT_FALSE(partly.score);
   EXPECT_EQ(partly.problem, "copy size=1MiB: wrong result");
-  EXPECT_EQ(score({measured("1KiB", Quantity::bandwidth, 10)}).problem, "a cell is missing");
+  EXPECT_EQ(score({measured("1KiB", Quantity::bandwidth, 10)}).problem,
+            "copy size=1MiB was not measured");
+}
+
+/// What the usual run was not come to would be forgotten otherwise.
+TEST(BenchmarkTrial, OnlyWhatADeviceDoesNotSupportMayBeMissing) {
+  Record missing = measured("1MiB", Quantity::latency, 0.01);
+  missing.value.reset();
+  missing.reason = "the budget was spent";
+  for (const RecordStatus status :
+       {RecordStatus::failed, RecordStatus::error, RecordStatus::interrupted}) {
+    missing.status = status;
+    const TrialScore score = BenchmarkScore()({measured("1KiB", Quantity::bandwidth, 10), missing});
+    EXPECT_EQ(score.problem, "copy size=1MiB: the budget was spent");
+  }
+  missing.status = RecordStatus::unsupported;
+  EXPECT_TRUE(BenchmarkScore()({measured("1KiB", Quantity::bandwidth, 10), missing}).counts());
+  EXPECT_EQ(BenchmarkScore()({missing}).problem, "copy size=1MiB: the budget was spent");
 }
 
 TEST(BenchmarkTrial, ACellIsTheSameWithEverySetting) {

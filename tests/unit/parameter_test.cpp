@@ -15,7 +15,8 @@ TEST(Parameter, IsUsuallyUnset) {
   EXPECT_THAT(variable->values, ElementsAre("unset", "Simple", "LL"));
   EXPECT_EQ(variable->usual, 0u);
   EXPECT_EQ(parse_parameter("X=unset,1")->values.size(), 2u);
-  for (const char* bad : {"X", "X=", "=1"}) EXPECT_FALSE(parse_parameter(bad).ok()) << bad;
+  for (const char* bad : {"X", "X=", "=1", "X=\xff"})
+    EXPECT_FALSE(parse_parameter(bad).ok()) << bad;
 }
 
 TEST(Parameter, OfAServerMayBeAFlag) {

@@ -91,7 +91,7 @@ TEST(ServerTrial, LimitsAreFoundInRecords) {
   result.ttft.median = 0.2;
   result.ttft.percentiles = {{50, 0.2, {}}, {99.9, 0.3, {}}};
   const Record record = serving_record(result, {});
-  for (const char* kept : {"p50_ttft:200ms", "p99.9_ttft:300ms", "mean_ttft:1s"}) {
+  for (const char* kept : {"p50_ttft:200ms", "p99.90_ttft:300ms", "mean_ttft:1s"}) {
     EXPECT_TRUE(score_of(record, *parse_latency_limits(kept)).counts()) << kept;
   }
   for (const char* missed : {"p50_ttft:199ms", "p99.9_ttft:299ms", "mean_itl:1s"}) {

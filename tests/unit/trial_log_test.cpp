@@ -141,5 +141,42 @@ TEST(TrialLog, RefusesWhatDoesNotGoOn) {
   EXPECT_THAT(foreign.error().message, HasSubstr("holds notes.txt and is not a tuning"));
 }
 
+TEST(TrialLog, DamageIsNamed) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "tuning";
+  {
+    auto log = TrialLog::open(path, "name: x\n", Json::object());
+    ASSERT_TRUE(log.ok());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(log->run("search", "block=32", first_cell, time_of(1)).ok());
+    }
+  }
+  std::string text = *read_file(path / "records.jsonl");
+  text[text.find('\n') + 1] = '?';
+  std::ofstream(path / "records.jsonl") << text;
+  const auto damaged = TrialLog::open(path, "name: x\n", Json::object());
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_THAT(damaged.error().message, HasSubstr("is damaged: records.jsonl:2: "));
+}
+
+/// A search with a limit for time takes the same course from what is kept.
+TEST(TrialLog, SecondsAreTheKeptOnes) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "tuning";
+  std::vector<double> seconds;
+  for (int pass = 0; pass < 2; ++pass) {
+    auto log = TrialLog::open(path, "name: x\n", Json::object());
+    ASSERT_TRUE(log.ok());
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_TRUE(log->run("search", "block=32", first_cell, time_of(1)).ok());
+      if (pass == 0) {
+        seconds.push_back(log->seconds());
+      } else {
+        EXPECT_EQ(log->seconds(), seconds[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -64,8 +64,8 @@ TEST_F(Tuning, FindsTheBestAndProvesIt) {
     return a == "4" ? TrialScore{std::nullopt, "it crashed"} : of(a == "3" ? 2 : 1);
   });
   ASSERT_TRUE(result.ok()) << result.error().message;
-  ASSERT_TRUE(result->best());
-  EXPECT_EQ(text_of(space_.settings_of(*result->best())), "a=3");
+  ASSERT_TRUE(result->challenger(space_.usual()));
+  EXPECT_EQ(text_of(space_.settings_of(*result->challenger(space_.usual()))), "a=3");
   EXPECT_EQ(result->tried.size(), 4u);
   EXPECT_EQ(result->tried.at(3).score.problem, "it crashed");
   ASSERT_TRUE(result->proof);
@@ -88,7 +88,7 @@ TEST_F(Tuning, GoesOnWhereItWasStopped) {
   stop_at_ = -1;
   const auto result = tune_with(speed);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_EQ(text_of(space_.settings_of(*result->best())), "a=4");
+  EXPECT_EQ(text_of(space_.settings_of(*result->challenger(space_.usual()))), "a=4");
   // Four were stopped; all others counted, once each.
   EXPECT_EQ(measured_ - 4, static_cast<int>(result->runs) + 2 * 6);
   const int before = measured_;
@@ -112,7 +112,7 @@ TEST_F(Tuning, ALimitThatOnlyTheBestKeepsIsAProof) {
   };
   const auto result = tune_with(speed);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_EQ(text_of(space_.settings_of(*result->best())), "a=2");
+  EXPECT_EQ(text_of(space_.settings_of(*result->challenger(space_.usual()))), "a=2");
   EXPECT_EQ(result->proof->kept_usual, 0u);
   EXPECT_NEAR(result->proof->speed.ratio, 0.5, 1e-12);
   EXPECT_TRUE(result->proof->better);
@@ -138,7 +138,9 @@ TEST_F(Tuning, AFailureEndsTheProof) {
       return fails ? TrialScore{std::nullopt, "it hung"} : of(a == "2" ? 2 : 1);
     });
     ASSERT_TRUE(result.ok()) << result.error().message;
-    EXPECT_EQ(result->proof->failure, "it hung");
+    EXPECT_EQ(result->proof->failure, std::string(failing) == "1"
+                                          ? "the usual setting failed: it hung"
+                                          : "the setting failed: it hung");
     EXPECT_EQ(result->proof->runs.size(), 2u);
     EXPECT_FALSE(result->proof->better);
     EXPECT_FALSE(result->proof->decided());
@@ -151,16 +153,34 @@ TEST_F(Tuning, WhereNothingCountsThereIsNoBest) {
     return TrialScore{0, "too slow"};
   });
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_FALSE(result->best());
+  EXPECT_FALSE(result->challenger(space_.usual()));
+  EXPECT_FALSE(result->any_counts());
   EXPECT_FALSE(result->proof);
 }
 
-TEST_F(Tuning, TheUsualSettingMayBeTheBest) {
+/// What a search says is no proof, also where it says that the usual setting is the best.
+TEST_F(Tuning, WhereTheUsualSettingWinsTheNextBestMeetsIt) {
   const auto result =
       tune_with([](const std::string& a, std::string_view) { return of(1 / std::stod(a)); });
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_EQ(*result->best(), space_.usual());
-  EXPECT_FALSE(result->proof);
+  EXPECT_EQ(result->found.finalists.front().contender, space_.usual());
+  EXPECT_EQ(text_of(space_.settings_of(*result->challenger(space_.usual()))), "a=2");
+  EXPECT_NEAR(result->proof->speed.ratio, 0.5, 1e-12);
+  EXPECT_TRUE(result->proof->speed.worse);
+  EXPECT_FALSE(result->proof->better);
+  EXPECT_TRUE(result->proof->decided());
+}
+
+TEST_F(Tuning, AFailureOfTheUsualSettingThatRanBeforeIsOneOfASetting) {
+  int runs = 0;
+  const auto result = tune_with([&](const std::string& a, std::string_view part) {
+    const bool fails = part == search_part && a == "1" && ++runs == 2;
+    return fails ? TrialScore{std::nullopt, "the port was taken"} : of(a == "1" ? 2 : 1);
+  });
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(runs, 2);
+  EXPECT_FALSE(result->found.finalists.back().score);
+  EXPECT_TRUE(result->proof->speed.worse);
 }
 
 }  // namespace
