@@ -77,6 +77,18 @@ TEST(TuneServe, SettingsBeyondTheLimitAreOut) {
                                  HasSubstr("is above 1.000 ms"), HasSubstr("no setting counts")));
 }
 
+TEST(TuneServe, SecretsAreNotKept) {
+  Process process({"tune", "serve", "false --port {port} --api-key sk-of-somebody", "a=1", "--",
+                   "--max-concurrency", "1", "--requests", "1"});
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was measured with the usual values"));
+  EXPECT_THAT(Process::read(process.folder() / "tuning/tuning.yaml"),
+              AllOf(HasSubstr("--api-key"), testing::Not(HasSubstr("sk-of-somebody"))));
+  EXPECT_THAT(Process::read(process.folder() / "tuning/records.jsonl"),
+              testing::Not(HasSubstr("sk-of-somebody")));
+}
+
 TEST(TuneServe, WhatMakesNoSenseIsSaid) {
   const auto error_of = [](std::vector<std::string> more) {
     std::vector<std::string> words = {"tune", "serve"};
