@@ -221,7 +221,9 @@ int tune_serve(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_serve(arguments);
   if (!request.ok()) return report(terminal, request.error());
   ServerTrials trials(*request, terminal);
-  std::string words = fmt::format("{}", fmt::join(hide_secrets(request->words), "\n"));
+  std::vector<std::string> given = request->words;
+  given[1] = fmt::format("{}", fmt::join(hide_secrets(request->spawn.words), " "));
+  std::string words = fmt::format("{}", fmt::join(hide_secrets(given), "\n"));
   if (arguments.has("--limit")) words += "\n--limit " + arguments.get("--limit");
   const TuningRun run = {"server",
                          tuning_plan_text(words, request->space, request->rules),
