@@ -50,7 +50,8 @@ OwnBackwardGeometry OwnBackwardGeometry::of(const DeviceFacts& facts, std::int64
 
 bool OwnBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width) {
   // Tiles of heads 128 wide are too large for CDNA's shared memory.
-  return head_width == 64 || (head_width == 128 && facts.backend == "cuda");
+  return head_width == 64 ||
+         (head_width == 128 && (facts.backend == "cuda" || runs_on_host(facts)));
 }
 
 Result<OwnBackward> OwnBackward::build(Device& device, DataType type, std::int64_t head_width,
@@ -150,16 +151,27 @@ Result<OwnBackward> choose_own_backward(Device& device, DataType type, std::int6
   std::vector<OwnBackward> candidates;
   candidates.push_back(std::move(waves));
   auto groups = OwnBackward::build(device, type, head_width, true);
-  if (groups.ok()) candidates.push_back(std::move(*groups));  // else the compiler is too old
+  std::string left_out;
+  if (groups.ok()) {
+    candidates.push_back(std::move(*groups));
+  } else {  // an old compiler, or one that this code is new to
+    leave_out(left_out, "groups of 4 waves", groups.error().message);
+  }
   const auto enqueue = [&](Stream& stream, const AttentionTrial& trial, std::size_t i) {
     return candidates[i].enqueue(stream, trial.d_qkv.data(), trial.dy.data(), trial.y.data(),
                                  trial.qkv.data(), trial.memory(), trial.shape);
   };
-  const std::size_t best = TRY(best_of_own(
-      device, type, head_width, {"backward", {"flash_backward", "flash_backward_groups"}},
-      candidates.size(), [&](std::size_t i) { return candidates[i].describe(); }, enqueue,
-      [](const AttentionTrial& trial) { return &trial.d_qkv; }));
-  return std::move(candidates[best]);
+  OwnChosen chosen =
+      best_of_own(device, type, head_width,
+                  {.pass = "backward",
+                   .sources = {"flash_backward", "flash_backward_groups"},
+                   .count = candidates.size(),
+                   .describe = [&](std::size_t i) { return candidates[i].describe(); },
+                   .enqueue = enqueue,
+                   .result = [](const AttentionTrial& trial) { return &trial.d_qkv; },
+                   .left_out = std::move(left_out)});
+  candidates[chosen.index].left_out = std::move(chosen.left_out);
+  return std::move(candidates[chosen.index]);
 }
 
 }  // namespace assay

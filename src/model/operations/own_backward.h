@@ -31,6 +31,8 @@ class OwnBackward {
                  const AttentionMemory& memory, const AttentionShape& shape) const;
   /// Empty for kernels of waves.
   std::string describe() const;
+  /// As OwnForward's.
+  std::string left_out;
 
  private:
   OwnBackward(const DeviceFacts& facts, std::int64_t head_width, bool groups)

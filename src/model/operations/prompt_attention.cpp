@@ -202,7 +202,7 @@ Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
   const DeviceFacts& facts = device.facts();
   std::unique_ptr<Attention> own;
   if (!own_attention_unsupported(facts, heads.type, heads.head_width)) {
-    own = TRY(own_attention(device, heads.type, heads.head_width));
+    own = TRY(own_attention(device, heads.type, heads.head_width, {.backward = false}));
   }
   const bool library =
       way == PromptWay::library ||
