@@ -66,8 +66,8 @@ unsigned OwnForward::shared_bytes() const {
                                (groups ? alignment : 0));
 }
 
-Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t head_width,
-                                     const OwnForwardGeometry& geometry) {
+ProgramSource OwnForward::source(DataType type, std::int64_t head_width,
+                                 const OwnForwardGeometry& geometry) {
   const bool groups = geometry.kind == OwnKind::groups;
   ProgramSource source = {groups ? "flash_groups" : "flash_attention",
                           {{"FLASH_STEP", std::to_string(geometry.step)},
@@ -81,7 +81,14 @@ Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t
     source.defines.emplace_back("FLASH_WAVES", std::to_string(geometry.units));
     source.defines.emplace_back("FLASH_ROWS", std::to_string(geometry.rows));
   }
-  OwnForward made(device.facts(), head_width, geometry, TRY(device.build(source)));
+  return source;
+}
+
+Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t head_width,
+                                     const OwnForwardGeometry& geometry) {
+  const bool groups = geometry.kind == OwnKind::groups;
+  OwnForward made(device.facts(), head_width, geometry,
+                  TRY(device.build(source(type, head_width, geometry))));
   made.kernel_ = TRY(made.program_->kernel(
       fmt::format("flash_{}_{}_{}", groups ? "groups" : "forward", head_width, name_of(type))));
   TRY(made.kernel_->allow_dynamic_shared(made.shared_bytes()));

@@ -28,6 +28,9 @@ struct OwnForwardGeometry {
 
 class OwnForward {
  public:
+  /// The kernel file, and the macros that select `type` and the geometry.
+  static ProgramSource source(DataType type, std::int64_t head_width,
+                              const OwnForwardGeometry& geometry);
   static Result<OwnForward> build(Device& device, DataType type, std::int64_t head_width,
                                   const OwnForwardGeometry& geometry);
 
