@@ -1,5 +1,6 @@
 """Causal attention of assay beside PyTorch's, in turns on one GPU: TFLOPS forward and backward, of
-assay's own kernels and of cuDNN through assay, and of PyTorch's flash kernel and its cuDNN.
+assay's own kernels and of cuDNN through assay, and of PyTorch's flash kernel and its cuDNN. Of assay's
+own there are two kinds, by waves and by groups of waves; "own" is what it chooses of them.
 
     scripts/compare_attention.py [--assay build/assay] [--rounds 3] [--out DIR] [--tokens 16384]
                                  [WIDTHxHEADS ...]
@@ -46,12 +47,17 @@ def torch_rates(width, heads, sequence, tokens):
     return rates
 
 
-def assay_rates(assay, width, heads, sequence, tokens, ways):
-    """The same of assay; what computed them is added to `ways`."""
-    words = [assay, "run", "attention", "attention=own,library", "sequence=%d" % sequence,
+def assay_rates(assay, width, heads, sequence, tokens, ways, kind=None):
+    """The same of assay; what computed them is added to `ways`. kind: "waves" or "groups" of own attention alone,
+    as "waves forward"."""
+    environment = dict(os.environ)
+    environment.pop("ASSAY_OWN_ATTENTION", None)
+    if kind:
+        environment["ASSAY_OWN_ATTENTION"] = kind
+    words = [assay, "run", "attention", "attention=own" if kind else "attention=own,library", "sequence=%d" % sequence,
              "batch=%d" % (tokens // sequence), "heads=%d" % heads, "width=%d" % width, "precision=bf16",
              "--json", "--out", "-"]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     rates = {}
     for line in done.stdout.splitlines():
         record = json.loads(line)
@@ -59,9 +65,9 @@ def assay_rates(assay, width, heads, sequence, tokens, ways):
             continue
         axes = record["axes"]
         if record["status"] != "passed":
-            print("  assay %s %s: %s" % (axes["attention"], axes["pass"], record.get("reason")))
+            print("  assay %s %s: %s" % (kind or axes["attention"], axes["pass"], record.get("reason")))
             continue
-        rates["%s %s" % (axes["attention"], axes["pass"])] = record["value"]["median"]
+        rates["%s %s" % (kind or axes["attention"], axes["pass"])] = record["value"]["median"]
         ways.add(record["notes"]["attention"])
     return rates
 
@@ -74,16 +80,20 @@ def main():
     parser.add_argument("--tokens", type=int, default=16384)
     parser.add_argument("--out", help="folder for attention.json, everything behind the table")
     arguments = parser.parse_args()
-    print("%-8s %6s %-8s %9s %9s %9s %9s %9s %9s" % ("heads", "T", "TFLOPS", "own", "library", "torch", "torch",
-                                                    "own to", "own to"))
-    print("%-8s %6s %-8s %9s %9s %9s %9s %9s %9s" % ("", "", "", "", "", "flash", "cudnn", "flash", "cudnn"))
+    columns = "%-8s %6s %-8s" + " %9s" * 8
+    print(columns % ("heads", "T", "TFLOPS", "own", "own by", "own by", "library", "torch", "torch", "own to",
+                     "own to"))
+    print(columns % ("", "", "", "", "waves", "groups", "", "flash", "cudnn", "flash", "cudnn"))
     results = []
     for shape in arguments.shapes:
         width, heads = (int(number) for number in shape.split("x"))
         for sequence in SEQUENCES:
             found, ways_taken = {}, set()
             for _ in range(arguments.rounds):
-                rates = assay_rates(arguments.assay, width, heads, sequence, arguments.tokens, ways_taken)
+                rates = {}
+                for kind in (None, "waves", "groups"):
+                    rates.update(assay_rates(arguments.assay, width, heads, sequence, arguments.tokens, ways_taken,
+                                             kind))
                 rates.update(torch_rates(width, heads, sequence, arguments.tokens))
                 for name, rate in rates.items():
                     found.setdefault(name, []).append(rate)
@@ -96,10 +106,10 @@ def main():
                 return "%.2f" % (median[name] / median[to]) if name in median and to in median else "-"
 
             for direction in ("forward", "backward"):
-                ways = [way + " " + direction for way in ("own", "library", "flash", "cudnn")]
-                print("%-8s %6d %-8s %9s %9s %9s %9s %9s %9s" %
-                      (shape, sequence, direction, *(shown(way) for way in ways),
-                       ratio(ways[0], ways[2]), ratio(ways[0], ways[3])), flush=True)
+                ways = [way + " " + direction
+                        for way in ("own", "waves", "groups", "library", "flash", "cudnn")]
+                print(columns % (shape, sequence, direction, *(shown(way) for way in ways),
+                                 ratio(ways[0], ways[4]), ratio(ways[0], ways[5])), flush=True)
             results.append({"width": width, "heads": heads, "sequence": sequence, "rates": found,
                             "ways": sorted(ways_taken)})
         print("%-8s %s" % ("", "; ".join(results[-1]["ways"])), flush=True)

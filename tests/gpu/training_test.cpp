@@ -1,5 +1,6 @@
 // Training on a real accelerator: gradients against the reference in every way of computing, and
 // what must not change a bit.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +12,8 @@
 #include "measure/benchmarks/attention_reference.h"
 #include "model/gpt_gate.h"
 #include "model/operations/attention.h"
+#include "model/operations/own_backward.h"
+#include "model/operations/own_forward.h"
 #include "model/weights.h"
 #include "test_device.h"
 
@@ -61,67 +64,121 @@ TEST_F(TrainingOnGpu, GradientsAreTheReferencesInEveryWay) {
   for (const std::string& reason : missing) std::cout << "left out: " << reason << "\n";
 }
 
-/// What own attention computes by groups of waves, on Hopper by wgmma, is the definition's: were it
-/// not, the other kernels would be taken without a word.
-TEST_F(TrainingOnGpu, AttentionByGroupsOfWavesIsTheDefinitions) {
-  for (const auto& [sequence, width] : {std::pair(1, 64), {64, 128}, {300, 64}, {300, 128}}) {
-    for (const DataType type : {DataType::bf16, DataType::f16}) {
-      const AttentionShape shape = {1, sequence, 1, width};
-      const auto n = std::size_t(sequence), w = std::size_t(width);
-      const auto allocate = [&](std::size_t bytes) {
-        return device_->allocate(bytes, MemoryKind::device).value();
-      };
-      const auto random = [&](const Buffer& to, std::uint64_t seed) {
-        Random numbers(seed);
-        std::vector<float> wanted(to.bytes() / 2);
-        for (float& x : wanted) x = static_cast<float>(numbers.normal());
-        EXPECT_TRUE(write_weights(*stream_, to.data(), type, wanted));
-        return read_weights(*stream_, to.data(), type, wanted.size()).value();
-      };
-      const Buffer qkv = allocate(n * 3 * w * 2), y = allocate(n * w * 2), dy = allocate(n * w * 2);
-      const Buffer d_qkv = allocate(n * 3 * w * 2), log_sum = allocate(n * sizeof(float));
-      const Buffer scratch = allocate(own_attention_scratch_bytes(1, sequence, width));
-      const std::vector<float> packed = random(qkv, 1);
-      AttentionHead head = {n, w, {}, {}, {}, random(dy, 2)};
-      for (std::size_t i = 0; i < packed.size(); ++i) {
-        auto& part = i / w % 3 == 0 ? head.queries : i / w % 3 == 1 ? head.keys : head.values;
-        part.push_back(packed[i]);
+/// One head of one sequence on the device, and what the definition makes of it.
+class OwnAttentionOnGpu : public TrainingOnGpu {
+ protected:
+  struct Head {
+    std::size_t tokens, width;
+    DataType type;
+    Buffer qkv, y, dy, d_qkv, log_sum, scratch;
+    std::vector<double> result, gradients;  ///< [tokens, width] and [tokens, 3, width]
+
+    AttentionShape shape() const { return {1, std::int64_t(tokens), 1, std::int64_t(width)}; }
+    std::string name() const {
+      return fmt::format("{} tokens, heads {} wide, {}", tokens, width, name_of(type));
+    }
+  };
+
+  Head make_head(std::size_t n, std::size_t w, DataType type) {
+    const auto allocate = [&](std::size_t bytes) {
+      return device_->allocate(bytes, MemoryKind::device).value();
+    };
+    const auto random = [&](const Buffer& to, std::uint64_t seed) {
+      Random numbers(seed);
+      std::vector<float> wanted(to.bytes() / 2);
+      for (float& x : wanted) x = static_cast<float>(numbers.normal());
+      EXPECT_TRUE(write_weights(*stream_, to.data(), type, wanted));
+      return read_weights(*stream_, to.data(), type, wanted.size()).value();
+    };
+    Head made = {n,
+                 w,
+                 type,
+                 allocate(n * 3 * w * 2),
+                 allocate(n * w * 2),
+                 allocate(n * w * 2),
+                 allocate(n * 3 * w * 2),
+                 allocate(n * sizeof(float)),
+                 allocate(own_attention_scratch_bytes(1, std::int64_t(n), std::int64_t(w))),
+                 {},
+                 {}};
+    const std::vector<float> packed = random(made.qkv, 1);
+    AttentionHead head = {n, w, {}, {}, {}, random(made.dy, 2)};
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      auto& part = i / w % 3 == 0 ? head.queries : i / w % 3 == 1 ? head.keys : head.values;
+      part.push_back(packed[i]);
+    }
+    const AttentionReference reference(head);
+    const auto append = [](std::vector<double>& to, const std::vector<double>& row) {
+      to.insert(to.end(), row.begin(), row.end());
+    };
+    for (std::size_t token = 0; token < n; ++token) {
+      append(made.result, reference.result(token));
+      append(made.gradients, reference.query_gradient(token));
+      const auto of_key = reference.key_value_gradients(token);
+      append(made.gradients, of_key.key);
+      append(made.gradients, of_key.value);
+    }
+    return made;
+  }
+
+  /// Every `parts`-th row of width elements, from row `part` on.
+  void expect_near(const Head& head, const Buffer& found, const std::vector<double>& expected,
+                   std::size_t parts, std::size_t part, const std::string& what) {
+    const std::vector<float> all =
+        read_weights(*stream_, found.data(), head.type, expected.size()).value();
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i / head.width % parts != part) continue;
+      difference += std::pow(all[i] - expected[i], 2);
+      size += std::pow(expected[i], 2);
+    }
+    EXPECT_LT(std::sqrt(difference / size), head.type == DataType::bf16 ? 1e-2 : 2e-3)
+        << what << ": " << head.name() << ", part " << part;
+  }
+
+  void expect_forward(const Head& head, const OwnForward& forward) {
+    ASSERT_TRUE(stream_->fill(head.y.data(), 0xFF, head.y.bytes()));
+    ASSERT_TRUE(forward.enqueue(*stream_, head.y.data(), head.qkv.data(), head.log_sum.data(),
+                                head.shape()));
+    expect_near(head, head.y, head.result, 1, 0, "forward: " + forward.describe());
+  }
+
+  void expect_backward(const Head& head, const OwnBackward& backward) {
+    ASSERT_TRUE(stream_->fill(head.d_qkv.data(), 0xFF, head.d_qkv.bytes()));
+    ASSERT_TRUE(backward.enqueue(
+        *stream_, head.d_qkv.data(), head.dy.data(), head.y.data(), head.qkv.data(),
+        {nullptr, head.log_sum.data(), head.scratch.data()}, head.shape()));
+    for (std::size_t part = 0; part < 3; ++part) {
+      if (head.tokens == 1 && part < 2) continue;  // one key has probability 1, and no gradient
+      expect_near(head, head.d_qkv, head.gradients, 3, part, "backward: " + backward.describe());
+    }
+  }
+};
+
+/// Of waves and of groups of them, on Hopper by wgmma, in each way to share the work: were one not
+/// right, another kernel would be taken, and only a note would say so. The last tiles are full,
+/// hold one token, or a part.
+TEST_F(OwnAttentionOnGpu, EveryKernelComputesTheDefinition) {
+  for (const DataType type : {DataType::bf16, DataType::f16}) {
+    for (const std::size_t width : {64, 128}) {
+      const auto w = static_cast<std::int64_t>(width);
+      std::vector<OwnForward> forwards;
+      for (const OwnForwardGeometry& geometry : OwnForwardGeometry::all_of(device_->facts(), w)) {
+        auto built = OwnForward::build(*device_, type, w, geometry);
+        ASSERT_TRUE(built) << built.error().message;
+        forwards.push_back(std::move(*built));
       }
-      for (const Buffer* result : {&y, &d_qkv}) {
-        ASSERT_TRUE(stream_->fill(result->data(), 0xFF, result->bytes()));
+      std::vector<OwnBackward> backwards;
+      for (const bool groups : {false, true}) {
+        if (groups && !OwnBackward::has_groups(device_->facts(), w)) continue;
+        auto built = OwnBackward::build(*device_, type, w, groups);
+        ASSERT_TRUE(built) << built.error().message;
+        backwards.push_back(std::move(*built));
       }
-      auto attention = own_attention(*device_, type, width, OwnKind::groups);
-      ASSERT_TRUE(attention) << attention.error().message;
-      const AttentionMemory memory = {nullptr, log_sum.data(), scratch.data()};
-      ASSERT_TRUE((*attention)->forward(*stream_, y.data(), qkv.data(), memory, shape));
-      ASSERT_TRUE(
-          (*attention)
-              ->backward(*stream_, d_qkv.data(), dy.data(), y.data(), qkv.data(), memory, shape));
-      const std::vector<float> found = read_weights(*stream_, y.data(), type, n * w).value();
-      const std::vector<float> gradients =
-          read_weights(*stream_, d_qkv.data(), type, n * 3 * w).value();
-      const AttentionReference reference(head);
-      double difference[4] = {}, size[4] = {};
-      const auto compare = [&](int kind, const float* row, const std::vector<double>& expected) {
-        for (std::size_t e = 0; e < w; ++e) {
-          difference[kind] += std::pow(row[e] - expected[e], 2);
-          size[kind] += std::pow(expected[e], 2);
-        }
-      };
-      for (std::size_t token = 0; token < n; ++token) {
-        const float* const gradient = &gradients[token * 3 * w];
-        compare(0, &found[token * w], reference.result(token));
-        compare(1, gradient, reference.query_gradient(token));
-        const auto of_key = reference.key_value_gradients(token);
-        compare(2, gradient + w, of_key.key);
-        compare(3, gradient + 2 * w, of_key.value);
-      }
-      for (const int kind : {0, 1, 2, 3}) {
-        const bool none = sequence == 1 && (kind == 1 || kind == 2);  // one key has probability 1
-        if (none) continue;
-        EXPECT_LT(std::sqrt(difference[kind] / size[kind]), type == DataType::bf16 ? 1e-2 : 2e-3)
-            << (*attention)->detail() << ": " << sequence << " tokens, heads " << width << " wide, "
-            << name_of(type) << ", " << kind << " of result, queries, keys, values";
+      for (const std::size_t tokens : {1, 64, 129, 300}) {
+        const Head head = make_head(tokens, width, type);
+        for (const OwnForward& forward : forwards) expect_forward(head, forward);
+        for (const OwnBackward& backward : backwards) expect_backward(head, backward);
       }
     }
   }

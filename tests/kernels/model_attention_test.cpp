@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "model/operations/attention.h"
 #include "model_test.h"
@@ -110,13 +111,14 @@ struct OwnPass {
 
 class OwnAttentionGradients : public ModelTest {
  protected:
-  OwnPass pass(DataType type, const AttentionShape& s, const Values& qkv, const Values& dy) {
+  OwnPass pass(DataType type, const AttentionShape& s, const Values& qkv, const Values& dy,
+               OwnKind kind = OwnKind::waves) {
     const Values y = unknown(type, dy.host.size()), d_qkv = unknown(type, qkv.host.size());
     const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
     const Values scratch = unknown(
         DataType::f32,
         own_attention_scratch_bytes(s.batch * s.heads, s.sequence, s.head_width) / sizeof(float));
-    auto attention = own_attention(*device_, type, s.head_width);
+    auto attention = own_attention(*device_, type, s.head_width, {.kind = kind});
     EXPECT_TRUE(attention) << attention.error().message;
     const AttentionMemory memory = {nullptr, log_sum.buffer.data(), scratch.buffer.data()};
     EXPECT_TRUE((*attention)->forward(*stream_, y.buffer.data(), qkv.buffer.data(), memory, s));
@@ -188,11 +190,80 @@ TEST_P(OwnAttentionGradients, WhatIsNotANumberStaysSo) {
     const OwnPass with_key =
         pass(DataType::bf16, s, values(DataType::bf16, keys), values(DataType::bf16, gradient));
     EXPECT_FALSE(std::isfinite(with_key.d_qkv[5 * row + 11])) << bad;
+    // A query whose score is no number, or an infinite one, has no gradient in any column.
+    for (std::size_t token = 3; token < 70; ++token) {
+      if (!std::isnan(bad) && good.host[token * row + 11] <= 0) continue;
+      for (std::size_t column = 0; column < d; ++column) {
+        EXPECT_FALSE(std::isfinite(with_key.d_qkv[token * row + column]))
+            << bad << " key, query " << token << ", column " << column;
+      }
+    }
+  }
+  for (const std::int64_t width : {32, 64}) {
+    const auto w = std::size_t(width);
+    std::vector<float> queries = normal(DataType::bf16, 70 * 3 * w, 1).host;
+    queries[66 * 3 * w + 7] = std::numeric_limits<float>::quiet_NaN();
+    const OwnPass with_query =
+        pass(DataType::bf16, {1, 70, 1, width}, values(DataType::bf16, queries),
+             normal(DataType::bf16, 70 * w, 2), width == 64 ? OwnKind::groups : OwnKind::waves);
+    for (std::size_t token = 0; token < 70; ++token) {
+      for (std::size_t column = 0; column < w; ++column) {
+        EXPECT_EQ(std::isfinite(with_query.d_qkv[token * 3 * w + column]), token != 66)
+            << "queries " << width << " wide, " << token;
+      }
+    }
   }
   // Nothing to learn is no gradient at all.
   const OwnPass none = pass(DataType::bf16, s, normal(DataType::bf16, 70 * row, 1),
                             values(DataType::bf16, std::vector<float>(70 * d, 0)));
   EXPECT_EQ(none.d_qkv, std::vector<float>(70 * row, 0));
+}
+
+/// From the least bound whose unit is a number to the largest number: gradients of results of 2^110
+/// give gradients 2^110 as large, and keys of 2^-97 none that is no number.
+TEST_P(OwnAttentionGradients, BoundsMayBeAnyNumbers) {
+  const AttentionShape s = {1, 70, 1, 32};
+  const std::size_t d = 32, row = 3 * d;
+  const Values qkv = normal(DataType::bf16, 70 * row, 1), dy = normal(DataType::bf16, 70 * d, 2);
+  const OwnPass usual = pass(DataType::bf16, s, qkv, dy);
+  std::vector<float> large = dy.host, keys = qkv.host;
+  for (float& x : large) x *= 0x1p110f;
+  const OwnPass found = pass(DataType::bf16, s, qkv, values(DataType::bf16, large));
+  for (std::size_t i = 0; i < found.d_qkv.size(); ++i) {
+    // But for units, which are not finer for what is larger.
+    EXPECT_NEAR(found.d_qkv[i] / 0x1p110f, usual.d_qkv[i], 1e-2 * std::abs(usual.d_qkv[i]) + 1e-6);
+  }
+  for (std::size_t token = 0; token < 70; ++token) keys[token * row + d + 5] = 0x1p-97f;
+  const OwnPass tiny = pass(DataType::bf16, s, values(DataType::bf16, keys), dy);
+  for (std::size_t token = 0; token < 70; ++token) {
+    EXPECT_NEAR(tiny.d_qkv[token * row + 5], 0, 1e-25) << token;
+  }
+}
+
+/// What the environment names is taken where nobody asks for a kind.
+TEST_P(OwnAttentionGradients, TheEnvironmentNamesTheKind) {
+  const auto detail = [&](const char* word) {
+    setenv("ASSAY_OWN_ATTENTION", word, 1);
+    auto made = own_attention(*device_, DataType::bf16, 64);
+    unsetenv("ASSAY_OWN_ATTENTION");
+    return made.ok() ? (*made)->detail() : made.error().message;
+  };
+  EXPECT_EQ(detail("waves"), "");
+  EXPECT_THAT(detail("groups"), testing::HasSubstr("forward: groups of 4 waves"));
+  EXPECT_THAT(detail("groups"), testing::HasSubstr("backward: groups of 4 waves"));
+  EXPECT_THAT(detail("warps"), testing::HasSubstr("allowed: waves, groups"));
+}
+
+/// Inference builds no kernels that it does not launch.
+TEST_P(OwnAttentionGradients, TheForwardPassCanBeMadeAlone) {
+  auto made =
+      own_attention(*device_, DataType::bf16, 64, {.kind = OwnKind::groups, .backward = false});
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_THAT((*made)->detail(), testing::Not(testing::HasSubstr("backward")));
+  const Status backward =
+      (*made)->backward(*stream_, nullptr, nullptr, nullptr, nullptr, {}, {1, 1, 1, 64});
+  ASSERT_FALSE(backward);
+  EXPECT_EQ(backward.error().message, "own attention was made for the forward pass alone");
 }
 
 /// By groups of four waves: what Hopper's units compute is one text for all.
@@ -211,9 +282,12 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
       const Values y = unknown(type, rows * std::size_t(s.width()));
       const Values dy = normal(type, rows * std::size_t(s.width()), 2);
       const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
-      auto attention = own_attention(*device_, type, s.head_width, OwnKind::groups);
+      auto attention = own_attention(*device_, type, s.head_width, {.kind = OwnKind::groups});
       ASSERT_TRUE(attention) << attention.error().message;
-      EXPECT_THAT((*attention)->detail(), testing::HasSubstr("groups of 4 waves"));
+      EXPECT_THAT((*attention)->detail(), testing::HasSubstr("forward: groups of 4 waves"));
+      if (runs_on_host(device_->facts()) || s.head_width == 64) {  // else LDS is too small
+        EXPECT_THAT((*attention)->detail(), testing::HasSubstr("backward: groups of 4 waves"));
+      }
       const Values scratch = unknown(
           DataType::f32,
           own_attention_scratch_bytes(s.batch * s.heads, s.sequence, s.head_width) / sizeof(float));

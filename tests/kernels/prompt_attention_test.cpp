@@ -235,6 +235,13 @@ TEST_F(LibraryPrompts, WithoutALibraryAreTheOwnKernelsOrSaid) {
     ASSERT_TRUE(own.ok()) << own.error().message;
     ASSERT_NE(*own, nullptr);
     EXPECT_EQ((*own)->name(), "own");
+    setenv("ASSAY_OWN_ATTENTION", "groups", 1);
+    const auto groups = open_prompt_attention(*device_, {DataType::bf16, 4, 2, 64},
+                                              {PromptWay::own, any_lengths}, limits);
+    unsetenv("ASSAY_OWN_ATTENTION");
+    ASSERT_TRUE(groups.ok()) << groups.error().message;
+    EXPECT_EQ((*groups)->name(),
+              "own (forward: groups of 4 waves, 1 x 64 queries, 64 keys a step)");
     const auto cache = open_prompt_attention(*device_, {DataType::f32, 4, 2, 64},
                                              {PromptWay::best, any_lengths}, limits);
     ASSERT_TRUE(cache.ok()) << cache.error().message;

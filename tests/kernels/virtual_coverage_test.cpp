@@ -23,6 +23,11 @@ std::set<std::string> names_of(const std::string& kind, const char* file) {
   return names;
 }
 
+/// Kernels that are not compiled for CDNA, because their tiles need more than its 64 KiB of LDS.
+const std::set<std::string> too_large_for_lds = {
+    "flash_backward_groups_128_bf16", "flash_backward_groups_queries_128_bf16",
+    "flash_backward_groups_128_f16", "flash_backward_groups_queries_128_f16"};
+
 TEST(VirtualCoverage, EveryKernelWasExecuted) {
   const char* file = std::getenv("MI300X_COVERAGE");
   if (file == nullptr) GTEST_SKIP() << "MI300X_COVERAGE names no file of what was executed";
@@ -38,6 +43,7 @@ TEST(VirtualCoverage, EveryKernelWasExecuted) {
     }
   }
   for (const cpu::KernelEntry* entry = cpu::kernel_entries; entry != nullptr; entry = entry->next) {
+    if (too_large_for_lds.contains(entry->name)) continue;
     EXPECT_TRUE(kernels.contains(entry->name))
         << entry->file << ": no test executes " << entry->name << " on the virtual MI300X";
   }

@@ -26,7 +26,7 @@ const RtcVendor* find_rtc_vendor(std::string_view name) {
   return nullptr;
 }
 
-Result<std::string> rtc_compile(const CompileRequest& request) {
+Result<std::string> rtc_compile(const CompileRequest& request, std::string* log) {
   const RtcVendor* vendor = find_rtc_vendor(request.vendor);
   if (vendor == nullptr) {
     return Error{ErrorKind::failed, fmt::format("no run-time compiler \"{}\"", request.vendor)};
@@ -35,11 +35,11 @@ Result<std::string> rtc_compile(const CompileRequest& request) {
       TRY(SharedLibrary::open({vendor->display, {request.library}, {""}, ""}));
   RtcApi api{};
   TRY(vendor->bind(library, api));
-  const auto failed = [&](const char* step, int status, const std::string& log) {
+  const auto failed = [&](const char* step, int status, const std::string& why) {
     return Error{ErrorKind::failed,
                  fmt::format("{} could not {} {} ({}): {}{}{}", vendor->display, step, request.name,
                              fmt::join(request.options, " "), api.error_text(status),
-                             log.empty() ? "" : "\n", log)};
+                             why.empty() ? "" : "\n", why)};
   };
 
   RtcProgram* program = nullptr;
@@ -59,6 +59,7 @@ Result<std::string> rtc_compile(const CompileRequest& request) {
   std::string code(bytes, '\0');
   if (const int status = api.code(program, code.data())) return failed("finish", status, {});
   if (code.empty()) return failed("produce code for", 0, log_of(api, program));
+  if (log != nullptr) *log = log_of(api, program);
   return code;
 }
 

@@ -41,7 +41,7 @@ using RtcVendorRegistry = Registry<RtcVendor>;
 const RtcVendor* find_rtc_vendor(std::string_view name);
 
 /// Compiles in this process. Error: unavailable if the library does not load; failed with the
-/// compiler's log.
-Result<std::string> rtc_compile(const CompileRequest& request);
+/// compiler's log, which is put into `log` where it succeeds, unless that is null.
+Result<std::string> rtc_compile(const CompileRequest& request, std::string* log = nullptr);
 
 }  // namespace assay

@@ -130,6 +130,8 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
     if (row >= all || item % lanes != 0) continue;
     // What does not exist has probability 0.
     const float sum = exists ? log_sum[index * sequence + place] * log2_e : 1e30f;
+    // Integers cannot say that a query's scores or result were no numbers: its reach does.
+    reach += 0 * delta + 0 * sum;
     rows[row] = {sum, delta, reach, inverse_or_zero(reach)};
   }
 }

@@ -165,8 +165,10 @@ DEVICE void flash_backward_groups(T* d_qkv, u32* sums, const T* dy, const T* qkv
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
 #else
-// Tiles of heads 128 wide are too large for CDNA's shared memory, and are compiled for Hopper
-// alone.
 FLASH_KERNELS(Bf16, bf16, 64)
 FLASH_KERNELS(F16, f16, 64)
+#if !defined(ON_HIP)  // tiles of heads 128 wide are too large for CDNA's 64 KiB of shared memory
+FLASH_KERNELS(Bf16, bf16, 128)
+FLASH_KERNELS(F16, f16, 128)
+#endif
 #endif

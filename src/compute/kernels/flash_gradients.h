@@ -6,12 +6,14 @@
 //
 //   |dq_e| = scale |sum_j p_j (d v_j - sum_k p_k d v_k) k_je| <= scale reach top_e,
 //
-// because a mean distance from the mean is no larger than the largest magnitude; reach is the sum
-// over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which leaves
-// another bit for rounded operands. All roundings together are some units, the root of a twelfth of
-// the number of tiles of keys; among 16,384 normally distributed keys and values a gradient is 2^16
-// units. Rounding p and the gradients of scores to bf16 or f16, as all flash attention does, costs
-// far more.
+// because a mean distance from the mean is no larger than the largest magnitude. That takes p to
+// sum to 1, so they are computed from log_sum with an error far below 1: in f32 as long as no
+// scaled score is beyond 2^21, where neighbouring numbers are a quarter apart. Here reach is the
+// sum over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which
+// leaves another bit for rounded operands. All roundings together are some units, the root of a
+// twelfth of the number of tiles of keys; among 16,384 normally distributed keys and values a
+// gradient is 2^16 units. Rounding p and the gradients of scores to bf16 or f16, as all flash
+// attention does, costs far more.
 #pragma once
 
 #include "flash_tiles.h"
@@ -29,9 +31,10 @@ struct alignas(16) QueryRow {
   float reach, inverse_reach;
 };
 
-/// 1 / x, but 0 where x is so small that what it bounds may be 0, or no number.
+/// 1 / x, but 0 where x is so small that what it bounds may be 0, or no number. The least, so that
+/// units_of_bound / x is a number; the most, all that are finite.
 DEVICE float inverse_or_zero(float x) {
-  return x > 1e-30f && x < 1e30f ? 1 / x : 0;
+  return x > 1e-28f && x <= 3.40282347e+38f ? 1 / x : 0;
 }
 
 /// The sums of a tile of queries: a thread's elements are `threads` apart, so that the threads of a

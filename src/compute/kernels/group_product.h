@@ -140,8 +140,10 @@ DEVICE u64 describe(const void* shared, u32 leading, u32 stride) {
          (address & 0x3FFFF) / 16;
 }
 
-/// Before products that read or write registers which the wave has used.
+/// Before products that read or write registers which the wave has used. Its lanes may have parted
+/// since, and the instruction wants all of them.
 DEVICE void show_registers() {
+  wave_barrier();
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 DEVICE void close_products() {

@@ -58,11 +58,20 @@ Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& pl
 /// the device and the width; best: the fastest on the device.
 enum class OwnKind { best, waves, groups };
 
-/// By assay's own kernels on matrix units, which keep no scores, with always the same bits. `type`:
-/// bf16 or f16.
+struct OwnAttentionSettings {
+  /// best: what the environment variable ASSAY_OWN_ATTENTION names, "waves" or "groups", if it is
+  /// set.
+  OwnKind kind = OwnKind::best;
+  bool backward = true;  ///< whether backward() will be called
+};
+
+/// By assay's own kernels on matrix units, which keep no scores. One kernel always gives the same
+/// bits; which one is the fastest was measured and is kept in the user's cache, and another kernel
+/// rounds otherwise. `type`: bf16 or f16. Error: usage, for another word in ASSAY_OWN_ATTENTION;
+/// unsupported, for a kind that is not written for this width; as of Device::build().
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
                                                  std::int64_t head_width,
-                                                 OwnKind kind = OwnKind::best);
+                                                 const OwnAttentionSettings& settings = {});
 /// Why own_attention() cannot compute this; empty: it can.
 std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                      std::int64_t head_width);

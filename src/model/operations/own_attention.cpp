@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+
 #include "compute/device/matrix_types.h"
+#include "core/shown_text.h"
 #include "model/operations/attention.h"
 #include "model/operations/own_backward.h"
 #include "model/operations/own_forward.h"
@@ -12,7 +15,8 @@ namespace {
 
 class OwnAttention final : public Attention {
  public:
-  OwnAttention(OwnForward forward, OwnBackward backward)
+  /// `backward`: null, if only forward() is called.
+  OwnAttention(OwnForward forward, std::unique_ptr<OwnBackward> backward)
       : forward_(std::move(forward)), backward_(std::move(backward)) {}
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
@@ -22,22 +26,44 @@ class OwnAttention final : public Attention {
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                   const AttentionMemory& memory, const AttentionShape& shape) override {
-    return backward_.enqueue(stream, d_qkv, dy, y, qkv, memory, shape);
+    if (backward_ == nullptr) {
+      return Error{ErrorKind::failed, "own attention was made for the forward pass alone"};
+    }
+    return backward_->enqueue(stream, d_qkv, dy, y, qkv, memory, shape);
   }
 
   std::string detail() const override {
     std::vector<std::string> passes;
-    for (const auto& [name, text] :
-         {std::pair("forward", forward_.describe()), {"backward", backward_.describe()}}) {
+    const auto add = [&](const char* name, const auto& pass) {
+      std::string text = pass.describe();
+      if (!pass.left_out.empty()) {
+        text = fmt::format("{}, left out: {}", text.empty() ? "waves" : text, pass.left_out);
+      }
       if (!text.empty()) passes.push_back(fmt::format("{}: {}", name, text));
-    }
+    };
+    add("forward", forward_);
+    if (backward_ != nullptr) add("backward", *backward_);
     return passes.empty() ? "" : fmt::format("({})", fmt::join(passes, "; "));
   }
 
  private:
   OwnForward forward_;
-  OwnBackward backward_;
+  std::unique_ptr<OwnBackward> backward_;
 };
+
+/// What the user wants, for instance because a kernel faults, which ends a CUDA process's work.
+Result<OwnKind> kind_of_environment() {
+  const char* const text = std::getenv("ASSAY_OWN_ATTENTION");
+  if (text == nullptr) return OwnKind::best;
+  const std::string_view word = text;
+  if (word == "waves") return OwnKind::waves;
+  if (word == "groups") return OwnKind::groups;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("ASSAY_OWN_ATTENTION is \"{}\"; allowed: waves, groups, or do not set it "
+                  "for the faster of them",
+                  shown_line(word, 80))};
+}
 
 }  // namespace
 
@@ -56,9 +82,16 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 }
 
 Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width, OwnKind kind) {
+                                                 std::int64_t head_width,
+                                                 const OwnAttentionSettings& settings) {
+  OwnKind kind = settings.kind;
+  if (kind == OwnKind::best) kind = TRY(kind_of_environment());
   OwnForward forward = TRY(choose_own_forward(device, type, head_width, kind));
-  OwnBackward backward = TRY(choose_own_backward(device, type, head_width, kind));
+  std::unique_ptr<OwnBackward> backward;
+  if (settings.backward) {
+    backward =
+        std::make_unique<OwnBackward>(TRY(choose_own_backward(device, type, head_width, kind)));
+  }
   return std::unique_ptr<Attention>(
       std::make_unique<OwnAttention>(std::move(forward), std::move(backward)));
 }

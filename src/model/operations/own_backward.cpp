@@ -50,33 +50,39 @@ OwnBackwardGeometry OwnBackwardGeometry::of(const DeviceFacts& facts, std::int64
 
 bool OwnBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width) {
   // Tiles of heads 128 wide are too large for CDNA's shared memory.
-  return head_width == 64 || (head_width == 128 && facts.backend == "cuda");
+  return head_width == 64 ||
+         (head_width == 128 && (facts.backend == "cuda" || runs_on_host(facts)));
+}
+
+ProgramSource OwnBackward::source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
+                                  bool groups) {
+  const OwnBackwardGeometry g = OwnBackwardGeometry::of(facts, head_width);
+  return {groups ? "flash_backward_groups" : "flash_backward",
+          {{"FLASH_WAVES", std::to_string(g.waves)},
+           {"FLASH_ROWS", std::to_string(g.rows)},
+           {"FLASH_KEYS", std::to_string(g.keys)},
+           {"FLASH_QUERIES", std::to_string(g.queries)},
+           {"FLASH_STAGES", std::to_string(g.stages)},
+           {"FLASH_WIDTH", std::to_string(head_width)},
+           {"FLASH_ONLY", std::string(name_of(type))},
+           {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}};
 }
 
 Result<OwnBackward> OwnBackward::build(Device& device, DataType type, std::int64_t head_width,
                                        bool groups) {
   OwnBackward made(device.facts(), head_width, groups);
-  const OwnBackwardGeometry& g = made.geometry_;
-  const auto build = [&](const char* source) {
-    return device.build({source,
-                         {{"FLASH_WAVES", std::to_string(g.waves)},
-                          {"FLASH_ROWS", std::to_string(g.rows)},
-                          {"FLASH_KEYS", std::to_string(g.keys)},
-                          {"FLASH_QUERIES", std::to_string(g.queries)},
-                          {"FLASH_STAGES", std::to_string(g.stages)},
-                          {"FLASH_WIDTH", std::to_string(head_width)},
-                          {"FLASH_ONLY", std::string(name_of(type))},
-                          {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}});
+  const auto build = [&](bool of_groups) {
+    return device.build(source(device.facts(), type, head_width, of_groups));
   };
   const auto find = [&](Program& program, const char* name) {
     return program.kernel(fmt::format("flash_{}_{}_{}", name, head_width, name_of(type)));
   };
-  made.program_ = TRY(build("flash_backward"));
+  made.program_ = TRY(build(false));
   made.tops_ = TRY(find(*made.program_, "tops"));
   made.rows_ = TRY(find(*made.program_, "rows"));
   Program* makes_gradients = made.program_.get();
   if (groups) {
-    made.program_of_groups_ = TRY(build("flash_backward_groups"));
+    made.program_of_groups_ = TRY(build(true));
     makes_gradients = made.program_of_groups_.get();
   }
   made.gradients_ = TRY(find(*makes_gradients, groups ? "backward_groups" : "backward"));
@@ -150,16 +156,27 @@ Result<OwnBackward> choose_own_backward(Device& device, DataType type, std::int6
   std::vector<OwnBackward> candidates;
   candidates.push_back(std::move(waves));
   auto groups = OwnBackward::build(device, type, head_width, true);
-  if (groups.ok()) candidates.push_back(std::move(*groups));  // else the compiler is too old
+  std::string left_out;
+  if (groups.ok()) {
+    candidates.push_back(std::move(*groups));
+  } else {  // an old compiler, or one that this code is new to
+    leave_out(left_out, "groups of 4 waves", groups.error().message);
+  }
   const auto enqueue = [&](Stream& stream, const AttentionTrial& trial, std::size_t i) {
     return candidates[i].enqueue(stream, trial.d_qkv.data(), trial.dy.data(), trial.y.data(),
                                  trial.qkv.data(), trial.memory(), trial.shape);
   };
-  const std::size_t best = TRY(best_of_own(
-      device, type, head_width, {"backward", {"flash_backward", "flash_backward_groups"}},
-      candidates.size(), [&](std::size_t i) { return candidates[i].describe(); }, enqueue,
-      [](const AttentionTrial& trial) { return &trial.d_qkv; }));
-  return std::move(candidates[best]);
+  OwnChosen chosen =
+      best_of_own(device, type, head_width,
+                  {.pass = "backward",
+                   .sources = {"flash_backward", "flash_backward_groups"},
+                   .count = candidates.size(),
+                   .describe = [&](std::size_t i) { return candidates[i].describe(); },
+                   .enqueue = enqueue,
+                   .result = [](const AttentionTrial& trial) { return &trial.d_qkv; },
+                   .left_out = std::move(left_out)});
+  candidates[chosen.index].left_out = std::move(chosen.left_out);
+  return std::move(candidates[chosen.index]);
 }
 
 }  // namespace assay

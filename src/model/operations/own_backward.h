@@ -20,6 +20,9 @@ struct OwnBackwardGeometry {
 
 class OwnBackward {
  public:
+  /// The kernel file, of waves or of groups, and the macros that select `type` and the geometry.
+  static ProgramSource source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
+                              bool groups);
   /// `groups`: whether groups of four waves compute together. Error: as of Device::build().
   static Result<OwnBackward> build(Device& device, DataType type, std::int64_t head_width,
                                    bool groups);
@@ -31,6 +34,8 @@ class OwnBackward {
                  const AttentionMemory& memory, const AttentionShape& shape) const;
   /// Empty for kernels of waves.
   std::string describe() const;
+  /// As OwnForward's.
+  std::string left_out;
 
  private:
   OwnBackward(const DeviceFacts& facts, std::int64_t head_width, bool groups)

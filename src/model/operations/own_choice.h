@@ -25,22 +25,33 @@ struct AttentionTrial {
   AttentionMemory memory() const { return {nullptr, log_sum.data(), scratch.data()}; }
 };
 
-/// What a choice is kept for: a name, and the kernels' sources.
-struct OwnChoice {
-  const char* pass;
-  std::vector<const char*> sources;
+/// What can be chosen for a pass.
+struct OwnCandidates {
+  const char* pass;                  ///< "forward": with the sources, what a choice is kept for
+  std::vector<const char*> sources;  ///< names of kernel files
+  std::size_t count = 0;
+  std::function<std::string(std::size_t)> describe;  ///< differs for each
+  /// Queues a candidate.
+  std::function<Status(Stream&, const AttentionTrial&, std::size_t)> enqueue;
+  /// Which buffer it writes.
+  std::function<const Buffer*(const AttentionTrial&)> result;
+  std::string left_out = {};  ///< what could not be made a candidate, as leave_out() writes it
 };
 
-/// Queues candidate `i`.
-using EnqueueTrial = std::function<Status(Stream&, const AttentionTrial&, std::size_t i)>;
+/// Candidates that were not compared as to their time, and why: "NAME: REASON; NAME: REASON".
+void leave_out(std::string& left_out, const std::string& candidate, const std::string& reason);
 
-/// The index of the best of `count` candidates, kept in the user's cache. Results are in the buffer
-/// that `result` names; those that differ from the first candidate's by more than rounding are left
-/// out, and so are candidates that do not run.
-Result<std::size_t> best_of_own(Device& device, DataType type, std::int64_t head_width,
-                                const OwnChoice& choice, std::size_t count,
-                                const std::function<std::string(std::size_t)>& describe,
-                                const EnqueueTrial& enqueue,
-                                const std::function<const Buffer*(const AttentionTrial&)>& result);
+struct OwnChosen {
+  std::size_t index = 0;
+  std::string left_out;  ///< as leave_out() writes it; empty: all were compared
+};
+
+/// The best of the candidates, kept in the user's cache for this compiler. Left out are those that
+/// cannot be queued or waited for and those whose result differs from the first one's by more than
+/// rounding. Where nothing can be measured, for instance because memory is short, it is the first,
+/// and that is not kept. A kernel that faults ends what a CUDA device does for the process, the
+/// first one with it: then ASSAY_OWN_ATTENTION must name the kind that runs.
+OwnChosen best_of_own(Device& device, DataType type, std::int64_t head_width,
+                      const OwnCandidates& candidates);
 
 }  // namespace assay

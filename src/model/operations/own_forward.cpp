@@ -34,7 +34,20 @@ std::vector<OwnForwardGeometry> of_groups(const DeviceFacts& facts, std::int64_t
   return {{kind, 2, rows_of_group, 128, 1}, {kind, 2, rows_of_group, 64, 2}};
 }
 
+std::string description(const OwnForwardGeometry& geometry) {
+  if (geometry.kind == OwnKind::waves) return "";
+  return fmt::format("groups of 4 waves, {} x {} queries, {} keys a step", geometry.units,
+                     geometry.rows, geometry.step);
+}
+
 }  // namespace
+
+std::vector<OwnForwardGeometry> OwnForwardGeometry::all_of(const DeviceFacts& facts,
+                                                           std::int64_t head_width) {
+  std::vector<OwnForwardGeometry> all = of_groups(facts, head_width);
+  all.insert(all.begin(), of_waves(facts));
+  return all;
+}
 
 std::int64_t OwnForward::unit_waves() const {
   return geometry_.kind == OwnKind::groups && !runs_on_host(*facts_) ? 4 : 1;
@@ -53,8 +66,8 @@ unsigned OwnForward::shared_bytes() const {
                                (groups ? alignment : 0));
 }
 
-Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t head_width,
-                                     const OwnForwardGeometry& geometry) {
+ProgramSource OwnForward::source(DataType type, std::int64_t head_width,
+                                 const OwnForwardGeometry& geometry) {
   const bool groups = geometry.kind == OwnKind::groups;
   ProgramSource source = {groups ? "flash_groups" : "flash_attention",
                           {{"FLASH_STEP", std::to_string(geometry.step)},
@@ -68,7 +81,14 @@ Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t
     source.defines.emplace_back("FLASH_WAVES", std::to_string(geometry.units));
     source.defines.emplace_back("FLASH_ROWS", std::to_string(geometry.rows));
   }
-  OwnForward made(device.facts(), head_width, geometry, TRY(device.build(source)));
+  return source;
+}
+
+Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t head_width,
+                                     const OwnForwardGeometry& geometry) {
+  const bool groups = geometry.kind == OwnKind::groups;
+  OwnForward made(device.facts(), head_width, geometry,
+                  TRY(device.build(source(type, head_width, geometry))));
   made.kernel_ = TRY(made.program_->kernel(
       fmt::format("flash_{}_{}_{}", groups ? "groups" : "forward", head_width, name_of(type))));
   TRY(made.kernel_->allow_dynamic_shared(made.shared_bytes()));
@@ -90,9 +110,7 @@ Status OwnForward::enqueue(Stream& stream, void* y, const void* qkv, void* log_s
 }
 
 std::string OwnForward::describe() const {
-  if (geometry_.kind == OwnKind::waves) return "";
-  return fmt::format("groups of 4 waves, {} x {} queries, {} keys a step", geometry_.units,
-                     geometry_.rows, geometry_.step);
+  return description(geometry_);
 }
 
 Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_t head_width,
@@ -112,19 +130,30 @@ Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_
   if (kind == OwnKind::waves || groups.empty() || !gains_by_groups(facts)) return waves;
   std::vector<OwnForward> candidates;
   candidates.push_back(std::move(waves));
+  std::string left_out;
   for (const OwnForwardGeometry& geometry : groups) {
     auto made = OwnForward::build(device, type, head_width, geometry);
-    if (made.ok()) candidates.push_back(std::move(*made));  // else the compiler is too old
+    if (made.ok()) {
+      candidates.push_back(std::move(*made));
+    } else {  // an old compiler, or one that this code is new to
+      leave_out(left_out, description(geometry), made.error().message);
+    }
   }
   const auto enqueue = [&](Stream& stream, const AttentionTrial& trial, std::size_t i) {
     return candidates[i].enqueue(stream, trial.y.data(), trial.qkv.data(), trial.log_sum.data(),
                                  trial.shape);
   };
-  const std::size_t best = TRY(best_of_own(
-      device, type, head_width, {"forward", {"flash_attention", "flash_groups"}}, candidates.size(),
-      [&](std::size_t i) { return candidates[i].describe(); }, enqueue,
-      [](const AttentionTrial& trial) { return &trial.y; }));
-  return std::move(candidates[best]);
+  OwnChosen chosen =
+      best_of_own(device, type, head_width,
+                  {.pass = "forward",
+                   .sources = {"flash_attention", "flash_groups"},
+                   .count = candidates.size(),
+                   .describe = [&](std::size_t i) { return candidates[i].describe(); },
+                   .enqueue = enqueue,
+                   .result = [](const AttentionTrial& trial) { return &trial.y; },
+                   .left_out = std::move(left_out)});
+  candidates[chosen.index].left_out = std::move(chosen.left_out);
+  return std::move(candidates[chosen.index]);
 }
 
 }  // namespace assay

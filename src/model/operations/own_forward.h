@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compute/device/device.h"
 #include "core/data_type.h"
@@ -20,10 +21,16 @@ struct OwnForwardGeometry {
   std::int64_t step = 64;   ///< keys of a step
   std::int64_t blocks = 1;  ///< that share a multiprocessor, by their registers
   bool operator==(const OwnForwardGeometry&) const = default;
+
+  /// All that there are for the device: that of waves, and then those of groups, if any.
+  static std::vector<OwnForwardGeometry> all_of(const DeviceFacts& facts, std::int64_t head_width);
 };
 
 class OwnForward {
  public:
+  /// The kernel file, and the macros that select `type` and the geometry.
+  static ProgramSource source(DataType type, std::int64_t head_width,
+                              const OwnForwardGeometry& geometry);
   static Result<OwnForward> build(Device& device, DataType type, std::int64_t head_width,
                                   const OwnForwardGeometry& geometry);
 
@@ -32,6 +39,8 @@ class OwnForward {
                  const AttentionShape& shape) const;
   /// Empty for kernels of waves; "groups of 4 waves, 2 x 64 queries, 128 keys a step".
   std::string describe() const;
+  /// Which others were not compared with it, and why (own_choice.h); may be empty.
+  std::string left_out;
 
  private:
   OwnForward(const DeviceFacts& facts, std::int64_t head_width, OwnForwardGeometry geometry,
@@ -51,8 +60,9 @@ class OwnForward {
 };
 
 /// The fastest on this device of those whose result is that of the kernel of waves, found by
-/// measuring and kept in the user's cache; `kind`, if it is not best, is taken as it is. Error:
-/// unsupported, if there is no such kernel for heads of this width.
+/// measuring and kept in the user's cache, or the kernel of waves, where nothing can be measured;
+/// `kind`, if it is not best, is taken as it is. Error: unsupported, if there is no such kernel for
+/// heads of this width.
 Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_t head_width,
                                       OwnKind kind);
 

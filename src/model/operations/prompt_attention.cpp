@@ -81,7 +81,7 @@ class PromptsByLength final : public PromptAttention {
   }
 
   std::string name() const override {
-    if (way_ == PromptWay::own) return "own";
+    if (way_ == PromptWay::own) return own_name();
     std::string all;
     for (const std::string& one : names_) all += (all.empty() ? "" : ", ") + one;
     return all;
@@ -100,8 +100,13 @@ class PromptsByLength final : public PromptAttention {
         return plan.error();
       }
     }
-    names_.insert(at->second ? "library (" + at->second->library() + ")" : "own");
+    names_.insert(at->second ? "library (" + at->second->library() + ")" : own_name());
     return {};
+  }
+
+  std::string own_name() const {
+    const std::string detail = own_->detail();
+    return detail.empty() ? "own" : "own " + detail;
   }
 
   Device& device_;
@@ -202,7 +207,7 @@ Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
   const DeviceFacts& facts = device.facts();
   std::unique_ptr<Attention> own;
   if (!own_attention_unsupported(facts, heads.type, heads.head_width)) {
-    own = TRY(own_attention(device, heads.type, heads.head_width));
+    own = TRY(own_attention(device, heads.type, heads.head_width, {.backward = false}));
   }
   const bool library =
       way == PromptWay::library ||

@@ -56,7 +56,8 @@ class PromptAttention {
   /// y[tokens, heads, head width] of qkv[tokens, heads + 2 kv_heads, head width]; only the rows of
   /// prompts are touched.
   virtual Status forward(Stream& stream, void* y, const void* qkv) = 0;
-  /// By what it was computed so far: "library (cuDNN 9.19.0)", "own".
+  /// By what it was computed so far: "library (cuDNN 9.19.0)", "own", with
+  /// Attention::detail() of own attention behind it.
   virtual std::string name() const = 0;
 };
 
