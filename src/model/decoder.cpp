@@ -223,6 +223,7 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
   if (prompt_attention_) {
     TRY(prompt_attention_->forward(stream, attended(0), qkv(0)));
     for (const PromptRows& prompts : pass.prompts) {
+      if (!prompt_attention_->computes(prompts)) continue;
       TRY(attend_to_cache(prompts.begin));
       row = prompts.end();
     }
