@@ -78,6 +78,11 @@ Result<std::optional<DataType>> quantization_option(const Arguments& arguments,
 
 Result<PromptWay> attention_option(const Arguments& arguments) {
   const std::string text = arguments.get("--attention", "auto");
+  if (text == "library" && arguments.has("--deterministic")) {
+    return Error{ErrorKind::usage,
+                 "--attention library is not allowed with --deterministic, which computes prompts "
+                 "as all other tokens; leave one of them out"};
+  }
   if (text == "auto") return PromptWay::best;
   if (text == "library") return PromptWay::library;
   if (text == "own") return PromptWay::own;
@@ -310,8 +315,8 @@ SIGINT or SIGTERM. Details: docs/serve.md.
              ""},
             {"--attention", "WAY",
              "attention of whole prompts: library, the vendor's (cuDNN); own, assay's kernels; "
-             "default auto: library, where it can; with --deterministic they have no way of their "
-             "own",
+             "default auto: library, where it can; with --deterministic prompts are computed as "
+             "all other tokens, and library is an error",
              "auto library own"},
             {"--no-prefix-cache", "", "do not share the cache of common prefixes", ""},
             {"--served-model-name", "NAME", "model name that the server reports", ""},

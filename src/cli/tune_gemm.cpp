@@ -77,7 +77,8 @@ void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProbl
     const auto library = seat.tuner->library(provider);
     if (!library.ok()) return;
     ChoiceCache::of_user(facts).keep(
-        facts, gemm_choice_key((*library)->facts(), problem, request.settings.workspace_bytes),
+        facts,
+        gemm_choice_key(facts, (*library)->facts(), problem, request.settings.workspace_bytes),
         outcome.best.algorithm);
   }
 }

@@ -136,12 +136,18 @@ Status Decoder::choose_vector_product(Stream& stream, const DecoderPass& pass) {
   const auto remembered = choices.find(facts, key);
   for (const VectorVariant& variant : variants) {
     if (remembered != variant.name()) continue;
-    vector_products_.front() = TRY(make(variant));
-    return {};
+    if (auto made = make(variant); made.ok()) {
+      vector_products_.front() = std::move(*made);
+      return {};
+    }
+  }
+  // The first is there. One that a compiler cannot build, perhaps for lack of registers, is no
+  // loss.
+  for (const VectorVariant& variant : variants.subspan(1)) {
+    if (auto made = make(variant); made.ok()) vector_products_.push_back(std::move(*made));
   }
   std::vector<Contender> contenders;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (i > 0) vector_products_.push_back(TRY(make(variants[i])));
+  for (std::size_t i = 0; i < vector_products_.size(); ++i) {
     contenders.emplace_back([this, i, &pass](Stream& on) -> Status {
       vector_product_in_use_ = i;
       return enqueue_all(on, pass);  // writes what the pass that follows writes again
@@ -153,7 +159,7 @@ Status Decoder::choose_vector_product(Stream& stream, const DecoderPass& pass) {
   std::swap(vector_products_.front(), vector_products_[result.fastest]);
   vector_products_.erase(vector_products_.begin() + 1, vector_products_.end());
   vector_product_in_use_ = 0;
-  choices.keep(facts, key, variants[result.fastest].name());
+  choices.keep(facts, key, vector_variant());
   return {};
 }
 
@@ -217,6 +223,7 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
   if (prompt_attention_) {
     TRY(prompt_attention_->forward(stream, attended(0), qkv(0)));
     for (const PromptRows& prompts : pass.prompts) {
+      if (!prompt_attention_->computes(prompts)) continue;
       TRY(attend_to_cache(prompts.begin));
       row = prompts.end();
     }

@@ -134,8 +134,8 @@ class Decoder {
   TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
-  /// By what attention of whole prompts was computed so far: "library (cuDNN 9.19.0)", "own", or
-  /// "cache", as of all other tokens.
+  /// By what attention of whole prompts was computed so far, as PromptAttention::name(); "cache":
+  /// as of all other tokens.
   std::string prompt_attention() const {
     return prompt_attention_ == nullptr ? "cache" : prompt_attention_->name();
   }

@@ -3,27 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <optional>
 
 #include "compute/attention/fused_attention.h"
-#include "compute/kernels/element_types.h"
-#include "core/random.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
 #include "measure/benchmarks/benchmark.h"
 #include "mock_cudnn/mock_cudnn.h"
 #include "model/operations/prompt_attention.h"
+#include "prompt_reference.h"
 #include "ranks/team/team.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 constexpr const char* variable = "ASSAY_CUDNN_LIBRARY";
-constexpr std::uint16_t untouched = 0x7FFF;  // NaN in both types
 constexpr PromptHeads heads = {DataType::bf16, 6, 2, 16};
-constexpr std::int64_t y_width = 6 * 16, qkv_width = 10 * 16;
 
 class CudnnPrompts : public testing::TestWithParam<DataType> {
  protected:
@@ -43,68 +41,20 @@ class CudnnPrompts : public testing::TestWithParam<DataType> {
     before_([](void* context) { EXPECT_TRUE(static_cast<Stream*>(context)->synchronize()); },
             stream_.get());
     heads_.type = GetParam();
-    Random random(3);
-    for (std::int64_t i = 0; i < rows * qkv_width; ++i) qkv_.push_back(code_of(random.normal()));
+    reference_.emplace(heads_, rows);
   }
   void TearDown() override { unsetenv(variable); }
 
-  float number_of(std::uint16_t code) const {
-    return heads_.type == DataType::f16 ? F16{code}.decode() : Bf16{code}.decode();
-  }
-  std::uint16_t code_of(double value) const {
-    const auto number = static_cast<float>(value);
-    return heads_.type == DataType::f16 ? F16::encode(number).bits : Bf16::encode(number).bits;
-  }
-
-  /// Element i of a head of a row: heads of queries, then of keys, then of values.
-  double element(std::int64_t row, std::int64_t head, std::int64_t i) const {
-    return number_of(qkv_[std::size_t(row * qkv_width + head * 16 + i)]);
-  }
-  /// By the definition, in double precision; what is in no prompt is NaN.
-  std::vector<double> expected(const std::vector<PromptRows>& prompts) const {
-    std::vector<double> y(rows * y_width, std::nan(""));
-    for (const PromptRows& of : prompts) {
-      for (std::int64_t row = of.begin; row < of.end(); ++row) {
-        const std::int64_t first = of.begin + (row - of.begin) / of.length * of.length;
-        for (std::int64_t h = 0; h < 6; ++h) attend(y, first, row, h);
-      }
-    }
-    return y;
-  }
-  void attend(std::vector<double>& y, std::int64_t first, std::int64_t row, std::int64_t h) const {
-    const std::int64_t key = 6 + h / 3, value = 8 + h / 3;
-    double sum = 0;
-    std::vector<double> sums(16, 0.0);
-    for (std::int64_t s = first; s <= row; ++s) {
-      double score = 0;
-      for (std::int64_t i = 0; i < 16; ++i) score += element(row, h, i) * element(s, key, i);
-      const double weight = std::exp(score / 4);
-      sum += weight;
-      for (std::int64_t i = 0; i < 16; ++i) sums[std::size_t(i)] += weight * element(s, value, i);
-    }
-    for (std::int64_t i = 0; i < 16; ++i) {
-      y[std::size_t(row * y_width + h * 16 + i)] = sums[std::size_t(i)] / sum;
-    }
-  }
-
   void expect_right(PromptAttention& attention, const std::vector<PromptRows>& prompts) {
-    std::vector<std::uint16_t> y(rows * y_width, untouched);
+    std::vector<std::uint16_t> y = reference_->untouched();
     ASSERT_TRUE(stream_->synchronize());
     const Status begun = attention.begin(*stream_, prompts);
     ASSERT_TRUE(begun) << begun.error().message;
     for (int layer = 0; layer < 2; ++layer) {
-      const Status done = attention.forward(*stream_, y.data(), qkv_.data());
+      const Status done = attention.forward(*stream_, y.data(), reference_->qkv().data());
       ASSERT_TRUE(done) << done.error().message;
     }
-    const std::vector<double> right = expected(prompts);
-    const double tolerance = heads_.type == DataType::f16 ? 2e-3 : 1.5e-2;
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (std::isnan(right[i])) {
-        ASSERT_EQ(y[i], untouched) << "row " << i / y_width;
-      } else {
-        ASSERT_NEAR(number_of(y[i]), right[i], tolerance) << "row " << i / y_width;
-      }
-    }
+    reference_->expect(y, prompts);
   }
 
   Result<std::unique_ptr<PromptAttention>> open(PromptWay way, bool any_lengths) {
@@ -115,7 +65,7 @@ class CudnnPrompts : public testing::TestWithParam<DataType> {
   HostGpu device_{"cuda", "sm_90"};
   std::unique_ptr<Stream> stream_;
   PromptHeads heads_ = heads;
-  std::vector<std::uint16_t> qkv_;
+  std::optional<PromptReference> reference_;
   decltype(&mock_cudnn_reset) reset_ = nullptr;
   decltype(&mock_cudnn_set_version) set_version_ = nullptr;
   decltype(&mock_cudnn_refuse_plans) refuse_plans_ = nullptr;
@@ -147,12 +97,14 @@ TEST_P(CudnnPrompts, OfAnyLengthsHavePlansForClasses) {
     EXPECT_STREQ(graph_(),
                  "matmul mul index index less less and select index index ge select max sub exp "
                  "sum log add div matmul");
-    const int plans = calls_("cudnnCreate");
+    EXPECT_EQ(calls_("cudnnCreate"), 1);          // one handle for all plans
+    EXPECT_EQ(calls_("cudnnBackendExecute"), 6);  // each once: 128 x 1, 4, 16, 64, 256 x 1, 4
     expect_right(**attention, {{0, 7, 1}, {9, 5, 2}, {20, 130, 1}, {160, 2, 1}, {299, 1, 1}});
     expect_right(**attention, {{150, 150, 1}});
     expect_right(**attention, {});
-    expect_right(**attention, {{2, 3, 80}});  // more than a call has
-    EXPECT_EQ(calls_("cudnnCreate"), plans);
+    expect_right(**attention, {{2, 3, 65}});  // more than a call has
+    // For each layer: two classes, one, none, and two calls of one class.
+    EXPECT_EQ(calls_("cudnnBackendExecute"), 6 + 2 * (2 + 1 + 0 + 2));
   }
   EXPECT_EQ(live_(), 0);
 }
@@ -160,9 +112,14 @@ TEST_P(CudnnPrompts, OfAnyLengthsHavePlansForClasses) {
 TEST_P(CudnnPrompts, WhatCannotBeHadIsTheOwnKernelsOrAnError) {
   refuse_plans_(9);
   EXPECT_THAT(open(PromptWay::library, true).error().message, HasSubstr("no kernel"));
-  const auto none = open(PromptWay::best, true);  // nor are there own kernels for such heads
-  ASSERT_TRUE(none) << none.error().message;
-  EXPECT_EQ(*none, nullptr);
+  for (const bool any_lengths : {false, true}) {
+    const auto none = open(PromptWay::best, any_lengths);  // nor own kernels for such heads
+    ASSERT_TRUE(none) << none.error().message;
+    EXPECT_TRUE((*none)->begin(*stream_, std::vector<PromptRows>{{0, 21, 1}}));
+    EXPECT_FALSE((*none)->computes({0, 21, 1}));
+    EXPECT_THAT((*none)->name(),
+                MatchesRegex(R"(cache \(no plan for attention forward: .*no kernel.*\))"));
+  }
   reset_();
   set_version_(90501);
   EXPECT_THAT(open(PromptWay::library, true).error().message,
@@ -182,8 +139,7 @@ TEST_P(CudnnPrompts, WhatCannotBeHadIsTheOwnKernelsOrAnError) {
               HasSubstr("needs sm_90 or newer, not sm_80"));
 }
 
-/// On a GPU the library's, where it can.
-TEST_P(CudnnPrompts, PrefillTakesThemByItself) {
+TEST_P(CudnnPrompts, PrefillLeavesTheChoiceToTheLibrarysPlans) {
   const Benchmark& prefill = *find_benchmark("prefill");
   const auto decided = [&](std::vector<AxisSetting> settings) {
     settings.insert(settings.end(), {{"model", "1L6H2K64D96C"}, {"prompt", "40"}});
@@ -191,17 +147,17 @@ TEST_P(CudnnPrompts, PrefillTakesThemByItself) {
     EXPECT_TRUE(cells) << cells.error().message;
     return prefill.expand(cells->front(), device_, solo_team()).front();
   };
-  EXPECT_EQ(decided({}).text("attention"), "library");
+  EXPECT_EQ(decided({}).text("attention"), "auto");
   EXPECT_EQ(decided({{"attention", "own"}}).text("attention"), "own");
-  EXPECT_EQ(decided({{"precision", "f32"}}).text("attention"), "own");
   const auto reason = [&](const std::vector<AxisSetting>& settings) {
     return prefill.unsupported(decided(settings), device_).value_or("");
   };
   EXPECT_EQ(reason({}), "");
+  EXPECT_EQ(reason({{"precision", "f32"}}), "");
   EXPECT_EQ(reason({{"attention", "library"}, {"precision", "f32"}}),
             "attention=library: cuDNN's attention computes in bf16 and f16 here, not in f32");
   setenv(variable, "/nonexistent", 1);
-  EXPECT_EQ(decided({}).text("attention"), "own");
+  EXPECT_EQ(reason({}), "");
 }
 
 }  // namespace

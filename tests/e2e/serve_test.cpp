@@ -62,6 +62,8 @@ TEST(ServeCommand, WhatCannotBeServedIsSaid) {
   EXPECT_THAT(said({"--device", "cpu:0", "--partitions", "256"}), HasSubstr("--partitions 256"));
   EXPECT_THAT(said({"--device", "cpu", "--num-gpu-blocks-override", "0"}), HasSubstr("between 1"));
   EXPECT_THAT(said({"--device", "cpu", "--gpu-memory-utilization", "2"}), HasSubstr("at most 1"));
+  EXPECT_THAT(said({"--device", "cpu", "--deterministic", "--attention", "library"}),
+              HasSubstr("--attention library is not allowed with --deterministic"));
 }
 
 TEST(ServeCommand, ALoadSpawnsItAndCountsItsTokens) {

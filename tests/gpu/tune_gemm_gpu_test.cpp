@@ -86,7 +86,8 @@ TEST_F(GpuTuneGemm, TheEngineFindsWhatWasTuned) {
     return !names.contains(algorithm.name);
   });
   ASSERT_NE(beyond, all.end());
-  const ChoiceKey key = gemm_choice_key(library->facts(), problem, options.workspace_bytes);
+  const ChoiceKey key =
+      gemm_choice_key(device_->facts(), library->facts(), problem, options.workspace_bytes);
   choices.keep(device_->facts(), key, beyond->name);
   GemmPlans plans(*device_, *stream_, options, choices);
   EXPECT_TRUE(plans.find(problem).ok());

@@ -10,9 +10,12 @@
 #include "compute/attention/fused_attention.h"
 #include "compute/kernels/element_types.h"
 #include "decoder_reference.h"
+#include "measure/benchmarks/benchmark.h"
 #include "model/decoder.h"
 #include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/team.h"
 #include "serving/engine/step_executor.h"
 #include "test_device.h"
 
@@ -22,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 
 struct HostLibrary {
-  bool is_there = false;
+  bool is_there = false, has_plans = true;
   int plans = 0, calls = 0;
 };
 HostLibrary host_library;
@@ -126,6 +129,7 @@ const FusedAttentionRegistry::Add registered{
      },
      .open = [](Device&,
                 const FusedAttentionProblem& problem) -> Result<std::unique_ptr<FusedAttention>> {
+       if (!host_library.has_plans) return Error{ErrorKind::unsupported, "no plan"};
        ++host_library.plans;
        return std::unique_ptr<FusedAttention>(std::make_unique<HostAttention>(problem));
      }}};
@@ -139,41 +143,82 @@ class LibraryPrompts : public testing::Test {
   std::unique_ptr<Stream> stream_ = std::move(device_->create_stream()).value();
 };
 
-/// Two prompts of one length, and one of another, among tokens that need the cache.
+/// Two prompts of one length, and one of another, among tokens that need the cache; if the library
+/// has no plans, by the own kernels, which there are for bf16, or through the cache too.
 TEST_F(LibraryPrompts, AreRightBesideTokensThatNeedTheCache) {
+  const auto check = [&](PromptWay way, DataType type, bool any_lengths, std::string_view name) {
+    SCOPED_TRACE(name);
+    host_library.plans = host_library.calls = 0;
+    const DecoderSettings settings = {
+        .shape = parse_decoder_shape("2L4H2K64D128C96F131V").value(),
+        .limits = {.tokens = 24, .results = 5, .sequences = 5, .positions = 16, .blocks = 5},
+        .precision = type,
+        .prompts = {.way = way, .any_lengths = any_lengths}};
+    auto decoder = Decoder::create(*device_, *stream_, settings).value();
+    EXPECT_EQ(host_library.calls, any_lengths ? host_library.plans : 0);  // each plan once
+    host_library.calls = 0;
+    ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
+    const std::vector<float> weights = decoder->weights(*stream_).value();
+    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    GrowingTexts texts(5);
+    texts.append(0, 5);
+    ASSERT_TRUE(decoder->set_tokens(*stream_, texts.pass()));
+    ASSERT_TRUE(decoder->enqueue(*stream_, {5, 1, 4, {{0, 5, 1}}}));
+    texts.append(0, 1);  // the next token of the first sequence
+    texts.append(1, 7);
+    texts.append(2, 7);
+    texts.append(4, 3);  // as the first part of a longer prompt
+    texts.append(3, 4);
+    DecoderTokens tokens = texts.pass();
+    tokens.results = {0, 7, 14, 21, 17};  // of sequences in their order
+    ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
+    ASSERT_TRUE(decoder->enqueue(*stream_, {22, 5, 6, {{1, 7, 2}, {18, 4, 1}}}));
+    const std::vector<double> expected = texts.last_logits(oracle, settings.shape.vocabulary);
+    EXPECT_LE(relative_distance(decoder->logits(*stream_, 5).value(), expected),
+              logits_tolerance(type, 2));
+    // Two layers of two passes; by length the second pass has two calls, in one class one.
+    EXPECT_EQ(host_library.calls, !host_library.has_plans ? 0 : any_lengths ? 4 : 6);
+    EXPECT_EQ(decoder->prompt_attention(), name);
+  };
   for (const bool any_lengths : {false, true}) {
     for (const DataType type : {DataType::f32, DataType::bf16}) {
-      host_library.calls = 0;
-      const DecoderSettings settings = {
-          .shape = parse_decoder_shape("2L4H2K64D128C96F131V").value(),
-          .limits = {.tokens = 24, .results = 5, .sequences = 5, .positions = 16, .blocks = 5},
-          .precision = type,
-          .prompts = {.way = PromptWay::library, .any_lengths = any_lengths}};
-      auto decoder = Decoder::create(*device_, *stream_, settings).value();
-      ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
-      const std::vector<float> weights = decoder->weights(*stream_).value();
-      const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
-      GrowingTexts texts(5);
-      texts.append(0, 5);
-      ASSERT_TRUE(decoder->set_tokens(*stream_, texts.pass()));
-      ASSERT_TRUE(decoder->enqueue(*stream_, {5, 1, 4, {{0, 5, 1}}}));
-      texts.append(0, 1);  // the next token of the first sequence
-      texts.append(1, 7);
-      texts.append(2, 7);
-      texts.append(4, 3);  // as the first part of a longer prompt
-      texts.append(3, 4);
-      DecoderTokens tokens = texts.pass();
-      tokens.results = {0, 7, 14, 21, 17};  // of sequences in their order
-      ASSERT_TRUE(decoder->set_tokens(*stream_, tokens));
-      ASSERT_TRUE(decoder->enqueue(*stream_, {22, 5, 6, {{1, 7, 2}, {18, 4, 1}}}));
-      const std::vector<double> expected = texts.last_logits(oracle, settings.shape.vocabulary);
-      EXPECT_LE(relative_distance(decoder->logits(*stream_, 5).value(), expected),
-                logits_tolerance(type, 2));
-      // Two layers of two passes; by length the second pass has two calls, in one class one.
-      EXPECT_EQ(host_library.calls, any_lengths ? 4 : 6);
-      EXPECT_EQ(decoder->prompt_attention(), "library (stand-in 1.0)");
+      host_library.has_plans = true;
+      check(PromptWay::library, type, any_lengths, "library (stand-in 1.0)");
+      host_library.has_plans = false;
+      check(PromptWay::best, type, any_lengths,
+            type == DataType::bf16 ? "own (no plan)" : "cache (no plan)");
     }
   }
+}
+
+/// What `auto` is stays open until plans are made.
+TEST_F(LibraryPrompts, PrefillTakesThemWhereItHasPlans) {
+  const Benchmark& prefill = *find_benchmark("prefill");
+  const auto note = [&](std::string_view attention) -> std::string {
+    const auto cells = expand_cells("prefill", prefill.axes(),
+                                    {{"model", "1L2H1K64D64C96F131V"},
+                                     {"prompt", "16"},
+                                     {"precision", "bf16"},
+                                     {"attention", std::string(attention)}});
+    EXPECT_TRUE(cells.ok()) << cells.error().message;
+    const Cell cell = prefill.expand(cells->front(), *device_, solo_team()).front();
+    Communicators communicators(*device_, solo_team());
+    auto work = prefill.prepare(cell, {*device_, *stream_, 1, solo_team(), communicators});
+    if (!work.ok()) return work.error().message;
+    EXPECT_TRUE((*work)->enqueue(*stream_));
+    EXPECT_TRUE(stream_->synchronize());
+    for (const auto& [name, text] : (*work)->notes()) {
+      if (name == "attention") return text;
+    }
+    return "none";
+  };
+  EXPECT_EQ(note("own"), "own");
+  EXPECT_EQ(host_library.plans, 0);
+  note("auto");  // the stand-in is asked, but no graph can hold it
+  EXPECT_GT(host_library.plans, 0);
+  host_library.has_plans = false;
+  EXPECT_EQ(note("auto"), "own (no plan)");
+  EXPECT_EQ(note("library"), "no plan");
 }
 
 TEST_F(LibraryPrompts, OfAServerGiveTheReferencesTokens) {
@@ -190,6 +235,7 @@ TEST_F(LibraryPrompts, OfAServerGiveTheReferencesTokens) {
     host_library.plans = host_library.calls = 0;
     auto executor = engine::StepExecutor::create(*device_, settings).value();
     const int plans = host_library.plans;
+    host_library.calls = 0;
     server::Scheduler scheduler({.blocks = 12, .max_sequences = 4, .max_batched_tokens = 24});
     engine::SequenceTexts texts;
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -234,7 +280,8 @@ TEST_F(LibraryPrompts, WithoutALibraryAreTheOwnKernelsOrSaid) {
                                      {PromptWay::best, any_lengths}, limits);
     ASSERT_TRUE(own.ok()) << own.error().message;
     ASSERT_NE(*own, nullptr);
-    EXPECT_EQ((*own)->name(), "own");
+    EXPECT_TRUE((*own)->begin(*stream_, std::vector<PromptRows>{{0, 8, 1}}));
+    EXPECT_EQ((*own)->name(), "own (attention by a library: the stand-in is not there)");
     setenv("ASSAY_OWN_ATTENTION", "groups", 1);
     const auto groups = open_prompt_attention(*device_, {DataType::bf16, 4, 2, 64},
                                               {PromptWay::own, any_lengths}, limits);
@@ -245,7 +292,8 @@ TEST_F(LibraryPrompts, WithoutALibraryAreTheOwnKernelsOrSaid) {
     const auto cache = open_prompt_attention(*device_, {DataType::f32, 4, 2, 64},
                                              {PromptWay::best, any_lengths}, limits);
     ASSERT_TRUE(cache.ok()) << cache.error().message;
-    EXPECT_EQ(*cache, nullptr);
+    EXPECT_TRUE((*cache)->begin(*stream_, std::vector<PromptRows>{{0, 8, 1}}));
+    EXPECT_EQ((*cache)->name(), "cache (attention by a library: the stand-in is not there)");
   }
   const auto none = open_prompt_attention(*device_, {DataType::bf16, 4, 2, 64},
                                           {PromptWay::library, true}, limits);

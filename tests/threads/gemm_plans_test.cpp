@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "compute/blas/gemm_choice.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 
@@ -153,6 +154,21 @@ TEST_F(GemmPlansTest, WhatWasFastestIsRememberedForThatVersionOfTheLibrary) {
   GemmPlans newer = plans();
   EXPECT_EQ(name_of(newer.find(problem_)), "quick");
   EXPECT_GT(asked.products, 0);
+}
+
+/// Products of few rows were measured on one matrix, before they were on several.
+TEST_F(GemmPlansTest, WhatWasChosenOnOneMatrixIsNotTakenForSeveral) {
+  const ChoiceCache choices(folder_.path());
+  const auto remember_slow = [&](const GemmProblem& problem) {
+    ChoiceKey key = gemm_choice_key(device_->facts(), ScriptedBlas().facts(), problem, scratch);
+    key.what = "gemm";
+    choices.keep(device_->facts(), key, "slow");
+  };
+  remember_slow(problem_);
+  EXPECT_EQ(name_of(plans().find(problem_)), "quick");
+  const GemmProblem many_rows = make_gemm(512, 16, 16, DataType::f32, DataType::f32);
+  remember_slow(many_rows);
+  EXPECT_EQ(name_of(plans().find(many_rows)), "slow");
 }
 
 TEST_F(GemmPlansTest, WithoutMeasuringItIsTheLibrarysFirst) {

@@ -165,23 +165,106 @@ TEST(LoadRun, RequestsThatBeginTogetherAreMadeBeforeTheClockStarts) {
   for (const LoadClock::time_point made : prompts.made()) EXPECT_LT(made, outcome.begin);
 }
 
-TEST(LoadRun, ConnectionsAreThereBeforeTheirRequests) {
+/// How many connections are there before any request; none is sent.
+int opened_ahead(LoadPlan plan) {
+  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  plan.send_seconds = 1e-9;
+  EXPECT_EQ(load_server(server, plan, TextPrompts(3)).logs.size(), 0u);
+  // This one's reply comes after all before it were accepted.
+  EXPECT_EQ(load_server(server, closed_loop(1), TextPrompts(1)).logs.size(), 1u);
+  EXPECT_EQ(server.requests(), 1);
+  return server.connections() - 3;  // two were made to find the server
+}
+
+TEST(LoadRun, ConnectionsOfABurstAreThereBeforeItsRequests) {
+  EXPECT_EQ(opened_ahead(closed_loop(3)), 3);
+  LoadPlan open;
+  open.arrivals = {0, 0.009, 0.2};
+  EXPECT_EQ(opened_ahead(open), 2);
+  open.max_concurrency = 1;
+  EXPECT_EQ(opened_ahead(open), 1);
+  LoadPlan ramp = closed_loop(3);
+  ramp.ramp_seconds = 30;
+  while (Random(ramp.seed).uniform() > 5e-4) ++ramp.seed;  // the first is due at once
+  EXPECT_EQ(opened_ahead(ramp), 1);
+}
+
+TEST(LoadRun, AConnectionThatIsClosedBeforeItsRequestCostsNone) {
+  // As a server does in which requests must come soon: those opened ahead are over.
   const auto end = LoadClock::now() + std::chrono::seconds(20);
   ScriptedServer* self = nullptr;
-  ScriptedServer server([&](Client& client, int, const std::string&) {
-    // One was made to find the server.
-    while (self->connections() < 3 && LoadClock::now() < end) client.wait(0.001);
-    answer_well(client);
+  ScriptedServer server([&](Client& client, int number, const std::string&) {
+    if (number >= 3) return answer_well(client);
+    // All three are there before one comes again.
+    while (self->requests() < 3 && LoadClock::now() < end) client.wait(0.001);
+    client.close();
   });
   self = &server;
-  LoadPlan plan = closed_loop(2);
-  while (Random(plan.seed).uniform() > 1e-3) ++plan.seed;
-  plan.ramp_seconds = 20;   // so that the first is due at once, and the second after ten seconds,
-  plan.send_seconds = 0.5;  // when none is sent any more
-  const LoadOutcome outcome = load_server(server, plan, TextPrompts(2));
-  ASSERT_EQ(outcome.logs.size(), 1u);
-  EXPECT_TRUE(outcome.logs[0].succeeded()) << outcome.logs[0].error;
-  EXPECT_EQ(server.connections(), 3);
+  const LoadOutcome outcome = load_server(server, closed_loop(3), TextPrompts(3));
+  for (const RequestLog& log : outcome.logs) {
+    EXPECT_TRUE(log.succeeded()) << log.error;
+    EXPECT_TRUE(log.resent);
+  }
+  // Not again: a server that answers nothing is broken.
+  ScriptedServer broken([](Client& client, int, const std::string&) { client.close(); });
+  for (const RequestLog& log : load_server(broken, closed_loop(3), TextPrompts(3)).logs) {
+    EXPECT_EQ(log.reply_end, ReplyEnd::broken);
+  }
+  EXPECT_EQ(broken.requests(), 6);
+}
+
+/// The first is as large as all that are made ahead may be, so that the others are made after it.
+class PromptsOfABurst final : public Prompts {
+ public:
+  explicit PromptsOfABurst(std::function<void()> before_ninth)
+      : before_ninth_(std::move(before_ninth)) {}
+  std::size_t size() const override { return 16; }
+  Prompt at(std::size_t index) const override {
+    Prompt prompt = prompts_.at(index);
+    if (index == 0) prompt.text.assign(std::size_t{64} << 20, 'x');
+    if (index == 9) before_ninth_();
+    last_ = LoadClock::now();
+    return prompt;
+  }
+  bool follows(std::size_t) const override { return false; }
+  LoadClock::time_point last() const { return last_; }
+
+ private:
+  const TextPrompts prompts_{16};
+  const std::function<void()> before_ninth_;
+  mutable LoadClock::time_point last_;
+};
+
+TEST(LoadRun, RepliesAreReadWhileRequestsAreMadeAfterABurst) {
+  std::atomic<bool> answered = false;
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    answer_well(client);
+    answered = true;
+  });
+  const PromptsOfABurst prompts([&] {
+    const auto end = LoadClock::now() + std::chrono::seconds(20);
+    while (!answered && LoadClock::now() < end) std::this_thread::yield();
+  });
+  const LoadOutcome outcome = load_server(server, closed_loop(8), prompts);
+  ASSERT_EQ(outcome.logs.size(), 16u);
+  const double last = std::chrono::duration<double>(prompts.last() - outcome.begin).count();
+  const auto read = [&](const RequestLog& log) { return log.end < last; };
+  EXPECT_GE(std::ranges::count_if(outcome.logs, read), 1);
+}
+
+TEST(LoadRun, AStopBeforeTheClockStartsSendsNothing) {
+  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  auto endpoint = find_endpoint(*parse_url(server.url()), false);
+  for (const std::size_t most : {3u, 8u}) {  // while requests are made, and after that
+    const TimedPrompts prompts;
+    const auto outcome = run_load(
+        closed_loop(8), prompts, {*endpoint}, [&] { return prompts.made().size() == most; },
+        nullptr);
+    EXPECT_TRUE(outcome->interrupted);
+    EXPECT_EQ(outcome->logs.size(), 0u);
+    EXPECT_EQ(prompts.made().size(), most);
+  }
+  EXPECT_EQ(server.requests(), 0);
 }
 
 // Little's law compares the two, so neither may be computed from the other.

@@ -77,8 +77,11 @@ TEST(ModelProducts, TextsTellProblemsApart) {
   b.epilogue = Epilogue::gelu_aux;
   EXPECT_NE(problem_text(a), problem_text(b));
   const BlasFacts library = {"hipblaslt", "1.0", "", "abc", 5};
-  EXPECT_NE(gemm_choice_key(library, a, 1).problem, gemm_choice_key(library, a, 2).problem);
-  EXPECT_EQ(gemm_choice_key(library, a, 1).implementation, "hipblaslt 1.0");
+  const auto key = [&](std::size_t workspace) {
+    return gemm_choice_key({}, library, a, workspace);
+  };
+  EXPECT_NE(key(1).problem, key(2).problem);
+  EXPECT_EQ(key(1).implementation, "hipblaslt 1.0");
 }
 
 }  // namespace

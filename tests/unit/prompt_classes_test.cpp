@@ -14,11 +14,11 @@ constexpr PromptLimits usual = {.tokens = 2048, .sequences = 256, .length = 8192
 
 TEST(PromptClasses, AreFew) {
   const std::vector<PromptClass> classes = prompt_classes(usual);
-  EXPECT_EQ(classes.size(), 20u);
+  EXPECT_EQ(classes.size(), 13u);
   EXPECT_EQ(classes.front(), (PromptClass{128, 1}));
   EXPECT_EQ(classes.back(), (PromptClass{2048, 1}));
   EXPECT_THAT(prompt_classes({.tokens = 64, .sequences = 2, .length = 64}),
-              ElementsAre(PromptClass{128, 1}, PromptClass{128, 2}));
+              ElementsAre(PromptClass{128, 1}, PromptClass{128, 4}));
 }
 
 TEST(PromptClasses, HoldAllPassesWithinTheLimits) {
@@ -59,13 +59,22 @@ TEST(PromptClasses, SayWhereEachPromptLies) {
   }
 }
 
+TEST(PromptClasses, HaveACallThatNeedsOneRow) {
+  std::vector<std::int32_t> numbers = {9, 9, 9};
+  const PromptCall call = least_call({512, 4}, 10, 3, numbers);
+  EXPECT_EQ(call.of, (PromptClass{512, 4}));
+  EXPECT_THAT(numbers, ElementsAre(1, 0, 0, 0,                  // lengths
+                                   0, 10, 10, 10, 10, 0, 0, 0,  // ends are in qkv's first row
+                                   0, 3, 3, 3, 3, 0, 0, 0));
+}
+
 TEST(PromptClasses, MoreThanACallHasAreSeveral) {
   std::vector<std::int32_t> numbers;
   const std::vector<PromptRows> prompts = {{0, 2, 70}};
   const auto calls = classify_prompts(prompts, 1, 1, numbers);
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_EQ(calls[0].of, (PromptClass{128, 64}));
-  EXPECT_EQ(calls[1].of, (PromptClass{128, 8}));
+  EXPECT_EQ(calls[1].of, (PromptClass{128, 16}));
   EXPECT_EQ(numbers[calls[1].qkv_offsets], 128);
 }
 

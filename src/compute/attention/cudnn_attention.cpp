@@ -66,18 +66,48 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
   return unsupported_version(*library, problem);
 }
 
+/// What plans that never run at the same time share.
+class Session {
+ public:
+  static Result<std::shared_ptr<Session>> open() {
+    auto library = std::make_unique<const Library>(TRY(load()));
+    Handle handle = TRY(Handle::create(*library));
+    return std::shared_ptr<Session>(new Session(std::move(library), std::move(handle)));
+  }
+
+  const Library& library() const { return *library_; }
+  Handle& handle() { return handle_; }
+  const Buffer& workspace() const { return workspace_; }
+  /// Makes the workspace as large as the largest plan needs. Nothing may be queued that uses it.
+  Status reserve(Device& device, std::uint64_t bytes) {
+    if (bytes > workspace_.bytes()) {
+      workspace_ = TRY(device.allocate(bytes, MemoryKind::device));
+    }
+    return {};
+  }
+
+ private:
+  Session(std::unique_ptr<const Library> library, Handle handle)
+      : library_(std::move(library)), handle_(std::move(handle)) {}
+
+  std::unique_ptr<const Library> library_;  // at one address, which the rest refers to
+  Handle handle_;
+  Buffer workspace_;
+};
+
 class CudnnAttention final : public FusedAttention {
  public:
   CudnnAttention(Device& device, const FusedAttentionProblem& problem,
-                 std::unique_ptr<const Library> library, Handle handle)
+                 std::shared_ptr<Session> session)
       : device_(device),
         problem_(problem),
-        library_(std::move(library)),
-        handle_(std::move(handle)),
+        session_(std::move(session)),
+        library_(session_->library()),
+        handle_(session_->handle()),
         scale_(1 / std::sqrt(static_cast<float>(problem.head_width))),
         // As NVIDIA's frontend does: kernels before 9.10 want a number.
-        masked_(library_->version < 91000 ? std::numeric_limits<float>::lowest()
-                                          : -std::numeric_limits<float>::infinity()) {}
+        masked_(library_.version < 91000 ? std::numeric_limits<float>::lowest()
+                                         : -std::numeric_limits<float>::infinity()) {}
 
   Status prepare() {
     const int type = problem_.precision == DataType::f16 ? data::f16 : data::bf16;
@@ -89,12 +119,12 @@ class CudnnAttention final : public FusedAttention {
                                   .head_width = problem_.head_width,
                                   .forward_only = problem_.forward_only,
                                   .own_lengths = problem_.own_lengths};
-    OperationGraph graph = TRY(attention_forward(*library_, handle_.get(), sizes));
+    OperationGraph graph = TRY(attention_forward(library_, handle_.get(), sizes));
     forward_.emplace(
-        TRY(Plan::choose(*library_, handle_.get(), std::move(graph), "attention forward")));
+        TRY(Plan::choose(library_, handle_.get(), std::move(graph), "attention forward")));
     if (problem_.forward_only) {
       deterministic_ = !forward_->notes().nondeterministic;
-      return allocate_workspace(forward_->workspace_bytes());
+      return session_->reserve(device_, forward_->workspace_bytes());
     }
     if (problem_.same_bits && sums_in_order(device_.facts())) {
       // Refused, it is done in the other way, whose error tells more if it is refused too.
@@ -113,8 +143,8 @@ class CudnnAttention final : public FusedAttention {
         {queries, part(qkv, 0)}, {keys, part(qkv, 1)}, {values, part(qkv, 2)},    {result, y},
         {scale, &scale_},        {masked, &masked_},   {log_sum, log_sum_address}};
     const std::size_t count = std::size(operands) - (problem_.forward_only ? 1 : 0);
-    return forward_->execute(*library_, handle_.get(), std::span(operands, count),
-                             workspace_.data());
+    return forward_->execute(library_, handle_.get(), std::span(operands, count),
+                             session_->workspace().data());
   }
 
   Status forward_at(Stream& stream, void* y, const void* qkv,
@@ -126,17 +156,21 @@ class CudnnAttention final : public FusedAttention {
                                 {result, y},
                                 {scale, &scale_},
                                 {masked, &masked_},
-                                {lengths, places.lengths},
-                                {qkv_offsets, places.qkv_offsets},
+                                {absent, &masked_},
+                                {query_lengths, places.lengths},
+                                {key_lengths, places.lengths},
+                                {query_offsets, places.qkv_offsets},
+                                {key_offsets, places.qkv_offsets},
+                                {value_offsets, places.qkv_offsets},
                                 {y_offsets, places.y_offsets}};
-    return forward_->execute(*library_, handle_.get(), operands, workspace_.data());
+    return forward_->execute(library_, handle_.get(), operands, session_->workspace().data());
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                   const void* log_sum_address) override {
     TRY(use(stream));
     // Newer kernels begin with zeros themselves.
-    if (accumulator_.data() != nullptr && library_->version < 90600) {
+    if (accumulator_.data() != nullptr && library_.version < 90600) {
       TRY(stream.fill(accumulator_.data(), 0, accumulator_.bytes()));
     }
     const Operand operands[] = {{queries, part(qkv, 0)},
@@ -154,20 +188,37 @@ class CudnnAttention final : public FusedAttention {
                                 {one, &one_},
                                 {accumulator, accumulator_.data()}};
     const std::size_t count = std::size(operands) - (accumulator_.data() == nullptr ? 1 : 0);
-    return backward_->execute(*library_, handle_.get(), std::span(operands, count),
-                              workspace_.data());
+    return backward_->execute(library_, handle_.get(), std::span(operands, count),
+                              session_->workspace().data());
   }
 
-  std::string library() const override { return library_->name(); }
+  Result<std::unique_ptr<FusedAttention>> open_beside(
+      Device& device, const FusedAttentionProblem& problem) override {
+    if (auto reason = unsupported(problem, device.facts())) {
+      return Error{ErrorKind::unsupported, std::move(*reason)};
+    }
+    return open_in(device, problem, session_);
+  }
+
+  static Result<std::unique_ptr<FusedAttention>> open_in(Device& device,
+                                                         const FusedAttentionProblem& problem,
+                                                         std::shared_ptr<Session> session) {
+    TRY(device.make_current());
+    auto made = std::make_unique<CudnnAttention>(device, problem, std::move(session));
+    TRY(made->prepare());
+    return std::unique_ptr<FusedAttention>(std::move(made));
+  }
+
+  std::string library() const override { return library_.name(); }
   bool deterministic() const override { return deterministic_; }
   std::uint64_t allocated_bytes() const override {
-    return row_sums_.bytes() + accumulator_.bytes() + workspace_.bytes();
+    return row_sums_.bytes() + accumulator_.bytes() + session_->workspace().bytes();
   }
 
  private:
   Result<Plan> backward_plan(const AttentionSizes& sizes, Summing summing) {
-    OperationGraph graph = TRY(attention_backward(*library_, handle_.get(), sizes, summing));
-    return Plan::choose(*library_, handle_.get(), std::move(graph), "attention backward");
+    OperationGraph graph = TRY(attention_backward(library_, handle_.get(), sizes, summing));
+    return Plan::choose(library_, handle_.get(), std::move(graph), "attention backward");
   }
 
   /// Forward and backward never run at the same time, so they share a workspace.
@@ -179,12 +230,8 @@ class CudnnAttention final : public FusedAttention {
       const auto width = static_cast<std::uint64_t>(problem_.head_width);
       accumulator_ = TRY(device_.allocate(rows * width * sizeof(float), MemoryKind::device));
     }
-    return allocate_workspace(std::max(forward_->workspace_bytes(), backward_->workspace_bytes()));
-  }
-
-  Status allocate_workspace(std::uint64_t bytes) {
-    if (bytes > 0) workspace_ = TRY(device_.allocate(bytes, MemoryKind::device));
-    return {};
+    return session_->reserve(device_,
+                             std::max(forward_->workspace_bytes(), backward_->workspace_bytes()));
   }
 
   Status use(Stream& stream) {
@@ -202,22 +249,18 @@ class CudnnAttention final : public FusedAttention {
 
   Device& device_;
   FusedAttentionProblem problem_;
-  std::unique_ptr<const Library> library_;  // at one address, which the rest refers to
-  Handle handle_;
+  const std::shared_ptr<Session> session_;
+  const Library& library_;
+  Handle& handle_;
   const float scale_, masked_, one_ = 1;  // read when a plan is executed
   std::optional<Plan> forward_, backward_;
   bool deterministic_ = false;
-  Buffer row_sums_, accumulator_, workspace_;
+  Buffer row_sums_, accumulator_;
 };
 
 Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentionProblem& problem) {
   TRY(device.make_current());
-  auto library = std::make_unique<const Library>(TRY(load()));
-  Handle handle = TRY(Handle::create(*library));
-  auto made =
-      std::make_unique<CudnnAttention>(device, problem, std::move(library), std::move(handle));
-  TRY(made->prepare());
-  return std::unique_ptr<FusedAttention>(std::move(made));
+  return CudnnAttention::open_in(device, problem, TRY(Session::open()));
 }
 
 const FusedAttentionRegistry::Add registered{

@@ -124,16 +124,16 @@ class AttentionBuilder : public GraphBuilder {
   Result<void*> causal(void* scores, const TensorSpec& like) {
     const Places at = TRY(places(scores, like));
     void* const seen = TRY(compare(mode::greater_or_equal, at.row, at.column, like));
-    return keep_where(seen, scores, like);
+    return keep_where(seen, scores, masked, like);
   }
 
-  /// Scores of queries and keys behind the end of their sequence become `masked`.
-  Result<void*> within(void* of_sequences, void* scores, const TensorSpec& like) {
+  /// Scores of queries and keys behind the end of their sequence become `absent`.
+  Result<void*> within(const Extents& extents, void* scores, const TensorSpec& like) {
     const Places at = TRY(places(scores, like));
-    void* const row_is = TRY(compare(mode::less, at.row, of_sequences, like));
-    void* const column_is = TRY(compare(mode::less, at.column, of_sequences, like));
+    void* const row_is = TRY(compare(mode::less, at.row, extents.rows, like));
+    void* const column_is = TRY(compare(mode::less, at.column, extents.columns, like));
     void* const both = TRY(compare(mode::logical_and, row_is, column_is, like));
-    return keep_where(both, scores, like);
+    return keep_where(both, scores, absent, like);
   }
 
  private:
@@ -153,8 +153,8 @@ class AttentionBuilder : public GraphBuilder {
     TRY(pointwise_into(mode, left, right, made, data::boolean));
     return made;
   }
-  Result<void*> keep_where(void* condition, void* scores, const TensorSpec& like) {
-    void* const instead = TRY(tensor(Shapes::scalar(masked)));
+  Result<void*> keep_where(void* condition, void* scores, Id otherwise, const TensorSpec& like) {
+    void* const instead = TRY(tensor(Shapes::scalar(otherwise)));
     void* const left = TRY(tensor(like));
     TRY(pointwise_into(mode::select, scores, instead, left, data::f32, -1, condition));
     return left;
@@ -169,20 +169,26 @@ Result<OperationGraph> attention_forward(const Library& library, void* handle,
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
   AttentionBuilder g(library);
-  void *tokens = nullptr, *in_qkv = nullptr, *in_y = nullptr;  // with own_lengths
+  // With own_lengths. Those of queries, keys and values are the same numbers, but tensors of their
+  // own, as in the frontend's graph.
+  Extents tokens;  // rows: of queries, columns: of keys
+  void *in_q = nullptr, *in_k = nullptr, *in_v = nullptr, *in_y = nullptr;
   if (sizes.own_lengths) {
-    tokens = TRY(g.tensor(Shapes::numbers(shapes.b, lengths)));
-    in_qkv = TRY(g.tensor(Shapes::numbers(shapes.b + 1, qkv_offsets)));
+    tokens.rows = TRY(g.tensor(Shapes::numbers(shapes.b, query_lengths)));
+    tokens.columns = TRY(g.tensor(Shapes::numbers(shapes.b, key_lengths)));
+    in_q = TRY(g.tensor(Shapes::numbers(shapes.b + 1, query_offsets)));
+    in_k = TRY(g.tensor(Shapes::numbers(shapes.b + 1, key_offsets)));
+    in_v = TRY(g.tensor(Shapes::numbers(shapes.b + 1, value_offsets)));
     in_y = TRY(g.tensor(Shapes::numbers(shapes.b + 1, y_offsets)));
   }
-  void* const q = TRY(g.tensor(shapes.packed(queries).at(in_qkv)));
-  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys).at(in_qkv))));
-  void* const v = TRY(g.tensor(shapes.packed(values).at(in_qkv)));
+  void* const q = TRY(g.tensor(shapes.packed(queries).at(in_q)));
+  void* const k_t = TRY(g.tensor(transposed(shapes.packed(keys).at(in_k))));
+  void* const v = TRY(g.tensor(shapes.packed(values).at(in_v)));
   void* const y = TRY(g.tensor(shapes.result_like(result).at(in_y)));
   void* const sums = TRY(g.tensor(sizes.forward_only ? rows : rows.with_id(log_sum)));
   void* const factor = TRY(g.tensor(Shapes::scalar(scale)));
 
-  void* const products = TRY(g.matmul(q, k_t, scores, {.rows = tokens, .columns = tokens}));
+  void* const products = TRY(g.matmul(q, k_t, scores, tokens));
   void* const scaled = TRY(g.pointwise(mode::mul, products, factor, scores));
   void* const there = sizes.own_lengths ? TRY(g.within(tokens, scaled, scores)) : scaled;
   void* const seen = TRY(g.causal(there, scores));
@@ -193,7 +199,7 @@ Result<OperationGraph> attention_forward(const Library& library, void* handle,
   void* const logarithm = TRY(g.pointwise(mode::log, sum, nullptr, rows));
   TRY(g.pointwise_into(mode::add, largest, logarithm, sums));
   void* const p = TRY(g.pointwise(mode::div, powers, sum, scores.as(shapes.narrow)));
-  TRY(g.matmul_into(p, v, y, {.rows = tokens, .depth = tokens}));
+  TRY(g.matmul_into(p, v, y, {.rows = tokens.rows, .depth = tokens.columns}));
   return g.finish(handle, "attention's graph");
 }
 

@@ -20,13 +20,17 @@ enum Id : std::int64_t {
   d_keys,
   d_values,
   d_result,
-  row_sums,     ///< f32: of the result times its gradient
-  accumulator,  ///< f32: d_queries before they are rounded
-  lengths,      ///< i32 [batch], as in SequencePlaces, and so are the next two
-  qkv_offsets,
+  row_sums,       ///< f32: of the result times its gradient
+  accumulator,    ///< f32: d_queries before they are rounded
+  query_lengths,  ///< i32 [batch], as in SequencePlaces, and so are those up to y_offsets
+  key_lengths,
+  query_offsets,
+  key_offsets,
+  value_offsets,
   y_offsets,
-  scale,  ///< the rest are single values in host memory
-  masked,
+  scale,   ///< the rest are single values in host memory
+  masked,  ///< the score of a key after the query
+  absent,  ///< the score of a query or key behind the end of its sequence
   one,
 };
 

@@ -25,6 +25,11 @@ Status FusedAttention::forward_at(Stream&, void*, const void*, const SequencePla
                "attention by " + library() + " takes no sequences with lengths of their own"};
 }
 
+Result<std::unique_ptr<FusedAttention>> FusedAttention::open_beside(
+    Device& device, const FusedAttentionProblem& problem) {
+  return open_fused_attention(device, problem);
+}
+
 std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   if (problem.forward_only) return 0;
   const auto heads = static_cast<std::uint64_t>(problem.batch * problem.heads);
@@ -39,6 +44,10 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   const std::uint64_t scores =
       heads * rounded_up(problem.sequence, 64) * rounded_up(problem.sequence, 128) * 2;
   return sums + std::max(queries, scores);
+}
+
+bool fused_attention_known(const DeviceFacts& facts) {
+  return provider_for(facts) != nullptr;
 }
 
 bool fused_attention_gives_same_bits(const DeviceFacts& facts) {

@@ -54,6 +54,10 @@ class FusedAttention {
   virtual Status forward_at(Stream& stream, void* y, const void* qkv, const SequencePlaces& places);
   virtual Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y,
                           const void* qkv, const void* log_sum) = 0;
+  /// Attention of another problem on the same device, never at the same time as this one: it may
+  /// share what this one holds there, such as workspaces. Error: as open_fused_attention().
+  virtual Result<std::unique_ptr<FusedAttention>> open_beside(Device& device,
+                                                              const FusedAttentionProblem& problem);
   /// "cuDNN 9.19.0"
   virtual std::string library() const = 0;
   /// Whether backward(), or with forward_only forward(), always gives the same bits.
@@ -79,6 +83,9 @@ struct FusedAttentionProvider {
                                                   const FusedAttentionProblem& problem);
 };
 using FusedAttentionRegistry = Registry<FusedAttentionProvider>;
+
+/// Whether there is a library for such devices, installed or not.
+bool fused_attention_known(const DeviceFacts& facts);
 
 /// Whether the library for such a device computes backward passes that ask for the same bits; also
 /// true if there is none.

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "compute/device/helpers.h"
+
 namespace assay {
 
 std::string problem_text(const GemmProblem& p) {
@@ -16,9 +20,18 @@ std::string problem_text(const GemmProblem& p) {
       p.constant_b, p.multiprocessors);
 }
 
-ChoiceKey gemm_choice_key(const BlasFacts& library, const GemmProblem& problem,
-                          std::size_t workspace_bytes) {
-  return {"gemm", library.name + " " + library.version,
+std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& p) {
+  constexpr std::int64_t few_rows = 256;
+  constexpr std::uint64_t most = 8;
+  if (p.m > few_rows || p.constant_b) return 1;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(p.elements_b()) * size_of(p.b);
+  return std::clamp<std::uint64_t>((flushing_bytes(facts) + bytes - 1) / bytes, 1, most);
+}
+
+ChoiceKey gemm_choice_key(const DeviceFacts& facts, const BlasFacts& library,
+                          const GemmProblem& problem, std::size_t workspace_bytes) {
+  return {matrices_to_read(facts, problem) > 1 ? "gemm of several matrices" : "gemm",
+          library.name + " " + library.version,
           fmt::format("{} in {}", problem_text(problem), workspace_bytes)};
 }
 

@@ -8,7 +8,6 @@
 #include "compute/blas/gemm_choice.h"
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
-#include "compute/device/helpers.h"
 
 namespace assay {
 namespace {
@@ -17,16 +16,6 @@ constexpr int most_algorithms = 32, all_algorithms = 4096;
 // A search happens while somebody waits for a first step, and among near equals little is lost.
 constexpr ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
-
-/// How many matrices B a product meets in turn. With few rows its time is that of reading B, which
-/// a model has many of: one alone would stay in the device's caches and choose for these.
-std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& p) {
-  constexpr std::int64_t few_rows = 256;
-  constexpr std::uint64_t most = 8;
-  if (p.m > few_rows || p.constant_b) return 1;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(p.elements_b()) * size_of(p.b);
-  return std::clamp<std::uint64_t>((flushing_bytes(facts) + bytes - 1) / bytes, 1, most);
-}
 
 /// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
 /// another clock.
@@ -179,7 +168,7 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   auto algorithms = TRY(library.algorithms(problem, options_.workspace_bytes, wanted));
   if (algorithms.size() == 1 || device_.facts().emulated) return std::move(algorithms.front());
   const DeviceFacts& facts = device_.facts();
-  const ChoiceKey key = gemm_choice_key(library.facts(), problem, options_.workspace_bytes);
+  const ChoiceKey key = gemm_choice_key(facts, library.facts(), problem, options_.workspace_bytes);
   const auto remembered = choices_.find(facts, key);
   const auto is_remembered = [&](const GemmAlgorithm& algorithm) {
     return remembered == algorithm.name;

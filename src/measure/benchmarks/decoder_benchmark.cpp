@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view chosen_by_device = "auto";
 constexpr std::string_view random_numbers = "random";
+constexpr std::string_view prompt_attention_axis = "attention";
 constexpr std::size_t most_tokens_of_sequence = 1 << 20;
 
 Status check_path(std::string_view) {
@@ -24,6 +25,11 @@ std::optional<std::string> library_cannot(const DecoderCell& cell, const DeviceF
   return library_prompts_unsupported(
       facts, {cell.precision, shape.heads, shape.kv_heads, shape.head_width}, cell.tokens,
       cell.batch);
+}
+
+PromptWay prompt_way(std::string_view attention) {
+  if (attention == "library") return PromptWay::library;
+  return attention == "own" ? PromptWay::own : PromptWay::best;
 }
 
 /// The value of an axis that names a file or folder; empty if it names none.
@@ -92,9 +98,9 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                     .most = most_tokens_of_sequence});
     return axes;
   }
-  axes.push_back({.name = "attention",
+  axes.push_back({.name = std::string(prompt_attention_axis),
                   .description = "library: the vendor's (cuDNN; AITER, some prompts); own: assay's "
-                                 "kernels; auto: library, where it can",
+                                 "kernels; auto: library, where it can, as the note says",
                   .defaults = {automatic},
                   .choices = {automatic, "library", "own"}});
   axes.push_back({.name = "tokens",
@@ -153,11 +159,6 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
   }
   decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
-  if (phase_ == DecoderPhase::prefill && decided.text("attention") == chosen_by_device) {
-    const auto parsed = parse(decided, device);  // why it cannot be is said later
-    const bool can = parsed.ok() && !library_cannot(*parsed, device.facts());
-    decided = with_value(decided, "attention", can ? "library" : "own");
-  }
   return {decided};
 }
 
@@ -170,6 +171,8 @@ Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& de
     TRY(read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence));
   }
   for (const Axis& axis : axes_) {
+    // Only its plans show whether the library computes the prompts, and the note says what did.
+    if (axis.name == prompt_attention_axis) continue;
     if (cell.text(axis.name) == chosen_by_device) {
       return Error{ErrorKind::usage, fmt::format("{} is not decided yet", axis.name)};
     }
@@ -196,7 +199,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
   if (parsed.codes) TRY(validate_quantized(parsed.shape));
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   if (phase_ == DecoderPhase::prefill) {
-    parsed.attention = cell.text("attention") == "library" ? PromptWay::library : PromptWay::own;
+    parsed.attention = prompt_way(cell.text(prompt_attention_axis));
     parsed.logits = path_in(cell, "logits");
     const std::filesystem::path tokens = path_in(cell, "tokens");
     if (!tokens.empty()) parsed.text = TRY(read_token_ids(tokens, most_tokens_of_sequence));

@@ -48,13 +48,14 @@ struct RowAddresses {
   }
 };
 
-/// Prompts of one length and number at a time: each by a plan of the library for it alone, or by
-/// the own kernels.
+/// Prompts of one length and number at a time: each by a plan of the library for it alone, by the
+/// own kernels, or left to the cache.
 class PromptsByLength final : public PromptAttention {
  public:
+  /// `refusal`: why the library was not taken though asked; empty: it was not.
   PromptsByLength(Device& device, const PromptHeads& heads, PromptWay way,
-                  std::unique_ptr<Attention> own)
-      : device_(device), heads_(heads), way_(way), own_(std::move(own)) {}
+                  std::unique_ptr<Attention> own, std::string_view refusal)
+      : device_(device), heads_(heads), way_(way), own_(std::move(own)), instead_(other(refusal)) {}
 
   Status begin(Stream&, std::span<const PromptRows> prompts) override {
     prompts_.assign(prompts.begin(), prompts.end());
@@ -68,7 +69,7 @@ class PromptsByLength final : public PromptAttention {
       FusedAttention* const plan = plans_.at({rows.length, rows.count}).get();
       if (plan != nullptr) {
         TRY(plan->forward(stream, at.y, at.qkv, nullptr));
-      } else {
+      } else if (own_ != nullptr) {
         TRY(own_->forward(stream, at.y, at.qkv, {},
                           {.batch = rows.count,
                            .sequence = rows.length,
@@ -80,8 +81,12 @@ class PromptsByLength final : public PromptAttention {
     return {};
   }
 
+  bool computes(const PromptRows& prompts) const override {
+    return own_ != nullptr || plans_.at({prompts.length, prompts.count}) != nullptr;
+  }
+
   std::string name() const override {
-    if (way_ == PromptWay::own) return own_name();
+    if (way_ == PromptWay::own) return instead_;
     std::string all;
     for (const std::string& one : names_) all += (all.empty() ? "" : ", ") + one;
     return all;
@@ -91,29 +96,36 @@ class PromptsByLength final : public PromptAttention {
   Status open(const PromptRows& rows) {
     const auto [at, is_new] = plans_.try_emplace({rows.length, rows.count});
     if (!is_new) return {};
-    if (way_ != PromptWay::own) {
-      auto plan = open_fused_attention(device_, problem_of(heads_, rows.length, rows.count));
-      if (plan.ok()) {
-        at->second = std::move(*plan);
-      } else if (way_ == PromptWay::library || own_ == nullptr) {
-        plans_.erase(at);
-        return plan.error();
-      }
+    if (way_ == PromptWay::own) return {};
+    auto plan = open_fused_attention(device_, problem_of(heads_, rows.length, rows.count));
+    if (plan.ok()) {
+      at->second = std::move(*plan);
+      names_.insert("library (" + at->second->library() + ")");
+    } else if (way_ == PromptWay::library) {
+      plans_.erase(at);
+      return plan.error();
+    } else {
+      names_.insert(other(plan.error().message));
     }
-    names_.insert(at->second ? "library (" + at->second->library() + ")" : own_name());
     return {};
   }
 
-  std::string own_name() const {
-    const std::string detail = own_->detail();
-    return detail.empty() ? "own" : "own " + detail;
+  /// By what prompts are computed that the library refuses.
+  std::string other(std::string_view refusal) const {
+    std::string name = "cache";
+    if (own_ != nullptr) {
+      const std::string detail = own_->detail();
+      name = detail.empty() ? "own" : "own " + detail;
+    }
+    return refusal.empty() ? name : fmt::format("{} ({})", name, refusal);
   }
 
   Device& device_;
   const PromptHeads heads_;
   const PromptWay way_;
   std::unique_ptr<Attention> own_;  // null: it cannot
-  /// By length and number; null: the own kernels.
+  const std::string instead_;       // the name of what computes without the library
+  /// By length and number; null: the own kernels, or the cache.
   std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<FusedAttention>> plans_;
   std::vector<PromptRows> prompts_;
   std::set<std::string> names_;
@@ -129,22 +141,18 @@ class PromptsByClass final : public PromptAttention {
     for (const PromptClass& of : prompt_classes(limits_)) {
       FusedAttentionProblem problem = problem_of(heads_, of.length, of.count);
       problem.own_lengths = true;
-      plans_[of] = TRY(open_fused_attention(device, problem));
+      plans_[of] = TRY(plans_.empty() ? open_fused_attention(device, problem)
+                                      : plans_.begin()->second->open_beside(device, problem));
     }
     places_ = TRY(device.allocate(
         std::max<std::size_t>(1, most_prompt_numbers(limits_)) * sizeof(std::int32_t),
         MemoryKind::device));
-    return {};
+    return compute_once(device);
   }
 
   Status begin(Stream& stream, std::span<const PromptRows> prompts) override {
     calls_ = classify_prompts(prompts, qkv_width(heads_), y_width(heads_), numbers_);
-    const std::size_t bytes = numbers_.size() * sizeof(std::int32_t);
-    if (bytes > places_.bytes()) {
-      return Error{ErrorKind::failed,
-                   "attention of prompts: more of them than a pass has room for"};
-    }
-    return bytes > 0 ? stream.copy(places_.data(), numbers_.data(), bytes) : Status();
+    return copy_numbers(stream);
   }
 
   Status forward(Stream& stream, void* y, const void* qkv) override {
@@ -168,6 +176,34 @@ class PromptsByClass final : public PromptAttention {
   }
 
  private:
+  Status copy_numbers(Stream& stream) {
+    const std::size_t bytes = numbers_.size() * sizeof(std::int32_t);
+    if (bytes > places_.bytes()) {
+      return Error{ErrorKind::failed,
+                   "attention of prompts: more of them than a pass has room for"};
+    }
+    return bytes > 0 ? stream.copy(places_.data(), numbers_.data(), bytes) : Status();
+  }
+
+  /// So that no prompt waits for the first launch of a plan, in which its kernels are loaded.
+  Status compute_once(Device& device) {
+    const auto stream = TRY(device.create_stream());
+    const auto row = [&](std::int64_t width) {
+      return device.allocate(static_cast<std::size_t>(width) * size_of(heads_.type),
+                             MemoryKind::device);
+    };
+    const Buffer qkv = TRY(row(qkv_width(heads_))), y = TRY(row(y_width(heads_)));
+    TRY(stream->fill(qkv.data(), 0, qkv.bytes()));
+    for (const auto& [of, plan] : plans_) {
+      calls_ = {least_call(of, qkv_width(heads_), y_width(heads_), numbers_)};
+      TRY(copy_numbers(*stream));
+      TRY(stream->synchronize());
+      TRY(forward(*stream, y.data(), qkv.data()));
+      TRY(stream->synchronize());
+    }
+    return {};
+  }
+
   const PromptHeads heads_;
   const PromptLimits limits_;
   std::map<PromptClass, std::unique_ptr<FusedAttention>> plans_;
@@ -190,6 +226,10 @@ Result<std::unique_ptr<PromptAttention>> open_classes(Device& device, const Prom
 
 }  // namespace
 
+bool PromptAttention::computes(const PromptRows&) const {
+  return true;
+}
+
 std::optional<std::string> library_prompts_unsupported(const DeviceFacts& facts,
                                                        const PromptHeads& heads,
                                                        std::int64_t length, std::int64_t count) {
@@ -199,22 +239,25 @@ std::optional<std::string> library_prompts_unsupported(const DeviceFacts& facts,
 Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
     Device& device, const PromptHeads& heads, const PromptAttentionSettings& settings,
     const PromptLimits& limits) {
-  if (settings.way != PromptWay::own && settings.any_lengths) {
-    auto classes = open_classes(device, heads, limits);
-    if (classes.ok() || settings.way == PromptWay::library) return classes;
-  }
-  const PromptWay way = settings.any_lengths ? PromptWay::own : settings.way;
   const DeviceFacts& facts = device.facts();
+  PromptWay way = settings.way;
+  if (way == PromptWay::best && !fused_attention_known(facts)) way = PromptWay::own;
+  std::string refusal;
+  if (way != PromptWay::own && settings.any_lengths) {
+    auto classes = open_classes(device, heads, limits);
+    if (classes.ok() || way == PromptWay::library) return classes;
+    refusal = classes.error().message;
+    way = PromptWay::own;
+  }
   std::unique_ptr<Attention> own;
   if (!own_attention_unsupported(facts, heads.type, heads.head_width)) {
     own = TRY(own_attention(device, heads.type, heads.head_width, {.backward = false}));
   }
-  const bool library =
-      way == PromptWay::library ||
-      (way == PromptWay::best && !library_prompts_unsupported(facts, heads, limits.length, 1));
-  if (own == nullptr && !library) return std::unique_ptr<PromptAttention>();
-  return std::unique_ptr<PromptAttention>(std::make_unique<PromptsByLength>(
-      device, heads, library ? way : PromptWay::own, std::move(own)));
+  if (own == nullptr && way == PromptWay::own && refusal.empty()) {
+    return std::unique_ptr<PromptAttention>();
+  }
+  return std::unique_ptr<PromptAttention>(
+      std::make_unique<PromptsByLength>(device, heads, way, std::move(own), refusal));
 }
 
 }  // namespace assay

@@ -50,19 +50,23 @@ struct PromptLimits {
 class PromptAttention {
  public:
   virtual ~PromptAttention() = default;
-  /// What forward() will compute, until it is told anew: `prompts` in the order of rows, none
-  /// twice. With any_lengths, everything queued before must have ended.
+  /// What forward() will compute, until it is told anew: those of `prompts` that it computes(), in
+  /// the order of rows, none twice. With any_lengths, everything queued before must have ended.
   virtual Status begin(Stream& stream, std::span<const PromptRows> prompts) = 0;
   /// y[tokens, heads, head width] of qkv[tokens, heads + 2 kv_heads, head width]; only the rows of
   /// prompts are touched.
   virtual Status forward(Stream& stream, void* y, const void* qkv) = 0;
-  /// By what it was computed so far: "library (cuDNN 9.19.0)", "own", with
-  /// Attention::detail() of own attention behind it.
+  /// Of prompts given to begin(): whether forward() computes them, or they need the cache, because
+  /// neither the library nor the own kernels can.
+  virtual bool computes(const PromptRows& prompts) const;
+  /// By what it was computed so far: "library (cuDNN 9.19.0)", "cache", "own", with
+  /// Attention::detail() behind it; for those two, why the library was not taken, if it was asked:
+  /// "own (no plan for attention forward: ...)".
   virtual std::string name() const = 0;
 };
 
-/// Null: prompts must be computed through the cache. Error: unsupported, with PromptWay::library,
-/// saying why the library cannot; of the device.
+/// Null: all prompts must be computed through the cache. Error: unsupported, with
+/// PromptWay::library, saying why the library cannot; of the device.
 Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
     Device& device, const PromptHeads& heads, const PromptAttentionSettings& settings,
     const PromptLimits& limits);

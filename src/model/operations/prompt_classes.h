@@ -1,5 +1,5 @@
 // Prompts of any lengths, in classes: a library's plan is made for the longest length and the
-// number of prompts, which takes milliseconds, so there are few of them.
+// number of prompts, which takes some tenths of a second, so there are few of them.
 #pragma once
 
 #include <compare>
@@ -29,6 +29,11 @@ struct PromptCall {
 std::vector<PromptClass> prompt_classes(const PromptLimits& limits);
 /// The most numbers that a pass can need.
 std::size_t most_prompt_numbers(const PromptLimits& limits);
+
+/// A call of a class's plan with the shortest work: one prompt of one token in row 0, the others
+/// are not there.
+PromptCall least_call(const PromptClass& of, std::int64_t qkv_width, std::int64_t y_width,
+                      std::vector<std::int32_t>& numbers);
 
 /// The calls that compute `prompts`, in the order of rows, and their numbers. The widths are those
 /// of a row of qkv and of y, in elements.

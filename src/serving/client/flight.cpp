@@ -41,14 +41,14 @@ double Flight::time_of(LoadClock::time_point when) const {
 
 void Flight::send(std::shared_ptr<HttpConnection> connection, std::string request) {
   connection_ = std::move(connection);
+  was_open_ = connection_->is_open();
   log_.sent = heard_ = arrived_ = now();
   request_bytes_ = request.size();
   connection_->ask(std::move(request), *this);
 }
 
 bool Flight::resend() {
-  const bool was_kept = connection_->replies() > 0;
-  if (!was_kept || log_.resent) return false;
+  if (!was_open_ || log_.resent) return false;
   std::string request = connection_->take_request();
   connection_ = connect_();
   log_.resent = true;
@@ -151,7 +151,8 @@ void Flight::take_counts() {
 }
 
 void Flight::on_end(ReplyEnd end, std::string_view error) {
-  // Some servers close a connection just after a reply, while the next request is on its way.
+  // Some servers close a connection just after a reply, or when none has come on it for a while,
+  // while the next request is on its way.
   if (end == ReplyEnd::broken && log_.status == 0 && resend()) return;
   log_.end = now();
   if (options_.stream && log_.status == ok) {

@@ -105,7 +105,6 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   }
 
   bool is_open() const override { return open_; }
-  int replies() const override { return replies_; }
   std::string take_request() override { return std::move(request_); }
 
   void close() override {
@@ -321,11 +320,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   }
 
   void end(ReplyEnd how, std::string_view error) {
-    if (how == ReplyEnd::complete) {
-      ++replies_;
-    } else {
-      open_ = false;
-    }
+    if (how != ReplyEnd::complete) open_ = false;
     ReplyReader* reader = std::exchange(reader_, nullptr);
     unread_.clear();
     if (!open_) {
@@ -357,8 +352,7 @@ class Connection final : public HttpConnection, public SocketWatch::Watcher {
   boost::optional<ReplyParser> parser_;
   ReplyReader* reader_ = nullptr;  ///< null: idle
   std::string request_, unread_;
-  std::size_t sent_ = 0;  ///< bytes of the request written, without TLS
-  int replies_ = 0;
+  std::size_t sent_ = 0;          ///< bytes of the request written, without TLS
   std::function<void()> opened_;  ///< null: not being opened ahead
   std::vector<char> tls_buffer_;
   bool open_ = false, reading_ = false, writing_ = false, begun_ = false;

@@ -42,8 +42,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   virtual void ask(std::string request, ReplyReader& reader) = 0;
   /// While nothing is asked: whether the connection can take a request.
   virtual bool is_open() const = 0;
-  /// Number of complete replies so far.
-  virtual int replies() const = 0;
   /// Takes back the request that the last ask() sent.
   virtual std::string take_request() = 0;
   /// Gives up on the reply, or on opening: neither the reader nor done() is called again.

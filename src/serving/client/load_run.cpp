@@ -65,7 +65,7 @@ class LoadRun {
 
   LoadOutcome run() {
     schedule_arrivals();
-    while (prepared_.make_one()) {
+    while (!is_stop_requested() && prepared_.make_one()) {
     }
     open_connections();
     outcome_.begin = begin_ = LoadClock::now();
@@ -73,6 +73,7 @@ class LoadRun {
     const double process_before = cpu_seconds(RUSAGE_SELF);
     wait_for_pulse();
     wait_for_due();
+    if (is_stop_requested()) stop();  // before anything is sent
     loop_.run();
     const double seconds = std::max(now(), 1e-9);
     outcome_.health.cpu_share = (cpu_seconds(RUSAGE_THREAD) - thread_before) / seconds;
@@ -98,27 +99,19 @@ class LoadRun {
     Random jitter(plan_.seed);  // with equal steps the streams would emit tokens in lock-step
     for (; fresh_ < prompts_.size() && conversation < begin; skip_conversation()) {
       const double ramp = step * (static_cast<double>(conversation) + jitter.uniform());
-      due_.push({open ? plan_.arrivals[conversation] : ramp, fresh_});
+      const double due = open ? plan_.arrivals[conversation] : ramp;
+      due_.push({due, fresh_});
+      if (due < together) ++burst_;
       ++conversation;
     }
     if (open) fresh_ = prompts_.size();
   }
 
-  /// How many requests begin together, or nearly so.
-  std::size_t first_requests() const {
-    constexpr double together = 0.01;  // seconds
-    std::size_t count = due_.size();   // of a closed loop
-    if (!plan_.arrivals.empty()) {
-      count = static_cast<std::size_t>(
-          std::ranges::count_if(plan_.arrivals, [](double arrival) { return arrival < together; }));
-    }
-    const std::size_t most = plan_.max_concurrency > 0 ? plan_.max_concurrency : most_opened;
-    return std::min({count, due_.size(), most, most_opened});
-  }
-
-  /// Connects for the first requests before the clock starts, so that they are not late by it.
+  /// Connects for the requests of the first burst before the clock starts, so that they are not
+  /// late by it.
   void open_connections() {
-    std::vector<std::shared_ptr<HttpConnection>> opening(first_requests());
+    const std::size_t most = plan_.max_concurrency > 0 ? plan_.max_concurrency : most_opened;
+    std::vector<std::shared_ptr<HttpConnection>> opening(std::min({burst_, most, most_opened}));
     std::size_t waiting = opening.size();
     for (std::size_t i = 0; i < opening.size(); ++i) {
       opening[i] = HttpConnection::make(loop_, watch_, targets_[i % targets_.size()]);
@@ -126,9 +119,13 @@ class LoadRun {
         if (--waiting == 0) loop_.stop();
       });
     }
-    if (waiting > 0) loop_.run_for(patience_to_open);
-    loop_.restart();
-    for (std::size_t i = 0; i < opening.size(); ++i) {
+    const auto end = LoadClock::now() + patience_to_open;
+    while (waiting > 0 && !is_stop_requested() && LoadClock::now() < end) {
+      loop_.run_for(pulses_per_look * pulse);
+      loop_.restart();
+    }
+    // The last of them is taken first, so that requests get them in the order of opening.
+    for (std::size_t i = opening.size(); i-- > 0;) {
       if (opening[i]->is_open()) {
         idle_[i % targets_.size()].push_back(std::move(opening[i]));
       } else {
@@ -244,7 +241,15 @@ class LoadRun {
               http_request("POST", targets_[target].url, path_of(plan_.request), plan_.fields,
                            request.body));
     // One more for each that is sent: as many as may become due together are always there.
-    asio::post(loop_, [this] { prepared_.make_one(); });
+    if (owed_++ == 0) make_owed_later();
+  }
+
+  /// One at a time, so that replies get their turn in between.
+  void make_owed_later() {
+    asio::post(loop_, [this] {
+      owed_ = prepared_.make_one() ? owed_ - 1 : 0;
+      if (owed_ > 0) make_owed_later();
+    });
   }
 
   bool is_followed(std::size_t index) const {
@@ -316,8 +321,10 @@ class LoadRun {
     });
   }
 
+  bool is_stop_requested() const { return stop_requested_ && stop_requested_(); }
+
   void look() {
-    if (stop_requested_ && stop_requested_()) stop();
+    if (is_stop_requested()) stop();
     give_up_overdue();
     if (!may_send()) pump();
     if (!progress_) return;
@@ -361,6 +368,7 @@ class LoadRun {
     outcome_.health.loop_lag_max = lags_.back();
   }
 
+  static constexpr double together = 0.01;          ///< seconds in which a burst becomes due
   static constexpr std::size_t most_opened = 1024;  ///< connections, before the clock starts
   static constexpr std::chrono::seconds patience_to_open{2};
 
@@ -376,6 +384,7 @@ class LoadRun {
   LoadClock::time_point begin_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::deque<Ready> ready_;
+  std::size_t burst_ = 0;     ///< how many requests become due together when the clock starts
   std::size_t fresh_ = 0;     ///< in a closed loop: the first request of the next conversation
   std::deque<double> rooms_;  ///< when the replies ended whose places are still free
   /// Received data can wait, as it carries its arrival time, but due requests must be sent now: the
@@ -389,6 +398,7 @@ class LoadRun {
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
   PreparedRequests prepared_;
+  std::size_t owed_ = 0;  ///< requests sent for which no other was prepared yet
   Balancer balancer_;
   std::map<std::size_t, std::vector<Exchange>> said_;  ///< by conversation
   std::vector<double> lags_;

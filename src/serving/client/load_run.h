@@ -48,7 +48,8 @@ struct LoadOutcome {
 };
 
 /// Returns when all replies have ended. `stop_requested` and `progress` are called ten times a
-/// second. Error: usage if there is nothing to send or nowhere to send it.
+/// second, the former also before each request that is made before the clock starts. Error: usage
+/// if there is nothing to send or nowhere to send it.
 Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
                              const std::vector<Endpoint>& targets,
                              const std::function<bool()>& stop_requested,

@@ -116,6 +116,10 @@ class Run {
       return o.has(name) ? lengths_of(*o.part(name)) : std::vector<std::int64_t>(batch, most);
     };
     const auto batch = static_cast<std::size_t>(numbers(*c, attribute::tensor_dimensions)[0]);
+    // As in the frontend's graphs, by which the library knows attention.
+    ok_ = ok_ && differ(o, o, attribute::matmul_rows, attribute::matmul_columns) &&
+          differ(*o.part(attribute::matmul_a), *o.part(attribute::matmul_b),
+                 attribute::tensor_ragged, attribute::tensor_ragged);
     const auto rows = extents(attribute::matmul_rows, batch),
                columns = extents(attribute::matmul_columns, batch),
                depth = extents(attribute::matmul_depth, batch);
@@ -138,6 +142,13 @@ class Run {
             return sum;
           },
           {&rows, &columns});
+  }
+
+  /// Whether two attributes are descriptors of their own, where both are there.
+  static bool differ(const Descriptor& left, const Descriptor& right, int left_name,
+                     int right_name) {
+    return !left.has(left_name) || !right.has(right_name) ||
+           left.part(left_name) != right.part(right_name);
   }
 
   /// Over the last dimension, which is all that attention needs.

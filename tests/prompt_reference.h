@@ -1,0 +1,100 @@
+// Attention of prompts by its definition, in double precision, and operands to compare with it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "compute/kernels/element_types.h"
+#include "core/random.h"
+#include "model/operations/prompt_attention.h"
+
+namespace assay {
+
+class PromptReference {
+ public:
+  /// Of heads of bf16 or f16.
+  PromptReference(const PromptHeads& heads, std::int64_t rows) : heads_(heads), rows_(rows) {
+    Random random(3);
+    const std::int64_t elements = rows * (heads.heads + 2 * heads.kv_heads) * heads.head_width;
+    for (std::int64_t i = 0; i < elements; ++i) qkv_.push_back(code_of(random.normal()));
+  }
+
+  const std::vector<std::uint16_t>& qkv() const { return qkv_; }
+  /// Of as many elements as a result has: all NaN, in both types.
+  std::vector<std::uint16_t> untouched() const {
+    return std::vector<std::uint16_t>(static_cast<std::size_t>(rows_ * y_width()), no_number);
+  }
+
+  /// Expects y to be right in the rows of prompts, and untouched() elsewhere.
+  void expect(const std::vector<std::uint16_t>& y, const std::vector<PromptRows>& prompts) const {
+    const std::vector<double> right = results(prompts);
+    const double tolerance = heads_.type == DataType::f16 ? 1e-3 : 8e-3;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::size_t row = i / static_cast<std::size_t>(y_width());
+      if (std::isnan(right[i])) {
+        ASSERT_EQ(y[i], no_number) << "row " << row;
+      } else {
+        ASSERT_NEAR(number_of(y[i]), right[i], tolerance * (1 + std::abs(right[i])))
+            << "row " << row;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint16_t no_number = 0x7FFF;
+
+  std::int64_t y_width() const { return heads_.heads * heads_.head_width; }
+  float number_of(std::uint16_t code) const {
+    return heads_.type == DataType::f16 ? F16{code}.decode() : Bf16{code}.decode();
+  }
+  std::uint16_t code_of(double value) const {
+    const auto number = static_cast<float>(value);
+    return heads_.type == DataType::f16 ? F16::encode(number).bits : Bf16::encode(number).bits;
+  }
+  /// Element i of a head of a row: heads of queries, then of keys, then of values.
+  double element(std::int64_t row, std::int64_t head, std::int64_t i) const {
+    const std::int64_t all = heads_.heads + 2 * heads_.kv_heads;
+    return number_of(qkv_[static_cast<std::size_t>((row * all + head) * heads_.head_width + i)]);
+  }
+
+  /// What is in no prompt is NaN.
+  std::vector<double> results(const std::vector<PromptRows>& prompts) const {
+    std::vector<double> y(static_cast<std::size_t>(rows_ * y_width()), std::nan(""));
+    for (const PromptRows& of : prompts) {
+      for (std::int64_t row = of.begin; row < of.end(); ++row) {
+        const std::int64_t first = of.begin + (row - of.begin) / of.length * of.length;
+        for (std::int64_t head = 0; head < heads_.heads; ++head) attend(y, first, row, head);
+      }
+    }
+    return y;
+  }
+  void attend(std::vector<double>& y, std::int64_t first, std::int64_t row,
+              std::int64_t head) const {
+    const std::int64_t width = heads_.head_width, group = heads_.heads / heads_.kv_heads;
+    const std::int64_t key = heads_.heads + head / group, value = key + heads_.kv_heads;
+    double sum = 0;
+    std::vector<double> sums(static_cast<std::size_t>(width), 0.0);
+    for (std::int64_t s = first; s <= row; ++s) {
+      double score = 0;
+      for (std::int64_t i = 0; i < width; ++i) score += element(row, head, i) * element(s, key, i);
+      const double weight = std::exp(score / std::sqrt(static_cast<double>(width)));
+      sum += weight;
+      for (std::int64_t i = 0; i < width; ++i) {
+        sums[static_cast<std::size_t>(i)] += weight * element(s, value, i);
+      }
+    }
+    for (std::int64_t i = 0; i < width; ++i) {
+      y[static_cast<std::size_t>(row * y_width() + head * width + i)] =
+          sums[static_cast<std::size_t>(i)] / sum;
+    }
+  }
+
+  const PromptHeads heads_;
+  const std::int64_t rows_;
+  std::vector<std::uint16_t> qkv_;
+};
+
+}  // namespace assay
