@@ -216,12 +216,13 @@ Status keep_in_databases(const DatabasePlaces& databases, std::vector<Convolutio
                     taken.records, taken.convolutions));
   }
   for (const std::string& file : taken.unmended) {
-    if (taken.convolutions == 0) break;
-    terminal.note(
-        fmt::format("{} is no text: what it has of convolutions that were not proven to "
-                    "be faster ({}) cannot be taken back; what it was before is in {}\n",
-                    (databases.tuned / file).string(), taken.convolutions,
-                    databases.origin.empty() ? "no folder: it is new" : databases.origin.string()));
+    terminal.note(fmt::format(
+        "{} is no text: what it has of convolutions that were not proven to be faster ({}) cannot "
+        "be taken back{}\n",
+        (databases.tuned / file).string(), taken.convolutions,
+        databases.origin.empty()
+            ? ""
+            : fmt::format("; what was there before is in {}", databases.origin.string())));
   }
   return {};
 }

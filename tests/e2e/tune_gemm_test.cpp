@@ -184,6 +184,13 @@ TEST_F(TuneGemm, APartIsAWholeTuning) {
               AllOf(HasSubstr("1 of 1 products faster"), HasSubstr("1 rows for PyTorch in ")));
   EXPECT_TRUE(std::filesystem::exists(out() + "/tunableop_results0.csv"));
   EXPECT_TRUE(std::filesystem::exists(out() + "/hipblaslt_override.txt"));
+  // Its devices share that part, not all products.
+  const Outcome shared = tune({"shape=24x32x40,16,8", "dtype=bf16", "--part", "0/2", "--devices",
+                               "all", "--out", out("shared")},
+                              {{"MI300X_DEVICES", "2"}, {"MI300X_MODE", "SPX/NPS1"}});
+  EXPECT_EQ(shared.status, 0) << shared.err;
+  EXPECT_THAT(shared.out, HasSubstr("2 of 2 products faster"));
+  EXPECT_THAT(shared.err, AllOf(HasSubstr("hip:0: [1/1]"), HasSubstr("hip:1: [1/1]")));
 }
 
 /// The script that holds assay's files against PyTorch, on the stand-in.
