@@ -15,6 +15,7 @@
 #include "core/own_binary.h"
 #include "measure/benchmarks/conv_cell.h"
 #include "tune/conv/convolution_runs.h"
+#include "tune/conv/kept_records.h"
 #include "tune/parameter.h"
 
 namespace assay::cli {
@@ -69,13 +70,17 @@ struct DatabasePlaces {
 };
 
 /// Keeps what a given database had when the tuning began. Error: usage, exhausted.
-Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request) {
+Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Terminal& terminal) {
   DatabasePlaces places;
   const fs::path folder = fs::absolute(request.place.folder);
   places.tuned = request.db.empty() ? folder / "miopen" : fs::absolute(request.db);
   if (!request.before.empty()) places.before = fs::absolute(request.before);
-  if (request.place.parts > 1) return places;  // whoever gave the part does the rest
+  if (request.place.for_parent) return places;
   if (!request.db.empty()) {
+    if (std::error_code error; !fs::exists(places.tuned, error)) {
+      terminal.note(fmt::format("--db {} does not exist: its databases will be new ones\n",
+                                places.tuned.string()));
+    }
     places.origin = folder / "miopen-before";
     if (!fs::exists(places.origin)) {
       // Under another name until it is whole: a copy that was interrupted is made again.
@@ -108,25 +113,39 @@ class ProgressWitness final : public TuningWitness {
   std::optional<TuneProgress> progress_;
 };
 
-/// Tunes this process's part.
-Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const ConvolutionPlace& place,
-                                   const DatabasePlaces& databases, Terminal& terminal) {
+/// Everything on which the steps depend, so that a journal of something else is not continued: a
+/// proof runs all of its convolutions together.
+Json identity_of(const TuneConvRequest& request, const ConvolutionPlace& place,
+                 const DatabasePlaces& databases) {
   Json settings = {{"pairs", request.pairs}, {"budget", request.budget_seconds}};
   if (place.has_databases()) {
     settings["databases"] = databases.tuned.string();
     settings["before"] = databases.before.string();
   }
+  Json convolutions = Json::object();
+  for (const CountedConvolution& one : place.list.problems) {
+    convolutions[describe(one.problem)] = true;
+  }
+  return {{"what", journal_what},
+          {"format", 1},
+          {"device", identity_of_device(place.facts)},
+          {"library", place.library},
+          {"settings", settings},
+          {"part", fmt::format("{}/{}", request.place.part, request.place.parts)},
+          {"convolutions", convolutions}};
+}
+
+/// Tunes this process's part.
+Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const ConvolutionPlace& place,
+                                   const DatabasePlaces& databases, Terminal& terminal) {
   TuningJournal journal =
-      TRY(TuningJournal::open(request.place.folder, {{"what", journal_what},
-                                                     {"format", 1},
-                                                     {"device", identity_of_device(place.facts)},
-                                                     {"library", place.library},
-                                                     {"settings", settings}}));
+      TRY(TuningJournal::open(request.place.folder, identity_of(request, place, databases)));
   if (!journal.steps().empty()) {
     terminal.note(fmt::format("going on after {} steps\n", journal.steps().size()));
   }
   const ConvolutionRunRequest run = {TRY(own_binary()), place.name, request.budget_seconds,
                                      request.place.folder, &interrupt_requested};
+  const fs::path cache = fs::absolute(request.place.folder) / "cache";
   ProgressWitness witness(terminal);
   return tune_convolutions(
       request.place.folder, journal, place.list.problems, request.pairs,
@@ -134,7 +153,7 @@ Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const Convolu
         return run_convolutions(run, role,
                                 place.has_databases()
                                     ? miopen_way(role, databases.tuned, databases.before)
-                                    : chosen_way(role),
+                                    : chosen_way(role, cache),
                                 problems);
       },
       witness);
@@ -184,26 +203,39 @@ Result<MiopenDatabases> databases_before(const DatabasePlaces& places) {
   return read_miopen_databases(places.origin);
 }
 
-/// Undoes what was proven to be slower: the library's own choice stands again. Error: as from
-/// restore_records().
-Status drop_slower(const ConvolutionPlace& place, const DatabasePlaces& databases,
-                   const std::vector<ConvolutionOutcome>& outcomes, Terminal& terminal) {
-  std::vector<std::string> keys;
-  for (const ConvolutionOutcome& outcome : outcomes) {
-    if (!outcome.slower) continue;
-    const ConvolutionProblem& problem = outcome.convolution.problem;
-    if (place.has_databases()) {
-      keys.insert(keys.end(), {find_database_key(problem), performance_database_key(problem)});
-    } else {
-      ChoiceCache::of_user(place.facts)
-          .keep(place.facts, conv_choice_key(place.library, problem), outcome.before.algorithm);
-    }
-  }
-  if (keys.empty()) return {};
+/// Undoes what was not proven to be faster: what was before stands again. Error: as from
+/// take_back_unproven().
+Status keep_in_databases(const DatabasePlaces& databases, std::vector<ConvolutionOutcome>& outcomes,
+                         Terminal& terminal) {
   const MiopenDatabases origin = TRY(databases_before(databases));
-  const std::size_t restored = TRY(restore_records(databases.tuned, origin, keys));
-  terminal.note(fmt::format("taken back from the databases, as slower: {} records\n", restored));
+  const TakenBack taken = TRY(take_back_unproven(databases.tuned, origin, outcomes));
+  if (taken.records > 0) {
+    terminal.note(
+        fmt::format("taken back from the databases: {} records, of convolutions that were not "
+                    "proven to be faster ({})\n",
+                    taken.records, taken.convolutions));
+  }
+  for (const std::string& file : taken.unmended) {
+    terminal.note(fmt::format(
+        "{} is no text: what it has of convolutions that were not proven to be faster ({}) cannot "
+        "be taken back{}\n",
+        (databases.tuned / file).string(), taken.convolutions,
+        databases.origin.empty()
+            ? ""
+            : fmt::format("; what was there before is in {}", databases.origin.string())));
+  }
   return {};
+}
+
+/// Keeps what is proven where assay's own runs look for it.
+void keep_in_cache(const ConvolutionPlace& place, const std::vector<ConvolutionOutcome>& outcomes) {
+  const ChoiceCache cache = ChoiceCache::of_user(place.facts);
+  for (const ConvolutionOutcome& outcome : outcomes) {
+    const bool own_is_fastest = outcome.reason.empty() && (outcome.pairs == 0 || outcome.slower);
+    if (!own_is_fastest && !outcome.faster) continue;
+    cache.keep(place.facts, conv_choice_key(place.library, outcome.convolution.problem),
+               (outcome.faster ? outcome.after : outcome.before).algorithm);
+  }
 }
 
 /// What was tuned, as text and as JSON. Error: usage, if the databases cannot be read.
@@ -218,9 +250,9 @@ Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& pla
   if (!place.has_databases()) {
     text += fmt::format(
         "{} keeps no databases: before is its own first choice, after the fastest "
-        "of all it proposes, which assay remembers for its own runs\n",
+        "of all it proposes, which assay remembers for its own runs, if proven\n",
         place.library);
-  } else if (request.place.parts == 1) {
+  } else if (!request.place.for_parent) {
     const MiopenDatabases origin = TRY(databases_before(databases));
     const auto changes = database_changes(origin, TRY(read_miopen_databases(databases.tuned)));
     json["databases"] = databases_json(databases.tuned.string(), changes);
@@ -262,14 +294,18 @@ int tune_conv(const Arguments& arguments, Terminal& terminal) {
     terminal.complain(fmt::format("cannot create {}: {}", request->place.folder, error.message()));
     return exit_io;
   }
-  const auto databases = place->has_databases() ? prepare_databases(*request)
+  const auto databases = place->has_databases() ? prepare_databases(*request, terminal)
                                                 : Result<DatabasePlaces>(DatabasePlaces());
   if (!databases.ok()) return report(terminal, databases.error());
-  const auto outcomes = tune_everything(arguments, *request, *place, *databases, terminal);
+  auto outcomes = tune_everything(arguments, *request, *place, *databases, terminal);
   if (!outcomes.ok()) return report(terminal, outcomes.error());
   Status shown;
-  if (request->place.parts == 1) {  // else whoever gave the part does it
-    shown = drop_slower(*place, *databases, *outcomes, terminal);
+  if (!request->place.for_parent) {
+    if (place->has_databases()) {
+      shown = keep_in_databases(*databases, *outcomes, terminal);
+    } else {
+      keep_in_cache(*place, *outcomes);
+    }
   }
   if (shown.ok()) shown = show_outcomes(*request, *place, *databases, *outcomes, terminal);
   if (!shown.ok()) return report(terminal, shown.error());

@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/conv_cell.h"
 #include "measure/sampling/roofline.h"
+#include "statistics/paired.h"
 
 namespace assay::cli {
 namespace {
@@ -18,8 +19,13 @@ namespace {
 constexpr std::size_t most_changes = 20;  // shown of a file
 
 std::string verdict_of(const ConvolutionOutcome& outcome) {
-  if (outcome.slower) return "slower, proven: left as it was";
-  if (!outcome.faster) return "nothing better";
+  const char* kept = outcome.stays ? ": may stay in the databases" : ": not kept";
+  if (outcome.slower) return std::string("slower, proven") + kept;
+  if (outcome.pairs == 0) return "nothing better: the library's own choice is the fastest";
+  if (!outcome.faster && outcome.pairs < least_units) {
+    return fmt::format("only {} pairs, a proof needs {}{}", outcome.pairs, least_units, kept);
+  }
+  if (!outcome.faster) return std::string(outcome.equal ? "equal" : "undecided") + kept;
   if (outcome.before.algorithm == outcome.after.algorithm) {
     return outcome.after.algorithm + ", other parameters";
   }
@@ -64,7 +70,9 @@ std::string tuned_convolutions_text(std::span<const ConvolutionOutcome> outcomes
     const std::string name = describe(outcome.convolution.problem);
     const std::string calls = std::to_string(outcome.convolution.count);
     if (!outcome.reason.empty()) {
-      table.add({name, calls, "-", "-", "", "", shown_line(outcome.reason, 300)});
+      table.add(
+          {name, calls, "-", "-", "", "",
+           shown_line(outcome.reason, 300) + (outcome.stays ? ": may stay in the databases" : "")});
       continue;
     }
     ++measured;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -18,13 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Set for the processes of tune_on_each(): a user may ask for a part, too, and gets all of it.
+constexpr const char* parent_variable = "ASSAY_TUNE_PARENT";
+
 /// The words that start this program for one device.
 std::vector<std::string> words_for_device(const Arguments& arguments, const std::string& binary) {
   std::vector<std::string> words = {binary, "tune"};
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
   for (const auto& [name, value] : arguments.options) {
     if (name == "--devices" || name == "--device" || name == "--out" || name == "--json" ||
-        name == "--check" || name == "--color") {
+        name == "--check" || name == "--color" || name == "--part") {
       continue;
     }
     for (const std::string& one : arguments.all(name)) {
@@ -83,6 +87,7 @@ std::vector<std::string> TunePlace::device_names(
 
 Result<TunePlace> read_tune_place(const Arguments& arguments) {
   TunePlace place;
+  place.for_parent = std::getenv(parent_variable) != nullptr;
   place.device = arguments.get("--device");
   place.folder = arguments.get("--out", "tuning");
   if (arguments.has("--devices")) place.devices = split(arguments.get("--devices"), ',');
@@ -122,9 +127,12 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
     ProgramStart start;
     start.words = words;
     start.words.insert(start.words.end(), more.begin(), more.end());
-    start.words.insert(start.words.end(),
-                       {"--device", devices[i], "--out", process->folder.string(), "--part",
-                        fmt::format("{}/{}", i, devices.size()), "--json"});
+    start.words.insert(
+        start.words.end(),
+        {"--device", devices[i], "--out", process->folder.string(), "--part",
+         fmt::format("{}/{}", place.part + place.parts * i, place.parts * devices.size()),
+         "--json"});
+    start.variables = {{parent_variable, "1"}};
     start.error_line = [&mutex, raw = process.get()](std::string_view line) {
       const std::lock_guard lock(mutex);
       raw->lines.emplace_back(line);

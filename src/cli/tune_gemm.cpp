@@ -126,16 +126,37 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
   return tuned;
 }
 
+/// Which device measured a product, by problem_text().
+using MeasuringDevices = std::map<std::string, DeviceFacts>;
+
+/// The device that `name` means, as open_device() takes it. Error: usage, if there is none.
+Result<DeviceFacts> facts_of_device(const std::vector<std::unique_ptr<Backend>>& backends,
+                                    const std::string& name) {
+  for (const auto& backend : backends) {
+    for (const DeviceFacts& facts : backend->devices()) {
+      const std::string full = fmt::format("{}:{}", facts.backend, facts.ordinal);
+      if (name == full || (facts.ordinal == 0 && name == facts.backend)) return facts;
+    }
+  }
+  return Error{
+      ErrorKind::usage,
+      fmt::format("device \"{}\" is not on this machine; `assay devices` lists them", name)};
+}
+
 /// One process for each device, each with its part; their journals are the result.
 Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
-                                              const TuneGemmRequest& request,
+                                              const TuneGemmRequest& request, const TuneSeat& seat,
                                               const std::vector<std::string>& devices,
                                               const std::vector<CountedProblem>& products,
-                                              Terminal& terminal) {
+                                              Terminal& terminal, MeasuringDevices& measured_on) {
   std::map<std::string, ProductOutcome> all;
-  for (const fs::path& folder :
-       TRY(tune_on_each(arguments, request.place, devices, {}, terminal))) {
-    for (auto& [problem, outcome] : TRY(GemmJournal::read(folder))) all[problem] = outcome;
+  const auto folders = TRY(tune_on_each(arguments, request.place, devices, {}, terminal));
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const DeviceFacts facts = TRY(facts_of_device(seat.backends, devices[i]));
+    for (auto& [problem, outcome] : TRY(GemmJournal::read(folders[i]))) {
+      all[problem] = outcome;
+      measured_on[problem] = facts;
+    }
   }
   std::vector<TunedProduct> tuned;
   for (const CountedProblem& product : products) {
@@ -201,9 +222,10 @@ Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
   return {};
 }
 
-/// Every product as a record in the folder's store, unless an earlier call stored it.
+/// Every product as a record in the folder's store, unless an earlier call stored it. Those that
+/// `measured_on` lacks were measured on the seat's device.
 Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
-                     const std::vector<TunedProduct>& tuned) {
+                     const std::vector<TunedProduct>& tuned, const MeasuringDevices& measured_on) {
   Store store = TRY(Store::open(request.place.folder));
   std::set<std::string> stored;
   for (const Record& record : TRY(read_records(request.place.folder)).records) {
@@ -218,7 +240,8 @@ Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
     if (stored.contains(record.cell.id())) continue;
     record.run = run;
     record.time = utc_now();
-    record.device = seat.device->facts();
+    const auto elsewhere = measured_on.find(product.outcome.problem);
+    record.device = elsewhere == measured_on.end() ? seat.device->facts() : elsewhere->second;
     record.fingerprint = fingerprint;
     records.push_back(std::move(record));
   }
@@ -287,12 +310,14 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   }
   const auto devices = request->place.device_names(seat->backends, facts.backend);
   const bool several = devices.size() > 1;
-  const auto tuned = several ? tune_on_all(arguments, *request, devices, products, terminal)
-                             : tune_here(*request, *seat, products, terminal);
+  MeasuringDevices measured_on;
+  const auto tuned =
+      several ? tune_on_all(arguments, *request, *seat, devices, products, terminal, measured_on)
+              : tune_here(*request, *seat, products, terminal);
   if (!tuned.ok()) return report(terminal, tuned.error());
   Written written;
   Status wrote;
-  if (request->place.parts == 1) {  // else whoever gave the part writes them
+  if (!request->place.for_parent) {
     std::vector<int> ordinals = {facts.ordinal};
     if (several) {
       ordinals.clear();
@@ -303,7 +328,7 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
         if (number.ok()) ordinals.push_back(static_cast<int>(*number));
       }
     }
-    wrote = store_records(*request, *seat, *tuned);
+    wrote = store_records(*request, *seat, *tuned, measured_on);
     if (wrote.ok()) wrote = write_results(*request, *seat, *tuned, ordinals, written);
     if (wrote.ok()) wrote = write_override(*request, *seat, *tuned, written);
     if (wrote.ok()) wrote = check_results(*request, *seat, terminal, written);
@@ -341,7 +366,7 @@ std::vector<Option> tune_gemm_options() {
       {"--solutions", "N", "for gemm: at most so many of each library, default 4096", ""},
       {"--devices", "LIST", "for gemm and conv: a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N",
-       "for gemm and conv: only every N-th product or convolution from the I-th on", ""},
+       "for gemm and conv: only every N-th product or convolution from the I-th on, e.g. 0/2", ""},
       {"--format", "FORMAT", "for gemm: of hipBLASLt's override file, default named",
        "ten bench named"},
       {"--validators", "FILE", "for gemm: a results file that the PyTorch in question wrote",

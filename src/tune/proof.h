@@ -27,6 +27,11 @@ struct Proof {
   /// gain is one.
   bool better = false;
   bool worse = false;  ///< the same
+
+  /// Better, or worse, and the interval says so, too: at small differences the tests behind
+  /// `better` and the interval may disagree.
+  bool surely_better() const { return better && interval95.low > 1; }
+  bool surely_worse() const { return worse && interval95.high < 1; }
 };
 /// `pairs` in time order.
 Proof prove(std::span<const ScorePair> pairs);

@@ -76,6 +76,13 @@ Result<JournalLines> TuningJournal::read(const std::filesystem::path& folder,
 Result<TuningJournal> TuningJournal::open(const std::filesystem::path& folder,
                                           const Json& identity) {
   auto lock = TRY(lock_folder(folder, "assay tune"));
+  constexpr const char* plan = "tuning.yaml";  // of trial_log.h
+  if (std::error_code error; std::filesystem::exists(folder / plan, error)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} holds a tuning of another kind: it has {}; name another folder "
+                             "with --out",
+                             folder.string(), plan)};
+  }
   TuningJournal journal(std::move(lock), TRY(LineFile::open(folder / name)));
   JournalLines lines = TRY(read(folder, identity.at("what").get<std::string>()));
   if (lines.identity) {

@@ -31,8 +31,8 @@ class TuningJournal {
   /// Makes `folder` and the journal in it, with `identity` in its first line, or continues it; the
   /// identity's member "what" says which command writes it. A last line that a dying process left
   /// unfinished is passed over. Error: usage, if the journal is something else or of another
-  /// identity, naming the first thing that differs; or if another process uses the folder;
-  /// exhausted, if it cannot be written.
+  /// identity, naming the first thing that differs; or if another process uses the folder, or it
+  /// holds a tuning of another kind; exhausted, if it cannot be written.
   static Result<TuningJournal> open(const std::filesystem::path& folder, const Json& identity);
   /// What the journal of the command `what` holds, without a lock. Error: usage, naming file and
   /// line.

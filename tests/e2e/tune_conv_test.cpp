@@ -85,6 +85,10 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
   const Outcome other = tune({"direction=forward", "--out", out(), "--before", out("miopen")});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("settings.before is \"\", here it is "));
+  // Nor for other convolutions, whose proof would be missing.
+  const Outcome more = tune({"direction=forward,data", "--out", out()});
+  EXPECT_EQ(more.status, 2);
+  EXPECT_THAT(more.err, HasSubstr("convolutions.data f32 nhwc n1 c8 k8"));
 }
 
 TEST_F(TuneConv, AGivenDatabaseIsImprovedAndComparedWithWhatItWas) {
@@ -123,11 +127,31 @@ TEST_F(TuneConv, WhatIsSlowerDoesNotStay) {
       tune({"direction=forward", "--out", out(), "--db", file.parent_path().string()},
            {{"MOCK_MIOPEN_MISJUDGES", "1"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("slower, proven: left as it was"),
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("slower, proven: not kept"),
                                  HasSubstr("0 of 1 convolutions faster"), HasSubstr("(+0.0%)"),
                                  HasSubstr("nothing changed in them"), Not(HasSubstr("export "))));
-  EXPECT_THAT(outcome.err, HasSubstr("taken back from the databases, as slower: 2 records"));
+  EXPECT_THAT(outcome.err, HasSubstr("taken back from the databases: 2 records"));
   EXPECT_EQ(read_file(file), before);
+}
+
+/// Whoever asks for a part alone has no parent that keeps and takes back.
+TEST_F(TuneConv, APartIsAWholeTuning) {
+  budget_ = "300ms";
+  const std::string before =
+      "8-6-6-3x3-8-6-6-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F="
+      "ConvBinWinogradRxSf2x3g1:0.1,0,miopenConvolutionFwdAlgoWinograd\n";
+  const auto file = folder_.write("db/" + find_file, before);
+  const Outcome outcome = tune({"direction=forward,data", "--part", "0/2", "--out", out(), "--db",
+                                file.parent_path().string(), "--json"},
+                               {{"MOCK_MIOPEN_MISJUDGES", "1"}});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = json_lines(outcome.out).front();
+  ASSERT_EQ(json["convolutions"].size(), 1u);
+  EXPECT_EQ(json["convolutions"][0]["before"]["algorithm"], "solver=37 Winograd");
+  EXPECT_EQ(json["convolutions"][0]["slower"], true);
+  EXPECT_TRUE(json["databases"]["changes"].empty());
+  EXPECT_EQ(read_file(file), before);
+  EXPECT_EQ(read_file(out("miopen-before/" + find_file)), before);
 }
 
 TEST_F(TuneConv, GoesOnWhereItWasKilled) {
@@ -174,10 +198,12 @@ TEST_F(TuneConv, WhatMiopenLacksIsLeftOut) {
 /// The first fails in its search, the second ends the process; the third goes on.
 TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
   const Outcome outcome =
-      tune({"direction=forward,data,weights", "--out", out(), "--json"},
+      tune({"direction=forward,data,weights", "--out", out(), "--json", "--db",
+            folder_.path() / "mistyped"},
            {{"MOCK_MIOPEN_FAIL", "miopenFindConvolutionForwardAlgorithm"},
             {"MOCK_MIOPEN_CRASH", "miopenFindConvolutionBackwardDataAlgorithm"}});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("mistyped does not exist: its databases will be new ones"));
   const Json json = json_lines(outcome.out).front();
   for (const Json& one : json["convolutions"]) {
     const std::string reason = one.value("reason", "");
@@ -196,11 +222,17 @@ TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
 TEST_F(TuneConv, WhatEndsAProcessOfTheProofIsSaid) {
   const Outcome outcome = tune({"direction=forward,data", "--out", out(), "--json"},
                                {{"MOCK_MIOPEN_CRASH", "miopenConvolutionBackwardDataImmediate"}});
+  EXPECT_THAT(outcome.err, HasSubstr("taken back from the databases: 2 records"));
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   EXPECT_EQ(json["convolutions"][0]["direction"], "forward");
   EXPECT_EQ(json["convolutions"][0]["faster"], true);
   EXPECT_EQ(json["convolutions"][1]["reason"], "before: its process ended before, with status 134");
+  // What it found was never proven, and does not stay.
+  ASSERT_EQ(json["databases"]["changes"].size(), 2u);
+  for (const Json& change : json["databases"]["changes"]) {
+    EXPECT_TRUE(change["key"].get<std::string>().ends_with("F")) << change;
+  }
 }
 
 TEST(TuneConvWords, MistakesAreNamed) {
@@ -240,14 +272,26 @@ TEST(TuneConvWords, CallsOfALogAreListed) {
 /// oneDNN has no databases; whatever is fastest, assay's own runs take.
 TEST(TuneConvWords, ALibraryWithoutDatabasesIsComparedWithItsFirstChoice) {
   const TemporaryFolder folder;
-  const Outcome outcome =
-      assay_run({"tune", "conv", "n=1", "c=16", "h=14", "k=16", "direction=forward", "--device",
-                 "cpu", "--pairs", "6", "--budget", "1s", "--out", folder.path() / "out"},
-                {{"XDG_CACHE_HOME", folder.path() / "cache"}});
+  const auto tune = [&](const char* out) {
+    return assay_run(
+        {"tune", "conv", "n=1", "c=16", "h=14", "k=16", "direction=forward", "--device", "cpu",
+         "--pairs", "6", "--budget", "1s", "--out", folder.path() / out},
+        {{"XDG_CACHE_HOME", folder.path() / "cache"}});
+  };
+  // What an earlier run remembers is no search: the tuning measures all the same.
+  const Outcome earlier = assay_run({"run", "conv", "n=1", "c=16", "h=14", "k=16",
+                                     "direction=forward", "--device", "cpu", "--out", "-"},
+                                    {{"XDG_CACHE_HOME", folder.path() / "cache"}});
+  const Outcome outcome = tune("out");
   if (outcome.err.find("libdnnl") != std::string::npos) GTEST_SKIP() << "oneDNN is not installed";
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr(" of 1 convolutions faster"),
                                  HasSubstr("keeps no databases"), Not(HasSubstr("MIOPEN"))));
+  const std::string searched =
+      read_file(folder.path() / "out/runs/search/records.jsonl").value_or("");
+  EXPECT_THAT(searched, AllOf(HasSubstr("\"choice\":\"measured\""),
+                              Not(HasSubstr("measured in an earlier run"))))
+      << earlier.err;
 }
 
 }  // namespace

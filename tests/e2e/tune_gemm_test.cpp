@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/read_file.h"
 #include "json_lines.h"
@@ -160,12 +161,36 @@ TEST_F(TuneGemm, AProcessOnEachDeviceAndOneResult) {
   const auto first = read_file(out() + "/tunableop_results0.csv");
   ASSERT_TRUE(first);
   EXPECT_EQ(read_file(out() + "/tunableop_results1.csv"), first);
+  // Each record is of the device that measured it.
+  std::map<int, int> measured_by;
+  for (const Json& record : json_lines(read_file(out() + "/records.jsonl").value_or(""))) {
+    ++measured_by[record["device"]["ordinal"].get<int>()];
+  }
+  EXPECT_THAT(measured_by, testing::ElementsAre(testing::Pair(0, 2), testing::Pair(1, 1)));
   const std::string row = "    T,N,0,1,32,24,40,";
   const std::string overrides = read_file(out() + "/hipblaslt_override.txt").value_or("");
   const std::size_t at = overrides.find(row);
   ASSERT_NE(at, std::string::npos) << overrides;
   const std::string line = overrides.substr(at, overrides.find('\n', at) - at);
   EXPECT_EQ(std::count(line.begin(), line.end(), ','), 36);
+}
+
+/// Whoever asks for a part alone gets its files.
+TEST_F(TuneGemm, APartIsAWholeTuning) {
+  const Outcome outcome =
+      tune({"shape=24x32x40,16", "dtype=bf16", "--part", "1/2", "--out", out()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("1 of 1 products faster"), HasSubstr("1 rows for PyTorch in ")));
+  EXPECT_TRUE(std::filesystem::exists(out() + "/tunableop_results0.csv"));
+  EXPECT_TRUE(std::filesystem::exists(out() + "/hipblaslt_override.txt"));
+  // Its devices share that part, not all products.
+  const Outcome shared = tune({"shape=24x32x40,16,8", "dtype=bf16", "--part", "0/2", "--devices",
+                               "all", "--out", out("shared")},
+                              {{"MI300X_DEVICES", "2"}, {"MI300X_MODE", "SPX/NPS1"}});
+  EXPECT_EQ(shared.status, 0) << shared.err;
+  EXPECT_THAT(shared.out, HasSubstr("2 of 2 products faster"));
+  EXPECT_THAT(shared.err, AllOf(HasSubstr("hip:0: [1/1]"), HasSubstr("hip:1: [1/1]")));
 }
 
 /// The script that holds assay's files against PyTorch, on the stand-in.

@@ -4,12 +4,14 @@
 
 #include <fstream>
 
+#include "cli/tune_conv_view.h"
 #include "core/read_file.h"
 #include "measure/benchmarks/plan.h"
 #include "temporary_folder.h"
 #include "tune/conv/convolution_list.h"
 #include "tune/conv/convolution_runs.h"
 #include "tune/conv/convolution_tuner.h"
+#include "tune/conv/kept_records.h"
 #include "tune/conv/miopen_databases.h"
 
 namespace assay {
@@ -127,11 +129,22 @@ TEST(MiopenDatabases, NamedRecordsBecomeWhatTheyWere) {
   const MiopenDatabases origin = {{"a.HIP.1.ufdb.txt", {{"one", "A:0"}, {"four", "D:4"}}},
                                   {"b.HIP.1.ufdb.txt", {{"two", "B:0"}}}};
   const std::vector<std::string> keys = {"one", "two", "four", "1x1", "absent"};
-  EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 3u);
+  EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 4u);
   EXPECT_EQ(read_file(find), "four=D:4\none=A:0\nthree=C:3\n");
   EXPECT_EQ(read_file(performance), "");
   EXPECT_EQ(read_file(sqlite), "one=");
+  EXPECT_EQ(read_file(folder.path() / "b.HIP.1.ufdb.txt"), "two=B:0\n") << "a lost database";
   EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 0u);
+}
+
+TEST(MiopenDatabases, LinesThatNobodyNamedStayAsTheyAre) {
+  const TemporaryFolder folder;
+  const auto find =
+      folder.write("a.HIP.1.ufdb.txt", "z=Z:1\nno record\n=nor this\n\none=A:1\none=A:2\nb=B:1");
+  const MiopenDatabases origin = {{"a.HIP.1.ufdb.txt", {{"one", "A:0"}, {"lost", "L:1"}}}};
+  const std::vector<std::string> keys = {"one", "lost"};
+  EXPECT_EQ(restore_records(folder.path(), origin, keys).value(), 3u);
+  EXPECT_EQ(read_file(find), "z=Z:1\nno record\n=nor this\n\none=A:0\nb=B:1\nlost=L:1\n");
 }
 
 TEST(ConvolutionList, CellsAreConvolutionsOnce) {
@@ -172,6 +185,69 @@ TEST(ConvolutionList, LogsSayHowOftenAndThatDecidesTheOrder) {
   EXPECT_THAT(convolutions_of_log(folder.write("text", "nothing\n")).error().message,
               HasSubstr("MIOPEN_ENABLE_LOGGING_CMD=1"));
   EXPECT_FALSE(convolutions_of_log(folder.path() / "absent").ok());
+}
+
+/// An outcome of each kind, each of another convolution.
+std::vector<ConvolutionOutcome> outcomes_of_each_kind() {
+  std::vector<ConvolutionOutcome> all(6);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].convolution = {layer(16, 64, 64 << i, 56), 1};
+    all[i].before = {"GEMM", 2e-3};
+    all[i].after = {"Winograd", 1e-3};
+    all[i].pairs = 10;
+  }
+  all[0].faster = true;
+  all[1].slower = true;
+  all[2].equal = true;
+  all[3].pairs = 4;
+  all[4].reason = "tuned: element [0] is 1, should be 2";
+  return all;  // the last is undecided
+}
+
+TEST(ConvolutionsKept, OnlyWhatIsProvenToBeFasterStays) {
+  const TemporaryFolder folder;
+  auto outcomes = outcomes_of_each_kind();
+  std::string find, performance;
+  for (const ConvolutionOutcome& outcome : outcomes) {
+    find += find_database_key(outcome.convolution.problem) + "=A:1\n";
+    performance += performance_database_key(outcome.convolution.problem) + "=A:2\n";
+  }
+  const auto find_file = folder.write("a.HIP.1.ufdb.txt", find + "other=A:3\n");
+  const auto performance_file = folder.write("a.HIP.1.udb.txt", performance);
+  const std::string was = find_database_key(outcomes[4].convolution.problem);
+  const auto taken = take_back_unproven(
+      folder.path(), {{"a.HIP.1.ufdb.txt", {{was, "B:1"}, {"other", "A:3"}}}}, outcomes);
+  ASSERT_TRUE(taken.ok()) << taken.error().message;
+  EXPECT_EQ(taken->records, 10u);
+  EXPECT_EQ(taken->convolutions, 5u);
+  EXPECT_THAT(taken->unmended, IsEmpty());
+  const ConvolutionProblem& faster = outcomes[0].convolution.problem;
+  EXPECT_EQ(read_file(find_file), find_database_key(faster) + "=A:1\n" + was + "=B:1\nother=A:3\n");
+  EXPECT_EQ(read_file(performance_file), performance_database_key(faster) + "=A:2\n");
+  for (const ConvolutionOutcome& outcome : outcomes) EXPECT_FALSE(outcome.stays);
+
+  // A database that is no text cannot be mended.
+  folder.write("a_1.1.0.udb", "SQLite");
+  EXPECT_THAT(take_back_unproven(folder.path(), {}, outcomes)->unmended,
+              ElementsAre("a_1.1.0.udb"));
+  EXPECT_FALSE(outcomes[0].stays);
+  EXPECT_TRUE(outcomes[1].stays);
+  EXPECT_EQ(to_json(outcomes[4])["stays"], true);
+}
+
+TEST(ConvolutionsKept, EachOutcomeSaysWhatItIs) {
+  auto outcomes = outcomes_of_each_kind();
+  const auto text = [&] { return cli::tuned_convolutions_text(outcomes, 400, cli::Style(false)); };
+  EXPECT_THAT(text(), AllOf(HasSubstr("GEMM -> Winograd"), HasSubstr("slower, proven: not kept"),
+                            HasSubstr("equal: not kept"), HasSubstr("undecided: not kept"),
+                            HasSubstr("only 4 pairs, a proof needs 6: not kept"),
+                            HasSubstr("should be 2"), HasSubstr("1 of 5 convolutions faster"),
+                            HasSubstr("10.00 ms before, 9.000 ms after")));
+  outcomes[5].pairs = 0;
+  outcomes[1].stays = outcomes[4].stays = true;
+  EXPECT_THAT(text(), AllOf(HasSubstr("nothing better: the library's own choice is the fastest"),
+                            HasSubstr("slower, proven: may stay in the databases"),
+                            HasSubstr("should be 2: may stay in the databases")));
 }
 
 /// Speeds of three convolutions as scripted, and what was run.
@@ -284,6 +360,8 @@ TEST_F(ConvolutionTuning, FasterSlowerAndNothingBetterAreProven) {
   EXPECT_EQ(found[0].after.algorithm, "implicit GEMM");
   EXPECT_EQ(found[0].pairs, 6u);
   EXPECT_FALSE(found[1].faster || found[1].slower);
+  EXPECT_TRUE(found[1].equal);
+  EXPECT_FALSE(found[0].equal || found[2].equal);
   EXPECT_TRUE(found[2].slower);
   EXPECT_EQ(found[2].best_seconds(), found[2].before.seconds);
   EXPECT_EQ(to_json(found[0])["calls"], 3);
@@ -397,8 +475,18 @@ TEST(ConvolutionWays, SearchProofAndBeforeHaveTheirDatabases) {
   EXPECT_THAT(variables(ConvolutionRole::before, "/old"),
               ElementsAre(Pair("MIOPEN_USER_DB_PATH", "/old")));
   EXPECT_THAT(variables(ConvolutionRole::before, ""), IsEmpty());
-  EXPECT_EQ(chosen_way(ConvolutionRole::before).find, "first");
-  EXPECT_EQ(chosen_way(ConvolutionRole::tuned).find, "best");
+  EXPECT_EQ(chosen_way(ConvolutionRole::before, "/own").find, "first");
+  EXPECT_EQ(chosen_way(ConvolutionRole::tuned, "/own").find, "best");
+}
+
+TEST(TuningJournal, AFolderWithATuningOfAnotherKindIsRefused) {
+  const TemporaryFolder folder;
+  folder.write("tuning.yaml", "parameters: {}\n");
+  const auto refused = TuningJournal::open(folder.path(), {{"what", "assay tune conv"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("a tuning of another kind"), HasSubstr("--out")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / TuningJournal::name));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "measure/sampling/roofline.h"
 #include "statistics/summary.h"
 #include "tune/proof.h"
+#include "tune/step_members.h"
 
 namespace assay {
 namespace {
@@ -14,29 +15,15 @@ Error no_step() {
   return {ErrorKind::usage, "it is no step of tuning convolutions"};
 }
 
-Result<std::string> text_of_step(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  if (found == json.end() || !found->is_string()) return no_step();
-  return found->get<std::string>();
-}
-
-Result<double> seconds_of_step(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  if (found == json.end() || !found->is_number()) return no_step();
-  const double value = found->get<double>();
-  if (!std::isfinite(value) || value < 0) return no_step();
-  return value;
-}
-
 Result<MeasuredConvolution> measured_from_json(const Json& json) {
   if (!json.is_object()) return no_step();
   MeasuredConvolution measured;
   if (json.contains("reason")) {
-    measured.reason = TRY(text_of_step(json, "reason"));
+    measured.reason = TRY(text_member(json, "reason", no_step()));
     return measured;
   }
-  measured.seconds = TRY(seconds_of_step(json, "seconds"));
-  measured.algorithm = TRY(text_of_step(json, "algorithm"));
+  measured.seconds = TRY(number_member(json, "seconds", no_step()));
+  measured.algorithm = TRY(text_member(json, "algorithm", no_step()));
   measured.first = json.value("first", Json()) == true;
   if (*measured.seconds == 0) return no_step();
   return measured;
@@ -58,7 +45,7 @@ Result<ConvolutionRunStep> run_from_json(const Json& json) {
   }
   step.pair = pair->get<std::size_t>();
   step.tuned = tuned->get<bool>();
-  step.spent_seconds = TRY(seconds_of_step(json, "spent_seconds"));
+  step.spent_seconds = TRY(number_member(json, "spent_seconds", no_step()));
   for (const auto& [problem, one] : all->items()) {
     step.measured[problem] = TRY(measured_from_json(one));
   }
@@ -108,9 +95,9 @@ void take_proof(const Times& times, ConvolutionOutcome& outcome) {
   outcome.gain = proof.ratio;
   outcome.gain_low = proof.interval95.low;
   outcome.gain_high = proof.interval95.high;
-  // At small differences the two tests behind `better` and the interval may disagree.
-  outcome.faster = proof.better && proof.interval95.low > 1;
-  outcome.slower = proof.worse && proof.interval95.high < 1;
+  outcome.faster = proof.surely_better();
+  outcome.slower = proof.surely_worse();
+  outcome.equal = !outcome.faster && !outcome.slower && proof.verdict == Verdict::equal;
 }
 
 }  // namespace
@@ -136,11 +123,11 @@ Json to_json(const ConvolutionRunStep& step) {
 
 Status add_step(ConvolutionSteps& steps, const Json& json) {
   if (!json.is_object()) return no_step();
-  const std::string kind = TRY(text_of_step(json, "step"));
+  const std::string kind = TRY(text_member(json, "step", no_step()));
   if (kind == "search") {
     ConvolutionSearchStep step;
-    step.problem = TRY(text_of_step(json, "problem"));
-    step.spent_seconds = TRY(seconds_of_step(json, "spent_seconds"));
+    step.problem = TRY(text_member(json, "problem", no_step()));
+    step.spent_seconds = TRY(number_member(json, "spent_seconds", no_step()));
     step.found = TRY(measured_from_json(json.value("found", Json())));
     steps.searches[step.problem] = step;
   } else if (kind == "run") {
@@ -184,6 +171,7 @@ Json to_json(const ConvolutionOutcome& outcome) {
     json[setting.axis] = setting.values;
   }
   json["calls"] = outcome.convolution.count;
+  if (outcome.stays) json["stays"] = true;
   if (!outcome.reason.empty()) {
     json["reason"] = outcome.reason;
     return json;
@@ -194,6 +182,7 @@ Json to_json(const ConvolutionOutcome& outcome) {
   json["gain"] = {outcome.gain, outcome.gain_low, outcome.gain_high};
   json["faster"] = outcome.faster;
   json["slower"] = outcome.slower;
+  json["equal"] = outcome.equal;
   if (outcome.floor_seconds) json["floor_seconds"] = *outcome.floor_seconds;
   return json;
 }

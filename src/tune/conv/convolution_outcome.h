@@ -62,10 +62,13 @@ struct ConvolutionOutcome {
   std::size_t pairs = 0;  ///< of the proof; 0: the library's own first choice is the fastest
   double gain = 1, gain_low = 1, gain_high = 1;  ///< of speed, with its 95% interval
   bool faster = false, slower = false;           ///< proven
+  bool equal = false;                            ///< within the margin, proven
   std::optional<double> floor_seconds;           ///< the least that the device's roofs allow
+  /// It was not proven to be faster, and a database may still have it: take_back_unproven().
+  bool stays = false;
 
-  /// What is slower is not kept.
-  double best_seconds() const { return slower ? before.seconds : after.seconds; }
+  /// Only what is proven to be faster is kept.
+  double best_seconds() const { return faster || stays ? after.seconds : before.seconds; }
 };
 /// Error text in `reason` for convolutions of which steps are missing.
 std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution>& convolutions,

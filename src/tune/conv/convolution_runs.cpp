@@ -86,8 +86,8 @@ ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& dat
   }
 }
 
-ConvolutionWay chosen_way(ConvolutionRole role) {
-  return {role == ConvolutionRole::before ? "first" : "best", {}};
+ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache) {
+  return {role == ConvolutionRole::before ? "first" : "best", {{"XDG_CACHE_HOME", cache.string()}}};
 }
 
 Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& request,

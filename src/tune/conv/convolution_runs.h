@@ -23,8 +23,9 @@ struct ConvolutionWay {
 ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& databases,
                           const std::filesystem::path& before);
 /// Libraries without databases: their own first choice against the fastest of all they propose,
-/// which assay measures and remembers.
-ConvolutionWay chosen_way(ConvolutionRole role);
+/// which assay measures and remembers in the folder `cache`. That is the tuning's own: the search
+/// measures, whatever the user's cache knows, and that gets only what is proven.
+ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache);
 
 struct ConvolutionRunRequest {
   std::string binary;  ///< this program

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -24,10 +25,6 @@ constexpr std::size_t most_database_bytes = std::size_t{512} << 20;
 constexpr std::string_view find_suffix = ".ufdb.txt", text_suffix = ".udb.txt",
                            sqlite_suffix = ".udb";
 
-bool is_text_database(std::string_view name) {
-  return name.ends_with(find_suffix) || name.ends_with(text_suffix);
-}
-
 /// The databases of a folder, sorted by name.
 std::vector<fs::path> database_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -40,18 +37,59 @@ std::vector<fs::path> database_files(const fs::path& folder) {
   return files;
 }
 
-/// Lines without a key are passed over, as MIOpen does.
-DatabaseRecords records_of(std::string_view text) {
-  DatabaseRecords records;
+/// Calls `use(line, key, record)` for each line; lines without a key, which MIOpen passes over,
+/// have an empty one.
+template <typename Use>
+void for_each_line(std::string_view text, const Use& use) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || equals == 0) continue;
-    records.emplace(line.substr(0, equals), line.substr(equals + 1));
+    if (equals == std::string_view::npos) {
+      use(line, std::string_view(), std::string_view());
+    } else {
+      use(line, line.substr(0, equals), line.substr(equals + 1));
+    }
   }
+}
+
+DatabaseRecords records_of(std::string_view text) {
+  DatabaseRecords records;
+  for_each_line(text, [&](std::string_view, std::string_view key, std::string_view record) {
+    if (!key.empty()) records.emplace(key, record);
+  });
   return records;
+}
+
+/// A database's text in which records are again what they were.
+struct Restored {
+  std::string text;
+  std::size_t records = 0;  ///< that differed
+};
+
+/// `text` with the records of `keys` as in `old`, and every other line as it is.
+Restored with_records(std::string_view text, const DatabaseRecords& old,
+                      const std::set<std::string_view>& keys) {
+  Restored made;
+  std::set<std::string_view> seen;
+  for_each_line(text, [&](std::string_view line, std::string_view key, std::string_view record) {
+    if (key.empty() || !keys.contains(key)) {
+      made.text += fmt::format("{}\n", line);
+      return;
+    }
+    const bool again = !seen.insert(key).second;  // only the first counts
+    const auto was = old.find(std::string(key));
+    if (was == old.end() || again || was->second != record) ++made.records;
+    if (was != old.end() && !again) made.text += fmt::format("{}={}\n", key, was->second);
+  });
+  for (const std::string_view key : keys) {
+    const auto was = old.find(std::string(key));
+    if (was == old.end() || seen.contains(key)) continue;
+    ++made.records;
+    made.text += fmt::format("{}={}\n", key, was->second);
+  }
+  return made;
 }
 
 /// Calls `use(id, values)` for each item of a record.
@@ -87,6 +125,10 @@ struct MiopenView {
 };
 
 }  // namespace
+
+bool is_text_database(std::string_view name) {
+  return name.ends_with(find_suffix) || name.ends_with(text_suffix);
+}
 
 Result<MiopenDatabases> read_miopen_databases(const fs::path& folder) {
   MiopenDatabases databases;
@@ -162,31 +204,24 @@ std::string performance_database_key(const ConvolutionProblem& p) {
 
 Result<std::size_t> restore_records(const fs::path& folder, const MiopenDatabases& origin,
                                     std::span<const std::string> keys) {
+  static const DatabaseRecords none;
+  const std::set<std::string_view> named(keys.begin(), keys.end());
+  std::set<std::string> files;
+  for (const fs::path& file : database_files(folder)) files.insert(file.filename().string());
+  for (const auto& [file, records] : origin) files.insert(file);
   std::size_t restored = 0;
-  MiopenDatabases databases = TRY(read_miopen_databases(folder));
-  for (auto& [file, records] : databases) {
+  for (const std::string& file : files) {
     if (!is_text_database(file)) continue;
     const auto old_file = origin.find(file);
-    std::size_t differing = 0;
-    for (const std::string& key : keys) {
-      const auto now = records.find(key);
-      if (now == records.end()) continue;
-      const DatabaseRecords none;
-      const DatabaseRecords& old_records = old_file == origin.end() ? none : old_file->second;
-      const auto old = old_records.find(key);
-      if (old != old_records.end() && old->second == now->second) continue;
-      ++differing;
-      if (old == old_records.end()) {
-        records.erase(now);
-      } else {
-        now->second = old->second;
-      }
-    }
-    if (differing == 0) continue;
-    restored += differing;
     std::string text;
-    for (const auto& [key, record] : records) text += fmt::format("{}={}\n", key, record);
-    TRY(write_file(folder / file, text));
+    if (std::error_code error; fs::exists(folder / file, error)) {
+      text = TRY(read_operand(folder / file, most_database_bytes));
+    }
+    const Restored made =
+        with_records(text, old_file == origin.end() ? none : old_file->second, named);
+    if (made.records == 0) continue;
+    restored += made.records;
+    TRY(write_file(folder / file, made.text));
   }
   return restored;
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compute/convolution/convolution_problem.h"
@@ -23,6 +24,8 @@ using DatabaseRecords = std::map<std::string, std::string>;
 /// By the files' names.
 using MiopenDatabases = std::map<std::string, DatabaseRecords>;
 
+/// Whether the database with this file name is one of text, whose records can be restored.
+bool is_text_database(std::string_view name);
 /// Of a folder; of one that does not exist, none. Error: usage, naming the file that cannot be
 /// read.
 Result<MiopenDatabases> read_miopen_databases(const std::filesystem::path& folder);
@@ -45,8 +48,9 @@ std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
 std::string find_database_key(const ConvolutionProblem& problem);
 std::string performance_database_key(const ConvolutionProblem& problem);
 /// Makes the records with these keys, in all text databases of a folder, which no program may be
-/// using, what they were in `origin`: those that it lacks go. Returns how many differed. Error:
-/// usage, exhausted.
+/// using, what they were in `origin`: those that it lacks go, those that the folder lacks come
+/// back. All other lines stay as they are. Returns how many records differed. Error: usage,
+/// exhausted.
 Result<std::size_t> restore_records(const std::filesystem::path& folder,
                                     const MiopenDatabases& origin,
                                     std::span<const std::string> keys);

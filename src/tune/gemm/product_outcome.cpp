@@ -1,7 +1,8 @@
 #include "tune/gemm/product_outcome.h"
 
 #include <cmath>
-#include <string_view>
+
+#include "tune/step_members.h"
 
 namespace assay {
 namespace {
@@ -18,19 +19,9 @@ Error not_one() {
   return {ErrorKind::usage, "it is no outcome of tuning a matrix product"};
 }
 
-Result<std::string> text_at(const Json& json, const char* name, bool needed) {
-  const auto found = json.find(name);
-  if (found == json.end() && !needed) return std::string();
-  if (found == json.end() || !found->is_string()) return not_one();
-  return found->get<std::string>();
-}
-
-Result<double> number_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  if (found == json.end() || !found->is_number()) return not_one();
-  const double value = found->get<double>();
-  if (!std::isfinite(value) || value < 0) return not_one();
-  return value;
+Result<std::string> text_or_none(const Json& json, const char* name) {
+  if (!json.contains(name)) return std::string();
+  return text_member(json, name, not_one());
 }
 
 Result<std::size_t> count_at(const Json& json, const char* name) {
@@ -43,10 +34,10 @@ Result<ProductSolution> solution_at(const Json& json, const char* name) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_object()) return not_one();
   ProductSolution solution;
-  solution.library = TRY(text_at(*found, "library", true));
-  solution.algorithm = TRY(text_at(*found, "algorithm", true));
-  solution.solution = TRY(text_at(*found, "solution", false));
-  solution.kernel = TRY(text_at(*found, "kernel", false));
+  solution.library = TRY(text_member(*found, "library", not_one()));
+  solution.algorithm = TRY(text_member(*found, "algorithm", not_one()));
+  solution.solution = TRY(text_or_none(*found, "solution"));
+  solution.kernel = TRY(text_or_none(*found, "kernel"));
   if (const auto index = found->find("index"); index != found->end()) {
     if (!index->is_number_integer()) return not_one();
     solution.index = index->get<std::int64_t>();
@@ -90,9 +81,9 @@ Json to_json(const ProductOutcome& outcome) {
 Result<ProductOutcome> outcome_from_json(const Json& json) {
   if (!json.is_object()) return not_one();
   ProductOutcome outcome;
-  outcome.problem = TRY(text_at(json, "problem", true));
-  outcome.reason = TRY(text_at(json, "reason", false));
-  outcome.spent_seconds = TRY(number_at(json, "spent_seconds"));
+  outcome.problem = TRY(text_member(json, "problem", not_one()));
+  outcome.reason = TRY(text_or_none(json, "reason"));
+  outcome.spent_seconds = TRY(number_member(json, "spent_seconds", not_one()));
   if (!outcome.reason.empty()) return outcome;
   outcome.usual = TRY(solution_at(json, "usual"));
   outcome.best = TRY(solution_at(json, "best"));
@@ -102,12 +93,9 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
   outcome.failed = TRY(count_at(json, "failed"));
   outcome.slow = TRY(count_at(json, "slow"));
   outcome.untried = TRY(count_at(json, "untried"));
-  const auto first_times = json.find("first_times");
-  if (first_times == json.end() || !first_times->is_array() ||
-      first_times->size() > most_first_times) {
-    return not_one();
-  }
-  for (const Json& one : *first_times) {
+  const Json first_times = json.value("first_times", Json::array());  // older journals lack them
+  if (!first_times.is_array() || first_times.size() > most_first_times) return not_one();
+  for (const Json& one : first_times) {
     const double time = one.is_number() ? one.get<double>() : -1;
     if (!(time > 0) || !std::isfinite(time)) return not_one();
     outcome.first_times.push_back(time);
@@ -118,7 +106,7 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
     const Json wrapped = {{"one", one}};
     RefusedSolution solution;
     solution.solution = TRY(solution_at(wrapped, "one"));
-    solution.reason = TRY(text_at(one, "reason", true));
+    solution.reason = TRY(text_member(one, "reason", not_one()));
     solution.wrong = one.value("wrong", Json()) == true;
     outcome.refused.push_back(std::move(solution));
   }
@@ -126,8 +114,8 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
   if (proven == json.end() || !proven->is_boolean()) return not_one();
   outcome.proven = proven->get<bool>();
   outcome.pairs = TRY(count_at(json, "pairs"));
-  outcome.usual_seconds = TRY(number_at(json, "usual_seconds"));
-  outcome.fastest_seconds = TRY(number_at(json, "fastest_seconds"));
+  outcome.usual_seconds = TRY(number_member(json, "usual_seconds", not_one()));
+  outcome.fastest_seconds = TRY(number_member(json, "fastest_seconds", not_one()));
   const auto gain = json.find("gain");
   if (gain == json.end() || !gain->is_array() || gain->size() != 3) return not_one();
   double* const places[] = {&outcome.gain, &outcome.gain_low, &outcome.gain_high};
@@ -136,7 +124,7 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
     *places[i] = (*gain)[i].get<double>();
   }
   if (json.contains("floor_seconds")) {
-    outcome.floor_seconds = TRY(number_at(json, "floor_seconds"));
+    outcome.floor_seconds = TRY(number_member(json, "floor_seconds", not_one()));
   }
   return outcome;
 }

@@ -155,8 +155,7 @@ Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fa
   outcome.gain = proof.ratio;
   outcome.gain_low = proof.interval95.low;
   outcome.gain_high = proof.interval95.high;
-  // At small differences the two tests behind `better` and the interval may disagree.
-  outcome.proven = proof.better && proof.interval95.low > 1;
+  outcome.proven = proof.surely_better();
   return true;
 }
 

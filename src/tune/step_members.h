@@ -1,0 +1,16 @@
+// Members of the steps that journals of tunings keep, checked: a journal may be damaged.
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// The text `name` of a step. Error: `refusal`, if there is none.
+Result<std::string> text_member(const Json& step, const char* name, const Error& refusal);
+/// The number `name` of a step, finite and not negative. Error: `refusal`, if there is none.
+Result<double> number_member(const Json& step, const char* name, const Error& refusal);
+
+}  // namespace assay
