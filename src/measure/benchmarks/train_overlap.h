@@ -20,7 +20,7 @@ struct TrainOverlap {
   std::vector<StepCall> calls;
   double slower_passes = 1;    ///< of all parts up to the update, how many times as long
   double slower_exchange = 1;  ///< of the repeated operation likewise; 1 if it was never inside
-  /// Whether the operation went on beside all of the passes, at least once; if not, factors are 1,
+  /// Whether the operation went on beside all of the passes, in each run; if not, factors are 1,
   /// and it is said why, on the ranks that know.
   bool calibrated = true;
   std::string why_not;
