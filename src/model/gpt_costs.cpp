@@ -2,7 +2,7 @@
 
 namespace assay {
 
-std::vector<OperationCost> costs_of(const GptPlan& plan) {
+std::vector<OperationCost> costs_of(const GptPlan& plan, std::int64_t accumulate) {
   const auto n = static_cast<double>(plan.tokens()), c = static_cast<double>(plan.shape.width),
              f = static_cast<double>(plan.shape.hidden), t = static_cast<double>(plan.sequence),
              l = static_cast<double>(plan.shape.layers),
@@ -44,7 +44,10 @@ std::vector<OperationCost> costs_of(const GptPlan& plan) {
   add_gradients("proj", proj, l);
   add(Phase::backward, "attention", l * (5 + 2 * layer) * n * t * c, l * (8 + 4 * layer) * n * c);
   add_gradients("qkv", qkv, l);
-  const double lookups = gathered_lookups(plan) > 0 ? plan.parallel.ranks : 1;
+  // The last of the step's passes adds what all ranks looked up.
+  const auto passes = static_cast<double>(accumulate);
+  const double lookups =
+      gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
   add(Phase::backward, "embedding", 0, 3 * n * c * lookups);
   const auto parameters = static_cast<double>(GptParameters::of(plan.shape).elements);
   costs.push_back({Phase::update, "optimizer", 0, parameters * update_bytes(plan)});

@@ -10,7 +10,8 @@ namespace assay {
 
 /// All operations of a pass and the update, in the order in which they first run. Sources: the
 /// sizes of the operands; attention counts its causal half, 2 N T C forward and 5 N T C backward
-/// (two and five products), as FlashAttention's authors count it.
-std::vector<OperationCost> costs_of(const GptPlan& plan);
+/// (two and five products), as FlashAttention's authors count it. `accumulate`: passes of a step,
+/// of which this is the mean.
+std::vector<OperationCost> costs_of(const GptPlan& plan, std::int64_t accumulate = 1);
 
 }  // namespace assay

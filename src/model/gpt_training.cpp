@@ -2,12 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <span>
 
+#include "core/hash.h"
 #include "model/operations/norm_shape.h"
 #include "model/weights.h"
 
 namespace assay {
+namespace {
+
+std::string hash_of(const TokenBatches& batches) {
+  const auto bytes = [](const std::vector<std::int32_t>& numbers) {
+    const std::span<const std::byte> all = std::as_bytes(std::span(numbers));
+    return std::string(reinterpret_cast<const char*>(all.data()), all.size());
+  };
+  return hash_of_parts(std::array{bytes(batches.tokens), bytes(batches.targets)});
+}
+
+}  // namespace
 
 // ---- One pass, from top to bottom ----
 
@@ -273,6 +287,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
   }
   auto made = std::unique_ptr<GptTraining>(new GptTraining(device, stream, settings));
   TRY(made->allocate_arenas(stream));
+  made->data_hash_ = hash_of(batches) + hash_of(held_back);
   made->batches_ = TRY(DeviceBatches::upload(device, stream, batches));
   if (held_back.batches > 0) {
     made->held_back_ = TRY(DeviceBatches::upload(device, stream, held_back));

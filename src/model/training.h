@@ -117,6 +117,10 @@ class Training {
   /// weights and the history of losses as they are. All ranks call it together.
   Result<std::optional<double>> held_back_loss(Stream& stream);
 
+  /// Of what it trains on and holds back: the same on ranks that read the same. Empty: it is made
+  /// from the seed.
+  const std::string& data_hash() const { return data_hash_; }
+
   /// What computes matrix products and whatever else there is a choice for, known after the first
   /// step.
   virtual std::vector<std::pair<std::string, std::string>> notes() const {
@@ -195,6 +199,7 @@ class Training {
   Device& device_;
   const TrainingSettings training_;
   const std::size_t element_;  // bytes of a parameter or activation
+  std::string data_hash_;
   GemmPlans plans_;
 
  private:

@@ -55,6 +55,23 @@ TEST(ThreadTeam, WhoHasLeftIsNotWaitedFor) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
+/// Many waits in a row may take longer than one is allowed to, if each of them ends.
+TEST(ThreadTeam, AWaitThatEndedDoesNotCountForTheNext) {
+  constexpr double patience = 0.05;
+  ThreadTeam team(1, patience);
+  const auto part = split_team(team.rank(0), 0, 0).value();
+  for (Team* const one : {static_cast<Team*>(&team.rank(0)), part.get()}) {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(one->still_whole());
+      std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * patience));
+      one->wait_ended();
+    }
+  }
+  EXPECT_TRUE(team.rank(0).still_whole());
+  std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * patience));
+  EXPECT_FALSE(team.rank(0).still_whole());
+}
+
 TEST(ThreadTeam, RanksThatPartAreToldWhere) {
   ThreadTeam team(2);
   team.run([](ThreadTeam::End& end) {

@@ -2,6 +2,7 @@
 // answer known.
 #include "measure/benchmarks/train_exchange.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <map>
 
 #include "gpt_example.h"
+#include "measure/benchmarks/train_overlap.h"
 #include "slow_communicator.h"
 #include "training_ranks.h"
 
@@ -58,6 +60,28 @@ TEST(TrainExchange, OtherWeightsOnARankAreFound) {
         EXPECT_EQ(same.error().kind, ErrorKind::verification);
         EXPECT_NE(same.error().message.find("after step 0"), std::string::npos)
             << same.error().message;
+      }
+      return {};
+    });
+  }
+}
+
+/// A rank that read another file is named, on all ranks.
+TEST(TrainExchange, OtherTokensOnARankAreFound) {
+  for (const bool same : {true, false}) {
+    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings_of(Sharding::none, 1 << 30);
+      own.ranks = ranks;
+      const std::uint64_t seed = same || rank == 0 ? 5 : 6;
+      auto training =
+          TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 2, seed)));
+      const Status compared = compare_data(training.get(), *ranks.team, 2, "/text");
+      EXPECT_EQ(compared.ok(), same);
+      if (!compared.ok()) {
+        EXPECT_EQ(compared.error().kind, ErrorKind::usage);
+        EXPECT_THAT(compared.error().message,
+                    testing::MatchesRegex("data=/text: rank 1 on .+ read other tokens than rank 0 "
+                                          "on .+; give every rank the same file"));
       }
       return {};
     });
@@ -155,6 +179,107 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
   }
 }
 
+/// Tells how many waits have ended.
+class CountingTeam final : public Team {
+ public:
+  explicit CountingTeam(Team& other) : other_(other) {}
+  int rank() const override { return other_.rank(); }
+  const std::string& secret() const override { return other_.secret(); }
+  const std::vector<TeamMember>& members() const override { return other_.members(); }
+  Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
+    return other_.exchange(step, std::move(mine));
+  }
+  Status still_whole() override { return other_.still_whole(); }
+  void wait_ended() override { ++ended; }
+
+  int ended = 0;
+
+ private:
+  Team& other_;
+};
+
+/// However many steps are timed in a row: each is a wait with a deadline of its own.
+TEST(TrainExchange, EachTimedStepIsAWaitOfItsOwn) {
+  on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    CountingTeam team(*ranks.team);
+    auto stopwatch = TRY(RankStopwatch::create(device, stream, {ranks.communicator, &team}));
+    for (int i = 1; i <= 3; ++i) {
+      TRY(stopwatch.time([] { return Status(); }));
+      EXPECT_GE(team.ended, i);
+    }
+    EXPECT_EQ(TRY(stopwatch.sum(static_cast<float>(1 + ranks.team->rank()))), 3);
+    return {};
+  });
+}
+
+/// A rank without memory for the operation that repeats: no rank waits for it, and all go on
+/// without factors.
+TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
+  std::array<TrainOverlap, 2> overlaps;
+  on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    GptSettings own = settings_of(Sharding::none, 1);
+    own.ranks = ranks;
+    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    TRY(training->step(stream));
+    const Buffer values = TRY(device.allocate(16 * sizeof(float), MemoryKind::device));
+    const std::size_t count = rank == 1 ? std::size_t{1} << 50 : 16;
+    const ExchangeTimes times = {.passes = 1e9, .alone = 1, .bus_bytes = 1e12};
+    overlaps[static_cast<std::size_t>(rank)] =
+        TRY(measure_overlap(*training, device, stream, ranks, false, times,
+                            {CollectiveCall{.send = values.data(), .count = count}}));
+    return {};
+  });
+  for (const TrainOverlap& overlap : overlaps) {
+    EXPECT_FALSE(overlap.calibrated);
+    EXPECT_EQ(overlap.slower_passes, 1);
+    EXPECT_EQ(overlap.slower_exchange, 1);
+    EXPECT_GT(overlap.calls.size(), 4u);
+  }
+  EXPECT_EQ(overlaps[0].why_not, "");
+  EXPECT_THAT(overlaps[1].why_not, testing::HasSubstr("host memory"));
+}
+
+/// Four sums of one element are over long before the passes are.
+TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
+  constexpr int attempts = 4;  // what else runs here may slow these sums down
+  TrainOverlap overlap;
+  for (int i = 0; i < attempts && overlap.calibrated; ++i) {
+    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings_of(Sharding::none, 1);
+      own.plan.batch = 24;
+      own.ranks = ranks;
+      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      TRY(training->step(stream));
+      const Buffer values = TRY(device.allocate(16 * sizeof(float), MemoryKind::device));
+      const ExchangeTimes times = {.passes = 1e-9, .alone = 1, .bus_bytes = 1};
+      TrainOverlap measured =
+          TRY(measure_overlap(*training, device, stream, ranks, false, times,
+                              {CollectiveCall{.send = values.data(), .count = 16}}));
+      if (rank == 0) overlap = std::move(measured);
+      return {};
+    });
+  }
+  EXPECT_FALSE(overlap.calibrated);
+  EXPECT_THAT(overlap.why_not,
+              testing::HasSubstr("4 operations between ranks ended before them in "));
+}
+
+/// Sums of sums of the exchange alone are infinite in f16, and no passes may begin with them.
+TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
+  on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    GptSettings own = small_training(DataType::f16);
+    own.plan.parallel.ranks = 2;
+    own.loss_scaling.initial = 256;
+    own.ranks = ranks;
+    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    TRY(training->step(stream));
+    const ExchangeTimes times = {.passes = 1e-3, .alone = 1e-3, .bus_bytes = 1e6};
+    TRY(simulate_steps(*training, device, stream, ranks, false, times, {2}));
+    EXPECT_EQ(TRY(training->state(stream)).skipped, 0u);
+    return {};
+  });
+}
+
 /// The head's part of the embeddings' gradients goes first, what tokens looked up last and by
 /// itself, where that moves fewer bytes. Nothing else is sent in a step, or alone.
 TEST(TrainExchange, WhatTokensLookedUpComesLast) {
@@ -227,12 +352,24 @@ TEST(TrainExchange, OfAllRanks) {
 TEST(TrainExchange, TheSlowestRankIsSimulated) {
   const SimulatedSteps fast = {{{2, 1.0}, {8, 9.0}}, 1.1, 1.2},
                        slow = {{{2, 1.5}, {8, 2.0}}, 1.3, 1.4};
+  EXPECT_EQ((ExchangeCosts{{}, fast}.note()), std::nullopt);
   const SimulatedSteps found = of_slowest_rank({to_text(fast), to_text(slow), ""}, 2).value();
   EXPECT_EQ(found.seconds, slow.seconds);
   EXPECT_EQ(found.slower_passes, 1.3);
   EXPECT_EQ(found.slower_exchange, 1.4);
   EXPECT_FALSE(of_slowest_rank({to_text(fast), "short"}, 2).ok());
   EXPECT_FALSE(of_slowest_rank({to_text(fast)}, 4).ok());
+}
+
+/// Nothing is claimed of factors that were not measured; the reason is another rank's.
+TEST(TrainExchange, ASimulationWithoutFactorsSaysWhy) {
+  const SimulatedSteps here = {{{2, 1.5}}, 1, 1, false, ""},
+                       there = {{{2, 1.0}}, 1, 1, false, "no memory"};
+  const ExchangeCosts costs = {{}, of_slowest_rank({to_text(here), to_text(there)}, 2).value()};
+  EXPECT_EQ(costs.note(), "not calibrated: rank 1: no memory");
+  const std::vector<Metric> metrics = costs.metrics();
+  EXPECT_FALSE(std::ranges::any_of(
+      metrics, [](const Metric& metric) { return metric.name.ends_with("slowed_by_exchange"); }));
 }
 
 }  // namespace

@@ -52,6 +52,26 @@ TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
             make_gemm(50304, 768, 4096, DataType::bf16, DataType::bf16, true, false));
 }
 
+/// Of 4 passes of 3 ranks, the last one adds what all ranks looked up: 6 instead of 4 of them.
+TEST(GptCosts, TheLastPassAddsWhatAllRanksLookedUp) {
+  GptPlan plan;
+  plan.shape = parse_gpt_shape("124M").value();
+  plan.batch = 1;
+  plan.sequence = plan.shape.positions = 1024;
+  const auto lookups = [&](std::int64_t accumulate) {
+    const auto costs = costs_of(plan, accumulate);
+    return std::ranges::find_if(costs,
+                                [](const OperationCost& cost) {
+                                  return cost.phase == Phase::backward && cost.name == "embedding";
+                                })
+        ->bytes;
+  };
+  const double alone = lookups(4);
+  plan.parallel.ranks = 3;
+  EXPECT_DOUBLE_EQ(lookups(4), 1.5 * alone);
+  EXPECT_DOUBLE_EQ(lookups(1), 3 * alone);
+}
+
 TEST(ModelProducts, AreAllOfADecodersPass) {
   const DecoderShape shape = parse_decoder_shape("llama3-70b").value();
   const auto products = products_of_model("llama3-70b", 16, DataType::bf16).value();

@@ -139,6 +139,23 @@ TEST(Team, AWaitElsewhereHasADeadlineToo) {
   });
 }
 
+/// Many waits in a row may take longer than one is allowed to, if each of them ends.
+TEST(Team, AWaitThatEndedDoesNotCountForTheNext) {
+  TeamPatience patience;
+  patience.step_seconds = 0.05;
+  std::latch waited(1);
+  with_team(2, patience, [&](Team& team) {
+    if (team.rank() == 1) return waited.wait();
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(team.still_whole().ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds(75));
+      team.wait_ended();
+    }
+    EXPECT_TRUE(team.still_whole().ok());
+    waited.count_down();
+  });
+}
+
 TEST(Team, OwnWorkBetweenTwoPollsIsNotWaiting) {
   TeamPatience patience;
   patience.step_seconds = 2.1;  // just above the pause that ends a wait

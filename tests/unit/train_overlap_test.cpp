@@ -114,8 +114,9 @@ TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
 }
 
 /// Two ranks send the first section at 10 s and gather rows at the end: sums at 10, 14 and 18, rows
-/// from 21 to 22. Of eight, whose operations take three times as long, the rows are more than the
-/// sum: sums at 14, 23 and 32 to 41.
+/// from 21 to 22, of which what was looked up is added for 1 s. Of eight, whose operations take
+/// three times as long, the rows are more than the sum: sums at 14, 23 and 32 to 41; each adds its
+/// own for half a second before.
 TEST(StepSimulation, ManyRanksDoNotGatherRows) {
   const ThreeSections model;
   const std::uint64_t rows = model.bytes / sizeof(float) / 2;
@@ -127,13 +128,31 @@ TEST(StepSimulation, ManyRanksDoNotGatherRows) {
                                        {.kind = Kind::close_gradients, .section = 2, .seconds = 4},
                                        {.kind = Kind::close_gradients, .section = 1, .seconds = 4},
                                        {.kind = Kind::gather_rows, .section = 0, .elements = rows},
-                                       {.kind = Kind::finish},
+                                       {.kind = Kind::finish, .seconds = 1},
                                        {.kind = Kind::end, .seconds = 2}};
   const auto seconds = [&](int ranks) {
     return simulated_step(calls, exchange, model.plan, model.arenas, ranks).value();
   };
-  EXPECT_DOUBLE_EQ(seconds(2), 24);
+  EXPECT_DOUBLE_EQ(seconds(2), 25);
   EXPECT_DOUBLE_EQ(seconds(8), 43);
+}
+
+/// Rows of an eighth of the whole, which takes no time to send: 16 s of passes, and an update of 2.
+/// Four ranks add four times what each looked up, sixteen send the whole and add their own.
+TEST(StepSimulation, EachRankAddsWhatThoseThatGatherLookedUp) {
+  const ThreeSections model;
+  const std::vector<StepCall> calls = {
+      {.kind = Kind::begin_pass},
+      {.kind = Kind::send_gradients, .section = 0, .seconds = 16},
+      {.kind = Kind::gather_rows, .section = 0, .elements = model.bytes / sizeof(float) / 8},
+      {.kind = Kind::finish, .seconds = 1},
+      {.kind = Kind::end, .seconds = 2}};
+  const auto seconds = [&](int ranks) {
+    return simulated_step(calls, ExchangeModel(2), model.plan, model.arenas, ranks).value();
+  };
+  EXPECT_DOUBLE_EQ(seconds(2), 19);
+  EXPECT_DOUBLE_EQ(seconds(4), 20);
+  EXPECT_DOUBLE_EQ(seconds(16), 18.5);
 }
 
 /// Of n ranks each sends (n - 1) times its rows, or 2 (n - 1)/n times all of it, by zero1 half.
@@ -171,6 +190,14 @@ TEST(TrainOverlap, MediansOfEachCall) {
   EXPECT_DOUBLE_EQ(overlap.slower_passes, 5.5 / 3.25);  // without the update
 }
 
+TEST(TrainOverlap, PassesAloneHaveNoFactors) {
+  const TrainOverlap overlap = overlap_of({{{.kind = Kind::end, .seconds = 3}}}, {});
+  EXPECT_FALSE(overlap.calibrated);
+  EXPECT_EQ(overlap.calls.front().seconds, 3);
+  EXPECT_EQ(overlap.calls.front().slowed, 1);
+  EXPECT_EQ(overlap.slower_passes, 1);
+}
+
 TEST(TrainOverlap, OperationsBetweenTwoTimes) {
   const std::vector<double> ends = {0, 1, 3, 5, 6};
   EXPECT_DOUBLE_EQ(seconds_between(ends, 0.5, 5.5).value(), 2);  // 1 to 3, 3 to 5
@@ -188,9 +215,9 @@ TEST(TrainOverlap, TheOperationIsTheLargestOrASixteenthOfThePasses) {
   EXPECT_EQ(repeated_call({{.count = 100'000'000}}, times, 2).count, 100'000'000u);
 }
 
-TEST(TrainOverlap, TheOperationRepeatsForTwiceThePasses) {
-  EXPECT_EQ(repetitions(0.125, 2), 32u);
-  EXPECT_EQ(repetitions(3, 2), 4u);  // inside the passes and at both ends
+TEST(TrainOverlap, TheOperationRepeatsForLongerThanThePasses) {
+  EXPECT_EQ(repetitions(0.125, 2), 21u);  // 2.6 s
+  EXPECT_EQ(repetitions(3, 2), 4u);       // inside the passes and at both ends
   EXPECT_EQ(repetitions(0, 2), 4u);
   EXPECT_EQ(repetitions(1e-6, 2), 4096u);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compute/device/helpers.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/wire.h"
 #include "statistics/summary.h"
@@ -36,6 +37,16 @@ Result<double> RankStopwatch::time(const std::function<Status()>& queue) {
   TRY(wait());
   TRY(ranks_.communicator->status());
   return end_->seconds_since(*begin_);
+}
+
+Result<float> RankStopwatch::sum(float mine) {
+  auto* const floats = barrier_.as<float>();
+  TRY(wait());
+  TRY(stream_.copy(floats, &mine, sizeof mine));
+  TRY(ranks_.communicator->enqueue({.send = floats, .receive = floats + 1, .count = 1}, stream_));
+  TRY(wait());
+  TRY(ranks_.communicator->status());
+  return TRY(read_back<float>(stream_, floats + 1, 1)).front();
 }
 
 Status RankStopwatch::wait() {

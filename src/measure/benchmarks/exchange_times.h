@@ -46,6 +46,8 @@ class RankStopwatch {
 
   /// Seconds on this rank's clock. Error: of queueing; failed, if a rank is lost.
   Result<double> time(const std::function<Status()>& queue);
+  /// Of all ranks' numbers, which all of them call together. Fails as time().
+  Result<float> sum(float mine);
 
  private:
   RankStopwatch(Stream& stream, ModelRanks ranks) : stream_(stream), ranks_(ranks) {}

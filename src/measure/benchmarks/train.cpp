@@ -49,6 +49,9 @@ class TrainCase final : public Case {
     stream_ = &stream;
     TRY(together("checking the gradients", &TrainCase::check));
     TRY(together("making the model", &TrainCase::make));
+    if (several()) {
+      TRY(compare_data(training_.get(), *ranks_.team, cell_.ranks, cell_.data));
+    }
     TRY(together("taking the first step", &TrainCase::begin));
     return {};
   }
@@ -111,6 +114,7 @@ class TrainCase final : public Case {
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
     if (several()) all.emplace_back("exchange", described(chosen_));
+    if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
 
@@ -435,11 +439,11 @@ class TrainBenchmark final : public Benchmark {
     const TrainingMemory memory = model.memory();
     std::string text = fmt::format(
         "{} for {:.4g} parameters: parameters {}, gradients {}, optimizer {}, activations {}, "
-        "logits {}, scratch {}",
+        "logits {}, scratch {}, exchange {}",
         format_memory(memory.total()), model.parameters(), format_memory(memory.parameters),
         format_memory(memory.gradients), format_memory(memory.optimizer),
         format_memory(memory.activations), format_memory(memory.logits),
-        format_memory(memory.scratch));
+        format_memory(memory.scratch), format_memory(memory.exchange));
     const auto now = device.memory_free_and_total();
     if (now.ok()) {
       text += fmt::format("; the largest batch for the {} that are free is {}",

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <set>
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
@@ -413,24 +412,10 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   return decided;
 }
 
-std::string exchange_problem(const Cell& cell, const Team& team) {
-  std::string problem;
-  for (const char* axis : {"model", "batch", "sequence", "precision", "states", "optimizer",
-                           "accumulate", "recompute", "attention", "ranks", "parallel", "scaling",
-                           "sums", "bucket", "graph", "bias", "library"}) {
-    problem += fmt::format("{}={} ", axis, cell.text(axis));
-  }
-  const auto ranks = static_cast<std::size_t>(cell.integer("ranks"));
-  std::set<std::string> hosts;
-  for (const TeamMember& member : team.members()) {
-    if (static_cast<std::size_t>(member.rank) < ranks) hosts.insert(member.host);
-  }
-  return problem + fmt::format("{}", fmt::join(hosts, " "));
-}
-
 Result<TrainCell> parse_train_cell(const Cell& cell) {
   TrainCell parsed;
   parsed.model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
+  parsed.data = cell.text("data");
   parsed.graph = cell.text("graph") == "on";
   parsed.ranks = static_cast<int>(cell.integer("ranks"));
   parsed.library = cell.text("library");
@@ -438,7 +423,7 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   parsed.chooses_library = parallel.ranks > 1 && parsed.library == fastest_library;
   // With slices of parameters no buckets are sent, and a model smaller than any is sent at once.
   if (cell.text("bucket") == by_device && parallel.ranks > 1 && !parallel.slices_parameters() &&
-      parsed.model->memory().gradients > bucket_candidates().front()) {
+      parsed.model->memory().gradients > std::ranges::min(bucket_candidates())) {
     parsed.buckets = bucket_candidates();
   }
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");

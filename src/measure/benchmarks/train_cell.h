@@ -22,6 +22,7 @@ struct TrainCell {
   int ranks = 1;
   std::string library;                 ///< of communicators; "none" for one rank
   bool chooses_library = false;        ///< the fastest there is
+  std::string data;                    ///< of GPTs: "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< to choose from; empty: that of the model
   std::optional<std::size_t> steps;    ///< to time; empty: until they are precise
   std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
@@ -35,9 +36,6 @@ std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Tea
 /// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
 /// that suit it.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
-/// What the best library and size of a bucket depend on: the cell, but for what comes before and
-/// after its steps, and the hosts of its ranks.
-std::string exchange_problem(const Cell& cell, const Team& team);
 /// A decided cell. Error: usage, if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
 

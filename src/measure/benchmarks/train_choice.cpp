@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 
+#include "core/hash.h"
 #include "core/units.h"
-#include "measure/benchmarks/exchange_times.h"
+#include "core/version.h"
+#include "machine/system/known_settings.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/agreement.h"
 #include "statistics/summary.h"
@@ -15,63 +20,115 @@
 namespace assay {
 namespace {
 
-/// The candidates that differ in which sections are sent together.
-std::vector<std::uint64_t> different(const std::vector<std::uint64_t>& candidates,
-                                     const Training& training) {
-  const std::size_t element = size_of(training.plan_of_parameters().type);
-  std::vector<std::uint64_t> kept;
-  std::vector<std::size_t> last;
-  for (const std::uint64_t bytes : candidates) {
-    auto firsts = first_sections_of_buckets(training.arenas().sections(), element, bytes);
-    if (firsts == last) continue;
-    last = std::move(firsts);
-    kept.push_back(bytes);
+/// So many that take a second, which a device needs for its clocks and power to settle.
+std::uint64_t steps_to_warm_up(double seconds_of_step) {
+  constexpr double seconds = 1, most = 1000;
+  return seconds_of_step > 0 ? static_cast<std::uint64_t>(std::min(seconds / seconds_of_step, most))
+                             : 0;
+}
+
+/// What variables tell the library that moves bytes between GPUs, as a hash: values may be secret.
+std::string library_variables() {
+  std::string text;
+  for (const auto& [name, value] : performance_variables()) {
+    if (!name.starts_with("NCCL_") && !name.starts_with("RCCL_")) continue;
+    text += fmt::format("{}={}\n", name, value);
   }
-  return kept;
+  constexpr std::size_t digits = 16;
+  return sha256_hex(text).substr(0, digits);
+}
+
+/// Together with those of steps by the same way.
+void keep_times(std::vector<TimedExchange>& timed, TimedExchange one) {
+  const auto known = std::ranges::find_if(timed, [&](const TimedExchange& other) {
+    return other.library == one.library && other.bucket == one.bucket;
+  });
+  if (known == timed.end()) {
+    timed.push_back(std::move(one));
+  } else {
+    known->seconds.insert(known->seconds.end(), one.seconds.begin(), one.seconds.end());
+  }
 }
 
 }  // namespace
 
 std::vector<std::uint64_t> bucket_candidates() {
   constexpr std::uint64_t mebibyte = 1 << 20;
-  return {8 * mebibyte, 16 * mebibyte, 32 * mebibyte, 64 * mebibyte, 128 * mebibyte};
+  return {32 * mebibyte, 8 * mebibyte, 16 * mebibyte, 64 * mebibyte, 128 * mebibyte};
 }
 
-Result<std::vector<TimedExchange>> time_buckets(Training& training, Device& device, Stream& stream,
-                                                TrainingRanks ranks, bool replayed,
-                                                const std::vector<std::uint64_t>& candidates) {
+std::vector<std::uint64_t> different_buckets(const std::vector<std::uint64_t>& candidates,
+                                             const std::vector<Section>& sections,
+                                             std::size_t element) {
+  std::vector<std::uint64_t> kept;
+  std::set<std::vector<std::size_t>> known;
+  for (const std::uint64_t bytes : candidates) {
+    if (known.insert(first_sections_of_buckets(sections, element, bytes)).second) {
+      kept.push_back(bytes);
+    }
+  }
+  return kept;
+}
+
+double TimedExchange::typical() const {
+  return median(seconds);
+}
+
+double TimedExchange::spread() const {
+  return quantile_of(seconds, 0.75) - quantile_of(seconds, 0.25);
+}
+
+Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stream,
+                                                RankStopwatch& stopwatch, bool replayed,
+                                                const std::vector<std::uint64_t>& buckets,
+                                                std::uint64_t warm_up) {
   constexpr int rounds = 5;  // in turn, so that a drift touches all of them
   std::vector<TimedExchange> timed;
   std::vector<RepeatedWork> steps;
-  for (const std::uint64_t bytes : different(candidates, training)) {
-    timed.push_back({"", bytes, 0});
-    steps.push_back(TRY(RepeatedWork::create(stream, replayed, [&training, &stream, bytes] {
-      training.set_bucket(bytes);
-      return training.step(stream);
-    })));
+  const auto make = [&]() -> Status {
+    for (const std::uint64_t bytes : buckets) {
+      timed.push_back({"", bytes, {}});
+      steps.push_back(TRY(RepeatedWork::create(stream, replayed, [&training, &stream, bytes] {
+        training.set_bucket(bytes);
+        return training.step(stream);
+      })));
+    }
+    return {};
+  };
+  // A rank that cannot says so, before the others wait for it in a step.
+  const Status made = make();
+  if (TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) > 0) {
+    TRY(made);
+    return Error{ErrorKind::silence, "another rank could not repeat its steps"};
   }
-  RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
-  std::vector<std::vector<double>> seconds(timed.size());
+  for (std::uint64_t i = 0; i < warm_up; ++i) {
+    TRY(stopwatch.time(std::ref(steps[i % steps.size()])));
+  }
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const double taken = TRY(stopwatch.time(std::ref(steps[i])));
-      if (round >= 0) seconds[i].push_back(taken);  // the first of each warms up
+      if (round >= 0) timed[i].seconds.push_back(taken);  // the first of each warms up
     }
   }
-  for (std::size_t i = 0; i < timed.size(); ++i) timed[i].seconds = median(seconds[i]);
   return timed;
 }
 
 ExchangeChoice fastest_exchange(const std::vector<TimedExchange>& timed) {
-  const auto fastest = std::ranges::min_element(timed, {}, &TimedExchange::seconds);
-  ExchangeChoice choice = {fastest->library, fastest->bucket, "", false};
+  constexpr double least_gain = 0.01;
+  const TimedExchange& usual = timed.front();
+  const TimedExchange* fastest = &usual;
   std::vector<std::string> times;
   for (const TimedExchange& one : timed) {
-    times.push_back(
-        fmt::format("{} {} {}", one.library, format_size(one.bucket), format_seconds(one.seconds)));
+    const double gain = usual.typical() - one.typical();
+    const double chance = std::max(usual.spread(), one.spread());
+    if (gain > std::max(least_gain * usual.typical(), chance) &&
+        one.typical() < fastest->typical()) {
+      fastest = &one;
+    }
+    times.push_back(fmt::format("{} {} {}", one.library, format_size(one.bucket),
+                                format_seconds(one.typical())));
   }
-  choice.times = fmt::format("{}", fmt::join(times, ", "));
-  return choice;
+  return {fastest->library, fastest->bucket, fmt::format("{}", fmt::join(times, ", ")), false};
 }
 
 std::string to_text(const ExchangeChoice& choice) {
@@ -88,6 +145,21 @@ std::optional<ExchangeChoice> read_exchange_choice(std::string_view text) {
                         std::string(text.substr(at + between.size())), false};
 }
 
+Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts, Team& team) {
+  std::string problem = fmt::format("assay {} {} ", version(), git_hash());
+  for (const char* axis : {"model", "batch", "sequence", "precision", "states", "optimizer",
+                           "accumulate", "recompute", "attention", "ranks", "parallel", "scaling",
+                           "sums", "bucket", "graph", "bias", "library", "data", "tokens"}) {
+    problem += fmt::format("{}={} ", axis, cell.text(axis));
+  }
+  const std::vector<std::string> devices = TRY(team.exchange(
+      "what an exchange depends on", fmt::format("{} {}", facts.uuid, library_variables())));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(cell.integer("ranks")); ++i) {
+    problem += fmt::format("{} {} ", team.members()[i].host, devices[i]);
+  }
+  return problem;
+}
+
 Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCache& cache,
                                        const std::string& problem,
                                        const ExchangeCandidates& candidates, int training_ranks,
@@ -102,6 +174,11 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
     libraries.emplace_back(library, *communicator);
     if (decides) versions += (*communicator)->library() + "; ";
   }
+  const std::vector<std::uint64_t> buckets = different_buckets(
+      candidates.buckets, model.sections(), size_of(model.plan_of_parameters().type));
+  if (libraries.size() == 1 && buckets.size() == 1) {
+    return ExchangeChoice{libraries.front().first, buckets.front(), "", false};
+  }
   const ChoiceKey key = {"exchange of gradients", versions, problem};
   std::string text = decides ? cache.find(device.facts(), key).value_or("") : "";
   text = TRY(from_rank_0(team, "looking for an exchange", std::move(text)));
@@ -110,27 +187,39 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
     return *std::move(known);
   }
   std::vector<TimedExchange> timed;
-  for (const auto& [library, communicator] : libraries) {
+  const auto measure = [&](const std::string& library, Communicator* communicator) -> Status {
     const TrainingRanks ranks = {communicator, &team};
     std::unique_ptr<Training> training;
+    std::optional<RankStopwatch> stopwatch;
+    double step = 0;
     // Where one rank can fail, all agree before they go on.
-    const auto together = [&](std::string_view step, const std::function<Status()>& what) {
-      return agree(team, step, takes_part ? what() : Status());
+    const auto together = [&](std::string_view what, const std::function<Status()>& does) {
+      return agree(team, what, takes_part ? does() : Status());
     };
     TRY(together("making a model to choose an exchange", [&]() -> Status {
       training = TRY(model.create(device, stream, ranks));
+      stopwatch.emplace(TRY(RankStopwatch::create(device, stream, ranks)));
       return {};
     }));
-    TRY(together("a step to choose an exchange", [&] { return training->step(stream); }));
-    TRY(together("choosing an exchange", [&]() -> Status {
-      for (TimedExchange& one :
-           TRY(time_buckets(*training, device, stream, ranks, replayed, candidates.buckets))) {
+    TRY(together("a step to choose an exchange", [&]() -> Status {
+      const auto one = [&] { return training->step(stream); };
+      TRY(stopwatch->time(one));  // chooses how to compute
+      step = TRY(stopwatch->time(one));
+      return {};
+    }));
+    const std::string warm_up = TRY(from_rank_0(team, "steps before those that choose an exchange",
+                                                std::to_string(steps_to_warm_up(step))));
+    return together("choosing an exchange", [&]() -> Status {
+      for (TimedExchange& one : TRY(time_buckets(*training, stream, *stopwatch, replayed, buckets,
+                                                 std::strtoull(warm_up.c_str(), nullptr, 10)))) {
         one.library = library;
-        timed.push_back(std::move(one));
+        keep_times(timed, std::move(one));
       }
       return {};
-    }));
-  }
+    });
+  };
+  if (libraries.size() > 1) libraries.push_back(libraries.front());
+  for (const auto& [library, communicator] : libraries) TRY(measure(library, communicator));
   text = decides ? to_text(fastest_exchange(timed)) : "";
   text = TRY(from_rank_0(team, "the chosen exchange", std::move(text)));
   const auto chosen = read_exchange_choice(text);
@@ -162,8 +251,9 @@ Result<ExchangeChoice> exchange_of(const Cell& cell, const TrainCell& parsed,
   };
   parsed.model->set_seed(context.seed);
   return choose_exchange(*parsed.model, ChoiceCache::of_user(context.device.facts()),
-                         exchange_problem(cell, context.team), candidates, parsed.ranks,
-                         parsed.graph, context.device, context.stream, context.team);
+                         TRY(exchange_problem(cell, context.device.facts(), context.team)),
+                         candidates, parsed.ranks, parsed.graph, context.device, context.stream,
+                         context.team);
 }
 
 }  // namespace assay

@@ -55,6 +55,19 @@ Status compare_weights(Training* training, Stream& stream, Team& team, int train
   return {};
 }
 
+Status compare_data(const Training* training, Team& team, int training_ranks,
+                    std::string_view data) {
+  const std::vector<std::string> all = TRY(team.exchange(
+      "comparing what is trained on", training != nullptr ? training->data_hash() : std::string()));
+  for (std::size_t i = 1; i < static_cast<std::size_t>(training_ranks); ++i) {
+    if (all[i] == all.front()) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("data={}: {} read other tokens than {}; give every rank the same file",
+                             data, name_of(team.members()[i]), name_of(team.members().front()))};
+  }
+  return {};
+}
+
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed) {
   return measure_exchange({.step = [&] { return training.step(stream); },
@@ -72,10 +85,13 @@ Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream
   TRY(training.exchange_alone(stream));
   const std::vector<CollectiveCall> calls = training.exchanged();
   auto model = TRY(measure_operations(calls, stream, stopwatch, *ranks.communicator));
+  // Sums of sums are soon infinite in f16, and an update from such rows would be left out.
+  TRY(training.step(stream));
   const TrainOverlap overlap =
       TRY(measure_overlap(training, device, stream, ranks, replayed, times, calls));
   model.set_slowed(overlap.slower_exchange);
-  SimulatedSteps steps = {{}, overlap.slower_passes, overlap.slower_exchange};
+  SimulatedSteps steps = {
+      {}, overlap.slower_passes, overlap.slower_exchange, overlap.calibrated, overlap.why_not};
   for (const int number : numbers_of_ranks) {
     steps.seconds[number] = TRY(simulated_step(overlap.calls, model, training.plan_of_parameters(),
                                                training.arenas(), number));
@@ -88,6 +104,8 @@ std::string to_text(const SimulatedSteps& steps) {
   const auto put_double = [&](double value) { put(text, std::bit_cast<std::uint64_t>(value)); };
   put_double(steps.slower_passes);
   put_double(steps.slower_exchange);
+  put(text, std::uint64_t{steps.calibrated});
+  put(text, steps.why_not);
   put(text, steps.seconds.size());
   for (const auto& [ranks, seconds] : steps.seconds) {
     put(text, static_cast<std::uint64_t>(ranks));
@@ -98,13 +116,16 @@ std::string to_text(const SimulatedSteps& steps) {
 
 Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, int ranks) {
   SimulatedSteps slowest;
-  for (const std::string& text : texts) {
-    if (text.empty()) continue;
-    PayloadReader reader(text);
+  std::string why_not;  // a rank's reason is one for all, which measure together
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (texts[rank].empty()) continue;
+    PayloadReader reader(texts[rank]);
     const auto next = [&] { return std::bit_cast<double>(reader.number()); };
     SimulatedSteps one;
     one.slower_passes = next();
     one.slower_exchange = next();
+    one.calibrated = reader.number() != 0;
+    one.why_not = reader.text();
     for (std::uint64_t left = reader.number(); left > 0 && reader.ok(); --left) {
       const auto number = static_cast<int>(reader.number());
       one.seconds[number] = next();
@@ -112,8 +133,12 @@ Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, in
     if (!reader.ok() || !one.seconds.contains(ranks)) {
       return Error{ErrorKind::failed, "a rank sent an incomplete simulation of its steps"};
     }
+    if (why_not.empty() && !one.why_not.empty()) {
+      why_not = fmt::format("rank {}: {}", rank, one.why_not);
+    }
     if (one.seconds[ranks] > slowest.seconds[ranks]) slowest = std::move(one);
   }
+  slowest.why_not = slowest.calibrated ? "" : why_not;
   return slowest;
 }
 
@@ -136,6 +161,11 @@ Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& 
   return costs;
 }
 
+std::optional<std::string> ExchangeCosts::note() const {
+  if (simulated.calibrated) return std::nullopt;
+  return "not calibrated: " + simulated.why_not;
+}
+
 std::vector<Metric> ExchangeCosts::metrics() const {
   std::vector<Metric> all;
   const auto add = [&](std::string name, double value, const char* unit) {
@@ -145,8 +175,10 @@ std::vector<Metric> ExchangeCosts::metrics() const {
   add("exchange_alone", times.alone, "s");
   add("exchange_bus_bandwidth", times.bus_bytes / times.alone, "bytes/s");
   add("rank_skew", times.skew, "1");
-  add("passes_slowed_by_exchange", simulated.slower_passes, "1");
-  add("exchange_slowed_by_passes", simulated.slower_exchange, "1");
+  if (simulated.calibrated) {
+    add("passes_slowed_by_exchange", simulated.slower_passes, "1");
+    add("exchange_slowed_by_passes", simulated.slower_exchange, "1");
+  }
   for (const auto& [ranks, seconds] : simulated.seconds) {
     add(fmt::format("simulated_step_time_{}_ranks", ranks), seconds, "s");
   }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -21,6 +23,12 @@ namespace assay {
 /// 0, and the step; failed, if a rank is lost.
 Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
+/// Whether they train on the same, `data`, as they must: each knows the others' batches. The whole
+/// team calls it together, as compare_weights(). Error, on all of it: usage, naming the first rank
+/// that read something else than rank 0.
+Status compare_data(const Training* training, Team& team, int training_ranks,
+                    std::string_view data);
+
 /// Steps as measure_exchange() measures them; the weights of the training are of no use afterwards.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
@@ -29,6 +37,8 @@ Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Strea
 struct SimulatedSteps {
   std::map<int, double> seconds;
   double slower_passes = 1, slower_exchange = 1;  ///< as those of TrainOverlap
+  bool calibrated = true;
+  std::string why_not = "";
 };
 
 /// Steps on so many ranks, each with the passes of this one: calibrated by these, alone and beside
@@ -51,6 +61,8 @@ struct ExchangeCosts {
   SimulatedSteps simulated;
 
   std::vector<Metric> metrics() const;
+  /// Of the record: why the simulation knows no factors; empty: it does.
+  std::optional<std::string> note() const;
 };
 
 /// Measures and simulates all of that. The whole team calls it together, as compare_weights(), and

@@ -23,7 +23,10 @@ class TrainGpt final : public TrainModel {
 
   const TrainingSettings& settings() const override { return settings_; }
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
-  const ParallelPlan& parallel() const override { return plan().parallel; }
+  const ParameterPlan& plan_of_parameters() const override { return plan(); }
+  std::vector<Section> sections() const override {
+    return GptParameters::of(plan().shape, plan().parallel.ranks).sections;
+  }
   void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
@@ -37,7 +40,9 @@ class TrainGpt final : public TrainModel {
   double flops_by_parameters() const override { return tokens() * plan().shape.flops_per_token(); }
   Quantity quantity() const override { return Quantity::token_rate; }
   double samples() const override { return number(plan().batch * settings_.accumulate) * ranks(); }
-  std::vector<OperationCost> costs() const override { return costs_of(plan()); }
+  std::vector<OperationCost> costs() const override {
+    return costs_of(plan(), settings_.accumulate);
+  }
   TrainingMemory memory() const override { return memory_of(plan()); }
   std::int64_t largest_batch(std::uint64_t bytes) const override {
     return assay::largest_batch(plan(), bytes);

@@ -14,7 +14,10 @@ class TrainMlp final : public TrainModel {
 
   const TrainingSettings& settings() const override { return settings_; }
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
-  const ParallelPlan& parallel() const override { return plan().parallel; }
+  const ParameterPlan& plan_of_parameters() const override { return plan(); }
+  std::vector<Section> sections() const override {
+    return MlpParameters::of(plan().shape, plan().parallel.ranks).sections;
+  }
   void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {

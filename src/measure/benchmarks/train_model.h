@@ -26,7 +26,10 @@ class TrainModel {
   virtual const TrainingSettings& settings() const = 0;
   /// Of initial weights, stochastic rounding and synthetic data.
   virtual void set_seed(std::uint64_t seed) = 0;
-  virtual const ParallelPlan& parallel() const = 0;
+  virtual const ParameterPlan& plan_of_parameters() const = 0;
+  const ParallelPlan& parallel() const { return plan_of_parameters().parallel; }
+  /// As ParameterArenas lays them out for the plan's ranks.
+  virtual std::vector<Section> sections() const = 0;
   /// Least bytes of gradients that ranks send at once.
   virtual void set_bucket(std::uint64_t bytes) = 0;
   virtual double parameters() const = 0;

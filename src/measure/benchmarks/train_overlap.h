@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -19,12 +20,18 @@ struct TrainOverlap {
   std::vector<StepCall> calls;
   double slower_passes = 1;    ///< of all parts up to the update, how many times as long
   double slower_exchange = 1;  ///< of the repeated operation likewise; 1 if it was never inside
+  /// Whether the operation went on beside all of the passes, in each run; if not, factors are 1,
+  /// and it is said why, on the ranks that know.
+  bool calibrated = true;
+  std::string why_not;
 };
 
-/// Runs passes alone and beside the operation in turn, on this rank. `times`: of_all_ranks(), from
-/// which all ranks conclude alike how large the operation is; `exchanged`: the operations of a
-/// step, of which it repeats the largest. The ranks that train call it together. The weights are of
-/// no use afterwards. Error: of queueing and allocating; failed, if a rank is lost.
+/// Runs passes alone and beside the operation in turn, on this rank, each after passes that do not
+/// count. Where a rank has no memory for the operation, they run alone on all ranks. `times`:
+/// of_all_ranks(), from which all ranks conclude alike how large the operation is; `exchanged`: the
+/// operations of a step, of which it repeats the largest. The ranks that train call it together.
+/// The weights are of no use afterwards. Error: of queueing and allocating; failed, if a rank is
+/// lost.
 Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
                                      const std::vector<CollectiveCall>& exchanged);
@@ -33,10 +40,12 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
 /// it that a sixteenth of the passes goes by.
 CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
                              const ExchangeTimes& times, int ranks);
-/// How often it repeats, so that it goes on for twice the passes: both in s.
+/// How often it repeats, so that it goes on for 1.3 times the passes: both in s, with nothing
+/// beside them.
 std::size_t repetitions(double operation, double passes);
 
-/// Of several runs of the same calls, each alone and beside the operation: medians of each call.
+/// Of several runs of the same calls, each alone and beside the operation, which may be none:
+/// medians of each call.
 TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
                         const std::vector<std::vector<StepCall>>& beside);
 

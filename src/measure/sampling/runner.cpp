@@ -253,11 +253,10 @@ class Runner {
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
     TRY(free_of_hanging(work->keep(sampler_.stream())));
-    record.notes = work->notes();  // again: a case may add notes while it runs
     summarize_samples(record);
     take_telemetry(record);
     record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
-    for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
+    take_notes(record, *work);
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
       return stopped_early(*work, *record.samples);
     }
@@ -269,6 +268,7 @@ class Runner {
                        ? "verification failed: " + record.verification->method
                        : record.verification->detail};
     }
+    take_notes(record, *work);
     record.value =
         value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
     record.metrics = work->metrics(*record.seconds);
@@ -276,6 +276,12 @@ class Runner {
     add_energy(record);
     record.status = RecordStatus::passed;
     return {};
+  }
+
+  /// Again: a case may add notes while it runs and is verified.
+  static void take_notes(Record& record, const Case& work) {
+    record.notes = work.notes();
+    for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
   }
 
   static Error stopped_early(const Case& work, const SampleSet& samples) {

@@ -66,6 +66,7 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
 
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {
   Status waited = wait_idle(stream, idle, team);
+  if (waited.ok()) team.wait_ended();
   if (!waited.ok() && !team.still_whole().ok()) {
     communicator.abort();
     (void)stream.synchronize();  // `waited` already says what failed

@@ -52,8 +52,9 @@ class Communicators {
 /// first.
 Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream);
 
-/// Waits until the stream is idle, like wait_idle(). If a rank is lost meanwhile, aborts the
-/// communicator so that buffers can be freed.
+/// Waits until the stream is idle, like wait_idle(), which ends a wait of the team: many of these
+/// in a row may take longer than its deadline, as long as none does. If a rank is lost meanwhile,
+/// aborts the communicator so that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
 
 /// The name of the kind best suited to a device and a team; empty if there is none.

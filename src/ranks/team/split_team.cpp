@@ -33,6 +33,7 @@ class SplitTeam final : public Team {
     return ours;
   }
   Status still_whole() override { return whole_.still_whole(); }
+  void wait_ended() override { whole_.wait_ended(); }
 
  private:
   Team& whole_;

@@ -116,6 +116,11 @@ class TcpTeam final : public Team {
     return failure();
   }
 
+  void wait_ended() override {
+    const std::lock_guard guard(mutex_);
+    wait_.end();
+  }
+
  private:
   /// On rank 0: waits for the contributions of all ranks.
   Result<std::string> collect(

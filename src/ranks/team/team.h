@@ -46,6 +46,9 @@ class Team {
   /// continue, because another rank died or because this wait, since `step` began, exceeded the
   /// deadline. From any thread.
   virtual Status still_whole() = 0;
+  /// What was polled for has come: the next still_whole() begins another wait, with a deadline of
+  /// its own. From any thread.
+  virtual void wait_ended() {}
 };
 
 /// The part of `whole` whose ranks give the same `colour`, numbered in the order of `key` and,

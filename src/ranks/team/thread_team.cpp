@@ -14,9 +14,13 @@ namespace assay {
 Result<std::vector<std::string>> ThreadTeam::End::exchange(std::string_view step,
                                                            std::string mine) {
   auto given = all_.exchange(rank_, step, std::move(mine));
+  wait_ended();
+  return given;
+}
+
+void ThreadTeam::End::wait_ended() {
   const std::lock_guard lock(mutex_);
   wait_.end();
-  return given;
 }
 
 Status ThreadTeam::End::still_whole() {
