@@ -1,13 +1,8 @@
 // Decodes lines printed by llvm-objdump into instructions.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <set>
-
 #include "emulator/code_object.h"
-#include "emulator/disassembly.h"
 #include "kernel_test.h"
 
 namespace mi300x {
@@ -264,32 +259,6 @@ TEST(Decode, WhatIsNotKnownIsNamed) {
   expect_unknown("v_wish_f32 v0, v1", "no such operation", "gfx942");
   expect_unknown("v_add_f32_e64 v0, v1, v2 sparkle:1", "sparkle:1", "gfx942");
   expect_unknown("v_add_f32_e32", "a target is missing", "gfx942");
-}
-
-/// Every instruction in the code that assay and its tools compile for `arch`.
-void expect_all_known(const std::string& arch) {
-  std::set<std::string> unknown;
-  std::size_t instructions = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(ASSAY_SOURCE_DIR "/src/compute/kernels")) {
-    if (entry.path().extension() != ".cu") continue;
-    for (const DisassembledLine& line : *disassemble(compile_file(entry.path(), arch), arch)) {
-      ++instructions;
-      try {
-        decode(line.text, arch);
-      } catch (const Fault& fault) {
-        unknown.insert(line.text.substr(0, line.text.find(' ')));
-      }
-    }
-  }
-  EXPECT_GT(instructions, 20000u);
-  EXPECT_TRUE(unknown.empty()) << fmt::format("{}", fmt::join(unknown, " "));
-}
-
-TEST(Decode, EveryInstructionOfAssaysKernelsIsKnown) {
-  SKIP_WITHOUT_COMPILER();
-  expect_all_known("gfx942");
-  expect_all_known("gfx90a");
 }
 
 }  // namespace
