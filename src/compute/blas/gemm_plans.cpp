@@ -26,7 +26,7 @@ struct TrialOperands {
 
   /// Each time with another B, if there are several.
   GemmOperands next() {
-    std::ranges::rotate(b, b.begin() + 1);
+    std::rotate(b.begin(), b.begin() + 1, b.end());
     pointers.b = b.front().data();
     return pointers;
   }
