@@ -107,8 +107,8 @@ conv tunes convolutions: of the cells named by axes as for `assay run conv`, of 
 stable-diffusion, unet3d), or --from a log that MIOPEN_ENABLE_LOGGING_CMD=1 made a program print. On AMD
 GPUs, MIOpen's own exhaustive search of each fills user databases, new ones or those of --db; then all
 run in fresh processes in turns, with the databases as they were and as they are, which proves what
-that brings. What is slower is taken back. cuDNN and oneDNN keep no databases: their first choice
-is compared with the fastest of all they propose. More of it: `assay help tune-conv`.
+that brings. What is not proven to be faster is taken back. cuDNN and oneDNN keep no databases: their
+first choice is compared with the fastest of all they propose. More of it: `assay help tune-conv`.
 
 command tunes any program: PLAN names its command, its parameters (words of the command or, in
 capitals, environment variables) with their values, conditions, and the metric to improve.

@@ -29,8 +29,7 @@ class Tuner {
         space_, budget, rules_.seed,
         [&](std::size_t setting, std::size_t) -> Result<std::optional<double>> {
           Trial& trial = result.tried[setting] = TRY(run_one(search_part, setting));
-          const bool never_ran = setting == space_.usual() && slowest_usual_ == 0;
-          if (!trial.score.score && never_ran) {
+          if (!trial.score.score && setting == space_.usual() && !slowest_usual_) {
             return Error{ErrorKind::unavailable,
                          "nothing was measured with the usual values: " + trial.score.problem};
           }
@@ -56,8 +55,7 @@ class Tuner {
     trial.score = kind_.score(trial.records);
     if (!trial.score.score && trial.score.problem.empty()) trial.score.problem = "it has no score";
     if (trial.score.score && setting == space_.usual()) {
-      // Not 0, which would mean that it never ran.
-      slowest_usual_ = std::max({slowest_usual_, log_.last_seconds(), 1e-3});
+      slowest_usual_ = std::max(slowest_usual_.value_or(0), log_.last_seconds());
     }
     const bool is_best = part == search_part && trial.score.counts() && trial.score.score > best_;
     if (is_best) best_ = trial.score.score;
@@ -66,8 +64,8 @@ class Tuner {
   }
 
   double most_seconds() const {
-    return slowest_usual_ > 0 ? patience * slowest_usual_ + patience_seconds
-                              : std::numeric_limits<double>::infinity();
+    return slowest_usual_ ? patience * *slowest_usual_ + patience_seconds
+                          : std::numeric_limits<double>::infinity();
   }
   TuningState state(std::string_view part, const Settings& settings) const {
     return {part, settings, log_.runs(), most_runs_, log_.seconds()};
@@ -76,7 +74,7 @@ class Tuner {
   Result<TuningProof> hold_proof(std::size_t best) {
     TuningProof proof;
     most_runs_ = log_.runs() + 2 * rules_.most_pairs;
-    while (proof.runs.size() < rules_.most_pairs && proof.failure.empty()) {
+    while (proof.runs.size() < rules_.most_pairs) {
       TrialPair pair;
       const std::size_t number = proof.runs.size();
       for (std::size_t turn = 0; turn < 2 && proof.failure.empty(); ++turn) {
@@ -109,8 +107,7 @@ class Tuner {
   TrialLog& log_;
   const TuningEvents& events_;
   std::size_t most_runs_ = 0;
-  std::optional<double> best_;
-  double slowest_usual_ = 0;
+  std::optional<double> best_, slowest_usual_;
 };
 
 }  // namespace

@@ -62,10 +62,8 @@ TEST(TrainChoice, FewerSlowOperationsAreFaster) {
   }
 }
 
-/// Four layers of 3.2 MB: buckets of 8 MiB make two operations, larger ones one. A third rank,
-/// which does not train, hears of it, and what was measured once is not measured again. Of two
-/// libraries one is slow; another one is not there.
-TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
+/// Four layers of 3.2 MB on two ranks.
+Cell cell_of_two_ranks(const char* library) {
   const auto cells = expand_cells("train", train_axes(),
                                   {{"model", "4L4H256C64V"},
                                    {"batch", "1"},
@@ -74,9 +72,16 @@ TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
                                    {"sums", "f32"},
                                    {"rate", "1e-3"},
                                    {"attention", "plain"},
-                                   {"library", "fastest"},
+                                   {"library", library},
                                    {"ranks", "2"}});
-  const Cell cell = cells.value().front();
+  return cells.value().front();
+}
+
+/// Buckets of 8 MiB make two operations, larger ones one. A third rank,
+/// which does not train, hears of it, and what was measured once is not measured again. Of two
+/// libraries one is slow; another one is not there.
+TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
+  const Cell cell = cell_of_two_ranks("fastest");
   const TemporaryFolder folder;
   const ChoiceCache cache(folder.path());
   std::array<ExchangeChoice, 3> first, again;
@@ -119,17 +124,7 @@ TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
 
 /// Of one library and buckets that all hold the whole model: no model is made for it.
 TEST(TrainChoice, NothingIsMeasuredWhereThereIsOneWay) {
-  const auto cells = expand_cells("train", train_axes(),
-                                  {{"model", "4L4H256C64V"},
-                                   {"batch", "1"},
-                                   {"sequence", "16"},
-                                   {"precision", "f32"},
-                                   {"sums", "f32"},
-                                   {"rate", "1e-3"},
-                                   {"attention", "plain"},
-                                   {"library", "tcp"},
-                                   {"ranks", "2"}});
-  const Cell cell = cells.value().front();
+  const Cell cell = cell_of_two_ranks("tcp");
   const TemporaryFolder folder;
   on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
     const TrainCell parsed = TRY(parse_train_cell(cell));
