@@ -45,19 +45,21 @@ constexpr std::size_t operations_ahead = 2;
 /// One operation, over and over on a stream of its own, with an event after each.
 class RepeatedCall {
  public:
-  /// Out of place, from the values of the call's larger buffer: moving zeros, or sums of sums,
-  /// which would soon be infinite, would take less power.
-  static Result<RepeatedCall> create(Device& device, Communicator& communicator,
+  /// Out of place, from the values that the call's larger buffer has after what is queued on
+  /// `stream`: moving zeros, or sums of sums, which would soon be infinite, would take less power.
+  static Result<RepeatedCall> create(Device& device, Stream& stream, Communicator& communicator,
                                      const CollectiveCall& call) {
     RepeatedCall made(communicator, call);
     const std::size_t bytes = bytes_of(call, communicator.size());
     made.stream_ = TRY(device.create_stream(StreamPriority::high));  // as that of an exchange
+    made.ready_ = TRY(device.create_event(EventKind::untimed));
+    TRY(stream.record(*made.ready_));
+    TRY(made.stream_->wait(*made.ready_));
     for (Buffer* const buffer : {&made.send_, &made.receive_}) {
       *buffer = TRY(device.allocate(bytes, MemoryKind::device));
       TRY(made.stream_->copy(buffer->data(), larger_buffer(call), bytes));
     }
     TRY(made.stream_->synchronize());
-    made.ready_ = TRY(device.create_event(EventKind::untimed));
     made.call_.send = made.send_.data();
     made.call_.receive = made.receive_.data();
     return made;
@@ -183,8 +185,8 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
   // Before each run that counts, so that it meets the clocks and the power of a step.
   const auto warm_up = [&] { return replayed ? passes() : training.step_without_exchange(stream); };
   // A rank that has no memory for the operation says so, before the others wait for it in one.
-  auto made =
-      RepeatedCall::create(device, *ranks.communicator, repeated_call(exchanged, times, size));
+  auto made = RepeatedCall::create(device, stream, *ranks.communicator,
+                                   repeated_call(exchanged, times, size));
   const bool repeats = TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) == 0;
   double operation = 0;
   if (repeats) {
