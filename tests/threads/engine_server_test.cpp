@@ -5,14 +5,12 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include <atomic>
-#include <fstream>
 #include <thread>
 
 #include "core/json.h"
 #include "decoder_reference.h"
 #include "http_client.h"
-#include "one_cpu.h"
+#include "running_engine.h"
 #include "sanitized.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/sampler.h"
@@ -26,61 +24,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-EngineServerSettings tiny() {
-  EngineServerSettings settings;
-  settings.port = 0;
-  settings.engine.executor = {.shape = parse_decoder_shape("1L2H1K16D32C48F300V").value(),
-                              .precision = DataType::f32,
-                              .seed = 3,
-                              .max_sequences = 16,
-                              .max_batched_tokens = 32,
-                              .max_length = 128,
-                              .blocks = 64};
-  settings.model = {.name = "tiny", .owner = "assay", .max_length = 128, .vocabulary = 300};
-  return settings;
-}
-
-class RunningEngine {
- public:
-  explicit RunningEngine(const EngineServerSettings& settings) : device_(open_test_device("cpu")) {
-    auto server = EngineServer::open(*device_, settings);
-    EXPECT_TRUE(server.ok()) << server.error().message;
-    server_ = std::move(*server);
-    thread_ = std::thread([this] { status_ = server_->run([this] { return stop_.load(); }); });
-  }
-  ~RunningEngine() { stop(); }
-
-  void stop() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-    EXPECT_TRUE(status_.ok());
-  }
-  std::uint16_t port() const {
-    const std::string url = server_->url();
-    return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-  }
-  Device& device() { return *device_; }
-  const EngineServer& server() const { return *server_; }
-  /// Waits until no request is left: true, if all blocks are free then.
-  bool all_blocks_become_free() const {
-    const auto begin = std::chrono::steady_clock::now();
-    EngineState state = server_->state();
-    while (state.running + state.waiting > 0 && seconds_since(begin) < 60) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      state = server_->state();
-    }
-    return state.running + state.waiting == 0 && state.free_blocks == state.blocks;
-  }
-
- private:
-  const OneCpu one_cpu_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<EngineServer> server_;
-  std::atomic<bool> stop_{false};
-  Status status_;
-  std::thread thread_;
-};
 
 /// Fields of a request besides prompt and length.
 std::string request_for(const std::vector<std::int32_t>& prompt, int tokens, Json more = {}) {
@@ -106,14 +49,6 @@ std::vector<std::uint32_t> streamed_ids(const std::string& reply) {
     }
   }
   return ids;
-}
-
-std::vector<std::int32_t> prompt_of(std::int32_t first, std::size_t count) {
-  std::vector<std::int32_t> prompt;
-  for (std::size_t i = 0; i < count; ++i) {
-    prompt.push_back((first + 41 * static_cast<std::int32_t>(i)) % 300);
-  }
-  return prompt;
 }
 
 TEST(EngineServer, TokensAreTheReferencesStreamedOrNot) {
@@ -265,39 +200,6 @@ TEST(EngineServer, WhenItEndsEachReplyIsEnded) {
   engine.stop();
   EXPECT_THAT(streaming.read_all(), AllOf(HasSubstr("shutting down"), HasSubstr("0\r\n\r\n")));
   EXPECT_THAT(waiting.read_all(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("shutting down")));
-  EXPECT_TRUE(engine.all_blocks_become_free());
-}
-
-/// Bytes that this process has in memory.
-std::uint64_t resident_bytes() {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-TEST(EngineServer, MemoryDoesNotGrowWithRequests) {
-  if (is_sanitized) GTEST_SKIP() << "a sanitizer keeps freed memory";
-  RunningEngine engine(tiny());
-  const auto serve = [&](int requests) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t) {
-      threads.emplace_back([&, t] {
-        Client client(engine.port());
-        for (int i = 0; i < requests / 8; ++i) {
-          client.send(post("/v1/completions",
-                           Json({{"prompt", prompt_of(t + i, 5)}, {"max_tokens", 2}}).dump(),
-                           false));
-          EXPECT_THAT(client.read_until("\"usage\""), HasSubstr("\"usage\""));
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  };
-  serve(6000);  // until the heap has all that requests side by side need
-  const std::uint64_t before = resident_bytes();
-  serve(10000);
-  EXPECT_LT(resident_bytes(), before + (4 << 20));
-  EXPECT_EQ(engine.server().requests(), 16000u);
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 

@@ -2,37 +2,17 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <cmath>
-#include <ctime>
-#include <functional>
 #include <random>
 
 #include "core/json.h"
 #include "import_samples.h"
 #include "import_test.h"
-#include "sanitized.h"
+#include "sound_import.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
-
-/// What a store and whoever compares rely on.
-void expect_sound(const Result<Imported>& result, const std::string& what) {
-  if (!result.ok()) {
-    EXPECT_EQ(result.error().kind, ErrorKind::usage) << what;
-    EXPECT_THAT(result.error().message, HasSubstr("file.txt")) << what;
-    EXPECT_EQ(result.error().message.find('\n'), std::string::npos) << what;
-    return;
-  }
-  ASSERT_FALSE(result->records.empty()) << what;
-  for (const Record& record : result->records) {
-    const auto again = record_from_json(to_json(record));
-    ASSERT_TRUE(again.ok()) << what << ": " << again.error().message;
-    EXPECT_EQ(record.status == RecordStatus::passed, record.reason.empty()) << what;
-    for (const Metric& metric : record.metrics) ASSERT_TRUE(std::isfinite(metric.value)) << what;
-  }
-}
 
 class EveryImporter : public testing::TestWithParam<std::pair<std::string_view, std::string_view>> {
  protected:
@@ -100,66 +80,6 @@ TEST_P(EveryImporter, IsSurestOfItsOwnText) {
   const auto result = import_text({GetParam().second, "file.txt"}, "");
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->format, GetParam().first);
-}
-
-/// Seconds of this process's own work: other programs on the machine do not count.
-double work_of(const std::function<void()>& task) {
-  const std::clock_t begin = std::clock();
-  task();
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-}
-
-/// The text that `make` gives for each number below `count`, one after the other.
-template <typename Make>
-std::string repeated(int count, const Make& make) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += make(i);
-  return text;
-}
-
-TEST(Import, WorkGrowsWithTheTextAndNotWithItsSquare) {
-  if (is_sanitized) GTEST_SKIP() << "sanitizers multiply the work; shown by the ordinary build";
-  constexpr int many = 30'000;
-  constexpr double most_seconds = 20;  // what grows with the square takes minutes
-  const std::string devices = repeated(many, [](int i) {
-    return fmt::format("{}{{\"id\":{},\"name\":\"d\"}}", i > 0 ? "," : "", i);
-  });
-  const std::string states = repeated(many, [](int i) {
-    return fmt::format("{}{{\"device\":{},\"summaries\":[]}}", i > 0 ? "," : "", many - 1);
-  });
-  const std::string members = repeated(19'000, [](int i) { return fmt::format(",\"k{}\":1", i); });
-  const std::string addresses =
-      repeated(many, [](int i) { return fmt::format(" local address: QPN {}\n", i); });
-  const std::string rows =
-      repeated(many, [](int i) { return fmt::format("{} 5000 97.5 97.25 0.185\n", i); });
-  const std::string transfers = repeated(many, [](int) { return std::string("(G0 G0 G1) "); });
-  const std::pair<const char*, std::string> texts[] = {
-      {"nvbench", "{\"devices\":[" + devices + "],\"benchmarks\":[{\"states\":[" + states + "]}]}"},
-      {"assay", repeated(300, [&](int) { return "{\"schema\":1" + members + "}\n"; })},
-      {"perftest", " RDMA_Write BW Test\n" + addresses +
-                       " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n" +
-                       rows},
-      {"osu",
-       "# OSU MPI Latency Test v7.3\n" +
-           repeated(many, [](int i) { return fmt::format("# Number of threads{}: 1\n", i); }) +
-           "# Size          Latency (us)\n" +
-           repeated(many, [](int i) { return fmt::format("{} 1.5\n", i); })},
-      {"transferbench", repeated(many,
-                                 [](int) {
-                                   return std::string(
-                                       "│Ring00 Ring00│\n│Device "
-                                       "GFX BW│\n│R00:0 1.5│\n");
-                                 })},
-      {"transferbench", "Executing (G0 -> G0 -> G*)\n" +
-                            repeated(many, [](int) { return std::string("45.5 "); }) + "1 4 " +
-                            transfers + "\n"},
-  };
-  for (const auto& [format, text] : texts) {
-    const double seconds = work_of([&] {
-      expect_sound(import_text({text, "file.txt"}, format), format);
-    });
-    EXPECT_LT(seconds, most_seconds) << format;
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Import, EveryImporter, testing::ValuesIn(import_samples()),
