@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "cli/own_kernels.h"
+#include "cli/machine/own_kernels.h"
 #include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/hip/hip_dialect.h"
 #include "machine/occupancy/image.h"

@@ -1,4 +1,4 @@
-#include "cli/compare_view.h"
+#include "cli/judge/compare_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

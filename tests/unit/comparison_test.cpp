@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "cli/compare_view.h"
+#include "cli/judge/compare_view.h"
 #include "core/random.h"
 #include "judge/compare/comparison_json.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/doctor_view.h"
+#include "cli/machine/doctor_view.h"
 #include "machine/doctor/doctor.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // How a diagnosis looks, how findings fold, versions, and the way through a capture.
-#include "cli/doctor_view.h"
+#include "cli/machine/doctor_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "accepted_runs.h"
-#include "cli/compare_view.h"
+#include "cli/judge/compare_view.h"
 #include "cli/results_view.h"
 #include "judge/compare/baseline.h"
 #include "judge/compare/comparison.h"

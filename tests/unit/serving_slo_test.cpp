@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "cli/load_find_rate.h"
+#include "cli/serving/load_find_rate.h"
 #include "serving/results/analysis.h"
 #include "serving/results/slo.h"
 #include "serving_logs.h"

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "cli/tune_conv_view.h"
+#include "cli/tune/tune_conv_view.h"
 #include "core/read_file.h"
 #include "measure/benchmarks/plan.h"
 #include "temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "cli/watch_view.h"
+#include "cli/machine/watch_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

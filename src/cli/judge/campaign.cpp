@@ -1,0 +1,401 @@
+// assay campaign: measures environments alternately until they can be compared.
+#include "cli/judge/campaign.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/example_plan.h"
+#include "cli/interrupt.h"
+#include "cli/judge/campaign_view.h"
+#include "cli/judge/compare_operands.h"
+#include "cli/judge/compare_view.h"
+#include "cli/progress.h"
+#include "core/embedded.h"
+#include "core/json.h"
+#include "core/own_binary.h"
+#include "core/suggest.h"
+#include "core/units.h"
+#include "judge/campaign/folder.h"
+#include "judge/campaign/process_runner.h"
+#include "judge/compare/operands.h"
+#include "ranks/environments/shell_words.h"
+
+namespace assay::cli {
+namespace campaign_command {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  CampaignPlan plan;
+  CampaignDesign design;
+  std::string folder;
+  bool json = false;
+};
+
+Result<Request> read_request(CampaignPlan plan, std::string folder, const Arguments& arguments) {
+  Request request;
+  request.plan = std::move(plan);
+  request.folder = std::move(folder);
+  request.json = arguments.has("--json");
+  CampaignDesign& design = request.design;
+  design.schedule = schedule_of(request.plan);
+  design.seed = request.plan.seed;
+  design.margin = request.plan.margin;
+  design.least_pairs = request.plan.least_pairs;
+  design.most_pairs = request.plan.most_pairs;
+  design.budget_seconds = request.plan.budget_seconds;
+  if (!arguments.has("--pairs")) return request;
+  constexpr std::uint64_t most = 10'000;
+  const std::string text = arguments.get("--pairs");
+  const auto pairs = parse_integer(text);
+  if (!pairs.ok() || *pairs == 0 || *pairs > most || *pairs % pairs_per_block != 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from 2 to {}, "
+                             "since a block is two pairs",
+                             text, most)};
+  }
+  design.least_pairs = design.most_pairs = *pairs;
+  design.budget_seconds.reset();
+  return request;
+}
+
+std::string barrier_of(const Arm& arm) {
+  return arm.size() > 1 ? fmt::format("{}:DIR", arm.size()) : std::string();
+}
+
+Result<Launch> launch_of(const Request& request, const Arm& arm, const Member& member,
+                         std::size_t pair) {
+  std::error_code ignored;
+  const PlannedEnvironment& environment = request.plan.environments[member.index];
+  return environment.where->launch(
+      unit_arguments(request.plan, environment, pair, barrier_of(arm)),
+      launch_context(request.plan, member, fs::absolute(request.folder, ignored)));
+}
+
+/// As a shell takes it.
+std::string command_text(const Launch& launch) {
+  const std::string input =
+      launch.input.empty() ? "" : fmt::format("printf %s {} | ", shell_quoted(launch.input));
+  return input + shell_words(with_variables(launch.variables, launch.words));
+}
+
+/// Calls `visit` for every turn of the minimal schedule, in order.
+Status for_each_turn(const CampaignDesign& design,
+                     const std::function<Status(const Turn&)>& visit) {
+  for (std::size_t block = 0; block * pairs_per_block < design.least_pairs; ++block) {
+    for (const Turn& turn : turns_of_block(design.seed, block, design.schedule.arms.size())) {
+      TRY(visit(turn));
+    }
+  }
+  return {};
+}
+
+/// A line for every unit of the minimal schedule.
+Status print_units(const Request& request, Terminal& terminal) {
+  return for_each_turn(request.design, [&](const Turn& turn) -> Status {
+    const Arm& arm = request.design.schedule.arms[turn.arm];
+    for (const Member& member : arm) {
+      const Launch launch = TRY(launch_of(request, arm, member, turn.pair));
+      Json json = {{"environment", member.environment},
+                   {"pair", turn.pair},
+                   {"position", turn.position},
+                   {"words", launch.words}};
+      for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
+      if (!launch.input.empty()) json["input"] = launch.input;
+      terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    }
+    return {};
+  });
+}
+
+/// Each environment's command once, in the order of the plan.
+Result<std::string> commands_text(const Request& request, const Style& style) {
+  std::string text;
+  std::map<std::string, std::string> shown;  // whose command it is
+  for (const Arm& arm : request.design.schedule.arms) {
+    for (const Member& member : arm) {
+      const std::string command = command_text(TRY(launch_of(request, arm, member, 0)));
+      const std::string next = command_text(TRY(launch_of(request, arm, member, 1)));
+      const auto [at, fresh] = shown.emplace(command, member.environment);
+      text += fmt::format("{}\n  {}\n", style.bold(member.environment),
+                          fresh ? command : fmt::format("the command of {}", at->second));
+      if (fresh && next != command) text += "  in pair 0; it differs from pair to pair\n";
+    }
+  }
+  return text + "\n";
+}
+
+/// "pair 0: docker, host, host-control"; what runs at the same time is joined by plus signs.
+Result<std::string> order_text(const Request& request) {
+  std::string text;
+  std::optional<std::size_t> pair;
+  TRY(for_each_turn(request.design, [&](const Turn& turn) -> Status {
+    std::vector<std::string> names;
+    for (const Member& member : request.design.schedule.arms[turn.arm]) {
+      names.push_back(member.environment);
+    }
+    text += pair == turn.pair ? ", " : fmt::format("{}pair {}: ", pair ? "\n" : "", turn.pair);
+    text += fmt::format("{}", fmt::join(names, " + "));
+    pair = turn.pair;
+    return {};
+  }));
+  return text + "\n\n";
+}
+
+/// How long the measuring of so many pairs takes if no cell is unusual.
+double expected_seconds(const Request& request, std::size_t pairs) {
+  double unit = usual_cell_seconds * static_cast<double>(request.plan.cells);
+  unit = std::min(unit, request.plan.unit_budget_seconds.value_or(unit));
+  const double all = unit * static_cast<double>(pairs * request.design.schedule.arms.size());
+  return std::min(all, request.design.budget_seconds.value_or(all));
+}
+
+std::string expected_text(const Request& request) {
+  const std::size_t least = request.design.least_pairs, most = request.design.most_pairs;
+  std::string text = fmt::format("expected: {} for {} pairs",
+                                 format_clock(expected_seconds(request, least)), least);
+  if (most > least) {
+    text += fmt::format(", at most {} for {}", format_clock(expected_seconds(request, most)), most);
+  }
+  return text + fmt::format(", at {:g} s a cell; starting the environments comes on top\n",
+                            usual_cell_seconds);
+}
+
+/// What the campaign would do: as JSON every unit, as text the commands, their order and the time.
+Status print_schedule(const Request& request, Terminal& terminal) {
+  if (request.json) return print_units(request, terminal);
+  const std::string commands = TRY(commands_text(request, terminal.out_style()));
+  const std::string order = TRY(order_text(request));
+  terminal.print(fmt::format("{}: {} cells, {} to {} pairs, seed {}, in {}\n\n", request.plan.name,
+                             request.plan.cells, request.design.least_pairs,
+                             request.design.most_pairs, request.design.seed, request.folder) +
+                 commands + order + expected_text(request));
+  return {};
+}
+
+/// Reports how limits will be applied to the units; tried once, so that this is known before the
+/// first unit.
+void tell_limits(const Request& request, const fs::path& folder, Terminal& terminal) {
+  for (std::size_t i = 0; i < request.plan.environments.size(); ++i) {
+    const PlannedEnvironment& environment = request.plan.environments[i];
+    const LaunchContext context = launch_context(request.plan, {environment.name, i}, folder);
+    const auto launch =
+        environment.where->launch(unit_arguments(request.plan, environment, 0, ""), context);
+    if (!launch.ok() || !launch->limits.any()) continue;
+    const auto applied = apply_limits(launch->limits, context.unit);
+    terminal.note(
+        applied.ok() ? fmt::format("{}: limits are applied by {}\n", environment.name, applied->how)
+                     : fmt::format("{}: its limits cannot be applied: {}\n", environment.name,
+                                   applied.error().message));
+  }
+}
+
+/// Shows a study's conclusions and writes them to the folder.
+void conclude(const Request& request, const CampaignOutcome& outcome, const fs::path& folder,
+              Terminal& terminal) {
+  const std::vector<StudyCell> cells = conclude_study(*request.plan.study, outcome.values);
+  Json json = Json::array();
+  for (const StudyCell& cell : cells) json.push_back(to_json(cell));
+  const fs::path file = folder / "study.json";
+  if (!(std::ofstream(file) << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n")) {
+    terminal.complain(fmt::format("cannot write {}", file.string()));
+  }
+  terminal.print(request.json ? Json({{"study", json}}).dump() + "\n"
+                              : "\n" + study_text(cells, static_cast<std::size_t>(terminal.width()),
+                                                  terminal.out_style()));
+}
+
+/// Shows the result of `assay compare` for the campaign.
+void compare_all(const Request& request, Terminal& terminal) {
+  const auto pairs = pairs_of_campaign(request.folder);
+  if (!pairs.ok()) return;
+  for (const auto& [a, b] : *pairs) {
+    const auto operands = load_operands(a, b);
+    if (!operands.ok()) {
+      terminal.complain(operands.error().message);
+      continue;
+    }
+    const Comparison comparison =
+        compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr,
+                rule_of(std::nullopt, *operands));
+    terminal.print("\n" + comparison_text(comparison, false,
+                                          static_cast<std::size_t>(terminal.width()),
+                                          terminal.out_style()));
+  }
+}
+
+int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
+  if (outcome.stop == CampaignStop::interrupted) return exit_interrupted;
+  if (outcome.stop == CampaignStop::failed || outcome.values.empty()) return exit_nothing_ran;
+  const auto has_values = [&](const Member& member) {
+    const auto first = outcome.values.lower_bound({member.environment, 0});
+    return first != outcome.values.end() && first->first.first == member.environment;
+  };
+  for (const Arm& arm : design.schedule.arms) {
+    if (!std::all_of(arm.begin(), arm.end(), has_values)) return exit_cell_error;
+  }
+  return outcome.given_up.empty() ? exit_ok : exit_cell_error;
+}
+
+/// "16 cells, in turns in host, bubblewrap; host is measured twice, as host-control too, and
+/// compared with itself; until all are precise, at most 40 pairs or 10:00"
+std::string aim_text(const Request& request) {
+  const CampaignPlan& plan = request.plan;
+  const CampaignDesign& design = request.design;
+  std::vector<std::string> names;
+  for (const PlannedEnvironment& environment : plan.environments) {
+    names.push_back(environment.name);
+  }
+  std::string text = fmt::format("{} cell{}, in turns in {}", plan.cells,
+                                 plan.cells == 1 ? "" : "s", fmt::join(names, ", "));
+  if (plan.control && !plan.study) {
+    text += fmt::format("; {0} is measured twice, as {0}-control too, and compared with itself",
+                        names.front());
+  }
+  if (design.least_pairs == design.most_pairs) {
+    text += fmt::format("; {} pairs", design.most_pairs);
+  } else {
+    text += fmt::format("; until all are precise, at most {} pairs", design.most_pairs);
+  }
+  if (design.budget_seconds) text += " or " + format_clock(*design.budget_seconds);
+  return text + "\n";
+}
+
+int measure(const Request& request, Terminal& terminal) {
+  auto folder = CampaignFolder::open(request.folder, request.plan);
+  if (!folder.ok()) return report(terminal, about("--out", folder.error()));
+  auto history = folder->history();
+  if (!history.ok()) return report(terminal, history.error());
+  if (!history->lines.empty()) {
+    terminal.note(
+        fmt::format("continuing {} after {} units\n", request.folder, history->lines.size()));
+  }
+  terminal.note(aim_text(request));
+  tell_limits(request, folder->path(), terminal);
+  catch_interrupts();
+  CampaignView view(terminal, *folder, request.design, request.json);
+  ProcessRunner runner(request.plan, folder->path(), [&] { return view.stop_requested(); });
+  const auto outcome = run_campaign(request.design, *std::move(history), runner, view);
+  view.clear();
+  if (!outcome.ok()) {
+    terminal.complain(fmt::format("{}; no environment is to blame, and the same command continues",
+                                  outcome.error().message));
+    return exit_io;
+  }
+  const std::string text =
+      campaign_text(*outcome, view.retries(), view.elapsed_seconds()) + view.disturbance_text();
+  if (request.json) {
+    terminal.note(text);
+    const Json json = {{"stop", name_of(outcome->stop)},
+                       {"pairs", outcome->pairs},
+                       {"precise", outcome->precise},
+                       {"contrasts", outcome->contrasts},
+                       {"given_up", outcome->given_up}};
+    terminal.print(json.dump() + "\n");
+  } else {
+    terminal.print(text);
+  }
+  if (request.plan.study) {
+    conclude(request, *outcome, folder->path(), terminal);
+  } else if (!request.json && !outcome->values.empty() && outcome->pairs > 0) {
+    compare_all(request, terminal);
+  }
+  if (!request.json) {
+    terminal.print(
+        fmt::format("\nstored in {0}; `{1} report {0} -o report.html` draws it, `{1} compare {0}` "
+                    "judges it again\n",
+                    request.folder, own_command()));
+  }
+  return status_of(request.design, *outcome);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--example")) {
+    return print_example_plan(embedded_plans(), arguments.get("--example"), terminal);
+  }
+  if (arguments.positionals.empty()) {
+    return report(terminal, {ErrorKind::usage,
+                             "usage: assay campaign PLAN.yaml; assay campaign --example container "
+                             "prints one to begin with"});
+  }
+  const std::string& path = arguments.positionals.front();
+  auto plan = load_campaign_plan(path);
+  if (!plan.ok()) return report(terminal, plan.error());
+  const std::string folder =
+      arguments.get("--out", (fs::path("campaigns") / fs::path(path).stem()).string());
+  return run_campaign_plan(*std::move(plan), folder, arguments, terminal);
+}
+
+const Command command = {
+    .name = "campaign",
+    .summary = "Measure environments alternately, in pairs, until they can be compared",
+    .positionals = "PLAN.yaml",
+    .least_positionals = 0,
+    .most_positionals = 1,
+    .details =
+        R"(The plan names what to measure and the environments to measure it in: hosts, containers,
+machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A small one:
+
+  name: container
+  suite: memory
+  axes: {op: [copy, triad], size: 64MiB}
+  environments:              # the first one is the baseline
+    - {name: host, kind: host}
+    - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
+
+--example prints a plan of each kind, `assay help campaigns` explains every key, and
+`assay versus host docker:ubuntu:24.04` needs no plan.
+
+Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs,
+in an order drawn from the seed and then reversed, so that a drift of the machine cancels; the
+baseline is measured twice and compared with itself. The campaign ends when every cell is precise
+enough for its margin, whatever the result.
+
+A failed unit is retried once; an environment that fails three times in a row is left out, and
+the others continue. The same command continues where an earlier one was interrupted or killed.
+Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
+
+  assay campaign --example container > container.yaml
+  assay campaign container.yaml
+  assay campaign container.yaml --dry-run
+  assay campaign container.yaml --pairs 20 --out studies/container
+
+)",
+    .options =
+        {
+            {"--example", "KIND",
+             "print a plan to begin with: command, container, dstack, host, mpi, partition, slurm "
+             "or ssh",
+             "command container dstack host mpi partition slurm ssh"},
+            {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
+            {"--dry-run", "",
+             "print each command, the order and the expected time, and start nothing", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace campaign_command
+
+int run_campaign_plan(CampaignPlan plan, const std::string& folder, const Arguments& arguments,
+                      Terminal& terminal) {
+  using namespace campaign_command;
+  const auto request = read_request(std::move(plan), folder, arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  if (!arguments.has("--dry-run")) return measure(*request, terminal);
+  const Status printed = print_schedule(*request, terminal);
+  return printed.ok() ? exit_ok : report(terminal, printed.error());
+}
+
+}  // namespace assay::cli

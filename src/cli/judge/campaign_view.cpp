@@ -1,0 +1,176 @@
+#include "cli/judge/campaign_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/interrupt.h"
+#include "cli/table.h"
+#include "core/units.h"
+#include "machine/telemetry/summary.h"
+
+namespace assay::cli {
+namespace {
+
+std::string_view reason_text(CampaignStop stop) {
+  switch (stop) {
+    case CampaignStop::precise:
+      return "every cell is precise enough";
+    case CampaignStop::most_pairs:
+      return "the plan asks for no more pairs";
+    case CampaignStop::budget:
+      return "the next block would exceed the budget";
+    case CampaignStop::interrupted:
+      return "interrupted; the same command continues it";
+    case CampaignStop::failed:
+      break;
+  }
+  return "no environments are left to compare";
+}
+
+std::string value_text(double value, const std::string& unit) {
+  if (unit == "s") return format_seconds(value);
+  return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
+}
+
+std::string percent(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.1f}%", ratio * 100) : "?";
+}
+
+std::string ratio_text(const StudyRatio& ratio) {
+  return fmt::format("{} [{}, {}]", percent(ratio.ratio), percent(ratio.interval95.low),
+                     percent(ratio.interval95.high));
+}
+
+}  // namespace
+
+CampaignView::CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
+                           bool json)
+    : terminal_(terminal), folder_(folder), design_(design), json_(json) {
+  progress_.budget_seconds = design.budget_seconds;
+}
+
+double CampaignView::elapsed_seconds() const {
+  return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+void CampaignView::draw() {
+  if (!terminal_.interactive()) return;
+  progress_.elapsed_seconds = elapsed_seconds();
+  const auto width = static_cast<std::size_t>(terminal_.error_width());
+  terminal_.rewrite_line(progress_line(progress_, width - 1, terminal_.error_style()));
+}
+
+void CampaignView::clear() {
+  terminal_.rewrite_line("");
+}
+
+void CampaignView::say(const std::string& text) {
+  clear();
+  terminal_.note(text);
+  draw();
+}
+
+void CampaignView::starting(const std::vector<UnitRequest>& requests) {
+  const UnitRequest& first = requests.front();
+  const std::size_t arms = design_.schedule.arms.size();
+  // Counts this call only, so that the time left follows from the time it took.
+  if (!started_) first_position_ = first.position;
+  started_ = true;
+  const std::size_t whole_block = (first.pair / pairs_per_block + 1) * pairs_per_block;
+  progress_.total = std::max(design_.least_pairs, whole_block) * arms - first_position_;
+  progress_.done = first.position - first_position_;
+  progress_.label = fmt::format("pair {} {}", first.pair, first.member.environment);
+  if (requests.size() > 1) progress_.label += fmt::format(" and {} more", requests.size() - 1);
+  if (first.attempt > 1) ++retries_;
+  draw();
+}
+
+Status CampaignView::finished(const UnitLine& line) {
+  TRY(folder_.append(line));
+  if (json_) {
+    terminal_.print(to_line(line) + "\n");
+    terminal_.flush();
+  }
+  if (line.taken_share) {
+    ++watched_;
+    disturbed_ += *line.taken_share > much_taken ? 1 : 0;
+    most_taken_ = std::max(most_taken_, *line.taken_share);
+  }
+  const std::string what = fmt::format("pair {} {}", line.unit.pair, line.unit.environment);
+  if (!line.unit.complete) {
+    say(fmt::format("{}: attempt {} failed: {}\n", what, line.attempt, line.reason));
+  } else if (!terminal_.interactive()) {
+    terminal_.note(fmt::format("{}: {}{}\n", what, format_seconds(line.seconds),
+                               line.reason.empty() ? "" : ", " + line.reason));
+  }
+  return {};
+}
+
+void CampaignView::looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) {
+  if (terminal_.interactive()) return;
+  terminal_.note(
+      fmt::format("{} pairs: {} of {} cells are precise enough\n", pairs, precise, contrasts));
+}
+
+void CampaignView::gave_up(const Arm& arm) {
+  std::vector<std::string> names;
+  for (const Member& member : arm) names.push_back(member.environment);
+  say(fmt::format("{} failed three times in a row and is left out from here on\n",
+                  fmt::join(names, ", ")));
+}
+
+bool CampaignView::stop_requested() {
+  const bool stop = interrupt_requested() || terminal_.output_failed();
+  if (!stop) return false;
+  const std::lock_guard guard(stop_mutex_);
+  if (!announced_stop_) {
+    announced_stop_ = true;
+    say("stopping; finished units are kept (interrupt again to stop at once)\n");
+  }
+  return true;
+}
+
+std::string CampaignView::disturbance_text() const {
+  if (disturbed_ == 0) return {};
+  return fmt::format(
+      "other programs and the hypervisor used up to {} of the CPUs' time in {} of {} units: on a "
+      "quieter machine, fewer pairs prove more\n",
+      format_share(most_taken_), disturbed_, watched_);
+}
+
+std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds) {
+  std::string text = fmt::format("{} pairs after {}: {}\n", outcome.pairs, format_clock(seconds),
+                                 reason_text(outcome.stop));
+  if (retries > 0) text += fmt::format("{} units were retried\n", retries);
+  if (!outcome.given_up.empty()) {
+    text += fmt::format("permanently failed: {}\n", fmt::join(outcome.given_up, ", "));
+  }
+  return text;
+}
+
+std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style) {
+  using Align = Column::Align;
+  std::string text;
+  for (const StudyCell& cell : cells) {
+    text += style.bold(fmt::format("{} {}", cell.cell, cell.metric)) + "\n";
+    Table table({{"partition"},
+                 {"alone", Align::right},
+                 {"together", Align::right},
+                 {"together / alone", Align::left}});
+    for (const StudyPart& part : cell.parts) {
+      table.add({part.environment, value_text(part.each, cell.unit),
+                 value_text(part.together, cell.unit), ratio_text(part.interference)});
+    }
+    text += table.render(width, style);
+    text += fmt::format("  worst together: {}", cell.worst);
+    if (cell.sum) text += fmt::format("; sum {}", value_text(*cell.sum, cell.unit));
+    if (cell.whole) text += fmt::format("; whole device {}", value_text(*cell.whole, cell.unit));
+    if (cell.sum_to_whole) text += fmt::format("; sum / whole {}", ratio_text(*cell.sum_to_whole));
+    text += "\n\n";
+  }
+  return text;
+}
+
+}  // namespace assay::cli

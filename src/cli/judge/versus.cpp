@@ -1,0 +1,173 @@
+// assay versus: a campaign from one line, without a plan.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/judge/campaign.h"
+#include "core/suggest.h"
+#include "core/yaml_text.h"
+
+namespace assay::cli::versus_command {
+namespace {
+
+/// How a word of the command line becomes an environment of a plan.
+struct Form {
+  std::string_view word;      ///< what stands before the colon
+  std::string_view settings;  ///< of the plan
+  std::string_view value;     ///< the key that takes what stands behind the colon; empty: none
+  std::string_view shown;     ///< that part in messages: "IMAGE"
+};
+constexpr std::array<Form, 8> forms = {{
+    {"host", "kind: host", "", ""},
+    {"docker", "kind: container, engine: docker", "image", "IMAGE"},
+    {"podman", "kind: container, engine: podman", "image", "IMAGE"},
+    {"apptainer", "kind: container, engine: apptainer", "image", "IMAGE"},
+    {"bubblewrap", "kind: container, engine: bubblewrap", "", ""},
+    {"ssh", "kind: ssh", "target", "TARGET"},
+    {"vm", "kind: ssh", "target", "TARGET"},
+    {"partition", "kind: partition", "visible", "INDEX"},
+}};
+
+std::string text_of(const Form& form) {
+  return form.value.empty() ? std::string(form.word) : fmt::format("{}:{}", form.word, form.shown);
+}
+
+/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}". `uses` counts the
+/// names, so that each is given once.
+Result<std::string> environment_of(const std::string& word, std::map<std::string, int>& uses) {
+  const std::size_t colon = word.find(':');
+  const std::string kind = word.substr(0, colon);
+  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+  const auto form = std::find_if(forms.begin(), forms.end(),
+                                 [&](const Form& known) { return known.word == kind; });
+  if (form == forms.end()) {
+    std::vector<std::string> words, texts;
+    for (const Form& known : forms) {
+      words.emplace_back(known.word);
+      texts.push_back(text_of(known));
+    }
+    return Error{ErrorKind::usage, fmt::format("\"{}\" is not an environment{}; allowed: {}", word,
+                                               did_you_mean(kind, words), fmt::join(texts, ", "))};
+  }
+  if (value.empty() != form->value.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("\"{}\" is not allowed; write {}", word, text_of(*form))};
+  }
+  const int use = ++uses[kind];
+  const std::string name = use == 1 ? kind : fmt::format("{}-{}", kind, use);
+  const std::string setting =
+      value.empty() ? "" : fmt::format(", {}: {}", form->value, yaml_scalar(value));
+  return fmt::format("{{name: {}, {}{}}}", name, form->settings, setting);
+}
+
+/// A plan as a person would have written it, so that it can be kept and changed.
+Result<std::string> plan_text(const Arguments& arguments) {
+  std::vector<std::string> environments, axes;
+  std::map<std::string, int> uses;
+  for (const std::string& word : arguments.positionals) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos && word.find(':') > equals) {
+      axes.push_back(
+          fmt::format("{}: {}", word.substr(0, equals), yaml_scalar(word.substr(equals + 1))));
+    } else {
+      environments.push_back(TRY(environment_of(word, uses)));
+    }
+  }
+  if (environments.size() < 2) {
+    return Error{ErrorKind::usage,
+                 "assay versus compares at least two environments, e.g. host docker:ubuntu:24.04"};
+  }
+  const std::string suite = arguments.get("--suite", "quick");
+  std::string text =
+      fmt::format("# assay versus {}\nname: {}\nsuite: {}\n", fmt::join(arguments.positionals, " "),
+                  yaml_scalar(suite), yaml_scalar(suite));
+  if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
+  text += fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget", "10s")));
+  text += fmt::format("budget: {}\n", yaml_scalar(arguments.get("--budget", "10min")));
+  const std::array<std::pair<std::string_view, std::string_view>, 2> settings = {
+      {{"--margin", "margin"}, {"--device", "device"}}};
+  for (const auto& [option, key] : settings) {
+    if (arguments.has(option))
+      text += fmt::format("{}: {}\n", key, yaml_scalar(arguments.get(option)));
+  }
+  text += "environments:                # the first one is the baseline\n";
+  for (const std::string& environment : environments) text += "  - " + environment + "\n";
+  return text;
+}
+
+/// "campaigns/quick-host-docker-ubuntu-24.04": the same words continue the same campaign.
+std::string default_folder(const Arguments& arguments) {
+  std::string name = arguments.get("--suite", "quick");
+  for (const std::string& word : arguments.positionals) name += "-" + word;
+  for (char& letter : name) {
+    const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                       (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_';
+    if (!plain) letter = '-';
+  }
+  constexpr std::size_t longest = 100;
+  return "campaigns/" + name.substr(0, longest);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const auto text = plan_text(arguments);
+  if (!text.ok()) return report(terminal, text.error());
+  auto plan = parse_campaign_plan(*text, "assay versus");
+  if (!plan.ok()) return report(terminal, plan.error());
+  return run_campaign_plan(*std::move(plan), arguments.get("--out", default_folder(arguments)),
+                           arguments, terminal);
+}
+
+const Command command = {
+    .name = "versus",
+    .summary = "Does it cost anything? Measure environments in turns and say which is faster",
+    .positionals = "BASELINE OTHER... [AXIS=VALUE]...",
+    .least_positionals = 2,
+    .most_positionals = 64,
+    .details =
+        R"(An environment is one of
+
+  host                 this machine
+  docker:IMAGE         also podman:IMAGE and apptainer:IMAGE; assay is mounted into the image
+  bubblewrap           this machine's files in namespaces of their own
+  vm:TARGET            a machine reached by ssh without a password; also ssh:TARGET
+  partition:INDEX      a GPU or a part of one: ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES
+
+They are measured in turns, in short units and a random order, until every cell is precise enough
+for the margin or the budget is spent; the baseline is measured twice and compared with itself. The end is a verdict for
+each cell, EQUAL, FASTER or SLOWER, with known error rates, and what differs between the
+environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
+on to that many. The exit status says whether it measured; `assay compare FOLDER` has the verdict's.
+
+The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
+`assay help campaigns` explains it.
+
+  assay versus host docker:ubuntu:24.04
+  assay versus host vm:root@vm7 --suite memory op=copy,triad size=64MiB
+  assay versus host bubblewrap --margin 1% --budget 10min
+
+)",
+    .options =
+        {
+            {"--suite", "NAME",
+             "what to measure: a suite, a benchmark or a suite file, default quick", "quick"},
+            {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
+            {"--device", "NAME", "device to measure, as for assay run", ""},
+            {"--unit-budget", "TIME", "time for measuring all cells once, default 10s", ""},
+            {"--budget", "TIME", "time for everything, default 10min", ""},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
+            {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
+             "folder"},
+            {"--dry-run", "",
+             "print each command, the order and the expected time, and start nothing", ""},
+        },
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::versus_command
