@@ -35,8 +35,8 @@ inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_nothing_ran, "nothing could be measured on this machine"},
     {exit_io, "a file, the store or standard output could not be written or read"},
     {exit_inconclusive,
-     "`assay compare` could prove neither equality nor a difference, or a search for a rate ended "
-     "too early"},
+     "`assay compare` could prove neither equality nor a difference, a tuning proved nothing, or a "
+     "search for a rate ended too early"},
     {exit_interrupted, "stopped by SIGINT, SIGTERM or SIGHUP; results so far are stored"},
 }};
 

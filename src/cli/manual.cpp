@@ -17,7 +17,7 @@ constexpr std::string_view purpose =
 struct EnvironmentText {
   std::string_view name, meaning;
 };
-constexpr std::array<EnvironmentText, 7> environment_texts = {{
+constexpr std::array<EnvironmentText, 14> environment_texts = {{
     {"NO_COLOR", "if set and not empty, output is never coloured unless --color always"},
     {"ASSAY_CPU_VARIANT", "instruction-set build of the CPU kernels to use, e.g. x86_64_v3"},
     {"ASSAY_CUDA_LIBRARY", "libcuda.so.1, or its folder, to use instead of searching"},
@@ -25,6 +25,20 @@ constexpr std::array<EnvironmentText, 7> environment_texts = {{
     {"ASSAY_HIP_LIBRARY",
      "libamdhip64, or its folder (hipRTC beside it), to use instead of searching"},
     {"ASSAY_VERBS_LIBRARY", "libibverbs.so.1, or its folder, to use instead of searching"},
+    {"ASSAY_NAME_LIBRARY",
+     "the same of other libraries; NAME: CUBLAS, CUBLASLT, CUDNN, HIPBLASLT, ROCBLAS, MIOPEN, "
+     "ONEDNN, "
+     "NCCL, RCCL, MPI"},
+    {"ASSAY_LLVM_OBJDUMP", "llvm-objdump to use for `occupancy` instead of searching"},
+    {"ASSAY_PTXAS", "ptxas to use for `occupancy` instead of searching"},
+    {"ASSAY_OWN_ATTENTION",
+     "waves or groups: which form of assay's attention kernels computes; default: the faster one"},
+    {"ASSAY_TOKEN",
+     "the secret of a run of several ranks, or ASSAY_TOKEN_FILE, a file that holds it"},
+    {"ASSAY_RANK",
+     "this process's rank where no known launcher says it, with ASSAY_RANKS, ASSAY_LOCAL_RANK and "
+     "ASSAY_ADDRESS (`assay help communication`)"},
+    {"OPENAI_API_KEY", "the key that `load` sends to servers"},
     {"ASSAY_FAKE", "script of the fake device, for tests, e.g. noise=0.01,corrupt=1"},
 }};
 

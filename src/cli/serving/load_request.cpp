@@ -336,8 +336,8 @@ std::vector<Option> load_options() {
       {"--max-concurrency", "LIST",
        "requests in flight: a closed loop, or a cap with a rate; several make a sweep", ""},
       {"--requests", "N",
-       "requests per point: a number, 10x the concurrency, or 60s at the rate; default with "
-       "--find-rate: 30s, at least 100",
+       "requests per point: a number, 10x the concurrency, or 60s at the rate; default: 10x, at "
+       "least 100, in a closed loop, else 1000; with --find-rate 30s, at least 100",
        ""},
       {"--repeat", "N",
        "passes over each point, each with prompts of its own; the record has their means, and "

@@ -80,12 +80,13 @@ const Command command = {
     .least_positionals = 0,
     .most_positionals = 128,
     .details =
-        R"(Every tuning takes the same course. A search tries settings, each run in a process of its own: all
-of them in a race, in which the better ones run again, or, where they are too many for --runs, those
-that earlier runs make promising. The best of a search may have been luck. Therefore it then meets
-the usual setting on fresh runs in turns, and what these prove is the result, also that no setting
-is better. Failures and time-outs are results of a setting. The folder tuning/ keeps every run's
-records; stopped or killed, the same command goes on where it was.
+        R"(Tunings of benchmarks, servers and programs take the same course, and gemm and conv end with the
+same proof. A search tries settings, each run in a process of its own: all of them in a race, in
+which the better ones run again, or, where they are too many for --runs, those that earlier runs
+make promising. The best of a search may have been luck. Therefore it then meets the usual setting
+on fresh runs in turns, and what these prove is the result, also that no setting is better. Failures
+and time-outs are results of a setting. The folder tuning/ keeps every run's records; stopped or
+killed, the same command goes on where it was.
 
 Of BENCHMARK, the settings are the values of environment variables (VARIABLE, in capitals), one
 changed at a time, or with --combine every combination, and the score is the geometric mean of the
