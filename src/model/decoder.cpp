@@ -338,8 +338,11 @@ Result<std::vector<std::int32_t>> Decoder::next_tokens(Stream& stream, std::int6
 }
 
 Status Decoder::next_tokens(Stream& stream, std::span<std::int32_t> next) {
+  // The copy keeps the host until the pass has ended. A rank that is lost in it must be seen
+  // before.
+  if (exchange_) TRY(wait(stream));
   TRY(stream.copy(next.data(), input(places_.next), next.size_bytes()));
-  return wait(stream);
+  return stream.synchronize();
 }
 
 Status Decoder::poison_results(Stream& stream) {
@@ -459,7 +462,8 @@ Status Decoder::fill_cache(Stream& stream) {
   InitialWeights random =
       TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
   const Tensor all = {static_cast<std::int64_t>(cache_.bytes() / element_) / 16, 16, 0};
-  return random.normal(cache_.data(), all, 1);
+  TRY(random.normal(cache_.data(), all, 1));
+  return stream.synchronize();  // its kernels are unloaded now
 }
 
 PagedCache Decoder::cache_of(std::size_t layer) const {

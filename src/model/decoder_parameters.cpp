@@ -87,7 +87,8 @@ Status DecoderParameters::write_random(Stream& stream) {
     TRY(initial.normal_part(to, place, piece.whole, piece.first, deviation));
     if (place.quantized) TRY(quantize(stream, place, to));
   }
-  return quantize_tied_head(stream);
+  TRY(quantize_tied_head(stream));
+  return stream.synchronize();  // the kernels of `initial` are unloaded now
 }
 
 Status DecoderParameters::quantize_tied_head(Stream& stream) {

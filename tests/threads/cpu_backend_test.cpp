@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
+#include <latch>
 
 #include "compute/device/arena.h"
 #include "compute/device/helpers.h"
@@ -50,6 +52,28 @@ TEST_F(CpuBackend, ClustersAreRefused) {
 }
 TEST_F(CpuBackend, TensorMapsAreRefused) {
   tensor_maps_are_refused();
+}
+
+/// As on GPUs, whose free waits: whoever gives up half-way frees what queued work still uses.
+TEST_F(CpuBackend, FreedMemoryStaysUntilWorkQueuedBeforeHasRun) {
+  for (const MemoryKind kind : {MemoryKind::device, MemoryKind::peer}) {
+    constexpr std::size_t bytes = 4096;
+    Buffer buffer = std::move(device_->allocate(bytes, kind)).value();
+    void* const address = buffer.data();
+    unsigned char resident = 0;
+    const auto is_mapped = [&] { return mincore(address, bytes, &resident) == 0; };
+    std::latch freed(1);
+    ASSERT_TRUE(stream_->call([&] { freed.wait(); }));
+    ASSERT_TRUE(stream_->fill(address, 7, bytes));
+    int last = 0;
+    ASSERT_TRUE(stream_->call([&] { last = *static_cast<const unsigned char*>(address); }));
+    buffer = Buffer();
+    EXPECT_TRUE(is_mapped());
+    freed.count_down();
+    ASSERT_TRUE(stream_->synchronize());
+    EXPECT_EQ(last, 7);
+    EXPECT_FALSE(is_mapped());
+  }
 }
 
 TEST_F(CpuBackend, CopiesArriveWhole) {

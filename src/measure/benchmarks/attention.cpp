@@ -89,13 +89,13 @@ class AttentionCase final : public Case {
     TRY(allocate(probabilities_, cell_.probabilities() * element));
     TRY(allocate(log_sum_, cell_.rows() * sizeof(float)));
     TRY(allocate(scratch_, scratch_bytes(cell_.plan)));
+    attention_ = TRY(open_attention(device_, plans_, cell_.plan, cell_.precision));
     const auto program = TRY(device_.build({"matrix", {}}));
     const std::int64_t tokens = cell_.plan.tokens(), width = cell_.plan.shape.width;
     TRY(fill_matrix(stream, device_.facts(), *program, qkv_.data(), cell_.plan.type,
                     {tokens, 3 * width, 3 * width}, Inputs::normal, seed_));
     TRY(fill_matrix(stream, device_.facts(), *program, dy_.data(), cell_.plan.type,
                     {tokens, width, width}, Inputs::normal, seed_ + 1));
-    attention_ = TRY(open_attention(device_, plans_, cell_.plan, cell_.precision));
     TRY(forward(stream));  // chooses how to compute products; backward needs its result
     return stream.synchronize();
   }

@@ -227,6 +227,8 @@ class DecoderCase final : public Case {
   /// What ranks that share the model do, and whether it went well on all of them.
   Status together(std::string_view step, Stream& stream, Status (DecoderCase::*what)(Stream&)) {
     const Status mine = takes_part() ? (this->*what)(stream) : Status();
+    // What is queued of a pass that failed may wait for a lost rank, and its memory is freed next.
+    if (!mine.ok() && decoder_) (void)decoder_->wait(stream);
     return ranks_.team == nullptr ? mine : agree(*ranks_.team, step, mine);
   }
 

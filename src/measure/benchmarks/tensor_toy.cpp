@@ -126,8 +126,9 @@ class ToyCase final : public Case {
     const auto first = static_cast<std::size_t>(begin);
     TRY(initial.normal_part(at(arena, places.first_bias), places.first_bias, all.first_bias, first,
                             1));
-    return initial.normal_part(at(arena, places.first), places.first, all.first,
-                               first * static_cast<std::size_t>(toy_.hidden), deviation);
+    TRY(initial.normal_part(at(arena, places.first), places.first, all.first,
+                            first * static_cast<std::size_t>(toy_.hidden), deviation));
+    return stream.synchronize();  // the kernels of `initial` are unloaded now
   }
 
   Status make(Stream& stream) {

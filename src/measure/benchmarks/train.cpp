@@ -273,7 +273,10 @@ class TrainCase final : public Case {
 
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
   Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
-    return agree(*ranks_.team, step, takes_part() ? (this->*what)(*stream_) : Status());
+    const Status mine = takes_part() ? (this->*what)(*stream_) : Status();
+    // What is queued of a step that failed may wait for a lost rank, and its memory is freed next.
+    if (!mine.ok() && training_) (void)training_->settle(*stream_);
+    return agree(*ranks_.team, step, mine);
   }
 
   const TrainingSettings& settings() const { return cell_.model->settings(); }

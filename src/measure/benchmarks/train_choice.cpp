@@ -194,7 +194,11 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
     double step = 0;
     // Where one rank can fail, all agree before they go on.
     const auto together = [&](std::string_view what, const std::function<Status()>& does) {
-      return agree(team, what, takes_part ? does() : Status());
+      const Status mine = takes_part ? does() : Status();
+      // What is queued of a step that failed may wait for a lost rank, and its memory is freed
+      // next.
+      if (!mine.ok() && training) (void)training->settle(stream);
+      return agree(team, what, mine);
     };
     TRY(together("making a model to choose an exchange", [&]() -> Status {
       training = TRY(model.create(device, stream, ranks));

@@ -94,10 +94,14 @@ Status StepExecutor::prepare() {
     order_.rows.results.push_back(0);
     const DecoderPass pass = {size, size <= limits.results ? size : 1, last_of_padding()};
     fill_rows(size);
-    TRY(enqueue(pass));
-    TRY(decoder_->wait(*stream_));
+    TRY(wait_for(enqueue(pass)));
   }
   return {};
+}
+
+Status StepExecutor::wait_for(const Status& queued) {
+  const Status waited = decoder_->wait(*stream_);
+  return queued.ok() ? waited : queued;
 }
 
 void StepExecutor::clear_rows() {
@@ -243,8 +247,7 @@ Status StepExecutor::follow(const std::function<bool()>& stop) {
     if (order_.kind == StepOrder::Kind::end) return {};
     if (order_.kind == StepOrder::Kind::idle) continue;
     TRY(change_tables());
-    TRY(carry_out());
-    TRY(decoder_->wait(*stream_));
+    TRY(wait_for(carry_out()));
   }
 }
 

@@ -90,6 +90,9 @@ class StepExecutor {
  private:
   StepExecutor(Device& device, const ExecutorSettings& settings);
   Status prepare();
+  /// Until what is queued has ended, also after an error, which frees its memory next. The first
+  /// error.
+  Status wait_for(const Status& queued);
   void clear_rows();
   void fill_rows(std::int64_t size);
   std::int64_t last_of_padding() const;

@@ -152,7 +152,7 @@ Result<Buffer> allocate_host(std::size_t bytes) {
   }
   return Buffer(reinterpret_cast<void*>(aligned), bytes, nullptr,
                 [](void*, void* memory, std::size_t size) {
-                  munmap(memory, std::max<std::size_t>(size, 1));
+                  unmap_after_queued_work(memory, std::max<std::size_t>(size, 1));
                 });
 }
 

@@ -1,5 +1,7 @@
 #include "compute/backends/cpu/cpu_stream.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -18,6 +20,16 @@ std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit
 
 // Copies and fills are split at page boundaries, so that workers do not share pages.
 constexpr std::size_t page = 4096;
+
+/// All streams of this process: memory may outlive the device that it came from.
+struct LiveStreams {
+  std::mutex mutex;
+  std::vector<CpuStream*> all;
+};
+LiveStreams& live_streams() {
+  static LiveStreams streams;
+  return streams;
+}
 
 }  // namespace
 
@@ -71,6 +83,12 @@ GraphUpdate CpuGraph::update(std::shared_ptr<const Capture> capture) {
   return same ? GraphUpdate::in_place : GraphUpdate::rebuilt;
 }
 
+CpuStream::CpuStream(ThreadPool& pool) : pool_(pool), thread_([this] { work(); }) {
+  LiveStreams& streams = live_streams();
+  const std::lock_guard lock(streams.mutex);
+  streams.all.push_back(this);
+}
+
 CpuStream::~CpuStream() {
   {
     const std::lock_guard lock(mutex_);
@@ -78,6 +96,26 @@ CpuStream::~CpuStream() {
   }
   changed_.notify_all();
   thread_.join();
+  LiveStreams& streams = live_streams();
+  const std::lock_guard lock(streams.mutex);
+  std::erase(streams.all, this);
+}
+
+void CpuStream::keep(std::shared_ptr<const void> memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty() && !busy_) return;
+    queue_.push() = [memory = std::move(memory)] {};
+  }
+  changed_.notify_all();
+}
+
+void unmap_after_queued_work(void* address, std::size_t bytes) {
+  const std::shared_ptr<const void> memory(address,
+                                           [address, bytes](auto*) { munmap(address, bytes); });
+  LiveStreams& streams = live_streams();
+  const std::lock_guard lock(streams.mutex);
+  for (CpuStream* stream : streams.all) stream->keep(memory);
 }
 
 void CpuStream::work() {

@@ -88,8 +88,11 @@ void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& sha
 
 class CpuStream final : public Stream {
  public:
-  explicit CpuStream(ThreadPool& pool) : pool_(pool), thread_([this] { work(); }) {}
+  explicit CpuStream(ThreadPool& pool);
   ~CpuStream() override;
+
+  /// Keeps `memory` until what is queued has run.
+  void keep(std::shared_ptr<const void> memory);
 
   using Stream::launch;
   Status launch(const Kernel& kernel, const LaunchShape& shape,
@@ -127,5 +130,9 @@ class CpuStream final : public Stream {
   bool stopping_ = false;
   std::thread thread_;  // last: it uses everything above
 };
+
+/// Unmaps `bytes` bytes once all that the streams of CPUs were told before has run. Freeing waits
+/// for this on GPUs; a caller that gives up half-way relies on it everywhere.
+void unmap_after_queued_work(void* address, std::size_t bytes);
 
 }  // namespace assay::cpu

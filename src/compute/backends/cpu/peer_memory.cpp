@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "compute/backends/cpu/cpu_stream.h"
 #include "compute/device/shared_name.h"
 
 namespace assay::cpu {
@@ -53,7 +54,7 @@ Result<Buffer> PeerMemory::allocate(std::size_t bytes) {
 void PeerMemory::release(void* owner, void* address, std::size_t bytes) {
   auto& memory = *static_cast<PeerMemory*>(owner);
   const std::lock_guard lock(memory.mutex_);
-  ::munmap(address, bytes);
+  unmap_after_queued_work(address, bytes);
   const auto file = memory.files_.extract(address);
   if (!file.empty()) ::close(file.mapped());
 }
