@@ -34,11 +34,11 @@ TEST(EngineServer, MemoryDoesNotGrowWithRequests) {
     }
     for (std::thread& thread : threads) thread.join();
   };
-  serve(6000);  // until the heap has all that requests side by side need
+  serve(16000);  // until the heap has all that requests side by side need
   const std::uint64_t before = resident_bytes();
-  serve(10000);
+  serve(16000);
   EXPECT_LT(resident_bytes(), before + (4 << 20));
-  EXPECT_EQ(engine.server().requests(), 16000u);
+  EXPECT_EQ(engine.server().requests(), 32000u);
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 
