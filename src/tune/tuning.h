@@ -1,6 +1,6 @@
-// The course of a tuning of a benchmark, a server or a program: a search for the best setting, and the proof that
-// it is better than the usual one, on fresh runs in turns. Each run is a process of its own and
-// kept in a log, so that a tuning that was stopped goes on where it was.
+// The course of a tuning of a benchmark, a server or a program: a search for the best setting, and
+// the proof that it is better than the usual one, on fresh runs in turns. Each run is a process of
+// its own and kept in a log, so that a tuning that was stopped goes on where it was.
 #pragma once
 
 #include <cstddef>

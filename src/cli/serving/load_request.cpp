@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <sstream>
 
 #include "cli/cli.h"
+#include "cli/option_values.h"
 #include "core/json_text.h"
 #include "core/secrets.h"
 #include "core/units.h"
@@ -16,13 +16,6 @@ namespace assay::cli {
 namespace {
 
 constexpr std::uint64_t most_points = 100;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 /// "random", "prefix-repetition", ... to the dataset.
 Result<Dataset> parse_dataset(const std::string& text) {
