@@ -58,25 +58,6 @@ std::optional<std::uint64_t> cgroup_number(const std::string& path) {
   return value;
 }
 
-/// What the CPU itself says; empty for architectures whose CPUs do not.
-std::string brand_of_cpu() {
-#if defined(__x86_64__)
-  constexpr unsigned first = 0x80000002, last = 0x80000004;
-  std::array<unsigned, 12> words = {};
-  for (unsigned leaf = first; leaf <= last; ++leaf) {
-    unsigned* at = &words[(leaf - first) * 4];
-    if (__get_cpuid(leaf, at, at + 1, at + 2, at + 3) == 0) return {};
-  }
-  std::array<char, sizeof words + 1> text = {};
-  std::memcpy(text.data(), words.data(), sizeof words);
-  std::string brand = text.data();
-  brand.erase(brand.find_last_not_of(' ') + 1);
-  return brand.substr(std::min(brand.find_first_not_of(' '), brand.size()));
-#else
-  return {};
-#endif
-}
-
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -182,6 +163,24 @@ std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
   limit("/sys/fs/cgroup/memory/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes");
   return {free, total};
+}
+
+std::string brand_of_cpu() {
+#if defined(__x86_64__)
+  constexpr unsigned first = 0x80000002, last = 0x80000004;
+  std::array<unsigned, 12> words = {};
+  for (unsigned leaf = first; leaf <= last; ++leaf) {
+    unsigned* at = &words[(leaf - first) * 4];
+    if (__get_cpuid(leaf, at, at + 1, at + 2, at + 3) == 0) return {};
+  }
+  std::array<char, sizeof words + 1> text = {};
+  std::memcpy(text.data(), words.data(), sizeof words);
+  std::string brand = text.data();
+  brand.erase(brand.find_last_not_of(' ') + 1);
+  return brand.substr(std::min(brand.find_first_not_of(' '), brand.size()));
+#else
+  return {};
+#endif
 }
 
 std::string kernel_variant() {

@@ -28,6 +28,10 @@ std::string kernel_variant();
 /// latency (about 20 us). 0 on architectures for which there is no such chain.
 double measure_core_clock();
 
+/// The CPU's name as it says it to this process, which in some virtual machines (PVM) is another
+/// than it says to the kernel. Empty for architectures whose CPUs say none.
+std::string brand_of_cpu();
+
 DeviceFacts host_facts();
 
 }  // namespace assay::cpu
