@@ -30,9 +30,10 @@ class TuneConv : public OnVirtualMi300x {
   Outcome run(const std::vector<std::string>& words, Process::Environment variables = {}) const {
     return on(words, environment(std::move(variables)));
   }
+  /// With two pairs more than a proof needs: on a busy machine a run may not have the time for all.
   std::vector<std::string> words(const std::vector<std::string>& more) const {
     std::vector<std::string> all = {"tune", "conv", "--device", "hip", "n=1",      "c=8",
-                                    "h=6",  "k=8",  "--pairs",  "6",   "--budget", budget_};
+                                    "h=6",  "k=8",  "--pairs",  "8",   "--budget", budget_};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -172,7 +173,7 @@ TEST_F(TuneConv, GoesOnWhereItWasKilled) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("2 of 2 convolutions faster"));
   const std::string after = journal();
-  EXPECT_EQ(std::count(after.begin(), after.end(), '\n'), 15);
+  EXPECT_EQ(std::count(after.begin(), after.end(), '\n'), 19);
   EXPECT_TRUE(after.starts_with(before.substr(0, before.rfind('\n') + 1)));
 }
 
