@@ -93,7 +93,8 @@ configure() {
   if [ $# -gt 0 ] || [ ! -f "$folder/build.ninja" ]; then cmake -G Ninja -S . -B "$folder" "$@"; fi
 }
 
-# run_tests FOLDER [PATTERN]: the tests of a build, those whose name matches PATTERN. The last line counts them; status 1 if one failed. Twice as many at once as there are cores: many wait.
+# run_tests FOLDER [PATTERN]: the tests of a build, those whose name matches PATTERN. The last line counts
+# them; status 1 if one failed. Twice as many at once as there are cores: many wait.
 run_tests() {
   local folder=$1 report=$1/tests.xml status=0
   rm -f "$report"

@@ -27,8 +27,7 @@ constexpr std::array<EnvironmentText, 14> environment_texts = {{
     {"ASSAY_VERBS_LIBRARY", "libibverbs.so.1, or its folder, to use instead of searching"},
     {"ASSAY_NAME_LIBRARY",
      "the same of other libraries; NAME: CUBLAS, CUBLASLT, CUDNN, HIPBLASLT, ROCBLAS, MIOPEN, "
-     "ONEDNN, "
-     "NCCL, RCCL, MPI"},
+     "ONEDNN, NCCL, RCCL, MPI"},
     {"ASSAY_LLVM_OBJDUMP", "llvm-objdump to use for `occupancy` instead of searching"},
     {"ASSAY_PTXAS", "ptxas to use for `occupancy` instead of searching"},
     {"ASSAY_OWN_ATTENTION",

@@ -251,8 +251,8 @@ const Command command = {
         R"(Computes a decoder-only model in this process, without Python: a paged cache with prefix
 sharing, continuous batching with chunked prefill, one captured graph per size of batch. It
 answers as vLLM does, so that `assay load` and other clients measure the device and not a
-simulation; it is made to measure machines, not to serve customers. Weights are random unless --weights names some. Ends on
-SIGINT or SIGTERM. Details: docs/serve.md.
+simulation; it is made to measure machines, not to serve customers. Weights are random unless
+--weights names some. Ends on SIGINT or SIGTERM. Details: docs/serve.md.
 
   assay serve --model llama3-8b
   assay serve --model qwen3-0.6b --max-num-seqs 64 --max-model-len 4096

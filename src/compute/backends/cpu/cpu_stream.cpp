@@ -21,13 +21,14 @@ std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit
 // Copies and fills are split at page boundaries, so that workers do not share pages.
 constexpr std::size_t page = 4096;
 
-/// All streams of this process: memory may outlive the device that it came from.
+/// All streams of this process: memory may outlive the device that it came from, and is freed as
+/// late as by what is static, so that this list is never destroyed.
 struct LiveStreams {
   std::mutex mutex;
   std::vector<CpuStream*> all;
 };
 LiveStreams& live_streams() {
-  static LiveStreams streams;
+  static LiveStreams& streams = *new LiveStreams;
   return streams;
 }
 
