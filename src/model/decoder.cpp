@@ -205,9 +205,15 @@ VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const PagedCache cache = cache_of(layer);
-  TRY(attention_->store(stream, active(activations_.qkv), cache, weights_->at_or_null(w.query_norm),
-                        weights_->at_or_null(w.key_norm), angles_.data(),
-                        paged_tokens(pass, 0, pass.tokens)));
+  const PagedRotation rotation = {weights_->at_or_null(w.query_norm),
+                                  weights_->at_or_null(w.key_norm), angles_.data()};
+  const PagedTokens all = paged_tokens(pass, 0, pass.tokens);
+  void* const all_qkv = active(activations_.qkv);
+  if (pass.apart && attention_->prefers_one_launch(all)) {
+    return attention_->store_and_forward(stream, active(activations_.attended), all_qkv, cache,
+                                         rotation, scratch_.data(), all);
+  }
+  TRY(attention_->store(stream, all_qkv, cache, rotation, all));
   const auto qkv = [&](std::int64_t row) {
     return row_of(activations_.qkv, row, own_.qkv_width());
   };

@@ -81,6 +81,7 @@ struct DecoderPass {
   std::int64_t longest = 0;  ///< no position is larger
   /// Rows whose attention needs no cache: in the order of rows, none twice.
   std::vector<PromptRows> prompts = {};
+  bool apart = false;  ///< no two of the tokens are of one sequence, so that none sees another
 };
 
 class Decoder {

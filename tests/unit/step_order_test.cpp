@@ -12,6 +12,7 @@ StepOrder example() {
   order.rows = {{5, 6, 300000}, {0, 1, 2}, {7, 7, 8}, {2}};
   order.pass = {3, 1, 63, {{0, 2, 1}}};
   order.graph = true;
+  order.pass.apart = true;
   order.places = {4, 9};
   order.blocks = {1, 0};
   return order;
@@ -30,6 +31,7 @@ TEST(StepOrder, ComesOutAsItWentIn) {
   EXPECT_EQ(same.pass.longest, 63);
   EXPECT_EQ(same.pass.prompts, order.pass.prompts);
   EXPECT_TRUE(same.graph);
+  EXPECT_TRUE(same.pass.apart);
   EXPECT_EQ(same.places, order.places);
   EXPECT_EQ(same.blocks, order.blocks);
   for (const auto kind : {StepOrder::Kind::idle, StepOrder::Kind::end}) {

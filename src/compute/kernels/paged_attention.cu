@@ -108,61 +108,47 @@ constexpr u32 team_lanes = 1;
 template <int D>
 constexpr u32 team_lanes = D / row_pack;
 #endif
+template <int D>
+constexpr u32 lane_packs = D / row_pack / team_lanes<D>;
+template <int D>
+constexpr u32 teams_of = paged_threads / team_lanes<D>;
 
-/// Grid: tokens x kv_heads, splits of the keys. All query heads of one head of keys are computed
-/// together, so that it is read once. After some keys, a team knows the largest score (times scale
-/// and log2 e), the sum of exponentials relative to it, and the sum of values weighted by these; a
-/// block merges its teams, and leaves these three for merge_splits() if there are splits.
+/// What a team knows after some keys, of each query head that shares them: the largest score (times
+/// scale and log2 e), the sum of exponentials relative to it, and the sum of values weighted by
+/// these, of which each lane has its packs.
 template <typename T, int D>
-DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, const T* values,
-                            const i32* positions, const i32* sequences, const i32* tables,
-                            u64 table_width, u64 heads, u64 kv_heads, u64 splits, float scale) {
-  constexpr u32 lanes = team_lanes<D>, packs = D / row_pack / lanes, teams = paged_threads / lanes;
-  SHARED float team_largest[MOST_GROUP][teams], team_total[MOST_GROUP][teams];
-  SHARED float team_sums[MOST_GROUP][teams][D] __attribute__((aligned(32)));
-  let_next_kernel_begin();
-  wait_for_previous_kernel();
-  const u32 group = GROUP_OF(heads, kv_heads);
-  const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
-  const u64 token = block_index() / kv_heads, kv_head = block_index() % kv_heads;
-  const u64 split = block_index_y();
-  const u64 seen = static_cast<u64>(positions[token]) + 1;
-  const u64 share = ((seen + splits - 1) / splits + page_tokens - 1) / page_tokens * page_tokens;
-  const u64 begin = split * share, end = begin + share < seen ? begin + share : seen;
-  const i32* const table = tables + static_cast<u64>(sequences[token]) * table_width;
-  const T* const queries = qkv + (token * (heads + 2 * kv_heads) + kv_head * group) * D;
-
-  Floats q[MOST_GROUP][packs], sums[MOST_GROUP][packs];
-  float largest[MOST_GROUP], total[MOST_GROUP];
-  UNROLL_LOOP
-  for (u32 g = 0; g < MOST_GROUP; ++g) {
-    if (g >= group) break;
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      q[g][p] =
-          load_floats(queries + g * D + (p * lanes + lane) * row_pack) * floats_of(scale * log2_e);
-      sums[g][p] = floats_of(0);
-    }
-    largest[g] = nothing_seen;
-    total[g] = 0;
-  }
+struct SeenKeys {
+  static constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>;
   using Raw = Pack<T, row_pack>;
-  for (u64 base = begin; base < end; base += teams * keys_ahead) {  // alike in all lanes
-    Raw k[keys_ahead][packs], v[keys_ahead][packs];
+  float largest[MOST_GROUP], total[MOST_GROUP];
+  Floats sums[MOST_GROUP][packs];
+
+  DEVICE void begin() {
     UNROLL_LOOP
-    for (u32 j = 0; j < keys_ahead; ++j) {
-      const u64 key = base + j * teams + team;
-      const u64 at = place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
+    for (u32 g = 0; g < MOST_GROUP; ++g) {
+      largest[g] = nothing_seen;
+      total[g] = 0;
       UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) {
-        k[j][p] = load_pack<row_pack>(keys + at + (p * lanes + lane) * row_pack);
-        v[j][p] = load_pack<row_pack>(values + at + (p * lanes + lane) * row_pack);
-      }
+      for (u32 p = 0; p < packs; ++p) sums[g][p] = floats_of(0);
     }
-    float scores[keys_ahead][MOST_GROUP];
+  }
+
+  /// Makes `most` the number that all is relative to.
+  DEVICE void fade_to(u32 g, float most) {
+    const float fade = fast_exp2(largest[g] - most);
+    largest[g] = most;
+    total[g] *= fade;
     UNROLL_LOOP
-    for (u32 j = 0; j < keys_ahead; ++j) {
-      const bool there = base + j * teams + team < end;
+    for (u32 p = 0; p < packs; ++p) sums[g][p] = sums[g][p] * floats_of(fade);
+  }
+
+  /// KEYS more keys with their values, of which those count that are there; alike in all lanes.
+  template <u32 KEYS>
+  DEVICE void take(u32 group, const Floats (&q)[MOST_GROUP][packs], const Raw (&k)[KEYS][packs],
+                   const Raw (&v)[KEYS][packs], const bool (&there)[KEYS]) {
+    float scores[KEYS][MOST_GROUP];
+    UNROLL_LOOP
+    for (u32 j = 0; j < KEYS; ++j) {
       UNROLL_LOOP
       for (u32 g = 0; g < MOST_GROUP; ++g) {
         if (g >= group) break;
@@ -171,7 +157,7 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
         for (u32 p = 0; p < packs; ++p) score += (q[g][p] * to_floats(k[j][p])).sum();
         UNROLL_LOOP
         for (u32 mask = 1; mask < lanes; mask *= 2) score += shuffle_xor(score, mask);
-        scores[j][g] = there ? score : 2 * nothing_seen;
+        scores[j][g] = there[j] ? score : 2 * nothing_seen;
       }
     }
     UNROLL_LOOP
@@ -179,14 +165,10 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
       if (g >= group) break;
       float most = largest[g];
       UNROLL_LOOP
-      for (u32 j = 0; j < keys_ahead; ++j) most = larger(most, scores[j][g]);
-      const float fade = fast_exp2(largest[g] - most);
-      largest[g] = most;
-      total[g] *= fade;
+      for (u32 j = 0; j < KEYS; ++j) most = larger(most, scores[j][g]);
+      fade_to(g, most);
       UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) sums[g][p] = sums[g][p] * floats_of(fade);
-      UNROLL_LOOP
-      for (u32 j = 0; j < keys_ahead; ++j) {
+      for (u32 j = 0; j < KEYS; ++j) {
         const float weight = fast_exp2(scores[j][g] - most);
         total[g] += weight;
         UNROLL_LOOP
@@ -196,61 +178,207 @@ DEVICE void paged_attention(T* y, float* partial, const T* qkv, const T* keys, c
       }
     }
   }
+};
+
+/// What all teams of a block have seen, in shared memory.
+template <int D>
+struct SeenByTeams {
+  float sums[MOST_GROUP][teams_of<D>][D];
+  float largest[MOST_GROUP][teams_of<D>], total[MOST_GROUP][teams_of<D>];
+};
+
+/// Merges it: result(g, column, largest, total, sum) for each column of each query head.
+template <typename T, int D, typename Result>
+DEVICE void merge_teams(SeenByTeams<D>& all, const SeenKeys<T, D>& seen, u32 group, Result result) {
+  using Seen = SeenKeys<T, D>;
+  const u32 team = thread_index() / Seen::lanes, lane = thread_index() % Seen::lanes;
+  barrier();  // those of an earlier merge have been read
   UNROLL_LOOP
   for (u32 g = 0; g < MOST_GROUP; ++g) {
     if (g >= group) break;
     UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      store_pack(&team_sums[g][team][(p * lanes + lane) * row_pack], sums[g][p]);
+    for (u32 p = 0; p < Seen::packs; ++p) {
+      store_pack(&all.sums[g][team][(p * Seen::lanes + lane) * row_pack], seen.sums[g][p]);
     }
     if (lane == 0) {
-      team_largest[g][team] = largest[g];
-      team_total[g][team] = total[g];
+      all.largest[g][team] = seen.largest[g];
+      all.total[g][team] = seen.total[g];
     }
   }
   barrier();
   for (u32 i = thread_index(); i < group * D; i += block_threads()) {
     const u32 g = i / D, column = i % D;
     float most = nothing_seen, weights = 0, sum = 0;
-    for (u32 t = 0; t < teams; ++t) most = larger(most, team_largest[g][t]);
-    for (u32 t = 0; t < teams; ++t) {
-      const float weight = fast_exp2(team_largest[g][t] - most);
-      weights += weight * team_total[g][t];
-      sum += weight * team_sums[g][t][column];
+    for (u32 t = 0; t < teams_of<D>; ++t) most = larger(most, all.largest[g][t]);
+    for (u32 t = 0; t < teams_of<D>; ++t) {
+      const float weight = fast_exp2(all.largest[g][t] - most);
+      weights += weight * all.total[g][t];
+      sum += weight * all.sums[g][t][column];
     }
-    const u64 row = token * heads + kv_head * group + g;
-    if (splits == 1) {
-      y[row * D + column] = encode<T>(sum / weights);
-      continue;
-    }
-    float* const mine = partial + (row * splits + split) * (D + 2);
-    if (column == 0) {
-      mine[0] = most;
-      mine[1] = weights;
-    }
-    mine[2 + column] = sum;
+    result(g, column, most, weights, sum);
   }
 }
 
-template <typename T>
-DEVICE void merge_splits(T* y, const float* partial, u64 rows, u64 splits, u64 width) {
+/// x[packs]: a lane's part of a head's vector, normed and rotated as rotate_and_store() leaves them.
+/// `cosines`: those of its position, then sines.
+template <typename T, int D>
+DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
+  constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>, all = D / row_pack;
+  const u32 lane = thread_index() % lanes;
+  if (norm != nullptr) {
+    float squares = 0;
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) squares += (x[p] * x[p]).sum();
+    UNROLL_LOOP
+    for (u32 mask = 1; mask < lanes; mask *= 2) squares += shuffle_xor(squares, mask);
+    const float inverse = fast_rsqrt(squares / D + epsilon);
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) {
+      const Floats unit = to_floats(from_floats<T, row_pack>(x[p] * floats_of(inverse)));
+      x[p] = unit * load_floats(norm + (p * lanes + lane) * row_pack);
+    }
+  }
+  Floats partner[packs];  // the same elements of the other half
+  UNROLL_LOOP
+  for (u32 p = 0; p < packs; ++p) {
+    if constexpr (packs > 1) {
+      partner[p] = x[(p + packs / 2) % packs];
+    } else {
+      UNROLL_LOOP
+      for (int i = 0; i < row_pack; ++i) partner[p].v[i] = shuffle_xor(x[p].v[i], lanes / 2);
+    }
+  }
+  UNROLL_LOOP
+  for (u32 p = 0; p < packs; ++p) {
+    const u32 pack = p * lanes + lane, of_half = pack % (all / 2);
+    const Floats cosine = load_floats(cosines + of_half * row_pack),
+                 sine = load_floats(cosines + D / 2 + of_half * row_pack);
+    UNROLL_LOOP
+    for (int i = 0; i < row_pack; ++i) {
+      const float one = x[p].v[i], other = partner[p].v[i];
+      x[p].v[i] = pack < all / 2 ? rotate(one, other, cosine.v[i], sine.v[i]).low
+                                 : rotate(other, one, cosine.v[i], sine.v[i]).high;
+    }
+    x[p] = to_floats(from_floats<T, row_pack>(x[p]));
+  }
+}
+
+/// Grid: tokens x kv_heads, splits of the keys. All query heads of one head of keys are computed
+/// together, so that it is read once. The block that is the last of a token's splits merges them.
+/// With `angles`, no token sees another one of this launch, and qkv is as the model has made it:
+/// then a block norms and rotates its queries itself, and the one that sees the token's own key
+/// puts it and its value into the cache.
+template <typename T, int D>
+DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_splits, u32* arrived,
+                            const T* qkv, T* keys, T* values, const T* query_norm,
+                            const T* key_norm, const float* angles, const i32* positions,
+                            const i32* sequences, const i32* tables, u64 table_width, u64 heads,
+                            u64 kv_heads, u64 splits, float scale, float epsilon) {
+  using Seen = SeenKeys<T, D>;
+  using Raw = typename Seen::Raw;
+  constexpr u32 lanes = Seen::lanes, packs = Seen::packs, teams = teams_of<D>;
+  SHARED SeenByTeams<D> all __attribute__((aligned(32)));
   let_next_kernel_begin();
   wait_for_previous_kernel();
-  const Tiles mine = my_tiles(rows * width, block_threads());
-  for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
-    const u64 i = tile + thread_index();
-    if (i >= rows * width) continue;
-    const float* const all = partial + i / width * splits * (width + 2);
-    float most = nothing_seen, weights = 0, sum = 0;
-    for (u64 s = 0; s < splits; ++s) most = larger(most, all[s * (width + 2)]);
-    for (u64 s = 0; s < splits; ++s) {
-      const float* const one = all + s * (width + 2);
-      const float weight = fast_exp2(one[0] - most);
-      weights += weight * one[1];
-      sum += weight * one[2 + i % width];
+  const u32 group = GROUP_OF(heads, kv_heads);
+  const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
+  const u64 token = block_index() / kv_heads, kv_head = block_index() % kv_heads;
+  const u64 split = block_index_y();
+  const u64 position = static_cast<u64>(positions[token]), seen = position + 1;
+  const u64 share = ((seen + splits - 1) / splits + page_tokens - 1) / page_tokens * page_tokens;
+  const u64 begin = split * share, end = begin + share < seen ? begin + share : seen;
+  const bool rotates = angles != nullptr, sees_own = rotates && begin < seen && end == seen;
+  const u64 cached_end = sees_own ? position : end;
+  const float* const cosines = rotates ? angles + position * D : nullptr;
+  const i32* const table = tables + static_cast<u64>(sequences[token]) * table_width;
+  const T* const of_token = qkv + token * (heads + 2 * kv_heads) * D;
+  const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
+
+  Floats q[MOST_GROUP][packs];
+  UNROLL_LOOP
+  for (u32 g = 0; g < MOST_GROUP; ++g) {
+    if (g >= group) break;
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) {
+      q[g][p] = load_floats(of_token + (kv_head * group + g) * D + element(p));
     }
-    y[i] = encode<T>(sum / weights);
+    if (rotates) norm_and_rotate<T, D>(q[g], query_norm, cosines, epsilon);
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) q[g][p] = q[g][p] * floats_of(scale * log2_e);
   }
+  Seen mine;
+  mine.begin();
+  if (sees_own) {  // the whole block
+    const T* const own = of_token + (heads + kv_head) * D;
+    const u64 at = place_in_cache(table, position, kv_head, kv_heads, D);
+    Floats rotated[packs];
+    Raw own_key[1][packs], own_value[1][packs];
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) {
+      rotated[p] = load_floats(own + element(p));
+      own_value[0][p] = load_pack<row_pack>(own + kv_heads * D + element(p));
+    }
+    norm_and_rotate<T, D>(rotated, key_norm, cosines, epsilon);
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) {
+      own_key[0][p] = from_floats<T, row_pack>(rotated[p]);
+      if (team != 0) continue;
+      store_pack(keys + at + element(p), own_key[0][p]);
+      store_pack(values + at + element(p), own_value[0][p]);
+    }
+    mine.take(group, q, own_key, own_value, {team == 0});
+  }
+  for (u64 base = begin; base < cached_end; base += teams * keys_ahead) {  // alike in all lanes
+    Raw k[keys_ahead][packs], v[keys_ahead][packs];
+    bool there[keys_ahead];
+    UNROLL_LOOP
+    for (u32 j = 0; j < keys_ahead; ++j) {
+      const u64 key = base + j * teams + team;
+      there[j] = key < cached_end;
+      const u64 at = place_in_cache(table, there[j] ? key : begin, kv_head, kv_heads, D);
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs; ++p) {
+        k[j][p] = load_pack<row_pack>(keys + at + element(p));
+        v[j][p] = load_pack<row_pack>(values + at + element(p));
+      }
+    }
+    mine.take(group, q, k, v, there);
+  }
+
+  const u64 first_row = token * heads + kv_head * group;
+  merge_teams(all, mine, group, [&](u32 g, u32 column, float most, float weights, float sum) {
+    const u64 row = first_row + g;
+    if (splits == 1) {
+      y[row * D + column] = encode<T>(sum / weights);
+      return;
+    }
+    const u64 part = row * splits + split;
+    sums_of_splits[part * D + column] = sum;
+    if (column != 0) return;
+    weights_of_splits[2 * part] = most;
+    weights_of_splits[2 * part + 1] = weights;
+  });
+  if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
+  mine.begin();
+  for (u64 s = team; s < splits; s += teams) {
+    UNROLL_LOOP
+    for (u32 g = 0; g < MOST_GROUP; ++g) {
+      if (g >= group) break;
+      const u64 part = (first_row + g) * splits + s;
+      const float most = weights_of_splits[2 * part], together = larger(mine.largest[g], most);
+      mine.fade_to(g, together);
+      const float weight = fast_exp2(most - together);
+      mine.total[g] += weight * weights_of_splits[2 * part + 1];
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs; ++p) {
+        mine.sums[g][p] = mine.sums[g][p] +
+                          load_floats(sums_of_splits + part * D + element(p)) * floats_of(weight);
+      }
+    }
+  }
+  merge_teams(all, mine, group, [&](u32 g, u32 column, float, float weights, float sum) {
+    y[(first_row + g) * D + column] = encode<T>(sum / weights);
+  });
 }
 
 }  // namespace
@@ -265,22 +393,24 @@ DEVICE void merge_splits(T* y, const float* partial, u64 rows, u64 splits, u64 w
          float epsilon) {                                                                      \
     rotate_and_store(qkv, keys, values, query_norm, key_norm, angles, positions, sequences,    \
                      tables, table_width, tokens, heads, kv_heads, width, epsilon);            \
-  }                                                                                            \
-  /* y[rows, width] = what paged_attention left in partial[rows, splits, 2 + width]. */        \
-  KERNEL(merge_splits_##suffix, T* y, const float* partial, u64 rows, u64 splits, u64 width) { \
-    merge_splits(y, partial, rows, splits, width);                                             \
   }
 CACHE_KERNELS(float, f32)
 CACHE_KERNELS(Bf16, bf16)
 
 /// y[tokens, heads, D] = softmax(scale q k) v over the tokens of the same sequence up to its own.
-#define PAGED_KERNEL(T, suffix, D)                                                                \
-  KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* partial, const T* qkv, \
-            const T* keys, const T* values, const i32* positions, const i32* sequences,           \
-            const i32* tables, u64 table_width, u64 heads, u64 kv_heads, u64 splits,              \
-            float scale) {                                                                        \
-    paged_attention<T, D>(y, partial, qkv, keys, values, positions, sequences, tables,            \
-                          table_width, heads, kv_heads, splits, scale);                           \
+/// With more than one of `splits`: sums_of_splits[tokens, heads, splits, D] and
+/// weights_of_splits[tokens, heads, splits, 2] are for the kernel alone; arrived[tokens, kv_heads]
+/// is zero before and after it. `angles`, with which keys and values are not in the cache yet, and
+/// the norms as above, or null.
+#define PAGED_KERNEL(T, suffix, D)                                                               \
+  KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* sums_of_splits,       \
+            float* weights_of_splits, u32* arrived, const T* qkv, T* keys, T* values,            \
+            const T* query_norm, const T* key_norm, const float* angles, const i32* positions,   \
+            const i32* sequences, const i32* tables, u64 table_width, u64 heads, u64 kv_heads,   \
+            u64 splits, float scale, float epsilon) {                                            \
+    paged_attention<T, D>(y, sums_of_splits, weights_of_splits, arrived, qkv, keys, values,      \
+                          query_norm, key_norm, angles, positions, sequences, tables,            \
+                          table_width, heads, kv_heads, splits, scale, epsilon);                 \
   }
 #define PAGED_KERNELS(D)      \
   PAGED_KERNEL(float, f32, D) \

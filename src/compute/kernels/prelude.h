@@ -478,6 +478,17 @@ DEVICE void system_fence() {
 #endif
 }
 
+#if !defined(ON_CPU)
+/// The same within this device.
+DEVICE void device_fence() {
+#if defined(ON_CUDA)
+  __threadfence();
+#else
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+#endif
+}
+#endif
+
 #if defined(ON_CPU)
 /// Unpacks an argument array into a typed call.
 template <auto Function>

@@ -245,4 +245,22 @@ DEVICE u32 atomic_compare_exchange(u32* to, u32 expected, u32 value) {
 }
 #endif
 
+/// Whether this block is the last of `blocks` that call this with `arrived`, which is zero before
+/// and after all of them: it sees what the others have stored before. All threads call it.
+DEVICE bool is_last_block(u32* arrived, u32 blocks) {
+#if defined(ON_CPU)
+  if (__atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL) != blocks) return false;
+#else
+  SHARED u32 before;
+  device_fence();
+  barrier();
+  if (thread_index() == 0) before = atomic_add(arrived, 1u);
+  barrier();
+  if (before + 1 != blocks) return false;
+  device_fence();
+#endif
+  if (thread_index() == 0) *arrived = 0;
+  return true;
+}
+
 }  // namespace

@@ -20,6 +20,9 @@ namespace {
 /// Products that the reference computes to verify a result: less than a second on any host.
 constexpr std::int64_t verified_products = std::int64_t{1} << 27;
 
+/// Convolutions of a graph.
+constexpr int graph_calls = 20;
+
 using Plans = std::vector<std::unique_ptr<ConvolutionPlan>>;
 
 class ConvCase final : public Case {
@@ -44,13 +47,17 @@ class ConvCase final : public Case {
     TRY(allocate_workspace(plan_->workspace_bytes()));
     TRY(plan_->prepare(stream, operands()));
     // Libraries load kernels on first use, which must not happen while the device is held.
-    TRY(enqueue(stream));
-    return stream.synchronize();
+    TRY(convolve(stream));
+    TRY(stream.synchronize());
+    return cell_.graph ? capture(stream) : Status();
   }
 
   Work work() const override {
-    return {
-        .bytes = cell_.problem.bytes(), .flops = cell_.problem.flops(), .math = cell_.problem.type};
+    const double calls = cell_.graph ? graph_calls : 1;
+    return {.bytes = calls * cell_.problem.bytes(),
+            .flops = calls * cell_.problem.flops(),
+            .repetitions = calls,
+            .math = cell_.problem.type};
   }
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
@@ -66,7 +73,7 @@ class ConvCase final : public Case {
   }
 
   Status enqueue(Stream& stream) override {
-    return plan_->enqueue(stream, operands(), workspace_.data());
+    return cell_.graph ? stream.launch(*graph_) : convolve(stream);
   }
 
   Result<Verification> verify(Stream& stream) override {
@@ -82,6 +89,17 @@ class ConvCase final : public Case {
   }
 
  private:
+  Status convolve(Stream& stream) { return plan_->enqueue(stream, operands(), workspace_.data()); }
+  Status capture(Stream& stream) {
+    TRY(stream.begin_capture());
+    Status queued;
+    for (int i = 0; i < graph_calls && queued.ok(); ++i) queued = convolve(stream);
+    auto graph = stream.end_capture();  // also after an error
+    TRY(std::move(queued));
+    graph_ = TRY(std::move(graph));
+    return {};
+  }
+
   ConvolutionOperands operands() const { return {x_.data(), w_.data(), y_.data()}; }
   DataType stored() const {
     return cell_.problem.type == DataType::tf32 ? DataType::f32 : cell_.problem.type;
@@ -175,6 +193,7 @@ class ConvCase final : public Case {
   Buffer x_, w_, y_, workspace_;
   std::unique_ptr<Convolution> library_;  // must outlive the plan
   std::unique_ptr<ConvolutionPlan> plan_;
+  std::unique_ptr<Graph> graph_;
   std::size_t rank_ = 0, measured_ = 0;
   std::string choice_ = "the library's first";
 };

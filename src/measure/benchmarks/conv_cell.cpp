@@ -164,6 +164,11 @@ std::vector<Axis> make_axes() {
            "databases (`assay tune conv`)",
        .defaults = {"best"},
        .choices = search_names},
+      {.name = "launch",
+       .description = "each convolution queued on a stream, or 20 replayed from a graph, so that "
+                      "short ones do not wait for the host",
+       .defaults = {"stream"},
+       .choices = {"stream", "graph"}},
   };
 }
 
@@ -226,6 +231,7 @@ Result<ConvCell> parse_conv_cell(const Cell& cell) {
   for (const auto& [name, search] : conv_searches) {
     if (cell.text("find") == name) parsed.search = search;
   }
+  parsed.graph = cell.text("launch") == "graph";
   return parsed;
 }
 

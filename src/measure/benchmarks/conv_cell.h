@@ -21,6 +21,7 @@ struct ConvCell {
   ConvolutionProblem problem;
   std::string library;  ///< or "auto"
   ConvolutionSearch search = ConvolutionSearch::every;
+  bool graph = false;  ///< several are replayed from a graph
 };
 /// Of a decided cell. Error: usage, if its axes contradict each other.
 Result<ConvCell> parse_conv_cell(const Cell& cell);

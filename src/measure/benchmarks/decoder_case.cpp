@@ -292,6 +292,8 @@ class DecoderCase final : public Case {
     if (cell_.phase == DecoderPhase::prefill) {
       pass.prompts = {
           {0, static_cast<std::int32_t>(cell_.tokens), static_cast<std::int32_t>(cell_.batch)}};
+    } else {
+      pass.apart = true;
     }
     return pass;
   }

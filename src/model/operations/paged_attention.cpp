@@ -37,41 +37,51 @@ Result<PagedAttention> PagedAttention::create(Device& device, DataType type, Pag
                          {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)}}}));
   const char* const suffix = type == DataType::bf16 ? "bf16" : "f32";
   made.rotate_and_store_ = TRY(made.program_->kernel(fmt::format("rotate_and_store_{}", suffix)));
-  made.merge_splits_ = TRY(made.program_->kernel(fmt::format("merge_splits_{}", suffix)));
   made.attention_ =
       TRY(made.program_->kernel(fmt::format("paged_attention_{}_{}", heads.width, suffix)));
   return made;
 }
 
 Status PagedAttention::store(Stream& stream, void* qkv, const PagedCache& cache,
-                             const void* query_norm, const void* key_norm, const void* angles,
-                             const PagedTokens& tokens) {
+                             const PagedRotation& rotation, const PagedTokens& tokens) {
   // A wave per head of a token.
   const std::int64_t vectors = tokens.count * (heads_.heads + 2 * heads_.kv_heads);
   return launch(stream, *rotate_and_store_,
                 shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack),
-                {.programmatic = true}, qkv, cache.keys, cache.values, query_norm, key_norm, angles,
-                tokens.positions, tokens.sequences, tokens.tables,
-                std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
+                {.programmatic = true}, qkv, cache.keys, cache.values, rotation.query_norm,
+                rotation.key_norm, rotation.angles, tokens.positions, tokens.sequences,
+                tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
                 std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads),
                 std::uint64_t(heads_.width), norm_epsilon_);
 }
 
 Status PagedAttention::forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
                                void* scratch, const PagedTokens& tokens) {
+  return attend(stream, y, qkv, cache, {}, scratch, tokens);
+}
+
+Status PagedAttention::store_and_forward(Stream& stream, void* y, const void* qkv,
+                                         const PagedCache& cache, const PagedRotation& rotation,
+                                         void* scratch, const PagedTokens& tokens) {
+  return attend(stream, y, qkv, cache, rotation, scratch, tokens);
+}
+
+Status PagedAttention::attend(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
+                              const PagedRotation& rotation, void* scratch,
+                              const PagedTokens& tokens) {
   const std::int64_t parts = splits(tokens.count, tokens.longest);
-  const std::int64_t rows = tokens.count * heads_.heads;
-  TRY(launch(stream, *attention_,
-             {{static_cast<unsigned>(tokens.count * heads_.kv_heads), static_cast<unsigned>(parts)},
-              {paged_threads}},
-             {.programmatic = true}, y, scratch, qkv, cache.keys, cache.values, tokens.positions,
-             tokens.sequences, tokens.tables, std::uint64_t(tokens.table_width),
-             std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
-             1 / std::sqrt(static_cast<float>(heads_.width))));
-  if (parts == 1) return {};
-  return launch(stream, *merge_splits_, shape_of_elements(*facts_, rows * heads_.width * row_pack),
-                {.programmatic = true}, y, scratch, std::uint64_t(rows), std::uint64_t(parts),
-                std::uint64_t(heads_.width));
+  auto* const arrived = static_cast<std::uint32_t*>(scratch);
+  auto* const sums = reinterpret_cast<float*>(arrived + most_merging());
+  float* const weights = sums + tokens.count * heads_.heads * parts * heads_.width;
+  return launch(
+      stream, *attention_,
+      {{static_cast<unsigned>(tokens.count * heads_.kv_heads), static_cast<unsigned>(parts)},
+       {paged_threads}},
+      {.programmatic = true}, y, sums, weights, arrived, qkv, cache.keys, cache.values,
+      rotation.query_norm, rotation.key_norm, rotation.angles, tokens.positions, tokens.sequences,
+      tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(heads_.heads),
+      std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
+      1 / std::sqrt(static_cast<float>(heads_.width)), norm_epsilon_);
 }
 
 std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t longest) const {
@@ -81,13 +91,21 @@ std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t lo
     if (parts == 1) break;
     most = std::max(most, std::uint64_t(count * heads_.heads * parts * (heads_.width + 2)));
   }
-  return most * sizeof(float);
+  return std::uint64_t(most_merging()) * sizeof(std::uint32_t) + most * sizeof(float);
+}
+
+std::int64_t PagedAttention::wanted_blocks() const {
+  return facts_->multiprocessors * (runs_on_host(*facts_) ? 1 : 4);
+}
+
+std::int64_t PagedAttention::most_merging() const {
+  constexpr std::int64_t of_pack = 8;  // so that what lies behind is aligned as packs of floats
+  return (wanted_blocks() / 2 + of_pack) / of_pack * of_pack;
 }
 
 std::int64_t PagedAttention::splits(std::int64_t tokens, std::int64_t longest) const {
   constexpr std::int64_t least_keys = 64;  // fewer are not worth merging
-  const std::int64_t per_unit = runs_on_host(*facts_) ? 1 : 4;
-  const std::int64_t wanted = facts_->multiprocessors * per_unit / (tokens * heads_.kv_heads);
+  const std::int64_t wanted = wanted_blocks() / (tokens * heads_.kv_heads);
   return std::clamp<std::int64_t>(wanted, 1, longest / least_keys + 1);
 }
 

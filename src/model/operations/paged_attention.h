@@ -35,6 +35,13 @@ struct PagedCache {
   void *keys = nullptr, *values = nullptr;
 };
 
+/// What queries and keys go through before attention: both are normed by their norm[width], unless
+/// it is null, and rotated. `angles`: f32 [positions, width], cosines, then sines, of half the
+/// width each.
+struct PagedRotation {
+  const void *query_norm = nullptr, *key_norm = nullptr, *angles = nullptr;
+};
+
 class PagedAttention {
  public:
   /// Error: unsupported, naming the widths and groups of heads that are computed.
@@ -43,21 +50,35 @@ class PagedAttention {
   /// Why there is none; empty: there is.
   static std::optional<std::string> unsupported(PagedHeads heads);
 
-  /// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are normed by these norms[width]
-  /// (unless null) and rotated in place, then keys and values are copied into the cache. `angles`:
-  /// f32 [positions, width], cosines, then sines, of half the width each.
-  Status store(Stream& stream, void* qkv, const PagedCache& cache, const void* query_norm,
-               const void* key_norm, const void* angles, const PagedTokens& tokens);
+  /// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are rotated in place, then keys and
+  /// values are copied into the cache.
+  Status store(Stream& stream, void* qkv, const PagedCache& cache, const PagedRotation& rotation,
+               const PagedTokens& tokens);
   /// y[tokens, heads, width] = what each query sees of its sequence up to its own position.
-  /// `scratch`: scratch_bytes().
+  /// `scratch`: scratch_bytes(), zero before its first use.
   Status forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache, void* scratch,
                  const PagedTokens& tokens);
+  /// Whether one launch takes less time than two: where tokens are so few that their keys are cut
+  /// into parts, launches are what the device waits for. With more, each block's own rotation takes
+  /// longer than a launch (measured on H100: 64 sequences 2% longer, one 0.5% shorter).
+  bool prefers_one_launch(const PagedTokens& tokens) const {
+    return splits(tokens.count, tokens.longest) > 1;
+  }
+  /// Both in one launch, which leaves qkv as it is: for tokens of which none sees another.
+  Status store_and_forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
+                           const PagedRotation& rotation, void* scratch, const PagedTokens& tokens);
   /// Of any pass of up to `tokens` tokens.
   std::uint64_t scratch_bytes(std::int64_t tokens, std::int64_t longest) const;
 
  private:
   PagedAttention(const DeviceFacts& facts, PagedHeads heads, double norm_epsilon)
       : facts_(&facts), heads_(heads), norm_epsilon_(static_cast<float>(norm_epsilon)) {}
+  /// `rotation` without angles: qkv is rotated, keys and values are in the cache.
+  Status attend(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
+                const PagedRotation& rotation, void* scratch, const PagedTokens& tokens);
+  /// The most blocks whose splits are merged: a u32 each, at the beginning of the scratch memory.
+  std::int64_t most_merging() const;
+  std::int64_t wanted_blocks() const;
   /// Into how many parts the keys of a token are cut, so that all of the device has work.
   std::int64_t splits(std::int64_t tokens, std::int64_t longest) const;
 
@@ -65,7 +86,7 @@ class PagedAttention {
   PagedHeads heads_;
   float norm_epsilon_;
   std::unique_ptr<Program> program_;
-  Kernel *rotate_and_store_ = nullptr, *attention_ = nullptr, *merge_splits_ = nullptr;
+  Kernel *rotate_and_store_ = nullptr, *attention_ = nullptr;
 };
 
 }  // namespace assay

@@ -54,6 +54,7 @@ std::string to_text(const StepOrder& order) {
     put(text, static_cast<std::uint64_t>(number));
   }
   put(text, std::uint64_t{order.graph});
+  put(text, std::uint64_t{pass.apart});
   put_elements(text, pass.prompts);
   for_each_vector(order, [&](const Numbers& numbers) { put_elements(text, numbers); });
   return text;
@@ -71,6 +72,7 @@ Result<StepOrder> order_from_text(std::string_view text) {
       *number = static_cast<std::int64_t>(reader.number());
     }
     order.graph = reader.number() != 0;
+    pass.apart = reader.number() != 0;
     fits = take_elements(reader, pass.prompts);
     for_each_vector(order,
                     [&](Numbers& numbers) { fits = take_elements(reader, numbers) && fits; });
