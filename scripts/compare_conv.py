@@ -6,8 +6,8 @@ of both gradients, channels last.
 
 A round is one run of assay over the suite's cells, then PyTorch over the same. AXIS=VALUE sets an axis
 of all of them, as in assay run: direction=forward. PyTorch tries --benchmark-limit engines (10 as usual; 0: all).
-Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing, and run for
-seconds, as assay's do: in the first milliseconds the clock is above what the power limit allows later.
+Its calls are captured in a graph, ten in a row, so that their start on the host costs nothing, as assay's
+are, and run for seconds: in the first milliseconds the clock is above what the power limit allows later.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ def extents(text):
 
 def assay_rates(arguments):
     """{cell: FLOP/s} in the suite's order; a cell is the values of AXES."""
-    words = [arguments.assay, "run", arguments.suite, "precision=" + arguments.precision, "layout=nhwc",
+    words = [arguments.assay, "run", arguments.suite, "precision=" + arguments.precision, "layout=nhwc", "launch=graph",
              "n=%d" % arguments.batch, *arguments.settings, "--json", "--out", "-"]
     done = subprocess.run(words, capture_output=True, text=True)
     rates = {}
@@ -106,25 +106,32 @@ def main():
     torch.backends.cudnn.allow_tf32 = arguments.precision == "tf32"
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(arguments.precision, torch.float32)
 
+    def row(cell, assay_rate, torch_rate, ratio, algorithm):
+        axes = dict(zip(AXES, cell))
+        print("%-8s %5s %5s %5s %7s %7s %9.1f %9.1f %7.3f  %s" %
+              (axes["direction"], axes["c"], axes["h"], axes["k"], axes["filter"], axes["stride"],
+               assay_rate / 1e12, torch_rate / 1e12, ratio, algorithm), flush=True)
+
+    print("%-8s %5s %5s %5s %7s %7s %9s %9s %7s  %s" % ("", "c", "h", "k", "filter", "stride", "assay", "torch",
+                                                      "ratio", "cuDNN's engine in assay"))
     ours, theirs, algorithms = {}, {}, {}
     for _ in range(arguments.rounds):
         rates = assay_rates(arguments)
         for cell, (rate, algorithm) in rates.items():
+            other = flops(cell) / torch_seconds(cell, dtype)
             ours.setdefault(cell, []).append(rate)
-            theirs.setdefault(cell, []).append(flops(cell) / torch_seconds(cell, dtype))
+            theirs.setdefault(cell, []).append(other)
             algorithms[cell] = algorithm
+            row(cell, rate, other, rate / other, algorithm)
             torch.cuda.empty_cache()
-    print("%-8s %5s %5s %5s %7s %7s %9s %9s %7s  %s" % ("", "c", "h", "k", "filter", "stride", "assay", "torch",
-                                                      "ratio", "cuDNN's engine in assay"))
+    if arguments.rounds > 1:
+        print("medians of %d rounds" % arguments.rounds)
     ratios = []
     for cell in ours:
-        axes = dict(zip(AXES, cell))
         ratio = statistics.median(a / b for a, b in zip(ours[cell], theirs[cell]))
         ratios.append(ratio)
-        print("%-8s %5s %5s %5s %7s %7s %9.1f %9.1f %7.3f  %s" %
-              (axes["direction"], axes["c"], axes["h"], axes["k"], axes["filter"], axes["stride"],
-               statistics.median(ours[cell]) / 1e12, statistics.median(theirs[cell]) / 1e12, ratio,
-               algorithms[cell]))
+        if arguments.rounds > 1:
+            row(cell, statistics.median(ours[cell]), statistics.median(theirs[cell]), ratio, algorithms[cell])
     print("TFLOPS, %s, n=%d; ratio of assay to torch: geometric mean %.3f, least %.3f, %d of %d below 0.99" %
           (arguments.precision, arguments.batch, math.exp(statistics.fmean(map(math.log, ratios))), min(ratios),
            sum(ratio < 0.99 for ratio in ratios), len(ratios)))

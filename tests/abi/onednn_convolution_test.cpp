@@ -58,6 +58,22 @@ TEST_F(OneDnnConvolution, EveryDirectionLayoutAndType) {
   }
 }
 
+TEST_F(OneDnnConvolution, SeveralAreReplayedFromAGraph) {
+  for (const char* direction : {"forward", "data", "weights"}) {
+    auto settings = small_convolutions().front();
+    settings.insert(settings.end(), {{"n", "2"}, {"direction", direction}, {"find", "first"}});
+    const auto one = run_conv(*device_, *stream_, settings);
+    ASSERT_TRUE(one) << one.error().message;
+    settings.push_back({"launch", "graph"});
+    const auto several = run_conv(*device_, *stream_, settings);
+    ASSERT_TRUE(several) << several.error().message;
+    EXPECT_TRUE(several->verification.passed) << several->verification.detail;
+    EXPECT_EQ(several->work.repetitions, 20);
+    EXPECT_EQ(several->work.flops, 20 * one->work.flops);
+    EXPECT_EQ(several->work.bytes, 20 * one->work.bytes);
+  }
+}
+
 /// Each plan alone is right, whether it copies weights before or all tensors while it works.
 TEST_F(OneDnnConvolution, EveryPlanIsRight) {
   std::size_t copying = 0;
