@@ -141,7 +141,7 @@ server. The folder keeps the servers' output, too.
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
         {"--budget", "TIME",
          "time for one run, as for `assay run`; for gemm, to try all solutions of a product, "
-         "default 20s; for conv, of each convolution in a run, default 3s",
+         "default 60s; for conv, of each convolution in a run, default 3s",
          ""},
         {"--combine", "", "try every combination of values instead of each alone", ""},
         {"--runs", "N", "most runs of the search, default 200, for serve 60", ""},

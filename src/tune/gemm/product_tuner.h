@@ -25,7 +25,7 @@ struct TuneGemmSettings {
       0;  ///< operands rotate through so many; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
   /// To screen the solutions of one product; those for which there is no time left stay untried.
-  double screening_box_seconds = 20;
+  double screening_box_seconds = 60;
   /// The shortest timed run of the race, and the longest, which ends
   /// the search and makes the proof. A device takes tens of milliseconds to reach the clock that a
   /// solution's own power draw leaves it: ContestLimits in compute/choice/fastest.h.
