@@ -16,7 +16,7 @@ class TensorParallelRuns : public testing::Test {
  protected:
   Outcome run(std::vector<std::string> words) const {
     words.insert(words.begin(), {"run", "tensor_parallel"});
-    words.insert(words.end(), {"--telemetry", "off", "--json", "--device", "cpu", "--budget", "2s",
+    words.insert(words.end(), {"--telemetry", "off", "--json", "--device", "cpu", "--budget", "20s",
                                "--out", (folder_.path() / "results").string()});
     return assay_run(words);
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emulator/code_object.h"
 #include "emulator/disassembly.h"
@@ -29,18 +30,23 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
   SKIP_WITHOUT_COMPILER();
   const std::string& arch = GetParam();
   const std::filesystem::path folder = ASSAY_SOURCE_DIR "/src/compute/kernels";
+  std::vector<std::filesystem::path> kernels;
+  for (const char* of : {"/src/compute/kernels", "/tests/dialect"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(ASSAY_SOURCE_DIR + std::string(of))) {
+      if (entry.path().extension() == ".cu") kernels.push_back(entry.path());
+    }
+  }
   std::set<std::string> unknown;
   std::size_t instructions = 0, atomics = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".cu") continue;
+  for (const std::filesystem::path& kernel : kernels) {
     for (const DisassembledLine& line :
-         *disassemble(compile_file(entry.path(), arch, "-I" + folder.string()), arch)) {
+         *disassemble(compile_file(kernel, arch, "-I" + folder.string()), arch)) {
       ++instructions;
       try {
         const std::string_view name = decode(line.text, arch).operation->name;
         atomics += name.find("_atomic_") != name.npos;
-        EXPECT_FALSE(sums_floats_in_any_order(name))
-            << entry.path().filename() << ": " << line.text;
+        EXPECT_FALSE(sums_floats_in_any_order(name)) << kernel.filename() << ": " << line.text;
       } catch (const Fault& fault) {
         unknown.insert(line.text.substr(0, line.text.find(' ')));
       }
