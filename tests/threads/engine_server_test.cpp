@@ -132,6 +132,53 @@ TEST(EngineServer, AnEndTokenEndsTheReplyUnlessIgnored) {
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 
+/// The text until the stop is that of a reply without one, whole or streamed; the tokens behind it
+/// are not computed.
+TEST(EngineServer, ATextToStopAtEndsTheReply) {
+  RunningEngine engine(tiny());
+  const auto prompt = prompt_of(7, 20);
+  constexpr int tokens = 60;
+  const auto reply = [&](Json more) {
+    return Json::parse(body_of(ask(engine.port(), request_for(prompt, tokens, std::move(more)))));
+  };
+  const std::string text = reply({})["choices"][0]["text"];
+  ASSERT_GE(text.size(), 30u);
+  const auto character_from = [&](std::size_t at) {
+    while ((text[at] & 0xC0) == 0x80) ++at;
+    return at;
+  };
+  const std::size_t begin = character_from(20), end = character_from(25);
+  const std::string stop = text.substr(begin, end - begin);
+  const std::string expected = text.substr(0, text.find(stop));
+  const Json stopped = reply({{"stop", {"never in it", stop}}});
+  EXPECT_EQ(stopped["choices"][0]["text"], expected);
+  EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
+  EXPECT_LT(stopped["usage"]["completion_tokens"], tokens);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+
+  const std::string stream =
+      ask(engine.port(), request_for(prompt, tokens, {{"stop", stop}, {"stream", true}}));
+  std::string streamed;
+  for (std::size_t at = 0; (at = stream.find("data: {", at)) != std::string::npos; ++at) {
+    const Json event = Json::parse(stream.substr(at + 6, stream.find("\n\n", at) - at - 6));
+    for (const Json& choice : event["choices"]) streamed += choice["text"].get<std::string>();
+  }
+  EXPECT_EQ(streamed, expected);
+  EXPECT_THAT(stream, HasSubstr("data: [DONE]"));
+
+  const Json later = reply({{"stop", stop}, {"min_tokens", tokens}});
+  EXPECT_EQ(later["choices"][0]["text"], text);
+  EXPECT_EQ(later["choices"][0]["finish_reason"], "length");
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+TEST(EngineServer, WhatItDoesNotDoIsRefused) {
+  RunningEngine engine(tiny());
+  const std::string refused = ask(engine.port(), request_for({1}, 1, {{"logprobs", 1}}));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, HasSubstr("logprobs"));
+}
+
 TEST(EngineServer, MalformedRequestsGetTheirErrors) {
   RunningEngine engine(tiny());
   const auto port = engine.port();

@@ -8,6 +8,7 @@
 #include "serving/server/generation_request.h"
 #include "serving/server/histogram.h"
 #include "serving/server/reply_format.h"
+#include "serving/server/stop_texts.h"
 #include "serving/simulator/faults.h"
 #include "serving/simulator/simulated_text.h"
 
@@ -56,6 +57,75 @@ TEST(SimRequest, FieldsOfOpenAi) {
   const auto plain = parsed(R"({"prompt":[1]})");
   EXPECT_FALSE(plain.stamps || plain.stream || plain.include_usage || plain.continuous_usage ||
                plain.max_tokens);
+}
+
+TEST(SimRequest, TextsToStopAt) {
+  EXPECT_THAT(parsed(R"({"prompt":[1],"stop":"END"})").stops, ElementsAre("END"));
+  EXPECT_THAT(parsed(R"({"prompt":[1],"stop":["a","b c"]})").stops, ElementsAre("a", "b c"));
+  EXPECT_THAT(parsed(R"({"prompt":"x","stop":["a"]})", Dialect::llama_cpp).stops, ElementsAre("a"));
+  EXPECT_THAT(parsed(R"({"messages":[{"role":"user","content":"hi","stop":"no"}],"stop":"a"})",
+                     Dialect::chat)
+                  .stops,
+              ElementsAre("a"));
+  EXPECT_THAT(
+      parsed(R"({"inputs":"x","parameters":{"stop":["a","b"]},"stop":"no"})", Dialect::tgi).stops,
+      ElementsAre("a", "b"));
+  EXPECT_TRUE(parsed(R"({"prompt":[1],"stop":null})").stops.empty());
+  EXPECT_TRUE(parsed(R"({"prompt":[1],"stop":[]})").stops.empty());
+  for (const std::string& stop :
+       {std::string(R"("")"), std::string(R"([""])"), '"' + std::string(1025, 'x') + '"'}) {
+    EXPECT_THAT(problem_of(R"({"prompt":[1],"stop":)" + stop + "}"),
+                HasSubstr("field \"stop\" allows at most 16 texts of 1 to 1024 bytes"));
+  }
+  std::string many = R"({"prompt":[1],"stop":["a")";
+  for (int i = 0; i < 16; ++i) many += ",\"a\"";
+  EXPECT_THAT(problem_of(many + "]}"), HasSubstr("\"stop\""));
+}
+
+TEST(SimRequest, WhatAsksForMoreThanTokens) {
+  const auto beyond = [](std::string field, Dialect dialect = Dialect::completions) {
+    return parsed(R"({"prompt":[1],)" + field + "}", dialect).beyond;
+  };
+  EXPECT_EQ(beyond(R"("logprobs":0)"), "logprobs");
+  EXPECT_EQ(beyond(R"("logprobs":true,"top_logprobs":2)"), "logprobs");
+  EXPECT_EQ(beyond(R"("echo":true)"), "echo");
+  EXPECT_EQ(beyond(R"("suffix":"x")"), "suffix");
+  EXPECT_EQ(beyond(R"("tools":[{"type":"function"}])"), "tools");
+  EXPECT_EQ(beyond(R"("functions":[{}])"), "functions");
+  EXPECT_EQ(beyond(R"("response_format":{"type":"json_object"})"), "response_format");
+  EXPECT_EQ(beyond(R"("logit_bias":{"50256":-100})"), "logit_bias");
+  EXPECT_EQ(beyond(R"("presence_penalty":0.5)"), "presence_penalty");
+  EXPECT_EQ(beyond(R"("frequency_penalty":-1)"), "frequency_penalty");
+  EXPECT_EQ(beyond(R"("repetition_penalty":1.1)"), "repetition_penalty");
+  EXPECT_EQ(beyond(R"("top_k":50)"), "top_k");
+  EXPECT_EQ(beyond(R"("min_p":0.1)"), "min_p");
+  const char* usual = R"("logprobs":null,"echo":false,"suffix":"","tools":[],"functions":null,
+      "response_format":{"type":"text"},"logit_bias":{},"presence_penalty":0,"frequency_penalty":0.0,
+      "repetition_penalty":1.0,"top_k":-1,"min_p":0,"top_logprobs":0,"user":"logprobs")";
+  EXPECT_EQ(beyond(usual), "");
+}
+
+TEST(StopTexts, ComeInPiecesAndAreNotPassedOn) {
+  const auto read = [](std::vector<std::string> stops, const std::vector<std::string>& pieces) {
+    server::StopTexts texts(std::move(stops));
+    std::string told;
+    for (const std::string& piece : pieces) {
+      told += '|';
+      if (texts.take(piece, told)) return told + "|stop";
+    }
+    told += '|';
+    texts.end(told);
+    return told;
+  };
+  EXPECT_EQ(read({"END"}, {"a", "b"}), "|a|b|");
+  EXPECT_EQ(read({"END"}, {"xENDy"}), "|x|stop");
+  EXPECT_EQ(read({"END"}, {"aE", "N", "Dz"}), "|a|||stop");
+  EXPECT_EQ(read({"END"}, {"aE", "NE", "ND"}), "|a|EN||stop");
+  EXPECT_EQ(read({"END"}, {"aEN"}), "|a|EN") << "nothing follows";
+  EXPECT_EQ(read({"aab"}, {"aaa", "ab"}), "|a|a|stop");
+  EXPECT_EQ(read({"later", "l"}, {"a la"}), "|a |stop");
+  EXPECT_EQ(read({"bc", "cde"}, {"abcde"}), "|a|stop") << "the first in the text";
+  EXPECT_EQ(read({"\xc3\xa9"}, {"x\xc3\xa8", "\xc3\xa9"}), "|x\xc3\xa8||stop");
 }
 
 TEST(SimRequest, ChatsCountTheirTextsAndTheTemplate) {

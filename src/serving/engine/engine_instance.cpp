@@ -11,7 +11,7 @@ namespace {
 using server::AcceptedRequest;
 using server::Connection;
 
-constexpr int unavailable = 503, failed = 500;
+constexpr int not_done = 400, unavailable = 503, failed = 500;
 
 /// `text` as between the quotes in JSON; it is UTF-8.
 void append_escaped(std::string_view text, std::string& out) {
@@ -62,6 +62,11 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
                               AcceptedRequest request) {
   const std::string wrong = closed_ ? "the server is shutting down" : problem();
   if (!wrong.empty()) return refuse(*connection, false, unavailable, wrong);
+  if (!request.asked.beyond.empty()) {
+    return refuse(
+        *connection, request.keep_alive, not_done,
+        fmt::format("field \"{}\" asks for what this server does not do", request.asked.beyond));
+  }
   server::ReplyPlan plan;
   plan.format = server::make_reply_format(request.dialect, facts_of(request, requests_));
   plan.choices = request.asked.prompts.size();
@@ -77,7 +82,8 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
   ++requests_;
   for (std::size_t choice = 0; choice < request.asked.prompts.size(); ++choice) {
     const std::uint64_t id = ++last_id_;
-    readers_.emplace(id, Reader{choice, reply, text().stream()});
+    readers_.emplace(id, Reader{choice, reply, text().stream(),
+                                server::StopTexts(request.asked.stops), request.asked.min_tokens});
     reply->add_source_id(id);
     engine_.submit({.id = id,
                     .prompt = std::move(request.asked.prompts[choice]),
@@ -122,18 +128,35 @@ void EngineInstance::on_token(const EngineEvent& event) {
   escaped_.clear();
   reader.text->append(event.token, text_of_token_);
   if (event.last) reader.text->end(text_of_token_);
-  append_escaped(text_of_token_, escaped_);
+  const bool stopped = take_text(reader, event);
+  append_escaped(told_, escaped_);
   const auto sink = reader.sink;
   const std::size_t choice = reader.choice;
-  if (event.last) readers_.erase(at);
-  const bool wanted = sink->on_token({.choice = choice,
-                                      .number = event.number,
-                                      .last = event.last,
-                                      .due = loop().at(event.when),
-                                      .id = event.token,
-                                      .text = escaped_,
-                                      .finish_reason = event.at_end_token ? "stop" : "length"});
+  const bool last = event.last || stopped;
+  if (last) readers_.erase(at);
+  if (stopped) engine_.cancel(event.id);
+  const bool wanted =
+      sink->on_token({.choice = choice,
+                      .number = event.number,
+                      .last = last,
+                      .due = loop().at(event.when),
+                      .id = event.token,
+                      .text = escaped_,
+                      .finish_reason = stopped || event.at_end_token ? "stop" : "length"});
   if (!wanted) cancel(event.id);
+}
+
+/// Makes `told_` what the client is told of the token's text. True: a text at which it stops has
+/// come.
+bool EngineInstance::take_text(Reader& reader, const EngineEvent& event) {
+  told_.clear();
+  if (reader.stops.none() || event.number < reader.min_tokens) {
+    told_ = text_of_token_;
+    return false;
+  }
+  const bool stopped = reader.stops.take(text_of_token_, told_);
+  if (event.last && !stopped) reader.stops.end(told_);
+  return stopped;
 }
 
 void EngineInstance::fail_all(int status, std::string_view message) {

@@ -6,6 +6,7 @@
 
 #include "serving/engine/engine.h"
 #include "serving/server/instance.h"
+#include "serving/server/stop_texts.h"
 
 namespace assay::engine {
 
@@ -35,18 +36,21 @@ class EngineInstance final : public server::Instance, public server::TokenSource
     std::size_t choice = 0;
     std::shared_ptr<server::TokenSink> sink;
     std::unique_ptr<server::TextStream> text;
+    server::StopTexts stops;
+    std::uint64_t min_tokens = 0;  ///< before them, no text ends the reply
   };
 
   void wait_for_events();
   void on_events();
   void on_token(const EngineEvent& event);
+  bool take_text(Reader& reader, const EngineEvent& event);
   void fail_all(int status, std::string_view message);
 
   Engine& engine_;
   const std::uint64_t seed_;
   boost::asio::posix::stream_descriptor events_there_;
   std::vector<EngineEvent> events_;  // kept, so that reading allocates nothing
-  std::string text_of_token_, escaped_;
+  std::string text_of_token_, told_, escaped_;
   std::shared_ptr<server::ServerMetrics> metrics_ = std::make_shared<server::ServerMetrics>();
   std::unordered_map<std::uint64_t, Reader> readers_;
   std::uint64_t requests_ = 0, last_id_ = 0;

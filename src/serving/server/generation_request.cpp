@@ -10,6 +10,7 @@ constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 constexpr double most_temperature = 100;
+constexpr std::size_t most_stops = 16, most_stop_bytes = 1024;
 
 /// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
 /// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
@@ -28,6 +29,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_top("return_token_ids")) request.return_ids = value;
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
+    if (value && (is_top("logprobs") || is_top("echo"))) beyond(top_);
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
   }
   bool Int(int value) { return Int64(value); }
@@ -37,6 +39,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_limit() && value != -1) return wrong(key_, "at least 1");
     if (is_sampling("temperature") || is_sampling("top_p"))
       return wrong(key_, "no negative number");
+    if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) beyond(key_);
     return top_or_pass();
   }
   bool Uint(unsigned value) { return Uint64(value); }
@@ -52,6 +55,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_sampling("seed")) request.sampling.seed = value;
     if (!read_sampling(static_cast<double>(value))) return false;
     if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
+    if (is_top("logprobs") || (is_top("top_logprobs") && value > 0)) beyond(top_);
+    if (is_sampling("top_k") && value > 0) beyond(key_);
     return top_or_pass();
   }
   bool Double(double value) {
@@ -62,6 +67,9 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view value(begin, length);
     if (is_top("model")) request.model = value;
+    if (is_in("response_format", "type") && value != "text") beyond(top_);
+    if (is_top("suffix") && length > 0) beyond(top_);
+    if (is_stop()) return stop(value);
     if (is_message_text()) {
       message_ += value;
     } else if (is_in_message("role")) {
@@ -74,6 +82,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool StartObject() {
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
+    if (level_ == 2 && (top_ == "tools" || top_ == "functions")) beyond(top_);
     if (level_ == 2 && is_messages()) {
       role_.clear();
       message_.clear();
@@ -100,6 +109,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Key(const char* begin, rapidjson::SizeType length, bool) {
     key_.assign(begin, length);
     if (level_ == 1) top_ = key_;
+    if (level_ == 2 && top_ == "logit_bias") beyond(top_);
     return true;
   }
 
@@ -135,7 +145,26 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       if (value <= 0 || value > 1) return wrong(key_, "above 0 and at most 1");
       request.sampling.top_p = value;
     }
+    const bool penalizes = is_sampling("presence_penalty") || is_sampling("frequency_penalty");
+    if ((penalizes || is_sampling("min_p")) && value != 0) beyond(key_);
+    if (is_sampling("repetition_penalty") && value != 1) beyond(key_);
     return true;
+  }
+  /// A text, or one in a list of them.
+  bool is_stop() const {
+    if (dialect_ == Dialect::tgi) return level_ == 3 && top_ == "parameters" && key_ == "stop";
+    return (level_ == 1 || level_ == 2) && top_ == "stop";
+  }
+  bool stop(std::string_view text) {
+    if (text.empty() || text.size() > most_stop_bytes || request.stops.size() == most_stops) {
+      return wrong("stop",
+                   fmt::format("at most {} texts of 1 to {} bytes", most_stops, most_stop_bytes));
+    }
+    request.stops.emplace_back(text);
+    return true;
+  }
+  void beyond(const std::string& field) {
+    if (request.beyond.empty()) request.beyond = field;
   }
   bool is_limit() const {
     switch (dialect_) {

@@ -37,6 +37,10 @@ struct GenerationRequest {
   bool stamps = false;      ///< events must carry their send time
   bool return_ids = false;  ///< the reply has token ids beside the text
   Sampling sampling;
+  std::vector<std::string> stops;  ///< texts before which the reply ends
+  /// The first field that asks for more than such tokens: "logprobs". A server that answers as if
+  /// it were not there must have a reason. Empty: there is none.
+  std::string beyond;
 };
 
 /// `text` makes tokens of texts. Error: usage, one line for the client: not JSON, a field of the

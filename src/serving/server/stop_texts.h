@@ -1,0 +1,30 @@
+// The texts before which a client wants its reply to end (OpenAI's `stop`).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::server {
+
+/// Looks for them in a reply that comes piece by piece, and keeps back what may be the beginning of
+/// one.
+class StopTexts {
+ public:
+  StopTexts() = default;
+  /// None of them is empty.
+  explicit StopTexts(std::vector<std::string> stops) : stops_(std::move(stops)) {}
+
+  bool none() const { return stops_.empty(); }
+  /// Appends to `out` what is surely before any of them: of `piece`, and of what was kept back.
+  /// True: one has come, and the reply ends here.
+  bool take(std::string_view piece, std::string& out);
+  /// Appends what was kept back: nothing follows it.
+  void end(std::string& out);
+
+ private:
+  std::vector<std::string> stops_;
+  std::string kept_;
+};
+
+}  // namespace assay::server
