@@ -61,7 +61,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
                     HasSubstr("MIOpen's databases lie in " + out("miopen")),
                     HasSubstr(find_file + ": 1 records new (+), 0 changed (~)"),
                     HasSubstr("    + 8-6-6-3x3-8-6-6-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F: "
-                              "ConvHipImplicitGemmGroupFwdXdlops 0.15 ms"),
+                              "ConvHipImplicitGemmGroupFwdXdlops 3.75 ms"),
                     HasSubstr("export MIOPEN_USER_DB_PATH=" + out("miopen")),
                     HasSubstr("nothing was measured")));
   EXPECT_FALSE(fs::exists(folder_.path() / "in-use")) << "what is in use was changed";
