@@ -81,7 +81,9 @@ struct DecoderPass {
   std::int64_t longest = 0;  ///< no position is larger
   /// Rows whose attention needs no cache: in the order of rows, none twice.
   std::vector<PromptRows> prompts = {};
-  bool apart = false;  ///< no two of the tokens are of one sequence, so that none sees another
+  /// No token whose result is wanted sees another one of the pass: each is of a sequence of its
+  /// own.
+  bool apart = false;
 };
 
 class Decoder {

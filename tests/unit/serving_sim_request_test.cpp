@@ -72,10 +72,19 @@ TEST(SimRequest, TextsToStopAt) {
       ElementsAre("a", "b"));
   EXPECT_TRUE(parsed(R"({"prompt":[1],"stop":null})").stops.empty());
   EXPECT_TRUE(parsed(R"({"prompt":[1],"stop":[]})").stops.empty());
+  EXPECT_THAT(parsed(R"({"inputs":"x","parameters":{"stop":"a"}})", Dialect::tgi).stops,
+              ElementsAre("a"));
+  EXPECT_TRUE(parsed(R"({"prompt":[1],"other":{"stop":["a"]}})").stops.empty());
+  EXPECT_TRUE(
+      parsed(R"({"inputs":"x","parameters":{"x":{"stop":"a"}}})", Dialect::tgi).stops.empty());
   for (const std::string& stop :
-       {std::string(R"("")"), std::string(R"([""])"), '"' + std::string(1025, 'x') + '"'}) {
-    EXPECT_THAT(problem_of(R"({"prompt":[1],"stop":)" + stop + "}"),
-                HasSubstr("field \"stop\" allows at most 16 texts of 1 to 1024 bytes"));
+       {std::string(R"("")"), std::string(R"([""])"), '"' + std::string(1025, 'x') + '"',
+        std::string("5"), std::string("-1"), std::string("0.5"), std::string("true"),
+        std::string("[1]"), std::string("[null]"), std::string(R"([["a"]])"),
+        std::string(R"({"x":"y"})"), std::string(R"([{"x":"y"}])")}) {
+    EXPECT_THAT(
+        problem_of(R"({"prompt":[1],"stop":)" + stop + "}"),
+        HasSubstr("field \"stop\" allows a text or a list of them, at most 16 of 1 to 1024"));
   }
   std::string many = R"({"prompt":[1],"stop":["a")";
   for (int i = 0; i < 16; ++i) many += ",\"a\"";
@@ -84,7 +93,7 @@ TEST(SimRequest, TextsToStopAt) {
 
 TEST(SimRequest, WhatAsksForMoreThanTokens) {
   const auto beyond = [](std::string field, Dialect dialect = Dialect::completions) {
-    return parsed(R"({"prompt":[1],)" + field + "}", dialect).beyond;
+    return parsed(R"({"prompt":[1],)" + field + "}", dialect).unsupported;
   };
   EXPECT_EQ(beyond(R"("logprobs":0)"), "logprobs");
   EXPECT_EQ(beyond(R"("logprobs":true,"top_logprobs":2)"), "logprobs");
@@ -97,11 +106,22 @@ TEST(SimRequest, WhatAsksForMoreThanTokens) {
   EXPECT_EQ(beyond(R"("presence_penalty":0.5)"), "presence_penalty");
   EXPECT_EQ(beyond(R"("frequency_penalty":-1)"), "frequency_penalty");
   EXPECT_EQ(beyond(R"("repetition_penalty":1.1)"), "repetition_penalty");
-  EXPECT_EQ(beyond(R"("top_k":50)"), "top_k");
-  EXPECT_EQ(beyond(R"("min_p":0.1)"), "min_p");
+  EXPECT_EQ(beyond(R"("temperature":1,"top_k":50)"), "top_k");
+  EXPECT_EQ(beyond(R"("min_p":0.1,"temperature":0.5)"), "min_p");
+  EXPECT_EQ(beyond(R"("top_k":50,"min_p":0.1)"), "") << "the most likely token is the same";
+  EXPECT_EQ(beyond(R"("stop_token_ids":[2])"), "stop_token_ids");
+  EXPECT_EQ(beyond(R"("include_stop_str_in_output":true)"), "include_stop_str_in_output");
+  EXPECT_EQ(beyond(R"("logit_bias":[[5,1.0]])", Dialect::llama_cpp), "logit_bias");
+  EXPECT_EQ(beyond(R"("repeat_penalty":1.1)", Dialect::llama_cpp), "repeat_penalty");
+  EXPECT_EQ(beyond(R"("grammar":"root ::= x")", Dialect::llama_cpp), "grammar");
+  EXPECT_EQ(beyond(R"("json_schema":{})", Dialect::llama_cpp), "json_schema");
+  EXPECT_EQ(beyond(R"("n_probs":5)", Dialect::llama_cpp), "n_probs");
+  EXPECT_EQ(parsed(R"({"inputs":"x","parameters":{"grammar":{"type":"json"}}})", Dialect::tgi)
+                .unsupported,
+            "grammar");
   const char* usual = R"("logprobs":null,"echo":false,"suffix":"","tools":[],"functions":null,
       "response_format":{"type":"text"},"logit_bias":{},"presence_penalty":0,"frequency_penalty":0.0,
-      "repetition_penalty":1.0,"top_k":-1,"min_p":0,"top_logprobs":0,"user":"logprobs")";
+      "repetition_penalty":1.0,"top_k":-1,"min_p":0,"temperature":1,"stop_token_ids":[],"top_logprobs":0,"user":"logprobs")";
   EXPECT_EQ(beyond(usual), "");
 }
 
@@ -111,7 +131,7 @@ TEST(StopTexts, ComeInPiecesAndAreNotPassedOn) {
     std::string told;
     for (const std::string& piece : pieces) {
       told += '|';
-      if (texts.take(piece, told)) return told + "|stop";
+      if (texts.take(piece, piece != "early", told)) return told + "|stop";
     }
     told += '|';
     texts.end(told);
@@ -122,6 +142,7 @@ TEST(StopTexts, ComeInPiecesAndAreNotPassedOn) {
   EXPECT_EQ(read({"END"}, {"aE", "N", "Dz"}), "|a|||stop");
   EXPECT_EQ(read({"END"}, {"aE", "NE", "ND"}), "|a|EN||stop");
   EXPECT_EQ(read({"END"}, {"aEN"}), "|a|EN") << "nothing follows";
+  EXPECT_EQ(read({"rl", "lyx"}, {"early", "x"}), "|ear||stop") << "began before it may end";
   EXPECT_EQ(read({"aab"}, {"aaa", "ab"}), "|a|a|stop");
   EXPECT_EQ(read({"later", "l"}, {"a la"}), "|a |stop");
   EXPECT_EQ(read({"bc", "cde"}, {"abcde"}), "|a|stop") << "the first in the text";

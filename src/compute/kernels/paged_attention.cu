@@ -123,7 +123,7 @@ struct SeenKeys {
   float largest[MOST_GROUP], total[MOST_GROUP];
   Floats sums[MOST_GROUP][packs];
 
-  DEVICE void begin() {
+  DEVICE void reset() {
     UNROLL_LOOP
     for (u32 g = 0; g < MOST_GROUP; ++g) {
       largest[g] = nothing_seen;
@@ -192,7 +192,6 @@ template <typename T, int D, typename Result>
 DEVICE void merge_teams(SeenByTeams<D>& all, const SeenKeys<T, D>& seen, u32 group, Result result) {
   using Seen = SeenKeys<T, D>;
   const u32 team = thread_index() / Seen::lanes, lane = thread_index() % Seen::lanes;
-  barrier();  // those of an earlier merge have been read
   UNROLL_LOOP
   for (u32 g = 0; g < MOST_GROUP; ++g) {
     if (g >= group) break;
@@ -219,7 +218,7 @@ DEVICE void merge_teams(SeenByTeams<D>& all, const SeenKeys<T, D>& seen, u32 gro
   }
 }
 
-/// x[packs]: a lane's part of a head's vector, normed and rotated as rotate_and_store() leaves them.
+/// x[packs]: a lane's part of a head's vector, normed and rotated. rotate_and_store() says how: this does the same within a team.
 /// `cosines`: those of its position, then sines.
 template <typename T, int D>
 DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
@@ -307,7 +306,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     for (u32 p = 0; p < packs; ++p) q[g][p] = q[g][p] * floats_of(scale * log2_e);
   }
   Seen mine;
-  mine.begin();
+  mine.reset();
   if (sees_own) {  // the whole block
     const T* const own = of_token + (heads + kv_head) * D;
     const u64 at = place_in_cache(table, position, kv_head, kv_heads, D);
@@ -359,7 +358,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     weights_of_splits[2 * part + 1] = weights;
   });
   if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
-  mine.begin();
+  mine.reset();
   for (u64 s = team; s < splits; s += teams) {
     UNROLL_LOOP
     for (u32 g = 0; g < MOST_GROUP; ++g) {
@@ -376,6 +375,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
       }
     }
   }
+  barrier();  // what the first merge left there has been read
   merge_teams(all, mine, group, [&](u32 g, u32 column, float, float weights, float sum) {
     y[(first_row + g) * D + column] = encode<T>(sum / weights);
   });

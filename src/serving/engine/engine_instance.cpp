@@ -11,7 +11,7 @@ namespace {
 using server::AcceptedRequest;
 using server::Connection;
 
-constexpr int not_done = 400, unavailable = 503, failed = 500;
+constexpr int bad_request = 400, unavailable = 503, failed = 500;
 
 /// `text` as between the quotes in JSON; it is UTF-8.
 void append_escaped(std::string_view text, std::string& out) {
@@ -62,10 +62,10 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
                               AcceptedRequest request) {
   const std::string wrong = closed_ ? "the server is shutting down" : problem();
   if (!wrong.empty()) return refuse(*connection, false, unavailable, wrong);
-  if (!request.asked.beyond.empty()) {
-    return refuse(
-        *connection, request.keep_alive, not_done,
-        fmt::format("field \"{}\" asks for what this server does not do", request.asked.beyond));
+  if (!request.asked.unsupported.empty()) {
+    return refuse(*connection, request.keep_alive, bad_request,
+                  fmt::format("field \"{}\" asks for what this server does not do",
+                              request.asked.unsupported));
   }
   server::ReplyPlan plan;
   plan.format = server::make_reply_format(request.dialect, facts_of(request, requests_));
@@ -135,14 +135,15 @@ void EngineInstance::on_token(const EngineEvent& event) {
   const bool last = event.last || stopped;
   if (last) readers_.erase(at);
   if (stopped) engine_.cancel(event.id);
-  const bool wanted =
-      sink->on_token({.choice = choice,
-                      .number = event.number,
-                      .last = last,
-                      .due = loop().at(event.when),
-                      .id = event.token,
-                      .text = escaped_,
-                      .finish_reason = stopped || event.at_end_token ? "stop" : "length"});
+  const bool wanted = sink->on_token({.choice = choice,
+                                      .number = event.number,
+                                      .last = last,
+                                      .due = loop().at(event.when),
+                                      .id = event.token,
+                                      .text = escaped_,
+                                      .finish = stopped              ? server::Finish::stop_text
+                                                : event.at_end_token ? server::Finish::end_token
+                                                                     : server::Finish::length});
   if (!wanted) cancel(event.id);
 }
 
@@ -150,11 +151,8 @@ void EngineInstance::on_token(const EngineEvent& event) {
 /// come.
 bool EngineInstance::take_text(Reader& reader, const EngineEvent& event) {
   told_.clear();
-  if (reader.stops.none() || event.number < reader.min_tokens) {
-    told_ = text_of_token_;
-    return false;
-  }
-  const bool stopped = reader.stops.take(text_of_token_, told_);
+  const bool may_end = event.number >= reader.min_tokens;
+  const bool stopped = reader.stops.take(text_of_token_, may_end, told_);
   if (event.last && !stopped) reader.stops.end(told_);
   return stopped;
 }

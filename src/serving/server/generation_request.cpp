@@ -20,30 +20,37 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
 
   GenerationRequest request;
   std::string problem;
+  /// The field that leaves fewer tokens to draw from, beside top_p.
+  const std::string& narrows() const { return narrows_; }
 
-  bool Null() { return top_or_pass(); }
+  bool Null() { return in_stops_ ? wrong_stop() : top_or_pass(); }
   bool Bool(bool value) {
+    if (at_stop()) return wrong_stop();
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
     if (is_top("return_token_ids")) request.return_ids = value;
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
-    if (value && (is_top("logprobs") || is_top("echo"))) beyond(top_);
+    if (value && (is_top("logprobs") || is_top("echo") || is_top("include_stop_str_in_output"))) {
+      not_done(top_);
+    }
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
   }
   bool Int(int value) { return Int64(value); }
   bool Int64(std::int64_t value) {
+    if (at_stop()) return wrong_stop();
     // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
     if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
     if (is_limit() && value != -1) return wrong(key_, "at least 1");
     if (is_sampling("temperature") || is_sampling("top_p"))
       return wrong(key_, "no negative number");
-    if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) beyond(key_);
+    if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) not_done(key_);
     return top_or_pass();
   }
   bool Uint(unsigned value) { return Uint64(value); }
   bool Uint64(std::uint64_t value) {
+    if (at_stop()) return wrong_stop();
     if (is_prompt()) return token(value);
     if (is_limit()) {
       if (value < 1 || value > most_tokens) {
@@ -55,11 +62,13 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_sampling("seed")) request.sampling.seed = value;
     if (!read_sampling(static_cast<double>(value))) return false;
     if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
-    if (is_top("logprobs") || (is_top("top_logprobs") && value > 0)) beyond(top_);
-    if (is_sampling("top_k") && value > 0) beyond(key_);
+    if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) not_done(top_);
+    if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) not_done(top_);
+    if (is_sampling("top_k") && value > 0) narrows_ = key_;
     return top_or_pass();
   }
   bool Double(double value) {
+    if (at_stop()) return wrong_stop();
     if (is_prompt()) return wrong(prompt_key(), "no fractions");
     if (!read_sampling(value)) return false;
     return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
@@ -67,9 +76,9 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view value(begin, length);
     if (is_top("model")) request.model = value;
-    if (is_in("response_format", "type") && value != "text") beyond(top_);
-    if (is_top("suffix") && length > 0) beyond(top_);
-    if (is_stop()) return stop(value);
+    if (is_in("response_format", "type") && value != "text") not_done(top_);
+    if (length > 0 && (is_top("suffix") || is_top("grammar"))) not_done(top_);
+    if (at_stop()) return stop(value);
     if (is_message_text()) {
       message_ += value;
     } else if (is_in_message("role")) {
@@ -82,7 +91,10 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool StartObject() {
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
-    if (level_ == 2 && (top_ == "tools" || top_ == "functions")) beyond(top_);
+    if (at_stop()) return wrong_stop();
+    if (level_ == 2 && (top_ == "tools" || top_ == "functions")) not_done(top_);
+    if (is_top("json_schema")) not_done(top_);
+    if (is_in("parameters", "grammar")) not_done(key_);
     if (level_ == 2 && is_messages()) {
       role_.clear();
       message_.clear();
@@ -95,6 +107,9 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   }
   bool StartArray() {
     if (level_ == 0) return fail("the body must be a JSON object");
+    if (in_stops_) return wrong_stop();
+    in_stops_ = at_stop();
+    if (level_ == 2 && top_ == "logit_bias") not_done(top_);
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
     // another prompt.
     if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
@@ -105,11 +120,14 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // create it even if it stays empty
     return enter();
   }
-  bool EndArray(rapidjson::SizeType) { return leave(); }
+  bool EndArray(rapidjson::SizeType) {
+    in_stops_ = false;
+    return leave();
+  }
   bool Key(const char* begin, rapidjson::SizeType length, bool) {
     key_.assign(begin, length);
     if (level_ == 1) top_ = key_;
-    if (level_ == 2 && top_ == "logit_bias") beyond(top_);
+    if (level_ == 2 && top_ == "logit_bias") not_done(top_);
     return true;
   }
 
@@ -146,25 +164,26 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       request.sampling.top_p = value;
     }
     const bool penalizes = is_sampling("presence_penalty") || is_sampling("frequency_penalty");
-    if ((penalizes || is_sampling("min_p")) && value != 0) beyond(key_);
-    if (is_sampling("repetition_penalty") && value != 1) beyond(key_);
+    const bool divides = is_sampling("repetition_penalty") || is_sampling("repeat_penalty");
+    if ((penalizes && value != 0) || (divides && value != 1)) not_done(key_);
+    if (is_sampling("min_p") && value > 0) narrows_ = key_;
     return true;
   }
-  /// A text, or one in a list of them.
-  bool is_stop() const {
-    if (dialect_ == Dialect::tgi) return level_ == 3 && top_ == "parameters" && key_ == "stop";
-    return (level_ == 1 || level_ == 2) && top_ == "stop";
-  }
+  /// The field's value, or one in its list.
+  bool at_stop() const { return in_stops_ || is_sampling("stop"); }
   bool stop(std::string_view text) {
     if (text.empty() || text.size() > most_stop_bytes || request.stops.size() == most_stops) {
-      return wrong("stop",
-                   fmt::format("at most {} texts of 1 to {} bytes", most_stops, most_stop_bytes));
+      return wrong_stop();
     }
     request.stops.emplace_back(text);
     return true;
   }
-  void beyond(const std::string& field) {
-    if (request.beyond.empty()) request.beyond = field;
+  bool wrong_stop() {
+    return wrong("stop", fmt::format("a text or a list of them, at most {} of 1 to {} bytes",
+                                     most_stops, most_stop_bytes));
+  }
+  void not_done(const std::string& field) {
+    if (request.unsupported.empty()) request.unsupported = field;
   }
   bool is_limit() const {
     switch (dialect_) {
@@ -224,6 +243,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   int level_ = 0;
   std::string top_, key_;
   std::string role_, message_;  // of the message that is read
+  std::string narrows_;
+  bool in_stops_ = false;  // in the list of them
   std::size_t nested_ = 0;
 };
 
@@ -242,6 +263,10 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
                  fmt::format("the body is not JSON: error at byte {}", stream.Tell())};
   }
   GenerationRequest& request = reader.request;
+  // The most likely token is the same, however few are left.
+  if (request.unsupported.empty() && !request.sampling.is_greedy()) {
+    request.unsupported = reader.narrows();
+  }
   const bool none = request.prompts.empty();
   if (dialect == Dialect::chat && !none) text.end_chat(request.prompts.front());
   for (const auto& prompt : request.prompts) {

@@ -38,9 +38,9 @@ struct GenerationRequest {
   bool return_ids = false;  ///< the reply has token ids beside the text
   Sampling sampling;
   std::vector<std::string> stops;  ///< texts before which the reply ends
-  /// The first field that asks for more than such tokens: "logprobs". A server that answers as if
-  /// it were not there must have a reason. Empty: there is none.
-  std::string beyond;
+  /// The first field that asks for what assay's own server does not do: "logprobs"; empty: none
+  /// does. The simulated server answers all the same.
+  std::string unsupported;
 };
 
 /// `text` makes tokens of texts. Error: usage, one line for the client: not JSON, a field of the

@@ -28,7 +28,7 @@ Reply::Reply(Loop& loop, std::shared_ptr<Connection> connection,
       plan_(std::move(plan)),
       last_token_(plan_.choices),
       choices_(plan_.choices) {
-  for (ChoiceText& choice : choices_) choice.finish_reason = plan_.finish_reason;
+  for (ChoiceText& choice : choices_) choice.finish = plan_.finish;
 }
 
 void Reply::begin() {
@@ -46,11 +46,11 @@ bool Reply::on_token(const SourceToken& token) {
   ChoiceText& choice = choices_[token.choice];
   ++choice.tokens;
   ++tokens_;
-  if (token.last) choice.finish_reason = token.finish_reason;
+  if (token.last) choice.finish = token.finish;
   if (!plan_.stream || plan_.format->needs_whole()) choice.text += token.text;
   if (plan_.stream) {
-    write_token({token.choice, token.number, token.text, token.last, token.id, token.finish_reason,
-                 &choice});
+    write_token(
+        {token.choice, token.number, token.text, token.last, token.id, token.finish, &choice});
   } else {
     choice.ids.push_back(token.id);
   }
@@ -94,7 +94,7 @@ void Reply::write_end() {
   std::string usage, done;
   plan_.format->usage(tokens_, usage);
   append(usage);
-  if (writes_end_mark()) plan_.format->done(tokens_, choices_.front().finish_reason, done);
+  if (writes_end_mark()) plan_.format->done(tokens_, choices_.front().finish, done);
   append(done);
   end += last_chunk;
   connection_->write(end);
@@ -108,7 +108,7 @@ void Reply::finish() {
     connection_->write(
         whole_reply({.close = !plan_.keep_alive}, plan_.format->whole(choices_, tokens_)));
   }
-  const bool stopped = choices_.front().finish_reason == "stop";
+  const bool stopped = choices_.front().finish != Finish::length;
   ++(stopped ? metrics_->finished_stop : metrics_->finished_length);
   metrics_->e2e.observe(loop_.now() - plan_.received);
   close_or_next();

@@ -16,7 +16,7 @@ struct ReplyPlan {
   std::size_t choices = 1;
   bool stream = false;
   bool keep_alive = true;
-  std::string_view finish_reason = "length";  ///< of a choice without tokens
+  Finish finish = Finish::length;  ///< of a choice without tokens
   double received = 0;
 };
 

@@ -9,6 +9,21 @@
 namespace assay::server {
 namespace {
 
+std::string_view name_of(Finish finish, std::string_view length, std::string_view end_token,
+                         std::string_view stop_text) {
+  switch (finish) {
+    case Finish::end_token:
+      return end_token;
+    case Finish::stop_text:
+      return stop_text;
+    default:
+      return length;
+  }
+}
+std::string_view openai_name(Finish finish) {
+  return name_of(finish, "length", "stop", "stop");
+}
+
 /// OpenAI's two endpoints, in vLLM's words.
 class OpenAiFormat final : public ReplyFormat {
  public:
@@ -36,7 +51,7 @@ class OpenAiFormat final : public ReplyFormat {
                  : "\",\"logprobs\":null,\"finish_reason\":";
     if (token.last) {
       out += '"';
-      out += token.finish_reason;
+      out += openai_name(token.finish);
       out += '"';
     } else {
       out += "null";
@@ -55,9 +70,7 @@ class OpenAiFormat final : public ReplyFormat {
     append_usage(tokens, out);
     out += "}\n\n";
   }
-  void done(std::uint64_t, std::string_view, std::string& out) const override {
-    out += "data: [DONE]\n\n";
-  }
+  void done(std::uint64_t, Finish, std::string& out) const override { out += "data: [DONE]\n\n"; }
   std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const override {
     std::string out = base(chat_ ? "chat.completion" : "text_completion") + ",\"choices\":[";
     for (std::size_t index = 0; index < choices.size(); ++index) {
@@ -67,7 +80,7 @@ class OpenAiFormat final : public ReplyFormat {
       out += choice.text;
       out += chat_ ? "\"}" : "\"";
       out += fmt::format(",\"logprobs\":null,\"finish_reason\":\"{}\",\"stop_reason\":null",
-                         choice.finish_reason);
+                         openai_name(choice.finish));
       if (facts_.return_ids) append_ids(choice.ids, out);
       out += '}';
     }
@@ -123,16 +136,15 @@ class LlamaCppFormat final : public ReplyFormat {
                    token.choice, token.text, token.number, facts_.prompt_tokens);
   }
   void usage(std::uint64_t, std::string&) const override {}  // is in the end mark
-  void done(std::uint64_t tokens, std::string_view finish_reason, std::string& out) const override {
-    out += "data: " + end_object(tokens, "", finish_reason) + "\n\n";
+  void done(std::uint64_t tokens, Finish finish, std::string& out) const override {
+    out += "data: " + end_object(tokens, "", finish) + "\n\n";
   }
   std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const override {
-    return end_object(tokens, choices.front().text, choices.front().finish_reason);
+    return end_object(tokens, choices.front().text, choices.front().finish);
   }
 
  private:
-  std::string end_object(std::uint64_t tokens, std::string_view text,
-                         std::string_view finish_reason) const {
+  std::string end_object(std::uint64_t tokens, std::string_view text, Finish finish) const {
     std::string counts;
     if (facts_.usage) {
       counts = fmt::format(
@@ -143,7 +155,7 @@ class LlamaCppFormat final : public ReplyFormat {
     return fmt::format(
         "{{\"index\":0,\"content\":\"{}\",\"id_slot\":0,\"stop\":true,\"model\":\"{}\","
         "\"stop_type\":\"{}\",\"truncated\":false{}}}",
-        text, facts_.model, finish_reason == "length" ? "limit" : "eos", counts);
+        text, facts_.model, name_of(finish, "limit", "eos", "word"), counts);
   }
 
   ReplyFacts facts_;
@@ -165,7 +177,7 @@ class TgiFormat final : public ReplyFormat {
   void usage(std::uint64_t, std::string&) const override {}  // is in the last token's event
   bool has_end_mark() const override { return false; }
   bool needs_whole() const override { return true; }
-  void done(std::uint64_t, std::string_view, std::string&) const override {}
+  void done(std::uint64_t, Finish, std::string&) const override {}
   std::string whole(std::span<const ChoiceText> choices, std::uint64_t) const override {
     return fmt::format("{{\"generated_text\":\"{}\",\"details\":{}}}", choices.front().text,
                        details(choices.front()));
@@ -176,7 +188,7 @@ class TgiFormat final : public ReplyFormat {
     if (!facts_.usage) return "null";
     return fmt::format(
         "{{\"finish_reason\":\"{}\",\"generated_tokens\":{},\"seed\":null,\"input_length\":{}}}",
-        choice.finish_reason == "length" ? "length" : "eos_token", choice.tokens,
+        name_of(choice.finish, "length", "eos_token", "stop_sequence"), choice.tokens,
         facts_.prompt_tokens);
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "serving/server/generation_request.h"
+#include "serving/server/token_sink.h"
 
 namespace assay::server {
 
@@ -28,7 +29,7 @@ struct ChoiceText {
   std::string text;  ///< as between the quotes in JSON
   std::uint64_t tokens = 0;
   std::vector<std::uint32_t> ids;
-  std::string_view finish_reason;  ///< "length", "stop"
+  Finish finish = Finish::length;
 };
 
 struct TokenEvent {
@@ -37,7 +38,7 @@ struct TokenEvent {
   std::string_view text;     ///< as between the quotes in JSON
   bool last = false;         ///< the last token of its choice
   std::uint32_t id = 0;
-  std::string_view finish_reason;     ///< of the last one
+  Finish finish = Finish::length;     ///< of the last one
   const ChoiceText* whole = nullptr;  ///< of the last one, where needs_whole()
 };
 
@@ -55,9 +56,8 @@ class ReplyFormat {
   virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
   /// Without an end marker, only the end of the stream shows that the reply is complete.
   virtual bool has_end_mark() const { return true; }
-  /// `tokens`: of all choices; `finish_reason`: of the first one.
-  virtual void done(std::uint64_t tokens, std::string_view finish_reason,
-                    std::string& out) const = 0;
+  /// `tokens`: of all choices; `finish`: of the first one.
+  virtual void done(std::uint64_t tokens, Finish finish, std::string& out) const = 0;
   /// The reply in one piece; `tokens`: of all choices.
   virtual std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace assay::server {
 
-bool StopTexts::take(std::string_view piece, std::string& out) {
+bool StopTexts::take(std::string_view piece, bool may_end, std::string& out) {
   kept_ += piece;
   const std::string_view text = kept_;
   std::size_t found = std::string_view::npos, beginning = 0;
@@ -14,7 +14,7 @@ bool StopTexts::take(std::string_view piece, std::string& out) {
     while (!text.ends_with(stop.substr(0, length))) --length;
     beginning = std::max(beginning, length);
   }
-  if (found != std::string_view::npos) {
+  if (may_end && found != std::string_view::npos) {
     out += text.substr(0, found);
     kept_.clear();
     return true;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace assay::server {
@@ -17,8 +18,8 @@ class StopTexts {
 
   bool none() const { return stops_.empty(); }
   /// Appends to `out` what is surely before any of them: of `piece`, and of what was kept back.
-  /// True: one has come, and the reply ends here.
-  bool take(std::string_view piece, std::string& out);
+  /// True: one has come, and the reply ends here. Unless it `may_end` yet: then that is text.
+  bool take(std::string_view piece, bool may_end, std::string& out);
   /// Appends what was kept back: nothing follows it.
   void end(std::string& out);
 

@@ -6,14 +6,17 @@
 
 namespace assay::server {
 
+/// Why a choice has no more tokens.
+enum class Finish { length, end_token, stop_text };
+
 struct SourceToken {
   std::size_t choice = 0;
   std::uint64_t number = 0;  ///< from 1
   bool last = false;         ///< the last token of its choice
   double due = 0;            ///< when it should be written, by the loop's clock
   std::uint32_t id = 0;
-  std::string_view text = {};           ///< as between the quotes in JSON; may be empty
-  std::string_view finish_reason = {};  ///< of the last one: "length", "stop"
+  std::string_view text = {};      ///< as between the quotes in JSON; may be empty
+  Finish finish = Finish::length;  ///< of the last one
 };
 
 class TokenSink {

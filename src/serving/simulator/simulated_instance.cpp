@@ -62,7 +62,7 @@ void SimulatedInstance::generate(const std::shared_ptr<Connection>& connection,
   plan.choices = prompts.size();
   plan.stream = request.stream;
   plan.keep_alive = request.keep_alive && fault != Fault::slowclose;
-  plan.finish_reason = natural_end ? "stop" : "length";
+  plan.finish = natural_end ? server::Finish::end_token : server::Finish::length;
   plan.received = request.received;
   const std::uint64_t tokens = tokens_with(fault, request.tokens);
   simulated.tokens = tokens;

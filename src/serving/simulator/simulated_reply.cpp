@@ -53,7 +53,7 @@ bool SimulatedReply::on_token(const SourceToken& token) {
   SourceToken told = token;
   told.id = 1;
   told.text = token_text(simulated_.request, token.number);
-  told.finish_reason = plan().finish_reason;
+  told.finish = plan().finish;
   // A hanging reply is never finished, streamed or not.
   if (simulated_.fault == Fault::hang) told.last = false;
   return Reply::on_token(told);
