@@ -130,7 +130,7 @@ TEST(MiopenDriver, ALogIsASuite) {
   ASSERT_EQ(plan->cells.size(), 3U);
   EXPECT_EQ(plan->cells[0].id(),
             "conv direction=forward precision=bf16 layout=nchw n=2 c=8 d=none h=32 w=32 k=8 "
-            "filter=3 stride=1 pad=0 dilation=1 groups=1 library=auto find=first");
+            "filter=3 stride=1 pad=0 dilation=1 groups=1 library=auto find=first launch=stream");
   EXPECT_EQ(plan->cells[1].text("direction"), "data");
   EXPECT_EQ(plan->cells[2].text("direction"), "weights");
 }
