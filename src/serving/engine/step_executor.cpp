@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compute/device/helpers.h"
 #include "serving/engine/pass_sizes.h"
 #include "serving/engine/sampler.h"
 
