@@ -56,7 +56,7 @@ TEST_F(TuneGemm, FindsTheFastestRightSolutionAndWritesItForAll) {
   EXPECT_THAT(read_file(out() + "/tunableop_results0.csv").value_or(""),
               AllOf(HasSubstr("Validator,HIPBLASLT_VERSION,1203-dabb6df2b9\n"),
                     HasSubstr("\nGemmTunableOp_BFloat16_TN,tn_32_24_40_ld_40_40_32,"
-                              "Gemm_Hipblaslt_104,0.004")));
+                              "Gemm_Hipblaslt_104,4")));
   EXPECT_THAT(read_file(out() + "/hipblaslt_override.txt").value_or(""),
               AllOf(HasSubstr("Git Version: dabb6df2b9\n"),
                     HasSubstr(",104,Cijk_Alik_Bljk_solution_longer_than_a_short_string_104,"

@@ -220,10 +220,9 @@ void Gemm::run() const {
 }
 
 double Gemm::seconds() const {
-  constexpr double launch = 5e-6;
   const std::size_t size = bytes_of(a.type);
   const double peak = size == 1 ? 2.6e15 : size == 2 ? 1.3e15 : 1.6e14;  // of MI300X, dense
-  return launch + operations() / peak;
+  return launch_seconds + operations() / peak;
 }
 
 }  // namespace mi300x
