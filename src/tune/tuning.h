@@ -22,7 +22,7 @@ namespace assay {
 
 struct TuningRules {
   std::size_t runs = 200;                         ///< of the search, at most
-  std::optional<double> seconds;                  ///< for the search
+  std::optional<double> seconds = {};             ///< for the search
   std::size_t least_pairs = 10, most_pairs = 60;  ///< of the proof; from least_units
   std::uint64_t seed = 1;
 };

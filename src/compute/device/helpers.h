@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -31,6 +32,17 @@ inline LaunchShape filling_shape(const DeviceFacts& facts) {
 inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
   constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
   return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);
+}
+
+/// The graph of what `queue` queues on `stream`, which is captured instead of run. The capture ends
+/// after an error too. Error: queue()'s, else the capture's.
+template <typename Queue>
+Result<std::unique_ptr<Graph>> captured(Stream& stream, const Queue& queue) {
+  TRY(stream.begin_capture());
+  const Status queued = queue();
+  auto graph = stream.end_capture();
+  TRY(queued);
+  return graph;
 }
 
 /// Copies `count` values of T from device memory to the host and waits for them.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/cold_regions.h"
@@ -183,12 +184,10 @@ class CollectiveCase final : public Case {
   Status run_next(Stream& stream) { return communicator_.run(call_of(next_++), stream); }
 
   Status capture(Stream& stream) {
-    TRY(stream.begin_capture());
-    Status queued;
-    for (int i = 0; i < nodes_ && queued.ok(); ++i) queued = run_next(stream);
-    auto graph = stream.end_capture();  // also after an error
-    TRY(std::move(queued));
-    graph_ = TRY(std::move(graph));
+    graph_ = TRY(captured(stream, [&]() -> Status {
+      for (int i = 0; i < nodes_; ++i) TRY(run_next(stream));
+      return {};
+    }));
     return {};
   }
 

@@ -8,6 +8,7 @@
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/choice_cache.h"
 #include "compute/choice/fastest.h"
+#include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/benchmark.h"
 #include "measure/benchmarks/conv_cell.h"
@@ -49,7 +50,7 @@ class ConvCase final : public Case {
     // Libraries load kernels on first use, which must not happen while the device is held.
     TRY(convolve(stream));
     TRY(stream.synchronize());
-    if (cell_.graph) graph_ = TRY(captured(stream, *plan_));
+    if (cell_.graph) graph_ = TRY(graph_of(stream, *plan_));
     return {};
   }
 
@@ -91,15 +92,13 @@ class ConvCase final : public Case {
 
  private:
   Status convolve(Stream& stream) { return plan_->enqueue(stream, operands(), workspace_.data()); }
-  Result<std::unique_ptr<Graph>> captured(Stream& stream, ConvolutionPlan& plan) {
-    TRY(stream.begin_capture());
-    Status queued;
-    for (int i = 0; i < graph_calls && queued.ok(); ++i) {
-      queued = plan.enqueue(stream, operands(), workspace_.data());
-    }
-    auto graph = stream.end_capture();  // also after an error
-    TRY(std::move(queued));
-    return graph;
+  Result<std::unique_ptr<Graph>> graph_of(Stream& stream, ConvolutionPlan& plan) {
+    return captured(stream, [&]() -> Status {
+      for (int i = 0; i < graph_calls; ++i) {
+        TRY(plan.enqueue(stream, operands(), workspace_.data()));
+      }
+      return {};
+    });
   }
 
   ConvolutionOperands operands() const { return {x_.data(), w_.data(), y_.data()}; }
@@ -187,7 +186,7 @@ class ConvCase final : public Case {
         if (graph == nullptr) {
           TRY(plan.enqueue(on, operands(), workspace_.data()));  // loads what it needs
           TRY(on.synchronize());
-          graph = TRY(captured(on, plan));
+          graph = TRY(graph_of(on, plan));
         }
         return on.launch(*graph);
       });

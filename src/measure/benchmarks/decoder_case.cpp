@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compute/device/helpers.h"
 #include "compute/device/matrix_types.h"
 #include "compute/device/peaks.h"
 #include "core/hash.h"
@@ -66,11 +67,7 @@ class DecoderCase final : public Case {
 
   Status capture(Stream& stream) {
     if (cell_.graph) {
-      TRY(stream.begin_capture());
-      const Status queued = enqueue_pass(stream);
-      auto captured = stream.end_capture();  // also after an error: the stream goes on
-      TRY(queued);
-      graph_ = TRY(std::move(captured));
+      graph_ = TRY(captured(stream, [&] { return enqueue_pass(stream); }));
       TRY(stream.upload(*graph_));
     }
     TRY(decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated)));

@@ -57,11 +57,7 @@ Result<RepeatedWork> RepeatedWork::create(Stream& stream, bool replayed,
                                           std::function<Status()> queue) {
   RepeatedWork made(stream, std::move(queue));
   if (!replayed) return made;
-  TRY(stream.begin_capture());
-  const Status queued = made.queue_();
-  auto graph = stream.end_capture();  // also after an error
-  TRY(queued);
-  made.graph_ = TRY(std::move(graph));
+  made.graph_ = TRY(captured(stream, made.queue_));
   return made;
 }
 

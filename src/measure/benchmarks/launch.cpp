@@ -84,11 +84,7 @@ class LaunchCase final : public Case {
   }
 
   Result<std::unique_ptr<Graph>> capture(Stream& stream, bool counting) {
-    TRY(stream.begin_capture());
-    const Status launched = launch_each(stream, counting);
-    auto graph = stream.end_capture();  // also after an error
-    TRY(launched);
-    return graph;
+    return captured(stream, [&] { return launch_each(stream, counting); });
   }
 
   /// The smallest difference between distinct event intervals around empty kernels: the granularity

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/device/helpers.h"
 #include "core/random.h"
 #include "measure/benchmarks/tensor_exchange.h"
 #include "model/operations/joined_columns.h"
@@ -158,11 +159,7 @@ class ToyCase final : public Case {
     TRY(forward(stream));
     TRY(wait(stream));
     if (!cell_.graph) return {};
-    TRY(stream.begin_capture());
-    const Status queued = forward(stream);
-    auto graph = stream.end_capture();  // also after an error
-    TRY(queued);
-    graph_ = TRY(std::move(graph));
+    graph_ = TRY(captured(stream, [&] { return forward(stream); }));
     return stream.upload(*graph_);
   }
 

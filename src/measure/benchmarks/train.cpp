@@ -90,11 +90,7 @@ class TrainCase final : public Case {
 
   Status capture(Stream& stream) {
     if (!cell_.graph) return {};
-    TRY(stream.begin_capture());
-    const Status queued = training_->step(stream);
-    auto graph = stream.end_capture();  // also after an error
-    TRY(queued);
-    graph_ = TRY(std::move(graph));
+    graph_ = TRY(captured(stream, [&] { return training_->step(stream); }));
     return {};
   }
 
@@ -296,13 +292,10 @@ class TrainCase final : public Case {
       TRY(stream.synchronize());
       return clock.times();
     }
-    TRY(stream.begin_capture());
-    const Status queued = training_->step(stream, &clock);
-    auto graph = stream.end_capture();  // also after an error
-    if (!queued.ok() && queued.error().kind == ErrorKind::unsupported) {
+    auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
+    if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
       return std::vector<OperationClock::Time>();  // a driver without events in graphs
     }
-    TRY(queued);
     const std::unique_ptr<Graph> timed = TRY(std::move(graph));
     for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
     TRY(stream.synchronize());

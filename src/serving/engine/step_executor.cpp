@@ -211,20 +211,16 @@ Status StepExecutor::enqueue(const DecoderPass& pass) {
 /// A captured pass serves all steps of its size whose sequences are not longer.
 Status StepExecutor::launch_graph(const DecoderPass& pass) {
   constexpr std::uint64_t least_length = 64;
-  DecoderPass captured = pass;
-  captured.longest = std::min(settings_.max_length - 1,
+  DecoderPass replayed = pass;
+  replayed.longest = std::min(settings_.max_length - 1,
                               static_cast<std::int64_t>(std::bit_ceil(std::max(
                                   static_cast<std::uint64_t>(pass.longest) + 1, least_length))) -
                                   1);
-  std::unique_ptr<Graph>& graph = graphs_[{captured.tokens, captured.longest}];
+  std::unique_ptr<Graph>& graph = graphs_[{replayed.tokens, replayed.longest}];
   if (graph == nullptr) {
-    TRY(enqueue(captured));  // chooses how products are computed
+    TRY(enqueue(replayed));  // chooses how products are computed
     TRY(decoder_->wait(*stream_));
-    TRY(stream_->begin_capture());
-    const Status queued = decoder_->enqueue(*stream_, captured);
-    auto ended = stream_->end_capture();  // also after an error: the stream goes on
-    TRY(queued);
-    graph = TRY(std::move(ended));
+    graph = TRY(captured(*stream_, [&] { return decoder_->enqueue(*stream_, replayed); }));
     return {};
   }
   if (std::exchange(tables_changed_, false)) TRY(decoder_->set_tables(*stream_, tables_));

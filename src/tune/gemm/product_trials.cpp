@@ -123,16 +123,16 @@ Result<ProductTrials::Checked> ProductTrials::check(std::size_t i) {
 
 Status ProductTrials::capture(Candidate& candidate) {
   candidate.tried_graph = true;
-  if (!stream_.begin_capture().ok()) return {};
   const std::size_t sets = matrices_.sets().size();
-  Status queued;
-  for (std::size_t product = 0; product < graph_products_ && queued.ok(); ++product) {
-    queued = candidate.plan->enqueue(stream_, operands(product % sets),
-                                     {workspace_.data(), workspace_.bytes()});
-  }
-  auto graph = stream_.end_capture();
+  auto graph = captured(stream_, [&]() -> Status {
+    for (std::size_t product = 0; product < graph_products_; ++product) {
+      TRY(candidate.plan->enqueue(stream_, operands(product % sets),
+                                  {workspace_.data(), workspace_.bytes()}));
+    }
+    return {};
+  });
   // A library that cannot be captured is queued one by one.
-  if (queued.ok() && graph.ok()) candidate.graph = std::move(graph).value();
+  if (graph.ok()) candidate.graph = std::move(graph).value();
   return device_works();
 }
 
