@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <string>
+#include <vector>
 
+#include "core/json.h"
 #include "serving/client/reply_event.h"
 #include "serving/server/generation_request.h"
 #include "serving/server/histogram.h"
@@ -297,6 +301,26 @@ TEST(SimReplyFormat, AChunkOfOpenAi) {
             "\"model\":\"m\",\"choices\":[{\"index\":1,\"text\":\" abc\",\"logprobs\":null,"
             "\"finish_reason\":null,\"stop_reason\":null}],\"usage\":{\"prompt_tokens\":12,"
             "\"total_tokens\":16,\"completion_tokens\":4}}\n\n");
+}
+
+TEST(SimReplyFormat, EachDialectHasItsWordsForWhyAReplyEnds) {
+  const ReplyFacts facts{9, "m", 1700000000, 12, true, false, false};
+  const auto words_of = [&](Dialect dialect) {
+    std::vector<std::string> words;
+    for (const Finish finish : {Finish::length, Finish::end_token, Finish::stop_text}) {
+      const std::array choices = {ChoiceText{"abc", 3, {1, 2, 3}, finish}};
+      const Json reply = Json::parse(make_reply_format(dialect, facts)->whole(choices, 3));
+      words.push_back(reply.contains("choices")   ? reply["choices"][0]["finish_reason"]
+                      : reply.contains("details") ? reply["details"]["finish_reason"]
+                                                  : reply["stop_type"]);
+    }
+    return words;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words_of(Dialect::completions), (Words{"length", "stop", "stop"}));
+  EXPECT_EQ(words_of(Dialect::chat), (Words{"length", "stop", "stop"}));
+  EXPECT_EQ(words_of(Dialect::llama_cpp), (Words{"limit", "eos", "word"}));
+  EXPECT_EQ(words_of(Dialect::tgi), (Words{"length", "eos_token", "stop_sequence"}));
 }
 
 TEST(SimReplyFormat, AnEventSaysWhenItIsSentIfAsked) {
