@@ -1,16 +1,20 @@
-// How fast the variants of a vector's products read the matrices of a decoder: a line for each
-// shape and variant, with the share of what a copy within the device moves in the same run.
-// Run: build/bench/bench_decode_products [MODEL]; default llama3-8b, on the default device, or what
+// How fast products of a vector and of few rows read the matrices of a decoder, in their variants:
+// a line for each shape and variant, with the share of what a copy within the device moves in the
+// same run. Beside products of few rows with codes stands the matrix library's with numbers. Run:
+// build/bench/bench_decode_products [MODEL]; default llama3-8b, on the default device, or what
 // ASSAY_BENCH_DEVICE names.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "compute/blas/gemm_plans.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
 #include "compute/device/rtc_worker.h"
 #include "measure/benchmarks/decoder_case.h"
+#include "model/operations/linear_products.h"
+#include "model/operations/skinny_product.h"
 #include "model/operations/vector_product.h"
 #include "model/weights.h"
 #include "statistics/summary.h"
@@ -49,11 +53,7 @@ struct Bench {
   Result<double> seconds_of(const Queue& queue) {
     TRY(queue());  // loads code
     TRY(stream->synchronize());
-    TRY(stream->begin_capture());
-    const Status queued = queue();
-    auto captured = stream->end_capture();
-    TRY(queued);
-    const std::unique_ptr<Graph> graph = TRY(std::move(captured));
+    const std::unique_ptr<Graph> graph = TRY(captured(*stream, queue));
     std::vector<double> seconds;
     for (int i = -3; i < rounds; ++i) {
       TRY(stream->record(*start));
@@ -77,36 +77,94 @@ Result<Bench> open() {
   return b;
 }
 
-/// One line: a chain of this product with as many matrices as no cache holds.
-Status measure(Bench& b, const Product& product, std::optional<DataType> codes,
-               const VectorVariant& variant) {
+/// What a chain of a product works on: as many matrices as no cache holds, one after another, and
+/// vectors of any content.
+class Chain {
+ public:
+  Chain(const Bench& b, const Product& product, std::optional<DataType> codes)
+      : b_(&b),
+        matrix_bytes_(static_cast<std::size_t>(product.rows() * product.inputs) *
+                      (codes ? 1 : size_of(DataType::bf16))),
+        count_(std::clamp<std::size_t>(b.matrices.bytes() / matrix_bytes_, 1, 32)) {}
+
+  std::size_t count() const { return count_; }
+  void* matrix(std::size_t i) const { return b_->matrices.as<std::byte>() + i * matrix_bytes_; }
+  void* x() const { return vectors(0); }
+  void* y() const { return vectors(1); }
+  void* norm() const { return vectors(2); }
+  const float* factors() const { return static_cast<const float*>(vectors(3)); }
+
+  /// Prints the line of a product that `queue` queues `count()` times.
+  template <typename Queue>
+  Status measure(Bench& b, const Product& product, std::int64_t rows, std::string_view kind,
+                 const std::string& variant, const Queue& queue) const {
+    const double seconds = TRY(b.seconds_of(queue)) / static_cast<double>(count_);
+    const double rate = static_cast<double>(matrix_bytes_) / seconds;
+    fmt::print("{:8} {:6} x {:5} rows {:2} {:9} {:32} {:8.2f} us {:6.0f} GB/s {:5.1f}% of a copy\n",
+               product.name, product.rows(), product.inputs, rows, kind, variant, seconds * 1e6,
+               rate / 1e9, 100 * rate / b.copied);
+    return {};
+  }
+
+ private:
+  void* vectors(std::size_t part) const {
+    return b_->vectors.as<std::byte>() + part * (b_->vectors.bytes() / 4);
+  }
+
+  const Bench* b_;
+  std::size_t matrix_bytes_, count_;
+};
+
+Status measure_vector(Bench& b, const Product& product, std::optional<DataType> codes,
+                      const VectorVariant& variant) {
   VectorProduct products =
       TRY(VectorProduct::create(*b.device, DataType::bf16, 1e-5, codes, variant));
-  const std::size_t matrix = static_cast<std::size_t>(product.rows() * product.inputs) *
-                             (codes ? 1 : size_of(DataType::bf16));
-  const std::size_t count = std::clamp<std::size_t>(b.matrices.bytes() / matrix, 1, 32);
-  auto* const vectors = b.vectors.as<std::byte>();
-  const std::size_t part = b.vectors.bytes() / 4;  // x, y, the norm and the factors
+  const Chain chain(b, product, codes);
   const auto queue = [&]() -> Status {
-    for (std::size_t i = 0; i < count; ++i) {
-      VectorProduct::Matrix at = {b.matrices.as<std::byte>() + i * matrix};
-      if (codes) at.factors = reinterpret_cast<const float*>(vectors + 3 * part);
+    for (std::size_t i = 0; i < chain.count(); ++i) {
+      const VectorProduct::Matrix at = {chain.matrix(i), codes ? chain.factors() : nullptr};
       const VectorProduct::Shape shape = {product.outputs, product.inputs};
-      const void* const norm = product.normed ? vectors + 2 * part : nullptr;
+      const void* const norm = product.normed ? chain.norm() : nullptr;
       if (product.swiglu) {
-        TRY(products.forward_swiglu(*b.stream, vectors + part, vectors, at, shape, norm));
+        TRY(products.forward_swiglu(*b.stream, chain.y(), chain.x(), at, shape, norm));
       } else {
-        TRY(products.forward(*b.stream, vectors + part, vectors, at, shape, {.norm = norm}));
+        TRY(products.forward(*b.stream, chain.y(), chain.x(), at, shape, {.norm = norm}));
       }
     }
     return {};
   };
-  const double seconds = TRY(b.seconds_of(queue)) / static_cast<double>(count);
-  const double rate = static_cast<double>(matrix) / seconds;
-  fmt::print("{:8} {:6} x {:5} {:5} {:24} {:8.2f} us {:6.0f} GB/s {:5.1f}% of a copy\n",
-             product.name, product.rows(), product.inputs, codes ? name_of(*codes) : "bf16",
-             variant.name(), seconds * 1e6, rate / 1e9, 100 * rate / b.copied);
-  return {};
+  return chain.measure(b, product, 1, codes ? name_of(*codes) : "bf16", variant.name(), queue);
+}
+
+Status measure_few_rows(Bench& b, const Product& product, std::int64_t rows, DataType codes,
+                        SkinnyVariant variant) {
+  SkinnyProduct products(*b.device, codes, variant);
+  const Chain chain(b, product, codes);
+  const auto queue = [&]() -> Status {
+    for (std::size_t i = 0; i < chain.count(); ++i) {
+      TRY(products.forward(*b.stream, chain.y(), chain.x(), chain.matrix(i), chain.factors(),
+                           nullptr, {rows, product.rows(), product.inputs}));
+    }
+    return {};
+  };
+  return chain.measure(b, product, rows, name_of(codes), variant.name(), queue);
+}
+
+Status measure_library(Bench& b, GemmPlans& plans, const Product& product, std::int64_t rows) {
+  const GemmProblem problem =
+      forward_product({rows, product.rows(), product.inputs}, DataType::bf16);
+  const Chain chain(b, product, std::nullopt);
+  const auto queue = [&]() -> Status {
+    for (std::size_t i = 0; i < chain.count(); ++i) {
+      GemmOperands operands;
+      operands.a = chain.x();
+      operands.b = chain.matrix(i);
+      operands.c = operands.d = chain.y();
+      TRY(plans.enqueue(*b.stream, problem, operands));
+    }
+    return {};
+  };
+  return chain.measure(b, product, rows, "bf16", plans.libraries(), queue);
 }
 
 Status run(const std::string& model) {
@@ -125,7 +183,8 @@ Status run(const std::string& model) {
   b.matrices = TRY(b.device->allocate(largest, MemoryKind::device));
   constexpr std::size_t aligned = 256;
   const std::size_t part = (rows * sizeof(float) + aligned - 1) / aligned * aligned;
-  b.vectors = TRY(b.device->allocate(4 * part, MemoryKind::device));
+  b.vectors = TRY(b.device->allocate(4 * part * static_cast<std::size_t>(SkinnyProduct::most_rows),
+                                     MemoryKind::device));
   InitialWeights random = TRY(InitialWeights::create(*b.device, *b.stream, DataType::bf16, 1));
   const auto fill = [&](const Buffer& buffer) {
     const auto elements = static_cast<std::int64_t>(buffer.bytes() / size_of(DataType::bf16));
@@ -138,11 +197,25 @@ Status run(const std::string& model) {
       [&] { return b.stream->copy(b.matrices.as<std::byte>() + half, b.matrices.data(), half); }));
   b.copied = 2 * static_cast<double>(half) / copy;
   fmt::print("{}: a copy within the device moves {:.0f} GB/s\n", facts.name, b.copied / 1e9);
-  const std::optional<DataType> kinds[] = {std::nullopt, codes_of("fp8", facts), DataType::i8};
-  for (const auto& codes : kinds) {
+  const DataType fp8 = *codes_of("fp8", facts);
+  for (const std::optional<DataType> codes :
+       {std::optional<DataType>(), std::optional(fp8), std::optional(DataType::i8)}) {
     for (const Product& product : products_of(shape)) {
       for (const VectorVariant& variant : VectorProduct::variants()) {
-        TRY(measure(b, product, codes, variant));
+        TRY(measure_vector(b, product, codes, variant));
+      }
+    }
+  }
+  GemmPlans plans(*b.device, *b.stream, {}, ChoiceCache::of_user(facts));
+  for (const std::int64_t rows : {4, 16, 32, 64}) {
+    for (const Product& product : products_of(shape)) {
+      TRY(measure_library(b, plans, product, rows));
+      for (const DataType codes : {fp8, DataType::i8}) {
+        for (const SkinnyVariant variant :
+             {SkinnyVariant{1, 1}, SkinnyVariant{1, 2}, SkinnyVariant{2, 1}, SkinnyVariant{2, 2},
+              SkinnyVariant{3, 1}, SkinnyVariant{4, 1}}) {
+          TRY(measure_few_rows(b, product, rows, codes, variant));
+        }
       }
     }
   }

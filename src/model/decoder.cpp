@@ -10,6 +10,7 @@
 #include "compute/choice/fastest.h"
 #include "compute/device/helpers.h"
 #include "compute/device/kernel_source.h"
+#include "compute/device/matrix_types.h"
 #include "core/hash.h"
 #include "model/decoder_config.h"
 #include "model/weights.h"
@@ -87,9 +88,13 @@ Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
 
 Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
                          const Tensor& bias, std::int64_t rows) {
+  const LinearShape shape = {rows, weight.rows, weight.columns};
+  if (weight.quantized && skinny_ && rows <= SkinnyProduct::most_rows) {
+    return skinny_->forward(stream, y, x, weights_->codes_of(weight), weights_->factors_of(weight),
+                            weights_->at_or_null(bias), shape);
+  }
   const void* const numbers = TRY(weights_->numbers_of(stream, weight));
-  return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias),
-                          {rows, weight.rows, weight.columns});
+  return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias), shape);
 }
 
 Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
@@ -121,7 +126,7 @@ bool Decoder::is_of_one(const DecoderPass& pass) const {
 Status Decoder::choose_vector_product(Stream& stream, const DecoderPass& pass) {
   const DeviceFacts& facts = device_.facts();
   // Ranks would have to repeat a pass equally often; an emulated device's times say nothing.
-  if (exchange_ || facts.emulated) return {};
+  if (!settings_.measure_variants || exchange_ || facts.emulated) return {};
   const std::span<const VectorVariant> variants = VectorProduct::variants();
   const auto make = [&](const VectorVariant& variant) {
     return VectorProduct::create(device_, settings_.precision, own_.norm_epsilon, settings_.codes,
@@ -417,6 +422,10 @@ Status Decoder::load_operations() {
   const DataType type = settings_.precision;
   functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *functions_, type);
+  if (settings_.codes && type == DataType::bf16 && !runs_on_host(device_.facts()) &&
+      has_own_matrix_units(device_.facts())) {
+    skinny_.emplace(device_, *settings_.codes);
+  }
   norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));

@@ -25,6 +25,7 @@
 #include "model/operations/paged_attention.h"
 #include "model/operations/prompt_attention.h"
 #include "model/operations/rms_norm.h"
+#include "model/operations/skinny_product.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
 #include "model/tensor_parallel.h"
@@ -60,6 +61,7 @@ struct DecoderSettings {
   DecoderPart part = {};                 ///< of several ranks, this one's
   ModelRanks ranks = {};                 ///< the others, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
+  bool measure_variants = true;          ///< of a vector's products; or the usual one is taken
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
@@ -202,6 +204,7 @@ class Decoder {
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
+  std::optional<SkinnyProduct> skinny_;  // of quantized matrices, on matrix units
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too

@@ -6,6 +6,12 @@
 //                            of 16
 //     Left, Right            operands, M x tile_depth and tile_depth x N:
 //       load<order>(tile, line, depth)   from row (of left) or column (of right) `line` on
+//       lines, line(slot)      the rows (of left) or columns (of right) of which this lane holds
+//                              elements
+//       set(slot, elements)    those of one line: tile_depth / parts of them, any that no other
+//       lane
+//                              of the line has, if it is the same ones in both operands
+//     parts, depth_part()    how many lanes share a line, and which of them this one is
 //     fill(value)
 //     multiply_add(left, right)          sums += left right
 //     for_each(body)         body(row, column, sum) for the elements of this lane; sum may change

@@ -49,12 +49,28 @@ class WaveTile {
   static constexpr int registers = unit == 32 ? 16 : 4;
   static constexpr int i_units = M / unit, j_units = N / unit;
 
+ public:
+  static constexpr int parts = groups;
+  static DEVICE int depth_part() { return static_cast<int>(lane_index()) / unit; }
+  using Elements = Pack<T, tile_depth / parts>;
+
+ private:
   /// Lane l holds line l % unit and, along the depth, the 4 * steps elements from 4 * steps * (l /
   /// unit) on. Both operands use the same order, so the instructions may take the elements in any
   /// order.
   template <int UNITS>
   struct Operand {
     MatrixOperand part[UNITS][steps];
+    static constexpr int lines = UNITS;
+    static DEVICE int line(int slot) { return unit * slot + static_cast<int>(lane_index()) % unit; }
+    DEVICE void set(int slot, const Elements& elements) {
+      struct Steps {
+        MatrixOperand step[steps];
+      };
+      const auto both = bits_as<Steps>(elements);
+      UNROLL_LOOP
+      for (int s = 0; s < steps; ++s) part[slot][s] = both.step[s];
+    }
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int line, int depth) {
       const int lane = static_cast<int>(lane_index());

@@ -39,9 +39,18 @@ class WaveTile {
 
  public:
   static constexpr int rows = M, columns = N;
+  static constexpr int parts = 4;
+  static DEVICE int depth_part() { return static_cast<int>(lane_index()) % 4; }
+  using Elements = Pack<T, tile_depth / parts>;
 
   struct Left {
     u32 part[M / 16][4];
+    static constexpr int lines = M / 8;
+    static DEVICE int line(int slot) { return 8 * slot + static_cast<int>(lane_index()) / 4; }
+    DEVICE void set(int slot, const Elements& elements) {
+      part[slot / 2][slot % 2] = elements.v[0];
+      part[slot / 2][slot % 2 + 2] = elements.v[1];
+    }
     /// The M x tile_depth operand at `row`, `depth` of `tile`.
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int row, int depth) {
@@ -88,6 +97,12 @@ class WaveTile {
 
   struct Right {
     u32 part[N / 16][4];
+    static constexpr int lines = N / 8;
+    static DEVICE int line(int slot) { return 8 * slot + static_cast<int>(lane_index()) / 4; }
+    DEVICE void set(int slot, const Elements& elements) {
+      part[slot / 2][slot % 2 * 2] = elements.v[0];
+      part[slot / 2][slot % 2 * 2 + 1] = elements.v[1];
+    }
     /// The tile_depth x N operand at `depth`, `column`.
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int column, int depth) {

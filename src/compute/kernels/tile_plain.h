@@ -12,9 +12,17 @@ class WaveTile {
 
  public:
   static constexpr int rows = M, columns = N;
+  static constexpr int parts = 1;
+  static DEVICE int depth_part() { return 0; }
+  using Elements = Pack<T, tile_depth>;
 
   struct Left {
     float element[M][tile_depth];
+    static constexpr int lines = M;
+    static DEVICE int line(int slot) { return slot; }
+    DEVICE void set(int slot, const Elements& elements) {
+      store_pack(element[slot], decode(elements));
+    }
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int row, int depth) {
       if constexpr (ORDER == Order::depth_last) {
@@ -41,6 +49,13 @@ class WaveTile {
   }
   struct Right {
     float element[tile_depth][N];
+    static constexpr int lines = N;
+    static DEVICE int line(int slot) { return slot; }
+    DEVICE void set(int slot, const Elements& elements) {
+      float line[tile_depth];
+      store_pack(line, decode(elements));
+      for (int k = 0; k < tile_depth; ++k) element[k][slot] = line[k];
+    }
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int column, int depth) {
       if constexpr (ORDER == Order::depth_first) {
