@@ -122,7 +122,7 @@ Status measure_vector(Bench& b, const Product& product, std::optional<DataType> 
   const Chain chain(b, product, codes);
   const auto queue = [&]() -> Status {
     for (std::size_t i = 0; i < chain.count(); ++i) {
-      const VectorProduct::Matrix at = {chain.matrix(i), codes ? chain.factors() : nullptr};
+      const StoredMatrix at = {chain.matrix(i), codes ? chain.factors() : nullptr};
       const VectorProduct::Shape shape = {product.outputs, product.inputs};
       const void* const norm = product.normed ? chain.norm() : nullptr;
       if (product.swiglu) {
@@ -136,18 +136,23 @@ Status measure_vector(Bench& b, const Product& product, std::optional<DataType> 
   return chain.measure(b, product, 1, codes ? name_of(*codes) : "bf16", variant.name(), queue);
 }
 
-Status measure_few_rows(Bench& b, const Product& product, std::int64_t rows, DataType codes,
-                        SkinnyVariant variant) {
-  SkinnyProduct products(*b.device, codes, variant);
+Status measure_few_rows(Bench& b, const Product& product, std::int64_t rows,
+                        std::optional<DataType> codes, SkinnyVariant variant) {
+  SkinnyProduct products = TRY(SkinnyProduct::create(*b.device, rows, codes, variant));
   const Chain chain(b, product, codes);
+  const LinearShape shape = {rows, product.outputs, product.inputs};
   const auto queue = [&]() -> Status {
     for (std::size_t i = 0; i < chain.count(); ++i) {
-      TRY(products.forward(*b.stream, chain.y(), chain.x(), chain.matrix(i), chain.factors(),
-                           nullptr, {rows, product.rows(), product.inputs}));
+      const StoredMatrix at = {chain.matrix(i), codes ? chain.factors() : nullptr};
+      if (product.swiglu) {
+        TRY(products.forward_swiglu(*b.stream, chain.y(), chain.x(), at, shape));
+      } else {
+        TRY(products.forward(*b.stream, chain.y(), chain.x(), at, nullptr, shape));
+      }
     }
     return {};
   };
-  return chain.measure(b, product, rows, name_of(codes), variant.name(), queue);
+  return chain.measure(b, product, rows, codes ? name_of(*codes) : "bf16", variant.name(), queue);
 }
 
 Status measure_library(Bench& b, GemmPlans& plans, const Product& product, std::int64_t rows) {
@@ -197,9 +202,8 @@ Status run(const std::string& model) {
       [&] { return b.stream->copy(b.matrices.as<std::byte>() + half, b.matrices.data(), half); }));
   b.copied = 2 * static_cast<double>(half) / copy;
   fmt::print("{}: a copy within the device moves {:.0f} GB/s\n", facts.name, b.copied / 1e9);
-  const DataType fp8 = *codes_of("fp8", facts);
-  for (const std::optional<DataType> codes :
-       {std::optional<DataType>(), std::optional(fp8), std::optional(DataType::i8)}) {
+  const std::optional<DataType> kinds[] = {std::nullopt, codes_of("fp8", facts), DataType::i8};
+  for (const auto& codes : kinds) {
     for (const Product& product : products_of(shape)) {
       for (const VectorVariant& variant : VectorProduct::variants()) {
         TRY(measure_vector(b, product, codes, variant));
@@ -210,10 +214,8 @@ Status run(const std::string& model) {
   for (const std::int64_t rows : {4, 16, 32, 64}) {
     for (const Product& product : products_of(shape)) {
       TRY(measure_library(b, plans, product, rows));
-      for (const DataType codes : {fp8, DataType::i8}) {
-        for (const SkinnyVariant variant :
-             {SkinnyVariant{1, 1}, SkinnyVariant{1, 2}, SkinnyVariant{2, 1}, SkinnyVariant{2, 2},
-              SkinnyVariant{3, 1}, SkinnyVariant{4, 1}}) {
+      for (const auto& codes : kinds) {
+        for (const SkinnyVariant& variant : SkinnyProduct::variants()) {
           TRY(measure_few_rows(b, product, rows, codes, variant));
         }
       }

@@ -6,12 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "compute/choice/choice_cache.h"
-#include "compute/choice/fastest.h"
 #include "compute/device/helpers.h"
-#include "compute/device/kernel_source.h"
-#include "compute/device/matrix_types.h"
-#include "core/hash.h"
 #include "model/decoder_config.h"
 #include "model/weights.h"
 
@@ -39,14 +34,12 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
-  if (is_of_one(pass) && !std::exchange(vector_product_is_chosen_, true)) {
-    TRY(choose_vector_product(stream, pass));
-  }
+  products_ = TRY(products_for(stream, pass));
   return enqueue_all(stream, pass);
 }
 
 Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
-  const bool one = is_of_one(pass);
+  const bool one = products_.vector != nullptr;
   if (exchange_) exchange_->begin();
   if (prompt_attention_) TRY(prompt_attention_->begin(stream, pass.prompts));
   TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
@@ -76,8 +69,12 @@ Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPa
   TRY(multiply(stream, branch, active(activations_.attended), w.proj, {}, n));
   TRY(add_up(stream, branch, n * c));
   TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
-  TRY(multiply(stream, gate_up, normed, w.gate_up, {}, n));
-  TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
+  if (products_.skinny != nullptr) {
+    TRY(products_.skinny->forward_swiglu(stream, hidden, normed, matrix(w.gate_up), {n, f, c}));
+  } else {
+    TRY(multiply(stream, gate_up, normed, w.gate_up, {}, n));
+    TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
+  }
   TRY(multiply(stream, branch, hidden, w.down, {}, n));
   return add_up(stream, branch, n * c);
 }
@@ -89,9 +86,9 @@ Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
 Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
                          const Tensor& bias, std::int64_t rows) {
   const LinearShape shape = {rows, weight.rows, weight.columns};
-  if (weight.quantized && skinny_ && rows <= SkinnyProduct::most_rows) {
-    return skinny_->forward(stream, y, x, weights_->codes_of(weight), weights_->factors_of(weight),
-                            weights_->at_or_null(bias), shape);
+  if (products_.skinny != nullptr) {
+    return products_.skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias),
+                                     shape);
   }
   const void* const numbers = TRY(weights_->numbers_of(stream, weight));
   return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias), shape);
@@ -119,67 +116,18 @@ Status Decoder::gather_logits(Stream& stream, std::int64_t rows) {
   return joined_->forward(stream, logits, gathered, exchange_->size(), rows, columns);
 }
 
-bool Decoder::is_of_one(const DecoderPass& pass) const {
-  return pass.tokens == 1 && pass.results == 1 && !runs_on_host(device_.facts());
-}
-
-Status Decoder::choose_vector_product(Stream& stream, const DecoderPass& pass) {
-  const DeviceFacts& facts = device_.facts();
-  // Ranks would have to repeat a pass equally often; an emulated device's times say nothing.
-  if (!settings_.measure_variants || exchange_ || facts.emulated) return {};
-  const std::span<const VectorVariant> variants = VectorProduct::variants();
-  const auto make = [&](const VectorVariant& variant) {
-    return VectorProduct::create(device_, settings_.precision, own_.norm_epsilon, settings_.codes,
-                                 variant);
-  };
-  const ChoiceCache choices = ChoiceCache::of_user(facts);
-  const std::string codes = settings_.codes ? std::string(name_of(*settings_.codes)) : "none";
-  const ChoiceKey key = {
-      "vector product",
-      sha256_hex(TRY(complete_source(settings_.codes ? "quantized_product" : "vector_product"))),
-      fmt::format("{} {} {}", decoder_shape_text(own_), name_of(settings_.precision), codes)};
-  const auto remembered = choices.find(facts, key);
-  for (const VectorVariant& variant : variants) {
-    if (remembered != variant.name()) continue;
-    if (auto made = make(variant); made.ok()) {
-      vector_products_.front() = std::move(*made);
-      return {};
-    }
-  }
-  // The first is there. One that a compiler cannot build, perhaps for lack of registers, is no
-  // loss.
-  for (const VectorVariant& variant : variants.subspan(1)) {
-    if (auto made = make(variant); made.ok()) vector_products_.push_back(std::move(*made));
-  }
-  std::vector<Contender> contenders;
-  for (std::size_t i = 0; i < vector_products_.size(); ++i) {
-    contenders.emplace_back([this, i, &pass](Stream& on) -> Status {
-      vector_product_in_use_ = i;
-      return enqueue_all(on, pass);  // writes what the pass that follows writes again
-    });
-  }
-  constexpr ContestLimits limits = {
-      .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
-  const ContestResult result = TRY(find_fastest(device_, stream, contenders, limits));
-  std::swap(vector_products_.front(), vector_products_[result.fastest]);
-  vector_products_.erase(vector_products_.begin() + 1, vector_products_.end());
-  vector_product_in_use_ = 0;
-  choices.keep(facts, key, vector_variant());
-  return {};
-}
-
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
   const DecoderLayerWeights& w = weights_->layout().layers[layer];
   const std::int64_t c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
-  TRY(vector_product().forward(
+  TRY(products_.vector->forward(
       stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
       {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
   TRY(project_one(stream, active(activations_.attended), w.proj));
-  TRY(vector_product().forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
-                                      weights_->at(w.norm2)));
+  TRY(products_.vector->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
+                                       weights_->at(w.norm2)));
   return project_one(stream, hidden, w.down);
 }
 
@@ -187,22 +135,22 @@ Status Decoder::project_one(Stream& stream, const void* y, const WeightMatrix& w
   void* const residual = active(activations_.stream);
   const VectorProduct::Shape shape = {weight.rows, weight.columns};
   if (!exchange_) {
-    return vector_product().forward(stream, residual, y, matrix(weight), shape, {.add = true});
+    return products_.vector->forward(stream, residual, y, matrix(weight), shape, {.add = true});
   }
   void* const branch = active(activations_.branch);
-  TRY(vector_product().forward(stream, branch, y, matrix(weight), shape, {}));
+  TRY(products_.vector->forward(stream, branch, y, matrix(weight), shape, {}));
   TRY(add_up(stream, branch, weight.rows));
   return elementwise_->add(stream, residual, branch, static_cast<std::size_t>(weight.rows));
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
   const WeightMatrix& head = weights_->layout().head;
-  return vector_product().forward(stream, own_logits(), active(activations_.stream), matrix(head),
-                                  {head.rows, head.columns},
-                                  {.norm = weights_->at(weights_->layout().norm)});
+  return products_.vector->forward(stream, own_logits(), active(activations_.stream), matrix(head),
+                                   {head.rows, head.columns},
+                                   {.norm = weights_->at(weights_->layout().norm)});
 }
 
-VectorProduct::Matrix Decoder::matrix(const WeightMatrix& m) const {
+StoredMatrix Decoder::matrix(const WeightMatrix& m) const {
   if (!m.quantized) return {weights_->at(m)};
   return {weights_->codes_of(m), weights_->factors_of(m)};
 }
@@ -422,10 +370,6 @@ Status Decoder::load_operations() {
   const DataType type = settings_.precision;
   functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *functions_, type);
-  if (settings_.codes && type == DataType::bf16 && !runs_on_host(device_.facts()) &&
-      has_own_matrix_units(device_.facts())) {
-    skinny_.emplace(device_, *settings_.codes);
-  }
   norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
   attention_ = TRY(PagedAttention::create(
       device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
@@ -433,8 +377,6 @@ Status Decoder::load_operations() {
   prompt_attention_ = TRY(open_prompt_attention(
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
-  vector_products_.push_back(
-      TRY(VectorProduct::create(device_, type, shape.norm_epsilon, settings_.codes)));
   rows_ = TRY(TokenRows::create(device_, type));
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));

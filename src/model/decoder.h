@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "compute/blas/gemm_plans.h"
+#include "compute/choice/choice_cache.h"
 #include "compute/device/device.h"
 #include "model/decoder_layout.h"
 #include "model/decoder_parameters.h"
@@ -131,10 +133,11 @@ class Decoder {
   const DecoderParameters& parameters() const { return *weights_; }
   /// Whether the pass is computed by products of a vector: of one token, on a GPU.
   bool is_of_one(const DecoderPass& pass) const;
-  /// How these read their matrices.
-  std::string vector_variant() const {
-    return vector_products_[vector_product_in_use_].variant().name();
-  }
+  /// Whether it may be by products of few rows: in bf16, on a GPU with matrix units.
+  bool is_of_few(const DecoderPass& pass) const;
+  /// How products of a pass of few tokens read their matrices; empty, if that is left to a matrix
+  /// library. After the pass.
+  std::string variant_of(const DecoderPass& pass) const;
   /// What ranks tell each other; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
@@ -154,13 +157,25 @@ class Decoder {
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
   /// The same for a pass of one token, by products of a vector.
-  /// Takes the variant of these products that is fastest in `pass`. Not while one is captured.
-  Status choose_vector_product(Stream& stream, const DecoderPass& pass);
   Status enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head_of_one(Stream& stream);
-  VectorProduct& vector_product() { return vector_products_[vector_product_in_use_]; }
   Status enqueue_all(Stream& stream, const DecoderPass& pass);
-  VectorProduct::Matrix matrix(const WeightMatrix& m) const;
+
+  /// By what a pass is multiplied: the first that is not null, or the library.
+  struct Products {
+    VectorProduct* vector = nullptr;
+    SkinnyProduct* skinny = nullptr;
+  };
+  /// Those that are fastest in passes of this kind, measured the first time: not while a stream is
+  /// captured.
+  Result<Products> products_for(Stream& stream, const DecoderPass& pass);
+  Result<VectorProduct> fastest_vector_product(Stream& stream, const DecoderPass& pass);
+  Result<std::optional<SkinnyProduct>> fastest_skinny_product(Stream& stream,
+                                                              const DecoderPass& pass);
+  bool measures_choices() const;
+  Result<ChoiceKey> choice_key(std::string what, const std::string& kernels) const;
+
+  StoredMatrix matrix(const WeightMatrix& m) const;
   /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
   Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
                   const Tensor& bias, std::int64_t rows);
@@ -204,13 +219,14 @@ class Decoder {
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
-  std::optional<SkinnyProduct> skinny_;  // of quantized matrices, on matrix units
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too
-  std::vector<VectorProduct> vector_products_;         // one, but for the time of a choice
-  std::size_t vector_product_in_use_ = 0;
-  bool vector_product_is_chosen_ = false;
+  Products products_;                                  // of the pass that is being queued
+  std::optional<VectorProduct> vector_product_;        // once there was a pass of one token
+  /// By SkinnyProduct::room_for() a pass of few tokens, once there was one; without a product, the
+  /// library multiplies.
+  std::map<std::int64_t, std::optional<SkinnyProduct>> skinny_products_;
   std::optional<TokenRows> rows_;
   // Of several ranks.
   std::unique_ptr<TensorParallel> exchange_;

@@ -14,8 +14,8 @@ namespace {
 // rows than those for which quantized matrices are not unpacked.
 constexpr std::int64_t prompt_tokens[] = {70, 21}, first_part = 46, generated_tokens = 5;
 
-/// Small, and awkward: nothing but heads and rows is a multiple of anything. Of several ranks each
-/// has as much of it.
+/// Small, and awkward: but for heads, no size is a multiple of more than the 16 elements that some
+/// products read together. Of several ranks each has as much of it.
 DecoderSettings small_version_of(const DecoderSettings& settings) {
   DecoderSettings small = settings;
   DecoderShape& shape = small.shape;
@@ -26,9 +26,8 @@ DecoderSettings small_version_of(const DecoderSettings& settings) {
   shape.kv_heads = shares_keys ? settings.shape.kv_heads : 2 * ranks;
   shape.heads = (shares_keys ? 1 : 2) * ranks * (own.heads / own.kv_heads);
   shape.layers = 2;
-  // Sixteen codes of a quantized matrix are read together.
-  shape.width = settings.codes ? 80 : 72;
-  shape.hidden = ranks * (settings.codes ? 112 : 104);
+  shape.width = 80;
+  shape.hidden = ranks * 112;
   shape.vocabulary = 101;
   small.folder.clear();
   small.measure_variants = false;  // all give the same bits

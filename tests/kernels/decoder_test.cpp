@@ -183,7 +183,7 @@ TEST_P(Decoders, ProductsOfAVector) {
     const Buffer x_there = upload(type, inputs, x), w_there = upload(type, 2 * outputs * inputs, w);
     const Buffer norm_there = upload(type, inputs, norm), bias_there = upload(type, outputs, bias);
     const Buffer y = upload(type, outputs + 1, before);
-    VectorProduct::Matrix matrix = {w_there.data()};
+    StoredMatrix matrix = {w_there.data()};
     Buffer quantized, factors;
     if (codes) {
       QuantizedRows rows = QuantizedRows::create(*device_, DataType::f32, *codes).value();
@@ -251,9 +251,8 @@ TEST_P(Decoders, VariantsOfVectorProductsGiveTheSameBits) {
   const Buffer codes = allocate(outputs * inputs), factors = allocate(outputs * sizeof(float));
   ASSERT_TRUE(
       rows.quantize(*stream_, codes.data(), factors.data(), matrix.data(), outputs, inputs));
-  for (const VectorProduct::Matrix& of :
-       {VectorProduct::Matrix{matrix.data()},
-        VectorProduct::Matrix{codes.data(), factors.as<float>()}}) {
+  for (const StoredMatrix& of :
+       {StoredMatrix{matrix.data()}, StoredMatrix{codes.data(), factors.as<float>()}}) {
     std::vector<float> first;
     for (const VectorVariant& variant : VectorProduct::variants()) {
       VectorProduct products =

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compute/choice/fastest_way.h"
+#include "temporary_folder.h"
 #include "test_device.h"
 
 namespace assay {
@@ -72,6 +78,47 @@ TEST_F(Fastest, TheSlowAreMeasuredInTheScreeningOnly) {
   ASSERT_TRUE(result);
   EXPECT_NE(result->fastest, 0u);
   EXPECT_EQ(slow_runs, 1 + 2);
+}
+
+/// Ways of one to three units of time, of which those in `broken` cannot be prepared.
+class FastestWay : public Fastest {
+ protected:
+  Result<std::size_t> choose(const std::vector<int>& units, const std::set<int>& broken = {}) {
+    std::vector<NamedWay> ways;
+    prepared_.clear();
+    runs_ = 0;
+    for (const int u : units) {
+      const auto prepare = [this, u, broken]() -> Status {
+        if (broken.contains(u)) return Error{ErrorKind::unsupported, "no registers"};
+        prepared_.push_back(u);
+        return {};
+      };
+      ways.push_back({std::to_string(u) + " units", prepare, busy(u, &runs_)});
+    }
+    return fastest_way(*device_, *stream_, choices_, {"way", "1.0", "work"}, ways, {});
+  }
+
+  TemporaryFolder folder_;
+  ChoiceCache choices_{folder_.path()};
+  std::vector<int> prepared_;
+  int runs_ = 0;
+};
+
+TEST_F(FastestWay, IsMeasuredOnceAndRemembered) {
+  EXPECT_EQ(choose({3, 1, 2}).value(), 1u);
+  EXPECT_GT(runs_, 0);
+  EXPECT_EQ(choose({2, 3, 1}).value(), 2u);  // by its name
+  EXPECT_EQ(runs_, 0);
+  EXPECT_EQ(prepared_, std::vector<int>{1});
+}
+
+TEST_F(FastestWay, WhatCannotBePreparedTakesNoPart) {
+  EXPECT_EQ(choose({1, 3, 2}, {1}).value(), 2u);
+  EXPECT_EQ(choose({1, 3, 2}).value(), 2u);
+  EXPECT_EQ(choose({1, 3, 2}, {2}).value(), 0u);  // what was remembered is not to be had
+  const auto none = choose({1, 2}, {1, 2});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().message, "no registers");
 }
 
 }  // namespace

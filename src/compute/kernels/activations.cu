@@ -65,10 +65,6 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
   });
 }
 
-DEVICE float silu_of(float x) {
-  return x * fast_reciprocal(1 + fast_exp2(-log2_e * x));
-}
-
 template <typename T>
 DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
   // No array has 2^32 packs; dividing 64 bits would take longer than all else.
@@ -78,7 +74,7 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
     const T* const gates = x + i + row * width;
     Floats values = load_floats(gates);
     UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) values.v[e] = silu_of(values.v[e]);
+    for (int e = 0; e < row_pack; ++e) values.v[e] = silu(values.v[e]);
     store_floats(y + i, to_floats(from_floats<T, row_pack>(values)) * load_floats(gates + width));
   });
 }

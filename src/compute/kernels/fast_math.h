@@ -100,6 +100,11 @@ DEVICE float fast_exp(float x) {
   return fast_exp2(x * log2_e);
 }
 
+/// x / (1 + e^-x), the SiLU.
+DEVICE float silu(float x) {
+  return x * fast_reciprocal(1 + fast_exp2(-log2_e * x));
+}
+
 /// tanh(x), absolute error below 2^-20; computed from the exponential, because the hardware's tanh
 /// has only 11 bits. The quotient is written so that a large |x| gives 1 without overflow.
 DEVICE float fast_tanh(float x) {

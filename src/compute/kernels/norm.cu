@@ -76,6 +76,8 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
                          u64 rows, u64 width, float epsilon_of_model) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
+  let_next_kernel_begin();  // to read its matrix: it waits before it touches what this one writes
+  wait_for_previous_kernel();
   for (u64 row = mine.begin; row < mine.end; row += mine.step) {
     const u64 at = row * width;
     Floats x[NORM_PACKS];

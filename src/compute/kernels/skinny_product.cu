@@ -1,7 +1,7 @@
-// The product of a few rows with a quantized matrix, whose codes are read once: what a decoder
+// The product of a few rows with a matrix, which is read once at the memory's speed: what a decoder
 // multiplies for a token of each of some sequences. Lanes read lines of the matrix straight into the
-// operands of matrix units, where codes become numbers; both operands take elements along the depth
-// in the order in which a lane's wide loads bring them.
+// operands of matrix units, where codes of a quantized one become numbers; both operands take
+// elements along the depth in the order in which a lane's wide loads bring them.
 #include "quantized.h"
 #include "tile.h"
 
@@ -20,38 +20,40 @@
 
 namespace {
 
-using SkinnyTile = WaveTile<Bf16, 16, 16>;  // outputs x rows
+using SkinnyTile = WaveTile<Bf16, 16, 16>;  // lines of the matrix x rows
+using Left = SkinnyTile::Left;
+using Right = SkinnyTile::Right;
 
-constexpr int output_tiles = 2, row_tiles = SKINNY_ROWS / 16;
-constexpr int tile_outputs = 16 * output_tiles;  // of a block's tile; its waves share the depth
+constexpr int line_tiles = 2, row_tiles = SKINNY_ROWS / 16;
+static_assert(SKINNY_ROWS % 16 == 0, "whole tiles of rows");
+#if defined(ON_CPU)
+constexpr u32 skinny_waves = 1, skinny_lanes = 1;
+#else
+constexpr u32 skinny_waves = SKINNY_THREADS / wave_width, skinny_lanes = SKINNY_THREADS;
+#endif
+
 /// Elements of a line that a lane has in one instruction.
 constexpr int lane_depth = tile_depth / SkinnyTile::parts;
-/// Steps of an instruction's depth that a lane reads at a time: 16 bytes of codes on a GPU.
-constexpr int run_steps = 4, run_elements = run_steps * lane_depth;
-/// What a wave reads of each line at a time.
-constexpr int wave_depth = run_steps * tile_depth;
-#if defined(ON_CPU)
-constexpr u32 skinny_waves = 1;
-#else
-constexpr u32 skinny_waves = SKINNY_THREADS / wave_width;
-#endif
-static_assert(SKINNY_ROWS % 16 == 0, "whole tiles of rows");
+/// Instructions for whose depth a lane reads at a time: 16 bytes of the matrix on a GPU.
+template <typename Element>
+constexpr int run_steps = 4 / sizeof(Element);
 
 /// Consecutive elements of a line, of one lane.
-template <typename Element>
+template <typename Element, int STEPS>
 struct LineRun {
-  Pack<Element, lane_depth> step[run_steps];
+  static constexpr int elements = STEPS * lane_depth;
+  Pack<Element, lane_depth> step[STEPS];
 
   /// Those from `at` on of a line of `width`, a multiple of 16; 0 behind its end.
   template <bool STREAMING>
   DEVICE void load(const Element* line, u64 at, u64 width) {
 #if defined(ON_CPU)
-    for (int s = 0; s < run_steps; ++s, at += lane_depth) {
+    for (int s = 0; s < STEPS; ++s, at += lane_depth) {
       step[s] = at < width ? load_pack<lane_depth>(line + at) : Pack<Element, lane_depth>{};
     }
 #else
     struct Loads {
-      Pack<u32, 4> load[run_elements * sizeof(Element) / 16];
+      Pack<u32, 4> load[elements * sizeof(Element) / 16];
     } loads = {};
     if (at < width) {
       const auto* const from = reinterpret_cast<const Pack<u32, 4>*>(line + at);
@@ -65,58 +67,79 @@ struct LineRun {
   }
   DEVICE void clear() {
     UNROLL_LOOP
-    for (int s = 0; s < run_steps; ++s) step[s] = {};
+    for (int s = 0; s < STEPS; ++s) step[s] = {};
   }
 };
 
-/// Codes as the numbers that matrix units take; each is a bf16 exactly.
-template <typename Code>
-DEVICE SkinnyTile::Elements numbers_of(Pack<Code, lane_depth> codes) {
-  using Codes = CodesOf<Code>;
-  return from_floats<Bf16, lane_depth>(Codes::template numbers<lane_depth>(
-      bits_as<typename Codes::template Raw<lane_depth>>(codes)));
+/// Elements of the matrix as matrix units take them. Each code is a bf16 exactly.
+template <typename Element>
+DEVICE SkinnyTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
+  if constexpr (same<Element, Bf16>) {
+    return elements;
+  } else {
+    using Codes = CodesOf<Element>;
+    return from_floats<Bf16, lane_depth>(Codes::template numbers<lane_depth>(
+        bits_as<typename Codes::template Raw<lane_depth>>(elements)));
+  }
 }
 
-/// This lane's lines of the outputs of a tile, on their way.
-template <typename Code>
-struct MatrixLines {
-  using Left = SkinnyTile::Left;
-  LineRun<Code> ahead[SKINNY_AHEAD][output_tiles][Left::lines];
+/// The matrix of a product. With SwiGLU, lines j and outputs + j make one output.
+template <typename Element>
+struct SkinnyMatrix {
+  const Element* elements;
+  u64 outputs, inputs;
+  bool swiglu;
 
-  /// Those whose lane reads `at`, of the tile from output `first` on, for place `p` ahead. Outputs
-  /// that are not there are the last one.
-  DEVICE void fetch(int p, const Code* codes, u64 first, u64 outputs, u64 at, u64 inputs) {
+  DEVICE u64 outputs_of_tile() const { return swiglu ? 16 : 16 * line_tiles; }
+  /// The output that line `line` of tile `m` belongs to, in the tile from output `first` on.
+  DEVICE u64 output(u64 first, int m, int line) const {
+    return first + static_cast<u64>(swiglu ? line : 16 * m + line);
+  }
+  /// Outputs that are not there are the last one.
+  DEVICE const Element* line(u64 first, int m, int line) const {
+    const u64 wanted = output(first, m, line), there = wanted < outputs ? wanted : outputs - 1;
+    return elements + (swiglu && m == 1 ? outputs + there : there) * inputs;
+  }
+};
+
+/// This lane's lines of a tile, on their way.
+template <typename Element>
+struct MatrixLines {
+  using Run = LineRun<Element, run_steps<Element>>;
+  Run ahead[SKINNY_AHEAD][line_tiles][Left::lines];
+
+  /// Fetches what this lane reads from `at` on, for place `p` ahead.
+  DEVICE void fetch(int p, const SkinnyMatrix<Element>& matrix, u64 first, u64 at) {
     UNROLL_LOOP
-    for (int m = 0; m < output_tiles; ++m) {
+    for (int m = 0; m < line_tiles; ++m) {
       UNROLL_LOOP
       for (int l = 0; l < Left::lines; ++l) {
-        const u64 output = first + static_cast<u64>(16 * m + Left::line(l));
-        const u64 line = output < outputs ? output : outputs - 1;
-        ahead[p][m][l].template load<true>(codes + line * inputs, at, inputs);
+        ahead[p][m][l].template load<true>(matrix.line(first, m, Left::line(l)), at,
+                                           matrix.inputs);
       }
     }
   }
 };
 
-/// The sums of a wave, of all its share of the depth.
+/// The sums of a wave, of its share of the depth.
 struct SkinnySums {
-  SkinnyTile tile[output_tiles][row_tiles];
+  SkinnyTile tile[line_tiles][row_tiles];
 
   DEVICE void clear() {
     UNROLL_LOOP
-    for (int m = 0; m < output_tiles; ++m) {
+    for (int m = 0; m < line_tiles; ++m) {
       UNROLL_LOOP
       for (int n = 0; n < row_tiles; ++n) tile[m][n].fill(0);
     }
   }
 
   /// Adds the products of `left` with the elements of x from `at` on of this lane.
-  DEVICE void add(const SkinnyTile::Left (&left)[run_steps][output_tiles], const Bf16* x, u64 rows,
-                  u64 at, u64 inputs) {
-    using Right = SkinnyTile::Right;
+  template <int STEPS>
+  DEVICE void add(const Left (&left)[STEPS][line_tiles], const Bf16* x, u64 rows, u64 at,
+                  u64 inputs) {
     UNROLL_LOOP
     for (int n = 0; n < row_tiles; ++n) {
-      LineRun<Bf16> values[Right::lines];
+      LineRun<Bf16, STEPS> values[Right::lines];
       UNROLL_LOOP
       for (int l = 0; l < Right::lines; ++l) {
         const u64 row = static_cast<u64>(16 * n + Right::line(l));
@@ -127,35 +150,36 @@ struct SkinnySums {
         }
       }
       UNROLL_LOOP
-      for (int s = 0; s < run_steps; ++s) {
+      for (int s = 0; s < STEPS; ++s) {
         Right right;
         UNROLL_LOOP
         for (int l = 0; l < Right::lines; ++l) right.set(l, values[l].step[s]);
         UNROLL_LOOP
-        for (int m = 0; m < output_tiles; ++m) tile[m][n].multiply_add(left[s][m], right);
+        for (int m = 0; m < line_tiles; ++m) tile[m][n].multiply_add(left[s][m], right);
       }
     }
   }
 };
 
-template <typename Code>
-DEVICE void skinny_product(Bf16* y, const Bf16* x, const Code* codes, const float* factors,
-                           const Bf16* bias, u64 rows, u64 outputs, u64 inputs) {
-  // Columns are this far apart, so that lanes of a wave store to different banks.
-  constexpr int column = 20;
-  SHARED float scratch[skinny_waves][SKINNY_ROWS][column];
-  using Left = SkinnyTile::Left;
-  constexpr u64 stride = u64{skinny_waves} * wave_depth;
+template <typename Element>
+DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& matrix,
+                           const float* factors, const Bf16* bias, u64 rows) {
+  // Rows are this far apart, so that lanes of a wave store to different banks.
+  constexpr int row_stride = 20;
+  SHARED float scratch[skinny_waves][SKINNY_ROWS][row_stride];
+  constexpr int steps = run_steps<Element>;
+  constexpr u64 wave_depth = steps * tile_depth, stride = skinny_waves * wave_depth;
+  const u64 inputs = matrix.inputs, outputs = matrix.outputs;
   const u64 wave_begin = u64{wave_index()} * wave_depth;
-  const u64 lane_offset = static_cast<u64>(SkinnyTile::depth_part() * run_elements);
-  MatrixLines<Code> lines;
+  const u64 lane_offset = static_cast<u64>(SkinnyTile::depth_part() * steps * lane_depth);
+  MatrixLines<Element> lines;
   const auto fetch_first = [&](u64 first) {
     UNROLL_LOOP
     for (int p = 0; p < SKINNY_AHEAD; ++p) {
-      lines.fetch(p, codes, first, outputs, wave_begin + p * stride + lane_offset, inputs);
+      lines.fetch(p, matrix, first, wave_begin + p * stride + lane_offset);
     }
   };
-  const Tiles mine = my_tiles(outputs, tile_outputs);
+  const Tiles mine = my_tiles(outputs, matrix.outputs_of_tile());
   let_next_kernel_begin();  // it waits in turn before it touches what this one writes
   if (mine.begin < mine.end) fetch_first(mine.begin);  // while the kernel before still runs
   wait_for_previous_kernel();
@@ -167,38 +191,47 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const Code* codes, const floa
       for (int p = 0; p < SKINNY_AHEAD; ++p) {
         const u64 wave_at = from + p * stride, at = wave_at + lane_offset;
         if (wave_at >= inputs) continue;
-        Left left[run_steps][output_tiles];
+        Left left[steps][line_tiles];
         UNROLL_LOOP
-        for (int s = 0; s < run_steps; ++s) {
+        for (int s = 0; s < steps; ++s) {
           UNROLL_LOOP
-          for (int m = 0; m < output_tiles; ++m) {
+          for (int m = 0; m < line_tiles; ++m) {
             UNROLL_LOOP
             for (int l = 0; l < Left::lines; ++l) {
-              left[s][m].set(l, numbers_of<Code>(lines.ahead[p][m][l].step[s]));
+              left[s][m].set(l, numbers_of<Element>(lines.ahead[p][m][l].step[s]));
             }
           }
         }
-        lines.fetch(p, codes, first, outputs, at + SKINNY_AHEAD * stride, inputs);
+        lines.fetch(p, matrix, first, at + SKINNY_AHEAD * stride);
         sums.add(left, x, rows, at, inputs);
       }
     }
     if (first + mine.step < mine.end) fetch_first(first + mine.step);
-    for (int m = 0; m < output_tiles; ++m) {
+    constexpr u32 results_of_lane = 16 * SKINNY_ROWS / skinny_lanes;
+    float gates[results_of_lane];
+    UNROLL_LOOP
+    for (int m = 0; m < line_tiles; ++m) {
       UNROLL_LOOP
       for (int n = 0; n < row_tiles; ++n) {
-        sums.tile[m][n].for_each([&](int output, int row, float sum) {
-          scratch[wave_index()][16 * n + row][output] = sum;
+        sums.tile[m][n].for_each([&](int line, int row, float sum) {
+          scratch[wave_index()][16 * n + row][line] = sum;
         });
       }
       barrier();
-      for (u32 i = thread_index(); i < 16 * SKINNY_ROWS; i += block_threads()) {
-        const u64 output = first + static_cast<u64>(16 * m) + i % 16, row = i / 16;
+      UNROLL_LOOP
+      for (u32 r = 0; r < results_of_lane; ++r) {
+        const u32 i = thread_index() + r * skinny_lanes, line = i % 16;
+        const u64 row = i / 16, output = matrix.output(first, m, static_cast<int>(line));
         if (output >= outputs || row >= rows) continue;
         float sum = 0;  // of the waves in their order
-        for (u32 w = 0; w < skinny_waves; ++w) sum += scratch[w][row][i % 16];
-        sum *= factors[output];
+        for (u32 w = 0; w < skinny_waves; ++w) sum += scratch[w][row][line];
+        if (factors != nullptr) sum *= factors[matrix.swiglu && m == 1 ? outputs + output : output];
         if (bias != nullptr) sum += decode(bias[output]);
-        y[row * outputs + output] = encode<Bf16>(sum);
+        if (matrix.swiglu && m == 0) {
+          gates[r] = silu(sum);
+        } else {
+          y[row * outputs + output] = encode<Bf16>(matrix.swiglu ? gates[r] * sum : sum);
+        }
       }
       barrier();
     }
@@ -207,15 +240,19 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const Code* codes, const floa
 
 }  // namespace
 
-/// y[rows, outputs] = x[rows, inputs] times the transpose of a matrix: codes[outputs, inputs] times
-/// factors[outputs] of its rows; `bias`[outputs] may be null. At most SKINNY_ROWS rows; `inputs` is
-/// a multiple of 16. The bits of a row depend on no other row.
-#define SKINNY_KERNEL(Code, code)                                                                 \
-  KERNEL_OF(SKINNY_THREADS, SKINNY_BLOCKS, skinny_product_##code##_bf16, Bf16* y, const Bf16* x,  \
-            const Code* codes, const float* factors, const Bf16* bias, u64 rows, u64 outputs,     \
-            u64 inputs) {                                                                         \
-    skinny_product(y, x, codes, factors, bias, rows, outputs, inputs);                            \
+/// y[rows, outputs] = x[rows, inputs] times the transpose of matrix[outputs, inputs], whose rows, if
+/// they are codes, have `factors`[outputs]; `bias`[outputs] may be null. At most SKINNY_ROWS rows;
+/// `inputs` is a multiple of 16. With `swiglu`, the matrix has twice as many rows and factors, and y
+/// = silu(x times the first half) times x times the second, without a bias. The bits of a row depend
+/// on no other row.
+#define SKINNY_KERNEL(Element, name)                                                           \
+  KERNEL_OF(SKINNY_THREADS, SKINNY_BLOCKS, name, Bf16* y, const Bf16* x, const Element* matrix, \
+            const float* factors, const Bf16* bias, u64 rows, u64 outputs, u64 inputs,         \
+            int swiglu) {                                                                      \
+    const SkinnyMatrix<Element> whole = {matrix, outputs, inputs, swiglu != 0};                \
+    skinny_product(y, x, whole, factors, bias, rows);                                          \
   }
-SKINNY_KERNEL(E4m3, e4m3)
-SKINNY_KERNEL(E4m3Fnuz, e4m3_fnuz)
-SKINNY_KERNEL(i8, i8)
+SKINNY_KERNEL(Bf16, skinny_product_bf16)
+SKINNY_KERNEL(E4m3, skinny_product_e4m3_bf16)
+SKINNY_KERNEL(E4m3Fnuz, skinny_product_e4m3_fnuz_bf16)
+SKINNY_KERNEL(i8, skinny_product_i8_bf16)

@@ -76,8 +76,7 @@ template <typename T>
 DEVICE void store_results(T* y, const T* bias, const float* sums, u64 first, u64 outputs, int add,
                           int swiglu) {
   if (swiglu != 0) {
-    const float gate = sums[0];
-    y[first] = encode<T>(gate * fast_reciprocal(1 + fast_exp2(-log2_e * gate)) * sums[1]);
+    y[first] = encode<T>(silu(sums[0]) * sums[1]);
     return;
   }
   UNROLL_LOOP

@@ -12,8 +12,9 @@ Result<RmsNorm> RmsNorm::create(Device& device, DataType type, double epsilon) {
 
 Status RmsNorm::forward(Stream& on, void* normed, void* stream, const void* branch,
                         const void* weight, Rows rows) {
-  return launch(on, *add_rms_norm_, norm_shape(*facts_, rows), normed, stream, stream, branch,
-                weight, std::uint64_t(rows.rows), std::uint64_t(rows.width), epsilon_);
+  return launch(on, *add_rms_norm_, norm_shape(*facts_, rows), {.programmatic = true}, normed,
+                stream, stream, branch, weight, std::uint64_t(rows.rows), std::uint64_t(rows.width),
+                epsilon_);
 }
 
 }  // namespace assay

@@ -1,20 +1,22 @@
-// The product of a few rows with a quantized matrix, whose codes are read once and unpacked in
-// registers (kernels/skinny_product.cu). Matrix libraries want numbers, which would have to be
-// written to memory and read again for each product.
+// The product of a few rows with a matrix on matrix units, which reads the matrix once
+// (kernels/skinny_product.cu). Codes of a quantized one are unpacked in registers: a matrix library
+// wants numbers, which would have to be written to memory and read again for each product.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
 #include "model/operations/linear_products.h"
+#include "model/operations/stored_matrix.h"
 
 namespace assay {
 
-/// How the kernel is built and launched; it changes no bit of the results.
+/// How the kernel is built and launched: it changes no bit of the results. What is fastest is a
+/// trade as of VectorVariant.
 struct SkinnyVariant {
   int ahead = 2;   ///< times that a lane has read ahead of what it computes
   int blocks = 1;  ///< that a multiprocessor has registers for, and that are launched for it
@@ -25,35 +27,42 @@ struct SkinnyVariant {
 
 class SkinnyProduct {
  public:
-  /// Rows of one launch. More are computed too, a launch for each so many.
   static constexpr std::int64_t most_rows = 64;
+  /// How many rows a kernel for `rows` has room for.
+  static constexpr std::int64_t room_for(std::int64_t rows) {
+    return rows <= 16 ? 16 : rows <= 32 ? 32 : most_rows;
+  }
+  /// Those worth trying on a GPU, the usual one first.
+  static std::span<const SkinnyVariant> variants();
 
-  /// Of bf16 with a matrix of `codes`: e4m3, e4m3_fnuz or i8. The usual variant depends on the rows
-  /// and the codes; `variant` is taken for all. `device` must outlive it.
-  SkinnyProduct(Device& device, DataType codes, std::optional<SkinnyVariant> variant = std::nullopt)
-      : device_(&device), codes_(codes), variant_(variant) {}
+  /// Of at most `rows` rows in bf16, with matrices of bf16 or of `codes`: e4m3, e4m3_fnuz or i8.
+  static Result<SkinnyProduct> create(Device& device, std::int64_t rows,
+                                      std::optional<DataType> codes = std::nullopt,
+                                      SkinnyVariant variant = {});
+  const SkinnyVariant& variant() const { return variant_; }
 
-  /// y = x W^T + bias, where W[outputs, inputs] is `codes` times `factors`[outputs] of its rows,
-  /// and `bias`[outputs] may be null. `inputs` is a multiple of 16. The bits of a row depend on no
-  /// other row. The first time for a number of rows it builds a kernel: not while a stream is
-  /// captured.
-  Status forward(Stream& stream, void* y, const void* x, const void* codes, const float* factors,
-                 const void* bias, LinearShape shape);
+  /// y = x W^T + bias; `bias`[outputs] may be null. `inputs` is a multiple of 16. The bits of a row
+  /// depend on no other row.
+  Status forward(Stream& stream, void* y, const void* x, StoredMatrix weight, const void* bias,
+                 LinearShape shape) {
+    return enqueue(stream, y, x, weight, bias, shape, false);
+  }
+  /// y = silu(x W1^T) * (x W2^T), where W1 and W2, each of `shape`, follow each other.
+  Status forward_swiglu(Stream& stream, void* y, const void* x, StoredMatrix weight,
+                        LinearShape shape) {
+    return enqueue(stream, y, x, weight, nullptr, shape, true);
+  }
 
  private:
-  /// For as many rows.
-  struct Built {
-    SkinnyVariant variant;
-    Kernels kernels;
-    Kernel* kernel;
-  };
-  Result<Built*> built_for(std::int64_t rows);
-  SkinnyVariant variant_for(std::int64_t rows) const;
+  SkinnyProduct(const DeviceFacts& facts, Kernels kernels, SkinnyVariant variant)
+      : facts_(&facts), kernels_(std::move(kernels)), variant_(variant) {}
+  Status enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight, const void* bias,
+                 LinearShape shape, bool swiglu);
 
-  Device* device_;
-  DataType codes_;
-  std::optional<SkinnyVariant> variant_;
-  std::map<std::int64_t, Built> built_;  // by the rows of a block
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  SkinnyVariant variant_;
+  Kernel* kernel_ = nullptr;
 };
 
 }  // namespace assay

@@ -36,18 +36,18 @@ Result<VectorProduct> VectorProduct::create(Device& device, DataType type, doubl
   return made;
 }
 
-Status VectorProduct::forward(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
-                              const Around& around) {
+Status VectorProduct::forward(Stream& stream, void* y, const void* x, StoredMatrix weight,
+                              Shape shape, const Around& around) {
   return enqueue(stream, y, x, weight, shape, around, false);
 }
 
-Status VectorProduct::forward_swiglu(Stream& stream, void* y, const void* x, Matrix weight,
+Status VectorProduct::forward_swiglu(Stream& stream, void* y, const void* x, StoredMatrix weight,
                                      Shape shape, const void* norm) {
   return enqueue(stream, y, x, weight, shape, {.norm = norm}, true);
 }
 
-Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
-                              const Around& around, bool swiglu) {
+Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight,
+                              Shape shape, const Around& around, bool swiglu) {
   // As in kernels/vector_product.cu: a wave computes two outputs at a time.
   constexpr unsigned threads = 256;
   const std::int64_t resident = runs_on_host(*facts_) ? 1 : variant_.launched;

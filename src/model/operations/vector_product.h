@@ -10,6 +10,7 @@
 
 #include "compute/device/device.h"
 #include "model/operations/kernels.h"
+#include "model/operations/stored_matrix.h"
 
 namespace assay {
 
@@ -42,11 +43,6 @@ class VectorProduct {
   struct Shape {
     std::int64_t outputs = 0, inputs = 0;
   };
-  /// A matrix [outputs, inputs]; quantized, its rows have `factors` and it is of codes.
-  struct Matrix {
-    const void* elements = nullptr;
-    const float* factors = nullptr;  ///< [outputs], or null
-  };
   /// What is joined with a product.
   struct Around {
     /// [inputs]: x is divided by its root mean square and multiplied by this; or null.
@@ -55,11 +51,11 @@ class VectorProduct {
     bool add = false;            ///< to what is in y
   };
   /// y = x W^T, as `around` says.
-  Status forward(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
+  Status forward(Stream& stream, void* y, const void* x, StoredMatrix weight, Shape shape,
                  const Around& around);
   /// y = silu(x W1^T) * (x W2^T), where W1 and W2, each of `shape`, follow each other; x is normed
   /// as above.
-  Status forward_swiglu(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
+  Status forward_swiglu(Stream& stream, void* y, const void* x, StoredMatrix weight, Shape shape,
                         const void* norm);
 
  private:
@@ -70,7 +66,7 @@ class VectorProduct {
         kernels_(std::move(kernels)),
         element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
-  Status enqueue(Stream& stream, void* y, const void* x, Matrix weight, Shape shape,
+  Status enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight, Shape shape,
                  const Around& around, bool swiglu);
 
   const DeviceFacts* facts_;

@@ -1,0 +1,28 @@
+#include "compute/choice/fastest_way.h"
+
+namespace assay {
+
+Result<std::size_t> fastest_way(Device& device, Stream& stream, const ChoiceCache& choices,
+                                const ChoiceKey& key, const std::vector<NamedWay>& ways,
+                                const ContestLimits& limits) {
+  const auto remembered = choices.find(device.facts(), key);
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (remembered == ways[i].name && ways[i].prepare().ok()) return i;
+  }
+  std::vector<std::size_t> prepared;
+  std::vector<Contender> contenders;
+  Status last;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    last = ways[i].prepare();
+    if (!last.ok()) continue;
+    prepared.push_back(i);
+    contenders.push_back(ways[i].work);
+  }
+  if (contenders.empty()) return last.error();
+  const ContestResult result = TRY(find_fastest(device, stream, contenders, limits));
+  const std::size_t fastest = prepared[result.fastest];
+  choices.keep(device.facts(), key, ways[fastest].name);
+  return fastest;
+}
+
+}  // namespace assay
