@@ -35,8 +35,9 @@ class VirtualMachine {
     set("MI300X_DEVICES", "2");
   }
   ~VirtualMachine() {
-    for (const char* variable : {"ASSAY_HIP_LIBRARY", "MI300X_MEMORY", "MI300X_DEVICES",
-                                 "MI300X_MODE", "MI300X_VM", "MI300X_FAULT"}) {
+    for (const char* variable :
+         {"ASSAY_HIP_LIBRARY", "MI300X_MEMORY", "MI300X_DEVICES", "MI300X_MODE", "MI300X_VM",
+          "MI300X_FAULT", "MI300X_PRODUCT_SECONDS"}) {
       unsetenv(variable);
     }
   }

@@ -27,6 +27,7 @@ class TuneGemm : public OnVirtualMi300x {
  protected:
   static Process::Environment environment(Process::Environment more) {
     more.try_emplace("MI300X_DEVICES", "1");
+    more.try_emplace("MI300X_PRODUCT_SECONDS", "5e-3");
     more.try_emplace("PYTHONPATH", ASSAY_SOURCE_DIR "/tests/e2e/stub_torch");
     more.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
     more.try_emplace("STUB_HIP", "6.2");

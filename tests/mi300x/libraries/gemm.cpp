@@ -1,6 +1,7 @@
 #include "libraries/gemm.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -220,9 +221,13 @@ void Gemm::run() const {
 }
 
 double Gemm::seconds() const {
+  // Short, because training's ranks look for exchanges that take as long as their passes. What
+  // compares solutions asks for far more than a busy host delays what it queues.
+  const char* const text = std::getenv("MI300X_PRODUCT_SECONDS");
+  const double launch = text == nullptr ? 5e-6 : std::atof(text);
   const std::size_t size = bytes_of(a.type);
   const double peak = size == 1 ? 2.6e15 : size == 2 ? 1.3e15 : 1.6e14;  // of MI300X, dense
-  return launch_seconds + operations() / peak;
+  return launch + operations() / peak;
 }
 
 }  // namespace mi300x

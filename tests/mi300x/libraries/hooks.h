@@ -11,10 +11,6 @@ namespace mi300x {
 /// `seconds` of model time pass; copies of `work` may outlive the call. Returns a hipError_t.
 int enqueue(void* stream, std::function<void()> work, double seconds);
 
-/// Model time of any product or convolution, before its operations: far longer than a busy host
-/// delays what it queues, so that what is twice as slow always measures so. Nothing waits for it.
-inline constexpr double launch_seconds = 5e-3;
-
 /// Within such work: stops the device unless all bytes may be read and were written.
 void check_read(const void* address, std::size_t bytes);
 /// Stops the device unless all bytes may be written, and marks them as written.
