@@ -378,6 +378,7 @@ Status Decoder::load_operations() {
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
+  if (!measures_choices()) TRY(take_usual_products());
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));

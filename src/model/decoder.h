@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "compute/blas/gemm_plans.h"
 #include "compute/choice/choice_cache.h"
+#include "compute/choice/fastest_way.h"
 #include "compute/device/device.h"
 #include "model/decoder_layout.h"
 #include "model/decoder_parameters.h"
@@ -63,7 +65,8 @@ struct DecoderSettings {
   DecoderPart part = {};                 ///< of several ranks, this one's
   ModelRanks ranks = {};                 ///< the others, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
-  bool measure_variants = true;          ///< of a vector's products; or the usual one is taken
+  /// Whether products of few rows are chosen by measuring; else the usual ones are taken.
+  bool measure_variants = true;
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
@@ -106,7 +109,8 @@ class Decoder {
   Status restart(Stream& stream);
   /// [limits.sequences, limits.blocks_of_sequence()]: the blocks of each sequence. Waits likewise.
   Status set_tables(Stream& stream, const std::vector<std::int32_t>& tables);
-  /// Queues a pass. If all tokens have results, rows of logits are those of the tokens; else those
+  /// Queues a pass. The first one of its size measures by which products it is fastest: it is not
+  /// to be captured. If all tokens have results, rows of logits are those of the tokens; else those
   /// of DecoderTokens::results. With PromptAttentionSettings::any_lengths, a pass that has prompts
   /// is not to be captured.
   Status enqueue(Stream& stream, const DecoderPass& pass);
@@ -170,10 +174,19 @@ class Decoder {
   /// captured.
   Result<Products> products_for(Stream& stream, const DecoderPass& pass);
   Result<VectorProduct> fastest_vector_product(Stream& stream, const DecoderPass& pass);
-  Result<std::optional<SkinnyProduct>> fastest_skinny_product(Stream& stream,
-                                                              const DecoderPass& pass);
+  /// Null: the library is faster.
+  Result<std::shared_ptr<SkinnyProduct>> fastest_skinny_product(Stream& stream,
+                                                                const DecoderPass& pass);
   bool measures_choices() const;
+  /// Those that are taken where nothing is measured: between ranks, numbers are the library's.
+  Status take_usual_products();
+  bool has_skinny_products() const;
   Result<ChoiceKey> choice_key(std::string what, const std::string& kernels) const;
+  /// A way to compute `pass`: by these products, once they are prepared.
+  NamedWay way(std::string name, std::function<Status()> prepare,
+               std::function<Products()> products, const DecoderPass& pass);
+  Result<std::size_t> fastest_of(Stream& stream, const ChoiceKey& key,
+                                 const std::vector<NamedWay>& ways);
 
   StoredMatrix matrix(const WeightMatrix& m) const;
   /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
@@ -224,9 +237,9 @@ class Decoder {
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too
   Products products_;                                  // of the pass that is being queued
   std::optional<VectorProduct> vector_product_;        // once there was a pass of one token
-  /// By SkinnyProduct::room_for() a pass of few tokens, once there was one; without a product, the
+  /// By powers of two that passes of few tokens are no larger than, once there was one; null: the
   /// library multiplies.
-  std::map<std::int64_t, std::optional<SkinnyProduct>> skinny_products_;
+  std::map<std::int64_t, std::shared_ptr<SkinnyProduct>> skinny_products_;
   std::optional<TokenRows> rows_;
   // Of several ranks.
   std::unique_ptr<TensorParallel> exchange_;

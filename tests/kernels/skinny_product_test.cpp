@@ -17,8 +17,9 @@ namespace {
 
 using Codes = std::optional<DataType>;
 
-/// Outputs that fill no tile, and a depth that waves share unevenly and that fills no wave's read.
-constexpr std::int64_t outputs = 45, inputs = 64 * 19 + 48;
+/// Outputs of which blocks have several tiles, the last one not full, and a depth that waves share
+/// unevenly and that fills no wave's read.
+constexpr std::int64_t outputs = 301, inputs = 64 * 9 + 48;
 constexpr Codes all_codes[] = {std::nullopt, DataType::e4m3, DataType::e4m3_fnuz, DataType::i8};
 
 class SkinnyProducts : public KernelTest {
@@ -144,7 +145,7 @@ TEST_P(SkinnyProducts, AreThoseOfTheReference) {
 }
 
 TEST_P(SkinnyProducts, AreTheSameBitsInEveryVariant) {
-  constexpr std::int64_t rows = 13;
+  const std::int64_t rows = row_counts().back();
   std::vector<float> x;
   const Buffer x_there = normal(DataType::bf16, rows * inputs, x);
   for (const Codes codes : {Codes(), Codes(DataType::i8)}) {
@@ -160,6 +161,21 @@ TEST_P(SkinnyProducts, AreTheSameBitsInEveryVariant) {
       EXPECT_EQ(found, first) << variant.name();
     }
   }
+}
+
+TEST_P(SkinnyProducts, RefuseWhatTheyHaveNoRoomFor) {
+  std::vector<float> x;
+  const Buffer x_there = normal(DataType::bf16, 17 * inputs, x);
+  make_matrix(std::nullopt);
+  SkinnyProduct products = SkinnyProduct::create(*device_, 16).value();
+  const auto refused = [&](LinearShape shape) {
+    const Status status =
+        products.forward(*stream_, x_there.data(), x_there.data(), matrix(), nullptr, shape);
+    return !status.ok() && status.error().kind == ErrorKind::failed;
+  };
+  EXPECT_TRUE(refused({17, 1, inputs}));
+  EXPECT_TRUE(refused({0, 1, inputs}));
+  EXPECT_TRUE(refused({1, 1, inputs - 8}));
 }
 
 ASSAY_KERNEL_BUILDS(SkinnyProducts);

@@ -17,6 +17,11 @@ constexpr int most_algorithms = 32, all_algorithms = 4096;
 constexpr ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
 
+/// "cublaslt 13.1.0"
+std::string text_of(const BlasFacts& library) {
+  return library.name + " " + library.version;
+}
+
 /// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
 /// another clock.
 struct TrialOperands {
@@ -135,10 +140,14 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
   return better;
 }
 
+Result<std::string> GemmPlans::library_of(const GemmProblem& problem) {
+  return text_of(TRY(library_for(options_.library, problem))->facts());
+}
+
 std::string GemmPlans::libraries() const {
   std::string text;
   for (const auto& [name, library] : libraries_) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, library->facts().version);
+    text += (text.empty() ? "" : ", ") + text_of(library->facts());
   }
   return text;
 }

@@ -44,6 +44,9 @@ class GemmPlans {
   /// times. Error: as find_fastest().
   Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
                             const Contender& separate);
+  /// The library that find() would ask, with its version: "cublaslt 13.0". Opens it. Error: as
+  /// find().
+  Result<std::string> library_of(const GemmProblem& problem);
   /// The libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
   std::string libraries() const;
   /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.

@@ -11,7 +11,7 @@ Result<std::size_t> fastest_way(Device& device, Stream& stream, const ChoiceCach
   }
   std::vector<std::size_t> prepared;
   std::vector<Contender> contenders;
-  Status last;
+  Status last = Error{ErrorKind::failed, "there is no way to choose"};
   for (std::size_t i = 0; i < ways.size(); ++i) {
     last = ways[i].prepare();
     if (!last.ok()) continue;

@@ -7,7 +7,8 @@
 
 #define SKINNY_THREADS 256  // of a block
 // What the host chooses: rows of x that a block takes, a multiple of 16; how many times each lane
-// has read ahead of what it computes; and blocks that leave each thread the registers for that.
+// has read ahead of what it computes; blocks that leave each thread the registers for that; and with
+// SKINNY_ONE the one kernel to compile.
 #ifndef SKINNY_ROWS
 #define SKINNY_ROWS 16
 #endif
@@ -64,10 +65,6 @@ struct LineRun {
     }
     *this = bits_as<LineRun>(loads);
 #endif
-  }
-  DEVICE void clear() {
-    UNROLL_LOOP
-    for (int s = 0; s < STEPS; ++s) step[s] = {};
   }
 };
 
@@ -142,12 +139,9 @@ struct SkinnySums {
       LineRun<Bf16, STEPS> values[Right::lines];
       UNROLL_LOOP
       for (int l = 0; l < Right::lines; ++l) {
+        // Rows that are not there are the last one; no sum of theirs is stored.
         const u64 row = static_cast<u64>(16 * n + Right::line(l));
-        if (row < rows) {
-          values[l].template load<false>(x + row * inputs, at, inputs);
-        } else {
-          values[l].clear();
-        }
+        values[l].template load<false>(x + (row < rows ? row : rows - 1) * inputs, at, inputs);
       }
       UNROLL_LOOP
       for (int s = 0; s < STEPS; ++s) {
@@ -252,7 +246,15 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& 
     const SkinnyMatrix<Element> whole = {matrix, outputs, inputs, swiglu != 0};                \
     skinny_product(y, x, whole, factors, bias, rows);                                          \
   }
+#if !defined(SKINNY_ONE) || defined(SKINNY_OF_bf16)
 SKINNY_KERNEL(Bf16, skinny_product_bf16)
+#endif
+#if !defined(SKINNY_ONE) || defined(SKINNY_OF_e4m3)
 SKINNY_KERNEL(E4m3, skinny_product_e4m3_bf16)
+#endif
+#if !defined(SKINNY_ONE) || defined(SKINNY_OF_e4m3_fnuz)
 SKINNY_KERNEL(E4m3Fnuz, skinny_product_e4m3_fnuz_bf16)
+#endif
+#if !defined(SKINNY_ONE) || defined(SKINNY_OF_i8)
 SKINNY_KERNEL(i8, skinny_product_i8_bf16)
+#endif

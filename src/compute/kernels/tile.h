@@ -6,11 +6,10 @@
 //                            of 16
 //     Left, Right            operands, M x tile_depth and tile_depth x N:
 //       load<order>(tile, line, depth)   from row (of left) or column (of right) `line` on
-//       lines, line(slot)      the rows (of left) or columns (of right) of which this lane holds
-//                              elements
-//       set(slot, elements)    those of one line: tile_depth / parts of them, any that no other
-//       lane
-//                              of the line has, if it is the same ones in both operands
+//       lines, line(slot)      the rows (of left) or columns (of right) that this lane has a part
+//       of set(slot, elements)    tile_depth / parts elements of that line; the lanes of a line
+//       have
+//                              different ones, in any order that both operands have
 //     parts, depth_part()    how many lanes share a line, and which of them this one is
 //     fill(value)
 //     multiply_add(left, right)          sums += left right

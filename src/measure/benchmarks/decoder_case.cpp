@@ -90,7 +90,8 @@ class DecoderCase final : public Case {
     if (several()) all.emplace_back("exchange", ranks_.communicator->library());
     if (cell_.phase == DecoderPhase::prefill) {
       all.emplace_back("attention", decoder_->prompt_attention());
-    } else if (decoder_->is_of_one(measured_pass())) {
+    }
+    if (decoder_->is_of_one(measured_pass())) {
       all.emplace_back("vector_products", decoder_->variant_of(measured_pass()));
     } else if (decoder_->is_of_few(measured_pass())) {
       const std::string variant = decoder_->variant_of(measured_pass());
@@ -137,10 +138,10 @@ class DecoderCase final : public Case {
     if (cell_.phase == DecoderPhase::decode) TRY(fill_in_parts(stream, cell_.tokens - 1));
     TRY(decoder_->set_tokens(stream, measured_tokens()));
     TRY(run_pass(stream));
-    const std::vector<float> measured = TRY(decoder_->logits(stream, 1));
+    const std::vector<float> measured = TRY(last_logits(stream, cell_.batch));
     TRY(decoder_->poison_results(stream));
     TRY(fill_in_parts(stream, cell_.tokens));
-    const std::vector<float> again = TRY(decoder_->logits(stream, 1));
+    const std::vector<float> again = TRY(last_logits(stream, 1));
     v.error = relative_distance(measured, std::vector<double>(again.begin(), again.end()));
     v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers);
     v.passed = v.error <= v.tolerance;
@@ -298,13 +299,19 @@ class DecoderCase final : public Case {
     return pass;
   }
 
-  /// The first `end` tokens of sequence 0 in passes other than those measured.
+  Result<std::vector<float>> last_logits(Stream& stream, std::int64_t rows) {
+    std::vector<float> logits = TRY(decoder_->logits(stream, rows));
+    logits.erase(logits.begin(), logits.end() - settings_.shape.vocabulary);
+    return logits;
+  }
+
+  /// The first `end` tokens of the last sequence in passes other than those measured.
   Status fill_in_parts(Stream& stream, std::int64_t end) {
     const std::int64_t part = std::clamp<std::int64_t>(end / 2, 1, most_in_part);
     for (std::int64_t begin = 0; begin < end; begin += part) {
       const std::int64_t part_end = std::min(begin + part, end);
       DecoderTokens tokens;
-      append(tokens, 0, begin, part_end);
+      append(tokens, cell_.batch - 1, begin, part_end);
       TRY(decoder_->set_tokens(stream, tokens));
       TRY(decoder_->enqueue(stream, {part_end - begin, 1, part_end - 1}));
       TRY(stream.synchronize());

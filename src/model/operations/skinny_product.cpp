@@ -20,19 +20,30 @@ std::span<const SkinnyVariant> SkinnyProduct::variants() {
 
 Result<SkinnyProduct> SkinnyProduct::create(Device& device, std::int64_t rows,
                                             std::optional<DataType> codes, SkinnyVariant variant) {
+  // Kernels of the host are compiled in, for the fewest rows.
+  const std::int64_t room = runs_on_host(device.facts()) ? room_for(1) : room_for(rows);
+  const std::string element(codes ? name_of(*codes) : "bf16");
   SkinnyProduct made(device.facts(),
                      TRY(Kernels::build(device, "skinny_product", DataType::bf16,
-                                        {{"SKINNY_ROWS", std::to_string(room_for(rows))},
+                                        {{"SKINNY_ROWS", std::to_string(room)},
                                          {"SKINNY_AHEAD", std::to_string(variant.ahead)},
-                                         {"SKINNY_BLOCKS", std::to_string(variant.blocks)}})),
-                     variant);
-  const std::string of_codes = codes ? "_" + std::string(name_of(*codes)) : "";
-  made.kernel_ = TRY(made.kernels_.of_type("skinny_product" + of_codes));
+                                         {"SKINNY_BLOCKS", std::to_string(variant.blocks)},
+                                         {"SKINNY_ONE", "1"},
+                                         {"SKINNY_OF_" + element, "1"}})),
+                     variant, room);
+  made.kernel_ = TRY(made.kernels_.of_type("skinny_product" + (codes ? "_" + element : "")));
   return made;
 }
 
 Status SkinnyProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight,
                               const void* bias, LinearShape shape, bool swiglu) {
+  constexpr std::int64_t together = 16;  // elements that are read together
+  if (shape.rows < 1 || shape.rows > room_ || shape.inputs % together != 0) {
+    return Error{ErrorKind::failed,
+                 fmt::format("{} rows of {} inputs for a product of 1 to {} rows, whose inputs are "
+                             "multiples of {}",
+                             shape.rows, shape.inputs, room_, together)};
+  }
   // As in kernels/skinny_product.cu.
   const std::int64_t tile = swiglu ? 16 : 32;
   const std::int64_t resident = runs_on_host(*facts_) ? 1 : variant_.blocks;

@@ -42,7 +42,8 @@ class SkinnyProduct {
   const SkinnyVariant& variant() const { return variant_; }
 
   /// y = x W^T + bias; `bias`[outputs] may be null. `inputs` is a multiple of 16. The bits of a row
-  /// depend on no other row.
+  /// depend on no other row. Error: failed, if there are more rows than the kernel has room for, or
+  /// other inputs.
   Status forward(Stream& stream, void* y, const void* x, StoredMatrix weight, const void* bias,
                  LinearShape shape) {
     return enqueue(stream, y, x, weight, bias, shape, false);
@@ -54,14 +55,15 @@ class SkinnyProduct {
   }
 
  private:
-  SkinnyProduct(const DeviceFacts& facts, Kernels kernels, SkinnyVariant variant)
-      : facts_(&facts), kernels_(std::move(kernels)), variant_(variant) {}
+  SkinnyProduct(const DeviceFacts& facts, Kernels kernels, SkinnyVariant variant, std::int64_t room)
+      : facts_(&facts), kernels_(std::move(kernels)), variant_(variant), room_(room) {}
   Status enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight, const void* bias,
                  LinearShape shape, bool swiglu);
 
   const DeviceFacts* facts_;
   Kernels kernels_;
   SkinnyVariant variant_;
+  std::int64_t room_;
   Kernel* kernel_ = nullptr;
 };
 
