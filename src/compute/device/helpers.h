@@ -28,8 +28,9 @@ inline LaunchShape filling_shape(const DeviceFacts& facts) {
 }
 
 /// How many bytes flush all of the device's caches: twice its real last-level cache or, if its size
-/// is unknown, twice the largest known.
+/// is unknown, twice the largest known. An emulated device has no cache, and writing takes it long.
 inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
+  if (facts.emulated) return std::uint64_t{8} << 20;
   constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
   return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);
 }

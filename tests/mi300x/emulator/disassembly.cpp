@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "core/read_file.h"
+#include "core/write_file.h"
 #include "emulator/fault.h"
 #include "machine/occupancy/tool.h"
 
@@ -68,12 +72,30 @@ std::string_view file_and_line(std::string_view place) {
   return slash == std::string_view::npos ? place : place.substr(slash + 1);
 }
 
-Disassembly run_disassembler(std::string_view file, const std::string& arch) {
+/// What `tool` prints of `file`; it takes longer to start than most kernels here run, so other
+/// processes find it in $XDG_CACHE_HOME.
+std::string disassembly_text(const std::string& tool, std::string_view file,
+                             const std::string& arch) {
+  std::error_code unknown;
+  const auto written = std::filesystem::last_write_time(tool, unknown).time_since_epoch().count();
+  const char* const caches = std::getenv("XDG_CACHE_HOME");
+  const std::filesystem::path folder =
+      std::filesystem::path(caches == nullptr ? "" : caches) / "disassembly";
+  const std::filesystem::path kept =
+      folder / fmt::format("{}-{:x}-{:x}", arch, std::hash<std::string_view>()(file),
+                           std::hash<std::string>()(fmt::format("{} {}", tool, written)));
+  if (caches != nullptr) {
+    if (auto text = assay::read_file(kept)) return std::move(*text);
+  }
   const std::vector<std::string> arguments = {"-d", "-l", "--mcpu=" + arch,
                                               assay::occupancy::tool_input};
-  const auto output = assay::occupancy::run_tool(find_disassembler(), arguments, file);
+  auto output = assay::occupancy::run_tool(tool, arguments, file);
   if (!output.ok()) throw Fault(FaultKind::invalid_launch, output.error().message);
-  return read_disassembly(output->text);
+  if (caches != nullptr) {
+    std::filesystem::create_directories(folder, unknown);
+    (void)assay::write_file(kept, output->text);  // else the next process disassembles, too
+  }
+  return std::move(output->text);
 }
 
 }  // namespace
@@ -102,7 +124,8 @@ std::shared_ptr<const Disassembly> disassemble(std::string_view file, const std:
   const std::lock_guard lock(mutex);
   auto& lines = known[{arch, std::string(file)}];
   if (lines == nullptr) {
-    lines = std::make_shared<const Disassembly>(run_disassembler(file, arch));
+    lines = std::make_shared<const Disassembly>(
+        read_disassembly(disassembly_text(find_disassembler(), file, arch)));
   }
   return lines;
 }
