@@ -1,6 +1,6 @@
 // How fast products of a vector and of few rows read the matrices of a decoder, in their variants:
 // a line for each shape and variant, with the share of what a copy within the device moves in the
-// same run. Beside products of few rows with codes stands the matrix library's with numbers. Run:
+// same run. Beside those of few rows stands the matrix library's. Run:
 // build/bench/bench_decode_products [MODEL]; default llama3-8b, on the default device, or what
 // ASSAY_BENCH_DEVICE names.
 #include <fmt/format.h>

@@ -35,7 +35,7 @@ bool Decoder::is_of_few(const DecoderPass& pass) const {
 
 bool Decoder::has_skinny_products() const {
   const DeviceFacts& facts = device_.facts();
-  constexpr std::int64_t together = 16;  // elements of a matrix's row
+  constexpr std::int64_t together = SkinnyProduct::together;
   return settings_.precision == DataType::bf16 && !runs_on_host(facts) &&
          has_own_matrix_units(facts) && own_.width % together == 0 &&
          own_.query_width() % together == 0 && own_.hidden % together == 0;

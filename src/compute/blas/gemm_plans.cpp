@@ -8,6 +8,7 @@
 #include "compute/blas/gemm_choice.h"
 #include "compute/blas/matrix_fill.h"
 #include "compute/choice/fastest.h"
+#include "compute/choice/fastest_way.h"
 
 namespace assay {
 namespace {
@@ -126,15 +127,11 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
   if (known != better_fused_.end()) return known->second;
   bool better = supports(problem);
   if (better && options_.measure && !device_.facts().emulated) {
-    const DeviceFacts& facts = device_.facts();
     const ChoiceKey key = {"epilogue", libraries(), problem_text(problem)};
-    const auto remembered = choices_.find(facts, key);
-    if (remembered == "fused" || remembered == "separate") {
-      better = remembered == "fused";
-    } else {
-      better = TRY(find_fastest(device_, stream_, {fused, separate}, quick_contest)).fastest == 0;
-      choices_.keep(facts, key, better ? "fused" : "separate");
-    }
+    const auto ready = [] { return Status(); };
+    better = TRY(fastest_way(device_, stream_, choices_, key,
+                             {{"fused", ready, fused}, {"separate", ready, separate}},
+                             quick_contest)) == 0;
   }
   better_fused_.emplace(problem, better);
   return better;

@@ -37,7 +37,6 @@ Result<SkinnyProduct> SkinnyProduct::create(Device& device, std::int64_t rows,
 
 Status SkinnyProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight,
                               const void* bias, LinearShape shape, bool swiglu) {
-  constexpr std::int64_t together = 16;  // elements that are read together
   if (shape.rows < 1 || shape.rows > room_ || shape.inputs % together != 0) {
     return Error{ErrorKind::failed,
                  fmt::format("{} rows of {} inputs for a product of 1 to {} rows, whose inputs are "

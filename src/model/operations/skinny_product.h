@@ -28,6 +28,7 @@ struct SkinnyVariant {
 class SkinnyProduct {
  public:
   static constexpr std::int64_t most_rows = 64;
+  static constexpr std::int64_t together = 16;  ///< inputs that are read together
   /// How many rows a kernel for `rows` has room for.
   static constexpr std::int64_t room_for(std::int64_t rows) {
     return rows <= 16 ? 16 : rows <= 32 ? 32 : most_rows;
