@@ -34,12 +34,12 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
-  products_ = TRY(products_for(stream, pass));
+  multipliers_ = TRY(multipliers_for(stream, pass));
   return enqueue_all(stream, pass);
 }
 
 Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
-  const bool one = products_.vector != nullptr;
+  const bool one = is_of_one(pass);
   if (exchange_) exchange_->begin();
   if (prompt_attention_) TRY(prompt_attention_->begin(stream, pass.prompts));
   TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
@@ -60,22 +60,22 @@ Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPa
   void* const residual = active(activations_.stream);
   void* const normed = active(activations_.normed);
   void* const branch = active(activations_.branch);
-  void* const gate_up = active(activations_.gate_up);
+  void* const gates = active(activations_.gate_up);
   void* const hidden = active(activations_.hidden);
   TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weights_->at(w.norm1),
                      {n, c}));
-  TRY(multiply(stream, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
+  TRY(multiply(stream, qkv, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
   TRY(attend(stream, layer, pass));
-  TRY(multiply(stream, branch, active(activations_.attended), w.proj, {}, n));
+  TRY(multiply(stream, proj, branch, active(activations_.attended), w.proj, {}, n));
   TRY(add_up(stream, branch, n * c));
   TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
-  if (products_.skinny != nullptr) {
-    TRY(products_.skinny->forward_swiglu(stream, hidden, normed, matrix(w.gate_up), {n, f, c}));
+  if (SkinnyProduct* const skinny = multipliers_[gate_up].skinny.get()) {
+    TRY(skinny->forward_swiglu(stream, hidden, normed, matrix(w.gate_up), {n, f, c}));
   } else {
-    TRY(multiply(stream, gate_up, normed, w.gate_up, {}, n));
-    TRY(functions_->swiglu(stream, hidden, gate_up, n, f));
+    TRY(multiply(stream, gate_up, gates, normed, w.gate_up, {}, n));
+    TRY(functions_->swiglu(stream, hidden, gates, n, f));
   }
-  TRY(multiply(stream, branch, hidden, w.down, {}, n));
+  TRY(multiply(stream, down, branch, hidden, w.down, {}, n));
   return add_up(stream, branch, n * c);
 }
 
@@ -83,12 +83,11 @@ Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
   return exchange_ ? exchange_->add_up(stream, branch, elements) : Status();
 }
 
-Status Decoder::multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
-                         const Tensor& bias, std::int64_t rows) {
+Status Decoder::multiply(Stream& stream, Product product, void* y, const void* x,
+                         const WeightMatrix& weight, const Tensor& bias, std::int64_t rows) {
   const LinearShape shape = {rows, weight.rows, weight.columns};
-  if (products_.skinny != nullptr) {
-    return products_.skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias),
-                                     shape);
+  if (SkinnyProduct* const skinny = multipliers_[product].skinny.get()) {
+    return skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias), shape);
   }
   const void* const numbers = TRY(weights_->numbers_of(stream, weight));
   return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias), shape);
@@ -104,7 +103,7 @@ Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
                       c));
     last = active(activations_.last);
   }
-  return multiply(stream, own_logits(), last, weights_->layout().head, {}, pass.results);
+  return multiply(stream, head, own_logits(), last, weights_->layout().head, {}, pass.results);
 }
 
 Status Decoder::gather_logits(Stream& stream, std::int64_t rows) {
@@ -121,33 +120,35 @@ Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const De
   const std::int64_t c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
-  TRY(products_.vector->forward(
+  TRY(multipliers_[qkv].vector->forward(
       stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
       {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
-  TRY(project_one(stream, active(activations_.attended), w.proj));
-  TRY(products_.vector->forward_swiglu(stream, hidden, residual, matrix(w.gate_up), {f, c},
-                                       weights_->at(w.norm2)));
-  return project_one(stream, hidden, w.down);
+  TRY(project_one(stream, proj, active(activations_.attended), w.proj));
+  TRY(multipliers_[gate_up].vector->forward_swiglu(stream, hidden, residual, matrix(w.gate_up),
+                                                   {f, c}, weights_->at(w.norm2)));
+  return project_one(stream, down, hidden, w.down);
 }
 
-Status Decoder::project_one(Stream& stream, const void* y, const WeightMatrix& weight) {
+Status Decoder::project_one(Stream& stream, Product product, const void* y,
+                            const WeightMatrix& weight) {
+  VectorProduct& vector = *multipliers_[product].vector;
   void* const residual = active(activations_.stream);
   const VectorProduct::Shape shape = {weight.rows, weight.columns};
   if (!exchange_) {
-    return products_.vector->forward(stream, residual, y, matrix(weight), shape, {.add = true});
+    return vector.forward(stream, residual, y, matrix(weight), shape, {.add = true});
   }
   void* const branch = active(activations_.branch);
-  TRY(products_.vector->forward(stream, branch, y, matrix(weight), shape, {}));
+  TRY(vector.forward(stream, branch, y, matrix(weight), shape, {}));
   TRY(add_up(stream, branch, weight.rows));
   return elementwise_->add(stream, residual, branch, static_cast<std::size_t>(weight.rows));
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
-  const WeightMatrix& head = weights_->layout().head;
-  return products_.vector->forward(stream, own_logits(), active(activations_.stream), matrix(head),
-                                   {head.rows, head.columns},
-                                   {.norm = weights_->at(weights_->layout().norm)});
+  const WeightMatrix& weight = weights_->layout().head;
+  return multipliers_[head].vector->forward(stream, own_logits(), active(activations_.stream),
+                                            matrix(weight), {weight.rows, weight.columns},
+                                            {.norm = weights_->at(weights_->layout().norm)});
 }
 
 StoredMatrix Decoder::matrix(const WeightMatrix& m) const {
@@ -167,7 +168,7 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
                                          rotation, scratch_.data(), all);
   }
   TRY(attention_->store(stream, all_qkv, cache, rotation, all));
-  const auto qkv = [&](std::int64_t row) {
+  const auto qkv_of = [&](std::int64_t row) {
     return row_of(activations_.qkv, row, own_.qkv_width());
   };
   const auto attended = [&](std::int64_t row) {
@@ -176,11 +177,11 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
   std::int64_t row = 0;
   const auto attend_to_cache = [&](std::int64_t end) -> Status {
     if (row == end) return {};
-    return attention_->forward(stream, attended(row), qkv(row), cache, scratch_.data(),
+    return attention_->forward(stream, attended(row), qkv_of(row), cache, scratch_.data(),
                                paged_tokens(pass, row, end));
   };
   if (prompt_attention_) {
-    TRY(prompt_attention_->forward(stream, attended(0), qkv(0)));
+    TRY(prompt_attention_->forward(stream, attended(0), qkv_of(0)));
     for (const PromptRows& prompts : pass.prompts) {
       if (!prompt_attention_->computes(prompts)) continue;
       TRY(attend_to_cache(prompts.begin));
@@ -378,7 +379,7 @@ Status Decoder::load_operations() {
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
-  if (!measures_choices()) TRY(take_usual_products());
+  if (!measures_choices()) TRY(take_usual_multipliers());
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));

@@ -6,6 +6,7 @@
 // bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -139,9 +140,9 @@ class Decoder {
   bool is_of_one(const DecoderPass& pass) const;
   /// Whether it may be by products of few rows: in bf16, on a GPU with matrix units.
   bool is_of_few(const DecoderPass& pass) const;
-  /// How products of a pass of few tokens read their matrices; empty, if that is left to a matrix
-  /// library. After the pass.
-  std::string variant_of(const DecoderPass& pass) const;
+  /// By what the products of a pass of one or few tokens were computed: "4 ahead, 3 of 3 blocks, 0
+  /// KiB early", or "library", or of each product: "qkv ...; proj ...". After the pass.
+  std::string multipliers_of(const DecoderPass& pass) const;
   /// What ranks tell each other; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
@@ -165,38 +166,45 @@ class Decoder {
   Status enqueue_head_of_one(Stream& stream);
   Status enqueue_all(Stream& stream, const DecoderPass& pass);
 
-  /// By what a pass is multiplied: the first that is not null, or the library.
-  struct Products {
-    VectorProduct* vector = nullptr;
-    SkinnyProduct* skinny = nullptr;
+  /// The products of a pass: four of each layer, and the logits.
+  enum Product { qkv, proj, gate_up, down, head, product_count };
+  /// By what one of them is computed: the one that is not null, or the library.
+  struct Multiplier {
+    std::shared_ptr<VectorProduct> vector = {};
+    std::shared_ptr<SkinnyProduct> skinny = {};
+
+    std::string name() const;
+  };
+  using Multipliers = std::array<Multiplier, product_count>;
+  /// One that may be the fastest.
+  struct Candidate {
+    std::string name;
+    std::function<Result<Multiplier>()> create;
   };
   /// Those that are fastest in passes of this kind, measured the first time: not while a stream is
   /// captured.
-  Result<Products> products_for(Stream& stream, const DecoderPass& pass);
-  Result<VectorProduct> fastest_vector_product(Stream& stream, const DecoderPass& pass);
-  /// Null: the library is faster.
-  Result<std::shared_ptr<SkinnyProduct>> fastest_skinny_product(Stream& stream,
-                                                                const DecoderPass& pass);
+  Result<Multipliers> multipliers_for(Stream& stream, const DecoderPass& pass);
+  Result<Multipliers> fastest_of(Stream& stream, const DecoderPass& pass, const ChoiceKey& key,
+                                 const std::vector<Candidate>& candidates);
+  Result<Multipliers> fastest_for_one(Stream& stream, const DecoderPass& pass);
+  Result<Multipliers> fastest_for_few(Stream& stream, const DecoderPass& pass);
   bool measures_choices() const;
   /// Those that are taken where nothing is measured: between ranks, numbers are the library's.
-  Status take_usual_products();
+  Status take_usual_multipliers();
   bool has_skinny_products() const;
   Result<ChoiceKey> choice_key(std::string what, const std::string& kernels) const;
-  /// A way to compute `pass`: by these products, once they are prepared.
-  NamedWay way(std::string name, std::function<Status()> prepare,
-               std::function<Products()> products, const DecoderPass& pass);
-  Result<std::size_t> fastest_of(Stream& stream, const ChoiceKey& key,
-                                 const std::vector<NamedWay>& ways);
+  /// Under which the multipliers of a pass are kept: of one token, or of up to as many tokens.
+  std::int64_t size_class(const DecoderPass& pass) const;
 
   StoredMatrix matrix(const WeightMatrix& m) const;
   /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
-  Status multiply(Stream& stream, void* y, const void* x, const WeightMatrix& weight,
-                  const Tensor& bias, std::int64_t rows);
+  Status multiply(Stream& stream, Product product, void* y, const void* x,
+                  const WeightMatrix& weight, const Tensor& bias, std::int64_t rows);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
   /// Adds up what the ranks have of `elements` of a layer's result.
   Status add_up(Stream& stream, void* branch, std::int64_t elements);
   /// residual += y W^T for one row, of all ranks.
-  Status project_one(Stream& stream, const void* y, const WeightMatrix& weight);
+  Status project_one(Stream& stream, Product product, const void* y, const WeightMatrix& weight);
   /// Where this rank's logits go, and how those of all become `logits`.
   void* own_logits() const {
     return active(exchange_ ? activations_.own_logits : activations_.logits);
@@ -235,11 +243,8 @@ class Decoder {
   std::optional<RmsNorm> norm_;
   std::optional<PagedAttention> attention_;
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too
-  Products products_;                                  // of the pass that is being queued
-  std::optional<VectorProduct> vector_product_;        // once there was a pass of one token
-  /// By powers of two that passes of few tokens are no larger than, once there was one; null: the
-  /// library multiplies.
-  std::map<std::int64_t, std::shared_ptr<SkinnyProduct>> skinny_products_;
+  Multipliers multipliers_;                            // of the pass that is being queued
+  std::map<std::int64_t, Multipliers> chosen_;         // by size_class(), once there was a pass
   std::optional<TokenRows> rows_;
   // Of several ranks.
   std::unique_ptr<TensorParallel> exchange_;

@@ -1,7 +1,8 @@
-// By what a decoder multiplies few rows: chosen by measuring whole passes, once for each kind of
-// model on each device.
+// By what a decoder multiplies few rows: chosen for each of its products by measuring whole passes,
+// once for each kind of model on each device.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "compute/choice/choice_cache.h"
@@ -16,12 +17,9 @@ namespace assay {
 namespace {
 
 constexpr ContestLimits pass_contest = {
-    .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
+    .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.02, .time_box_seconds = 3};
 
-/// Passes of up to as many tokens share a choice: what wins depends on how many there are.
-std::int64_t size_class(std::int64_t tokens) {
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(tokens)));
-}
+constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head"};
 
 }  // namespace
 
@@ -41,11 +39,27 @@ bool Decoder::has_skinny_products() const {
          own_.query_width() % together == 0 && own_.hidden % together == 0;
 }
 
-std::string Decoder::variant_of(const DecoderPass& pass) const {
-  if (is_of_one(pass)) return vector_product_ ? vector_product_->variant().name() : "";
-  const auto found = skinny_products_.find(size_class(pass.tokens));
-  const bool skinny = is_of_few(pass) && found != skinny_products_.end() && found->second;
-  return skinny ? found->second->variant().name() : "";
+std::string Decoder::Multiplier::name() const {
+  if (vector) return vector->variant().name();
+  return skinny ? skinny->variant().name() : "library";
+}
+
+std::int64_t Decoder::size_class(const DecoderPass& pass) const {
+  // What wins depends on how many tokens there are.
+  if (is_of_one(pass)) return 0;
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(pass.tokens)));
+}
+
+std::string Decoder::multipliers_of(const DecoderPass& pass) const {
+  const auto found = chosen_.find(size_class(pass));
+  if (found == chosen_.end()) return "";
+  const Multipliers& all = found->second;
+  std::string of_each;
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    of_each += fmt::format("{}{} {}", p == 0 ? "" : "; ", product_names[p], all[p].name());
+  }
+  const auto is_as_first = [&](const Multiplier& m) { return m.name() == all[0].name(); };
+  return std::ranges::all_of(all, is_as_first) ? all[0].name() : of_each;
 }
 
 bool Decoder::measures_choices() const {
@@ -53,37 +67,38 @@ bool Decoder::measures_choices() const {
   return settings_.measure_variants && settings_.part.is_whole() && !device_.facts().emulated;
 }
 
-Status Decoder::take_usual_products() {
+Status Decoder::take_usual_multipliers() {
   if (runs_on_host(device_.facts())) return {};
-  vector_product_ =
-      TRY(VectorProduct::create(device_, settings_.precision, own_.norm_epsilon, settings_.codes));
+  const auto take = [&](std::int64_t size, const Multiplier& multiplier) {
+    chosen_[size].fill(multiplier);
+  };
+  take(0, {.vector = std::make_shared<VectorProduct>(TRY(VectorProduct::create(
+               device_, settings_.precision, own_.norm_epsilon, settings_.codes)))});
   if (!has_skinny_products()) return {};
-  std::shared_ptr<SkinnyProduct> product;
+  Multiplier multiplier;
   std::int64_t room = 0;
   for (std::int64_t size = 1; size <= SkinnyProduct::most_rows; size *= 2) {
     const bool of_library = !settings_.codes && !settings_.part.is_whole();
     if (!of_library && SkinnyProduct::room_for(size) != room) {
       room = SkinnyProduct::room_for(size);
-      product = std::make_shared<SkinnyProduct>(
+      multiplier.skinny = std::make_shared<SkinnyProduct>(
           TRY(SkinnyProduct::create(device_, room, settings_.codes)));
     }
-    skinny_products_.emplace(size, product);
+    take(size, multiplier);
   }
   return {};
 }
 
-Result<Decoder::Products> Decoder::products_for(Stream& stream, const DecoderPass& pass) {
-  if (is_of_one(pass)) {
-    if (!vector_product_) vector_product_ = TRY(fastest_vector_product(stream, pass));
-    return Products{.vector = &*vector_product_};
+Result<Decoder::Multipliers> Decoder::multipliers_for(Stream& stream, const DecoderPass& pass) {
+  if (!is_of_one(pass) && !is_of_few(pass)) return Multipliers{};
+  const std::int64_t size = size_class(pass);
+  auto found = chosen_.find(size);
+  if (found == chosen_.end()) {
+    const Multipliers fastest =
+        is_of_one(pass) ? TRY(fastest_for_one(stream, pass)) : TRY(fastest_for_few(stream, pass));
+    found = chosen_.emplace(size, fastest).first;
   }
-  if (!is_of_few(pass)) return Products{};
-  const std::int64_t size = size_class(pass.tokens);
-  auto found = skinny_products_.find(size);
-  if (found == skinny_products_.end()) {
-    found = skinny_products_.emplace(size, TRY(fastest_skinny_product(stream, pass))).first;
-  }
-  return Products{.skinny = found->second.get()};
+  return found->second;
 }
 
 Result<ChoiceKey> Decoder::choice_key(std::string what, const std::string& kernels) const {
@@ -93,72 +108,81 @@ Result<ChoiceKey> Decoder::choice_key(std::string what, const std::string& kerne
       fmt::format("{} {} {}", decoder_shape_text(own_), name_of(settings_.precision), codes)};
 }
 
-NamedWay Decoder::way(std::string name, std::function<Status()> prepare,
-                      std::function<Products()> products, const DecoderPass& pass) {
+/// One product after another, each in whole passes, in which the others are computed as was chosen
+/// before, or by the first candidate: what is fastest depends on the kernels around it.
+Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPass& pass,
+                                                 const ChoiceKey& key,
+                                                 const std::vector<Candidate>& candidates) {
   // What the pass that follows does again. Prompts are attended to through the cache: their own
   // attention wants everything before a pass to have ended.
-  const auto work = [this, products = std::move(products), pass = pass](Stream& on) mutable {
-    pass.prompts.clear();
-    products_ = products();
-    return enqueue_all(on, pass);
+  DecoderPass measured = pass;
+  measured.prompts.clear();
+  std::vector<std::optional<Multiplier>> made(candidates.size());
+  std::array<std::optional<Multiplier>, product_count> chosen;
+  const auto others = [&] {
+    const auto first = std::ranges::find_if(made, [](const auto& m) { return m.has_value(); });
+    Multipliers all;
+    for (std::size_t p = 0; p < all.size(); ++p) all[p] = chosen[p] ? *chosen[p] : **first;
+    return all;
   };
-  return {std::move(name), std::move(prepare), work};
-}
-
-Result<std::size_t> Decoder::fastest_of(Stream& stream, const ChoiceKey& key,
-                                        const std::vector<NamedWay>& ways) {
-  const auto fastest =
-      fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways, pass_contest);
-  products_ = {};
-  // After an error, kernels of the ways may still run.
-  if (!fastest.ok()) (void)stream.synchronize();
-  return fastest;
-}
-
-Result<VectorProduct> Decoder::fastest_vector_product(Stream& stream, const DecoderPass& pass) {
-  const std::span<const VectorVariant> variants = VectorProduct::variants();
-  std::vector<std::optional<VectorProduct>> made(variants.size());
-  std::vector<NamedWay> ways;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    const auto prepare = [&, i]() -> Status {
-      made[i] = TRY(VectorProduct::create(device_, settings_.precision, own_.norm_epsilon,
-                                          settings_.codes, variants[i]));
-      return {};
-    };
-    ways.push_back(way(
-        variants[i].name(), prepare, [&, i] { return Products{.vector = &*made[i]}; }, pass));
+  for (std::size_t p = 0; p < chosen.size(); ++p) {
+    std::vector<NamedWay> ways;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto prepare = [&, i]() -> Status {
+        if (!made[i]) made[i] = TRY(candidates[i].create());
+        return {};
+      };
+      const auto work = [&, i, p](Stream& on) {
+        multipliers_ = others();
+        multipliers_[p] = *made[i];
+        return enqueue_all(on, measured);
+      };
+      ways.push_back({candidates[i].name, prepare, work});
+    }
+    ChoiceKey of_product = key;
+    of_product.what += fmt::format(", {}", product_names[p]);
+    const auto fastest = fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()),
+                                     of_product, ways, pass_contest);
+    // After an error, kernels of the ways may still run.
+    if (!fastest.ok()) (void)stream.synchronize();
+    chosen[p] = *made[TRY(fastest)];
   }
-  const ChoiceKey key =
-      TRY(choice_key("vector product", settings_.codes ? "quantized_product" : "vector_product"));
-  return std::move(*made[TRY(fastest_of(stream, key, ways))]);
+  multipliers_ = {};
+  return others();
 }
 
-Result<std::shared_ptr<SkinnyProduct>> Decoder::fastest_skinny_product(Stream& stream,
-                                                                       const DecoderPass& pass) {
-  const std::int64_t size = size_class(pass.tokens);
-  ChoiceKey key = TRY(choice_key(fmt::format("product of {} rows", size), "skinny_product"));
-  const std::span<const SkinnyVariant> variants = SkinnyProduct::variants();
-  std::vector<std::shared_ptr<SkinnyProduct>> made(variants.size());
-  std::vector<NamedWay> ways;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    const auto prepare = [&, i]() -> Status {
-      made[i] = std::make_shared<SkinnyProduct>(
-          TRY(SkinnyProduct::create(device_, size, settings_.codes, variants[i])));
-      return {};
+Result<Decoder::Multipliers> Decoder::fastest_for_one(Stream& stream, const DecoderPass& pass) {
+  std::vector<Candidate> candidates;
+  for (const VectorVariant& variant : VectorProduct::variants()) {
+    const auto create = [this, variant]() -> Result<Multiplier> {
+      return Multiplier{
+          .vector = std::make_shared<VectorProduct>(TRY(VectorProduct::create(
+              device_, settings_.precision, own_.norm_epsilon, settings_.codes, variant)))};
     };
-    ways.push_back(way(
-        variants[i].name(), prepare, [&, i] { return Products{.skinny = made[i].get()}; }, pass));
+    candidates.push_back({variant.name(), create});
+  }
+  return fastest_of(stream, pass, TRY(choice_key("vector product", "vector_product")), candidates);
+}
+
+Result<Decoder::Multipliers> Decoder::fastest_for_few(Stream& stream, const DecoderPass& pass) {
+  const std::int64_t size = size_class(pass);
+  ChoiceKey key = TRY(choice_key(fmt::format("product of {} rows", size), "skinny_product"));
+  std::vector<Candidate> candidates;
+  for (const SkinnyVariant& variant : SkinnyProduct::variants()) {
+    const auto create = [this, variant, size]() -> Result<Multiplier> {
+      return Multiplier{.skinny = std::make_shared<SkinnyProduct>(
+                            TRY(SkinnyProduct::create(device_, size, settings_.codes, variant)))};
+    };
+    candidates.push_back({variant.name(), create});
   }
   // Unpacking a quantized matrix for the library moves five times its bytes.
   const auto library = plans_.library_of(
       forward_product({pass.tokens, own_.qkv_width(), own_.width}, settings_.precision));
   if (!settings_.codes && library.ok()) {
     key.implementation += " " + *library;
-    made.emplace_back();  // null: the library's
-    ways.push_back(way(
-        "library", [] { return Status(); }, [] { return Products{}; }, pass));
+    candidates.push_back({Multiplier().name(), [] { return Result<Multiplier>(Multiplier()); }});
   }
-  return made[TRY(fastest_of(stream, key, ways))];
+  return fastest_of(stream, pass, key, candidates);
 }
 
 }  // namespace assay

@@ -163,11 +163,11 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
   }
 }
 
-/// Each way to join a product; outputs and inputs that fill no wave. Of quantized matrices, the
-/// reference has the numbers of their codes.
+/// Each way to join a product; outputs and inputs that fill no wave, and so many outputs that each
+/// wave computes several. Of quantized matrices, the reference has the numbers of their codes.
 TEST_P(Decoders, ProductsOfAVector) {
-  constexpr std::size_t outputs = 37, inputs = 2 * 64 * 16 * 4 + 112;
   constexpr double epsilon = 0.25;
+  std::size_t outputs = 37, inputs = 2 * 64 * 16 * 4 + 112;
   Random random(5);
   const auto upload = [&](DataType type, std::size_t count, std::vector<float>& host) {
     Buffer buffer = allocate(count * size_of(type));
@@ -203,7 +203,7 @@ TEST_P(Decoders, ProductsOfAVector) {
         squares += double(x[i]) * x[i];
         sum += double(x[i]) * w[output * inputs + i] * (normed ? norm[i] : 1);
       }
-      return normed ? sum / std::sqrt(squares / inputs + epsilon) : sum;
+      return normed ? sum / std::sqrt(squares / double(inputs) + epsilon) : sum;
     };
     const auto expect = [&](auto expected_of, const char* what) {
       std::vector<double> expected;
@@ -213,14 +213,15 @@ TEST_P(Decoders, ProductsOfAVector) {
           << what << " " << name_of(type) << " " << (codes ? name_of(*codes) : "");
       EXPECT_EQ(found.back(), before.back()) << "behind the outputs";
     };
-    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, {outputs, inputs},
+    const VectorProduct::Shape shape = {std::int64_t(outputs), std::int64_t(inputs)};
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, shape,
                                  {.bias = bias_there.data(), .add = true}));
     expect([&](std::size_t o) { return product(o, false) + bias[o] + before[o]; }, "sum");
-    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, {outputs, inputs},
+    ASSERT_TRUE(products.forward(*stream_, y.data(), x_there.data(), matrix, shape,
                                  {.norm = norm_there.data()}));
     expect([&](std::size_t o) { return product(o, true); }, "normed");
-    ASSERT_TRUE(products.forward_swiglu(*stream_, y.data(), x_there.data(), matrix,
-                                        {outputs, inputs}, norm_there.data()));
+    ASSERT_TRUE(products.forward_swiglu(*stream_, y.data(), x_there.data(), matrix, shape,
+                                        norm_there.data()));
     expect(
         [&](std::size_t o) {
           const double gate = product(o, true);
@@ -234,6 +235,13 @@ TEST_P(Decoders, ProductsOfAVector) {
       check(type, codes, {});
     }
   }
+  const VectorVariant usual = {};
+  const DeviceFacts& facts = device_->facts();
+  const int waves = runs_on_host(facts) ? 1 : 256 / facts.wave_size * usual.launched;
+  outputs = static_cast<std::size_t>(5 * facts.multiprocessors * waves + 3);  // two for a wave
+  inputs = 64 * 16 + 48;
+  check(DataType::bf16, std::nullopt, usual);
+  check(DataType::bf16, DataType::i8, usual);
 }
 
 /// Which one a device finds fastest changes no bit.

@@ -22,6 +22,15 @@ struct DecodeTwo {
 };
 
 #if !defined(ON_CPU)
+/// The upper halves of two words, of the first in the lower half.
+DEVICE u32 upper_halves(u32 first, u32 second) {
+#if defined(ON_CUDA)
+  return __byte_perm(first, second, 0x7632);
+#else
+  return __builtin_amdgcn_perm(second, first, 0x07060302);
+#endif
+}
+
 template <>
 struct DecodeTwo<Bf16> {
   static constexpr bool native = true;

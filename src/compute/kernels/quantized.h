@@ -1,11 +1,12 @@
-// Codes of quantized matrices, read sixteen bytes at a time and turned into numbers.
+// Elements of stored matrices, numbers or the codes of quantized ones, read sixteen bytes at a time
+// and turned into numbers.
 #pragma once
 
 #include "rows.h"
 
 namespace {
 
-/// Of codes of one byte: how 4 N of them are loaded, and the numbers that they are.
+/// How N elements of a matrix are loaded, and the numbers that they are.
 template <typename Code>
 struct CodesOf {
   template <int N>
@@ -38,11 +39,12 @@ struct CodesOf<i8> {
     Pack<float, N> result;
     UNROLL_LOOP
     for (int i = 0; i < N; ++i) {
-      const u32 byte = ((codes.v[i / 4] ^ 0x80808080u) >> i % 4 * 8) & 0xFFu;  // 128 more
+      const u32 word = codes.v[i / 4] ^ 0x80808080u;  // each byte 128 more
+      const u32 at = static_cast<u32>(i % 4);
 #if defined(ON_CUDA)
-      result.v[i] = float_of(0x4B000000u | byte) - (8388608.0f + 128.0f);
+      result.v[i] = float_of(__byte_perm(word, 0x4B000000u, 0x7440u | at)) - (8388608.0f + 128.0f);
 #else
-      result.v[i] = static_cast<float>(byte) - 128.0f;
+      result.v[i] = static_cast<float>(word >> at * 8 & 0xFFu) - 128.0f;
 #endif
     }
     return result;

@@ -68,14 +68,29 @@ struct LineRun {
   }
 };
 
-/// Elements of the matrix as matrix units take them. Each code is a bf16 exactly.
+/// Numbers that are bf16 exactly, as every code of one byte is.
+template <int N>
+DEVICE Pack<Bf16, N> exact_bf16(Pack<float, N> numbers) {
+#if defined(ON_CPU)
+  return from_floats<Bf16, N>(numbers);
+#else
+  Pack<u32, N / 2> words;
+  UNROLL_LOOP
+  for (int i = 0; i < N / 2; ++i) {
+    words.v[i] = upper_halves(bits_of(numbers.v[2 * i]), bits_of(numbers.v[2 * i + 1]));
+  }
+  return bits_as<Pack<Bf16, N>>(words);
+#endif
+}
+
+/// Elements of the matrix as matrix units take them.
 template <typename Element>
 DEVICE SkinnyTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
   if constexpr (same<Element, Bf16>) {
     return elements;
   } else {
     using Codes = CodesOf<Element>;
-    return from_floats<Bf16, lane_depth>(Codes::template numbers<lane_depth>(
+    return exact_bf16(Codes::template numbers<lane_depth>(
         bits_as<typename Codes::template Raw<lane_depth>>(elements)));
   }
 }

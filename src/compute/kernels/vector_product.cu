@@ -1,102 +1,228 @@
 // The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
-// computes two outputs at a time. What stands around such a product in a decoder is joined with it:
-// the norm before it, and a bias, a sum or SwiGLU after it.
-#include "vector_product.h"
+// computes two outputs at a time. Codes of a quantized matrix become numbers in registers. What
+// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a sum
+// or SwiGLU after it.
+#include "fast_math.h"
+#include "quantized.h"
+
+#define VECTOR_THREADS 256  // of a block
+// What the host varies: loads of 16 bytes of each matrix row on their way to a lane, an even number;
+// how many blocks leave each thread as many registers as it needs for them; and KiB of a row that
+// are brought into the device's cache at once, on Hopper.
+#ifndef VECTOR_AHEAD
+#define VECTOR_AHEAD 4
+#endif
+#ifndef VECTOR_BLOCKS
+#define VECTOR_BLOCKS 3
+#endif
+#ifndef VECTOR_EARLY
+#define VECTOR_EARLY 0
+#endif
 
 namespace {
 
 constexpr u32 wave_outputs = 2;
-constexpr u32 packs_ahead = VECTOR_AHEAD;
 
-/// The two matrix rows of a wave's outputs, whose first packs are on their way.
-template <typename T>
-struct MatrixRows {
-  using Raw = Pack<T, row_pack>;
-  static constexpr u64 stride = u64{wave_width} * row_pack;
-  const T* row[wave_outputs];
-  Raw ahead[packs_ahead][wave_outputs];
+/// What a lane reads of a matrix row at a time: 16 bytes, or 32 of f32.
+template <typename Element>
+struct LanePack {
+  static constexpr u32 parts = sizeof(Element) == 1 ? 2 : 1;  // that are computed with at a time
+  static constexpr u32 elements = parts * row_pack;
+  static constexpr u32 ahead = VECTOR_AHEAD * 16 / (elements * sizeof(Element));
+  typename CodesOf<Element>::template Raw<row_pack> part[parts];
 
-  DEVICE void fetch(u64 from, u64 inputs) {
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs_ahead; ++p) {
-      const u64 i = from + p * stride;
-      if (i >= inputs) continue;
-      UNROLL_LOOP
-      for (u32 o = 0; o < wave_outputs; ++o) {
-        ahead[p][o] = load_streaming(reinterpret_cast<const Raw*>(row[o] + i));
-      }
-    }
+  DEVICE static LanePack load(const Element* from) {
+    using Words = Pack<u32, sizeof(LanePack) / sizeof(u32)>;
+    return bits_as<LanePack>(load_streaming(reinterpret_cast<const Words*>(from)));
   }
 };
 
+/// Begins to bring the first KiB of a matrix row into the device's cache, while the kernels before
+/// this one leave the memory idle. Once for a wave.
+DEVICE void fetch_early(const void* row, u64 bytes) {
+#if defined(ON_HOPPER) && VECTOR_EARLY > 0
+  constexpr u64 most = u64{VECTOR_EARLY} << 10;
+  if (lane_index() != 0) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(row),
+               "r"(static_cast<u32>(bytes < most ? bytes : most))
+               : "memory");
+#else
+  (void)row;
+  (void)bytes;
+#endif
+}
+
+/// sum + a b, rounded once: what compilers do with a product and a sum depends on what else the
+/// loop holds, and so would the bits.
+DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) {
+  Floats result;
+  UNROLL_LOOP
+  for (int i = 0; i < row_pack; ++i) {
+#if defined(ON_CUDA)
+    result.v[i] = fmaf(a.v[i], b.v[i], sum.v[i]);
+#else
+    result.v[i] = __builtin_fmaf(a.v[i], b.v[i], sum.v[i]);
+#endif
+  }
+  return result;
+}
+
+/// normed = x by its root mean square, times norm; seen by all threads.
 template <typename T>
-DEVICE void vector_product(T* y, const T* x, const T* weight, const T* norm, const T* bias,
-                           u64 outputs, u64 inputs, float epsilon, int add, int swiglu) {
-  using Rows = MatrixRows<T>;
+DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {
+  SHARED float scratch[most_waves];
+  float squares = 0;
+  for_each_pack(inputs, [&](u64 i) {
+    const Floats values = load_floats(x + i);
+    squares += (values * values).sum();
+  });
+  squares = block_reduce(squares, Sum{}, scratch);
+  const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
+  for_each_pack(inputs, [&](u64 i) {  // rounded before the weight, as models were trained
+    const Floats unit =
+        to_floats(from_floats<T, row_pack>(load_floats(x + i) * floats_of(inverse)));
+    store_floats(normed + i, unit * load_floats(norm + i));
+  });
+  barrier();
+}
+
+/// Stores the results of outputs `first` and the next one, whose products are `sums`; with
+/// `swiglu`, one result of both.
+template <typename T>
+DEVICE void store_results(T* y, const T* bias, const float* sums, u64 first, u64 outputs, int add,
+                          int swiglu) {
+  if (swiglu != 0) {
+    y[first] = encode<T>(silu(sums[0]) * sums[1]);
+    return;
+  }
+  UNROLL_LOOP
+  for (u32 o = 0; o < wave_outputs; ++o) {
+    const u64 output = first + o;
+    if (output >= outputs) continue;
+    float value = sums[o];
+    if (bias != nullptr) value += decode(bias[output]);
+    if (add != 0) value += decode(y[output]);
+    y[output] = encode<T>(value);
+  }
+}
+
+template <typename T, typename Element>
+DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float* factors,
+                           const T* norm, const T* bias, u64 outputs, u64 inputs, float epsilon,
+                           int add, int swiglu) {
+  using Raw = LanePack<Element>;
+  constexpr u32 most_ahead = Raw::ahead;
+  constexpr u64 stride = u64{wave_width} * Raw::elements, round = most_ahead * stride;
   const u32 waves = block_threads() / wave_width;
   // With SwiGLU, outputs j and outputs + j of the matrix make one of y.
   const u64 results = swiglu != 0 ? outputs : (outputs + 1) / 2;
-  const u64 begin = u64{lane_index()} * row_pack;
-  Rows rows;
-  const auto first_of = [&](u64 tile) {
+  // The line of the matrix that output `o` of this wave needs in a tile.
+  const auto line_of = [&](u64 tile, u32 o) -> u64 {
     const u64 result = tile + wave_index() < results ? tile + wave_index() : results - 1;
-    return swiglu != 0 ? result : result * 2;
+    if (swiglu != 0) return result + o * outputs;
+    const u64 line = result * 2 + o;
+    return line < outputs ? line : outputs - 1;
   };
-  const auto fetch_first = [&](u64 tile) {
-    const u64 first = first_of(tile);
-    const u64 second = swiglu != 0 ? first + outputs : first + 1 < outputs ? first + 1 : first;
-    rows.row[0] = weight + first * inputs;
-    rows.row[1] = weight + second * inputs;
-    rows.fetch(begin, inputs);
+  const Element* rows[wave_outputs];  // of the tile that is computed
+  Raw ahead[most_ahead][wave_outputs];
+  const auto fetch = [&](u32 p, u32 o, const Element* row, u64 at) {
+    if (at < inputs) ahead[p][o] = Raw::load(row + at);
   };
+  const u64 begin = u64{lane_index()} * Raw::elements;
   const Tiles mine = my_tiles(results, waves);
   let_next_kernel_begin();  // it waits in turn before it touches what this one writes
   if (mine.begin < mine.end) {  // while the kernel before this one still runs
-    fetch_first(mine.begin);
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) fetch_early(rows.row[o], inputs * sizeof(T));
+    for (u32 o = 0; o < wave_outputs; ++o) {
+      rows[o] = matrix + line_of(mine.begin, o) * inputs;
+      UNROLL_LOOP
+      for (u32 p = 0; p < most_ahead; ++p) fetch(p, o, rows[o], begin + p * stride);
+      fetch_early(rows[o], inputs * sizeof(Element));
+    }
   }
   wait_for_previous_kernel();
-  T* const normed = static_cast<T*>(dynamic_shared());  // [inputs], with a norm
-  if (norm != nullptr) rms_norm(normed, x, norm, inputs, epsilon);
+  const T* vector = x;
+  if (norm != nullptr) {
+    T* const normed = static_cast<T*>(dynamic_shared());  // [inputs]
+    rms_norm(normed, x, norm, inputs, epsilon);
+    vector = normed;
+  }
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
-    Floats products[wave_outputs];  // summed in one order, however many packs are ahead
+    const bool is_last = tile + mine.step >= mine.end;
+    const Element* following[wave_outputs];  // of the tile after this one
+    Floats products[wave_outputs];           // summed in one order, however many packs are ahead
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) products[o] = floats_of(0);
-    for (u64 from = begin; from < inputs; from += packs_ahead * Rows::stride) {
+    for (u32 o = 0; o < wave_outputs; ++o) {
+      following[o] = matrix + line_of(tile + mine.step, o) * inputs;
+      products[o] = floats_of(0);
+    }
+    for (u64 from = begin; from < inputs; from += round) {
+      // A pack that was computed with makes room for one of the next round, be it of the next tile:
+      // so all packs of a wave are never waited for at once.
+      const bool ends = from + round >= inputs;
+      const u64 next = !ends ? from + round : is_last ? inputs : begin;
       UNROLL_LOOP
-      for (u32 p = 0; p < packs_ahead; ++p) {
-        const u64 i = from + p * Rows::stride;
-        if (i >= inputs) continue;
-        const Floats values = norm != nullptr ? load_floats(normed + i) : load_floats(x + i);
+      for (u32 p = 0; p < most_ahead; ++p) {
+        const u64 i = from + p * stride;
+        if (i < inputs) {
+          UNROLL_LOOP
+          for (u32 part = 0; part < Raw::parts; ++part) {
+            const Floats values = load_floats(vector + i + part * row_pack);
+            UNROLL_LOOP
+            for (u32 o = 0; o < wave_outputs; ++o) {
+              products[o] = add_products(
+                  products[o], values,
+                  CodesOf<Element>::template numbers<row_pack>(ahead[p][o].part[part]));
+            }
+          }
+        }
         UNROLL_LOOP
         for (u32 o = 0; o < wave_outputs; ++o) {
-          products[o] = add_products(products[o], values, to_floats(rows.ahead[p][o]));
+          fetch(p, o, ends ? following[o] : rows[o], next + p * stride);
         }
       }
-      rows.fetch(from + packs_ahead * Rows::stride, inputs);
     }
-    const u64 first = first_of(tile);
-    if (tile + mine.step < mine.end) fetch_first(tile + mine.step);
     float sums[wave_outputs];
     UNROLL_LOOP
-    for (u32 o = 0; o < wave_outputs; ++o) sums[o] = wave_reduce(products[o].sum(), Sum{});
+    for (u32 o = 0; o < wave_outputs; ++o) {
+      sums[o] = wave_reduce(products[o].sum(), Sum{});
+      rows[o] = following[o];
+    }
     if (lane_index() != 0 || tile + wave_index() >= results) continue;
-    store_results(y, bias, sums, first, outputs, add, swiglu);
+    UNROLL_LOOP
+    for (u32 o = 0; o < wave_outputs; ++o) {
+      if (factors != nullptr) sums[o] *= factors[line_of(tile, o)];
+    }
+    store_results(y, bias, sums, line_of(tile, 0), outputs, add, swiglu);
   }
 }
 
 }  // namespace
 
-/// y[outputs] = x[inputs] times the transpose of weight[outputs, inputs]. With `norm`[inputs], x is
-/// divided by its root mean square and multiplied by it, in dynamic shared memory; `bias` may be
-/// null; with `add` the product is added to y. With `swiglu`, the matrix has twice as many outputs,
-/// and y = silu(the first half) times the second.
-#define VECTOR_KERNEL(T, suffix)                                                           \
-  KERNEL_OF(VECTOR_THREADS, VECTOR_BLOCKS, vector_product_##suffix, T* y, const T* x, const T* weight, \
-            const T* norm, const T* bias, u64 outputs, u64 inputs, float epsilon, int add, \
-            int swiglu) {                                                                  \
-    vector_product(y, x, weight, norm, bias, outputs, inputs, epsilon, add, swiglu);       \
+/// y[outputs] = x[inputs] times the transpose of matrix[outputs, inputs], whose rows, if they are
+/// codes, have `factors`[outputs]. With `norm`[inputs], x is divided by its root mean square and
+/// multiplied by it, in dynamic shared memory; `bias`[outputs] may be null; with `add` the product
+/// is added to y. With `swiglu`, the matrix has twice as many rows and factors, and y = silu(the
+/// first half) times the second. `inputs` is a multiple of 8, of 16 with codes.
+#define VECTOR_KERNEL(T, suffix, Element, name)                                                  \
+  KERNEL_OF(VECTOR_THREADS, VECTOR_BLOCKS, name##_##suffix, T* y, const T* x,                    \
+            const Element* matrix, const float* factors, const T* norm, const T* bias,           \
+            u64 outputs, u64 inputs, float epsilon, int add, int swiglu) {                       \
+    vector_product(y, x, matrix, factors, norm, bias, outputs, inputs, epsilon, add, swiglu);    \
   }
-VECTOR_KERNEL(float, f32)
-VECTOR_KERNEL(Bf16, bf16)
+#if !defined(VECTOR_ONE) || defined(VECTOR_OF_numbers)
+VECTOR_KERNEL(float, f32, float, vector_product)
+VECTOR_KERNEL(Bf16, bf16, Bf16, vector_product)
+#endif
+#if !defined(VECTOR_ONE) || defined(VECTOR_OF_e4m3)
+VECTOR_KERNEL(float, f32, E4m3, vector_product_e4m3)
+VECTOR_KERNEL(Bf16, bf16, E4m3, vector_product_e4m3)
+#endif
+#if !defined(VECTOR_ONE) || defined(VECTOR_OF_e4m3_fnuz)
+VECTOR_KERNEL(float, f32, E4m3Fnuz, vector_product_e4m3_fnuz)
+VECTOR_KERNEL(Bf16, bf16, E4m3Fnuz, vector_product_e4m3_fnuz)
+#endif
+#if !defined(VECTOR_ONE) || defined(VECTOR_OF_i8)
+VECTOR_KERNEL(float, f32, i8, vector_product_i8)
+VECTOR_KERNEL(Bf16, bf16, i8, vector_product_i8)
+#endif

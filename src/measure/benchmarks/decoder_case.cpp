@@ -92,10 +92,9 @@ class DecoderCase final : public Case {
       all.emplace_back("attention", decoder_->prompt_attention());
     }
     if (decoder_->is_of_one(measured_pass())) {
-      all.emplace_back("vector_products", decoder_->variant_of(measured_pass()));
+      all.emplace_back("vector_products", decoder_->multipliers_of(measured_pass()));
     } else if (decoder_->is_of_few(measured_pass())) {
-      const std::string variant = decoder_->variant_of(measured_pass());
-      all.emplace_back("products_of_few_rows", variant.empty() ? "library" : variant);
+      all.emplace_back("products_of_few_rows", decoder_->multipliers_of(measured_pass()));
     }
     if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
     return all;

@@ -13,26 +13,32 @@ std::string VectorVariant::name() const {
 }
 
 std::span<const VectorVariant> VectorProduct::variants() {
-  // Registers of sm_90: a pack takes four for each of two rows, everything else about fifty.
-  static constexpr VectorVariant all[] = {{4, 3, 3}, {4, 3, 2}, {4, 3, 2, 8},
-                                          {8, 2, 2}, {8, 2, 1}, {8, 2, 1, 8},
-                                          {2, 4, 4}, {2, 4, 3}, {2, 4, 3, 8}};
+  // Registers of sm_90: a load takes four for each of two rows, everything else about fifty.
+  static constexpr VectorVariant all[] = {{4, 3, 3}, {4, 3, 3, 8}, {4, 3, 2}, {4, 3, 2, 8},
+                                          {8, 2, 2}, {8, 2, 2, 8}, {8, 2, 1}, {8, 2, 1, 8},
+                                          {2, 4, 4}, {2, 4, 4, 8}, {2, 4, 3}, {2, 4, 3, 8}};
   return all;
 }
 
 Result<VectorProduct> VectorProduct::create(Device& device, DataType type, double norm_epsilon,
                                             std::optional<DataType> codes, VectorVariant variant) {
-  const std::vector<std::pair<std::string, std::string>> defines = {
-      {"VECTOR_AHEAD", std::to_string(variant.ahead)},
-      {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
-      {"VECTOR_EARLY", std::to_string(variant.early)}};
-  VectorProduct made(device.facts(), TRY(Kernels::build(device, "vector_product", type, defines)),
-                     type, norm_epsilon, variant);
-  made.vector_product_ = TRY(made.kernels_.of_type("vector_product"));
-  if (!codes) return made;
-  made.quantized_kernels_ = TRY(Kernels::build(device, "quantized_product", type, defines));
-  made.quantized_product_ =
-      TRY(made.quantized_kernels_->of_type("quantized_product_" + std::string(name_of(*codes))));
+  VectorProduct made(device.facts(), type, norm_epsilon, variant);
+  const auto build = [&](Built& of, const std::string& elements,
+                         const std::string& name) -> Status {
+    of.kernels = TRY(Kernels::build(device, "vector_product", type,
+                                    {{"VECTOR_AHEAD", std::to_string(variant.ahead)},
+                                     {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
+                                     {"VECTOR_EARLY", std::to_string(variant.early)},
+                                     {"VECTOR_ONE", "1"},
+                                     {"VECTOR_OF_" + elements, "1"}}));
+    of.kernel = TRY(of.kernels->of_type(name));
+    return {};
+  };
+  TRY(build(made.of_numbers_, "numbers", "vector_product"));
+  if (codes) {
+    const std::string name(name_of(*codes));
+    TRY(build(made.of_codes_, name, "vector_product_" + name));
+  }
   return made;
 }
 
@@ -61,11 +67,8 @@ Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatr
   const LaunchAttributes attributes = {.programmatic = true};
   const std::uint64_t outputs = std::uint64_t(shape.outputs), inputs = std::uint64_t(shape.inputs);
   const int add = around.add ? 1 : 0, joined = swiglu ? 1 : 0;
-  if (weight.factors == nullptr) {
-    return launch(stream, *vector_product_, blocks_and_threads, attributes, y, x, weight.elements,
-                  around.norm, around.bias, outputs, inputs, norm_epsilon_, add, joined);
-  }
-  return launch(stream, *quantized_product_, blocks_and_threads, attributes, y, x, weight.elements,
+  Kernel& kernel = *(weight.factors != nullptr ? of_codes_ : of_numbers_).kernel;
+  return launch(stream, kernel, blocks_and_threads, attributes, y, x, weight.elements,
                 weight.factors, around.norm, around.bias, outputs, inputs, norm_epsilon_, add,
                 joined);
 }

@@ -1,6 +1,6 @@
 // The product of one row with a weight matrix, joined with what stands around it in a decoder
-// (kernels/vector_product.cu, and quantized_product.cu for quantized matrices). Matrix libraries
-// are made for more rows: this one is bound by how fast the matrix is read.
+// (kernels/vector_product.cu). Matrix libraries are made for more rows: this one is bound by how
+// fast the matrix is read.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace assay {
 /// trade: bytes in flight, against blocks that leave room on their multiprocessor for those of the
 /// next kernel, which then reads its matrix while this one still runs.
 struct VectorVariant {
-  int ahead = 4;     ///< packs of each matrix row on their way to a lane
+  int ahead = 4;     ///< loads of 16 bytes of each matrix row on their way to a lane
   int fitting = 3;   ///< blocks that a multiprocessor has registers for
   int launched = 3;  ///< blocks that are launched for each multiprocessor, at most
   int early = 0;     ///< KiB of each row that a block first reads, brought into the cache at once
@@ -59,24 +59,23 @@ class VectorProduct {
                         const void* norm);
 
  private:
-  VectorProduct(const DeviceFacts& facts, Kernels kernels, DataType type, double norm_epsilon,
-                VectorVariant variant)
+  VectorProduct(const DeviceFacts& facts, DataType type, double norm_epsilon, VectorVariant variant)
       : facts_(&facts),
         variant_(variant),
-        kernels_(std::move(kernels)),
         element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
   Status enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight, Shape shape,
                  const Around& around, bool swiglu);
 
+  struct Built {
+    std::optional<Kernels> kernels;
+    Kernel* kernel = nullptr;
+  };
   const DeviceFacts* facts_;
   VectorVariant variant_;
-  Kernels kernels_;
+  Built of_numbers_, of_codes_;
   std::int64_t element_;  // bytes
   float norm_epsilon_;
-  Kernel* vector_product_ = nullptr;
-  std::optional<Kernels> quantized_kernels_;
-  Kernel* quantized_product_ = nullptr;
 };
 
 }  // namespace assay
