@@ -348,7 +348,7 @@ TEST(Train, ScalesOverItsRanks) {
     if (records["2weak"]["notes"].contains("simulation")) continue;
     EXPECT_GT(metric(records["2weak"], factor), 0);
   }
-  for (const char* ranks : {"2", "8", "64", "1024"}) {
+  for (const char* ranks : {"2", "4", "8", "64", "1024"}) {
     EXPECT_GT(metric(records["2weak"], fmt::format("simulated_step_time_{}_ranks", ranks)), 0);
   }
 }

@@ -62,12 +62,14 @@ TEST(TrainScaling, ASimulationSaysHowFarOffItIs) {
       with(value_of("8", "weak", 720), {{"step_time", 2.0},
                                         {"passes_slowed_by_exchange", 1.254},
                                         {"exchange_slowed_by_passes", 1.5},
+                                        {"simulated_step_time_4_ranks", 1.9},
                                         {"simulated_step_time_8_ranks", 2.1},
                                         {"simulated_step_time_64_ranks", 2.4},
                                         {"simulated_step_time_1024_ranks", 3.6}})};
   const auto conclusions = scaling_conclusions(values);
   ASSERT_EQ(conclusions.size(), 2u);
   EXPECT_NEAR(conclusions[1].value, 0.05, 1e-9);
+  EXPECT_THAT(conclusions[1].text, Not(HasSubstr("of 4 times")));
   EXPECT_THAT(conclusions[1].text,
               AllOf(HasSubstr("takes 5.0% more, with passes 1.25 times as long beside the "
                               "exchange and that 1.50 times"),

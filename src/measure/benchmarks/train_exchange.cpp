@@ -153,8 +153,10 @@ Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& 
   costs.times = TRY(of_all_ranks(times));
   mine.clear();
   if (training != nullptr) {
-    mine = to_text(TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times,
-                                      {training_ranks, 8, 64, 1024})));
+    std::vector<int> numbers = {training_ranks};
+    numbers.insert(numbers.end(), predicted_ranks.begin(), predicted_ranks.end());
+    mine = to_text(
+        TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times, numbers)));
   }
   const auto steps = TRY(ranks.team->exchange("comparing simulated steps", std::move(mine)));
   costs.simulated = TRY(of_slowest_rank(steps, training_ranks));

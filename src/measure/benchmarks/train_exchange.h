@@ -3,6 +3,7 @@
 // and by simulation on more ranks.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@
 #include "model/training.h"
 
 namespace assay {
+
+/// The numbers of ranks for which steps are simulated, beside the one that ran.
+inline constexpr std::array predicted_ranks = {4, 8, 64, 1024};
 
 /// Whether all ranks that train, the first `training_ranks` of the team, have the same weights, by
 /// a checksum. The whole team calls it together, a rank that does not train without a training.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/units.h"
+#include "measure/benchmarks/train_exchange.h"
 
 namespace assay {
 namespace {
@@ -65,9 +66,9 @@ std::optional<Conclusion> simulated_conclusion(const CellValue& value, const Cel
   if (!step || !alone || !here || value.cell.text("scaling") != "weak") return std::nullopt;
   const double error = *here / *step - 1;
   std::vector<std::string> shares;
-  for (const std::uint64_t number : {8, 64, 1024}) {
-    const auto seconds = simulated(number);
-    if (seconds && number > ranks) {
+  for (const int number : predicted_ranks) {
+    const auto seconds = simulated(static_cast<std::uint64_t>(number));
+    if (seconds && static_cast<std::uint64_t>(number) > ranks) {
       shares.push_back(fmt::format("{} of {} times", percent(*alone / *seconds), number));
     }
   }
