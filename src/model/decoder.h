@@ -66,8 +66,9 @@ struct DecoderSettings {
   DecoderPart part = {};                 ///< of several ranks, this one's
   ModelRanks ranks = {};                 ///< the others, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
-  /// Whether products of few rows are chosen by measuring; else the usual ones are taken.
-  bool measure_variants = true;
+  /// Whether products of few rows are chosen by measuring; else the usual ones are taken. Unset:
+  /// they are, unless the device is emulated, whose times say nothing.
+  std::optional<bool> measure_variants = {};
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
@@ -180,12 +181,17 @@ class Decoder {
   struct Candidate {
     std::string name;
     std::function<Result<Multiplier>()> create;
+    std::optional<Multiplier> made = {};
+    std::optional<Error> why_not = {};  ///< it cannot be made
+
+    /// Creates it, unless that was tried before.
+    Status prepare();
   };
   /// Those that are fastest in passes of this kind, measured the first time: not while a stream is
   /// captured.
   Result<Multipliers> multipliers_for(Stream& stream, const DecoderPass& pass);
   Result<Multipliers> fastest_of(Stream& stream, const DecoderPass& pass, const ChoiceKey& key,
-                                 const std::vector<Candidate>& candidates);
+                                 std::vector<Candidate> candidates);
   Result<Multipliers> fastest_for_one(Stream& stream, const DecoderPass& pass);
   Result<Multipliers> fastest_for_few(Stream& stream, const DecoderPass& pass);
   bool measures_choices() const;

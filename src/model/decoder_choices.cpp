@@ -12,12 +12,20 @@
 #include "compute/device/matrix_types.h"
 #include "core/hash.h"
 #include "model/decoder.h"
+#include "model/decoder_config.h"
+#include "model/operations/linear_products.h"
 
 namespace assay {
 namespace {
 
 constexpr ContestLimits pass_contest = {
-    .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.02, .time_box_seconds = 3};
+    .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
+/// Of one product: less than the least gain cannot be told from chance in passes that take turns.
+constexpr ContestLimits product_contest = {.most_finalists = 2,
+                                           .final_rounds = 5,
+                                           .final_seconds = 0.02,
+                                           .time_box_seconds = 3,
+                                           .least_gain = 0.005};
 
 constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head"};
 
@@ -63,8 +71,9 @@ std::string Decoder::multipliers_of(const DecoderPass& pass) const {
 }
 
 bool Decoder::measures_choices() const {
-  // Ranks would have to repeat a pass equally often; an emulated device's times say nothing.
-  return settings_.measure_variants && settings_.part.is_whole() && !device_.facts().emulated;
+  // Ranks would have to repeat a pass equally often.
+  return settings_.part.is_whole() &&
+         settings_.measure_variants.value_or(!device_.facts().emulated);
 }
 
 Status Decoder::take_usual_multipliers() {
@@ -108,47 +117,60 @@ Result<ChoiceKey> Decoder::choice_key(std::string what, const std::string& kerne
       fmt::format("{} {} {}", decoder_shape_text(own_), name_of(settings_.precision), codes)};
 }
 
-/// One product after another, each in whole passes, in which the others are computed as was chosen
-/// before, or by the first candidate: what is fastest depends on the kernels around it.
+/// First all products alike, then one after another, with the others as they were chosen: what is
+/// fastest depends on the kernels around it, so whole passes are measured.
 Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPass& pass,
                                                  const ChoiceKey& key,
-                                                 const std::vector<Candidate>& candidates) {
+                                                 std::vector<Candidate> candidates) {
   // What the pass that follows does again. Prompts are attended to through the cache: their own
   // attention wants everything before a pass to have ended.
   DecoderPass measured = pass;
   measured.prompts.clear();
-  std::vector<std::optional<Multiplier>> made(candidates.size());
-  std::array<std::optional<Multiplier>, product_count> chosen;
-  const auto others = [&] {
-    const auto first = std::ranges::find_if(made, [](const auto& m) { return m.has_value(); });
-    Multipliers all;
-    for (std::size_t p = 0; p < all.size(); ++p) all[p] = chosen[p] ? *chosen[p] : **first;
-    return all;
-  };
-  for (std::size_t p = 0; p < chosen.size(); ++p) {
+  Multipliers chosen;
+  /// The candidate that is fastest where `place` puts it into the chosen ones.
+  const auto contest = [&](const ChoiceKey& of, const ContestLimits& limits,
+                           const auto& place) -> Result<std::size_t> {
     std::vector<NamedWay> ways;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto prepare = [&, i]() -> Status {
-        if (!made[i]) made[i] = TRY(candidates[i].create());
-        return {};
-      };
-      const auto work = [&, i, p](Stream& on) {
-        multipliers_ = others();
-        multipliers_[p] = *made[i];
+    for (Candidate& candidate : candidates) {
+      const auto work = [&, place](Stream& on) {
+        multipliers_ = chosen;
+        place(multipliers_, *candidate.made);
         return enqueue_all(on, measured);
       };
-      ways.push_back({candidates[i].name, prepare, work});
+      ways.push_back({candidate.name, [&candidate] { return candidate.prepare(); }, work});
     }
-    ChoiceKey of_product = key;
-    of_product.what += fmt::format(", {}", product_names[p]);
-    const auto fastest = fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()),
-                                     of_product, ways, pass_contest);
+    const auto fastest =
+        fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), of, ways, limits);
+    multipliers_ = {};
     // After an error, kernels of the ways may still run.
     if (!fastest.ok()) (void)stream.synchronize();
-    chosen[p] = *made[TRY(fastest)];
+    return fastest;
+  };
+  const std::size_t alike =
+      TRY(contest(key, pass_contest, [](Multipliers& all, const Multiplier& m) { all.fill(m); }));
+  std::swap(candidates[0], candidates[alike]);
+  chosen.fill(*candidates[0].made);
+  for (std::size_t p = 0; p < chosen.size(); ++p) {
+    if (p == head && pass.results != pass.tokens) continue;  // of another number of rows
+    ChoiceKey of_product = key;
+    of_product.what += fmt::format(", {}", product_names[p]);
+    const std::size_t fastest = TRY(contest(
+        of_product, product_contest, [p](Multipliers& all, const Multiplier& m) { all[p] = m; }));
+    chosen[p] = *candidates[fastest].made;
   }
-  multipliers_ = {};
-  return others();
+  return chosen;
+}
+
+Status Decoder::Candidate::prepare() {
+  if (!made && !why_not) {
+    auto created = create();
+    if (created.ok()) {
+      made = std::move(*created);
+    } else {
+      why_not = created.error();
+    }
+  }
+  return made ? Status() : Status(*why_not);
 }
 
 Result<Decoder::Multipliers> Decoder::fastest_for_one(Stream& stream, const DecoderPass& pass) {
@@ -161,7 +183,8 @@ Result<Decoder::Multipliers> Decoder::fastest_for_one(Stream& stream, const Deco
     };
     candidates.push_back({variant.name(), create});
   }
-  return fastest_of(stream, pass, TRY(choice_key("vector product", "vector_product")), candidates);
+  return fastest_of(stream, pass, TRY(choice_key("vector product", "vector_product")),
+                    std::move(candidates));
 }
 
 Result<Decoder::Multipliers> Decoder::fastest_for_few(Stream& stream, const DecoderPass& pass) {
@@ -175,14 +198,13 @@ Result<Decoder::Multipliers> Decoder::fastest_for_few(Stream& stream, const Deco
     };
     candidates.push_back({variant.name(), create});
   }
-  // Unpacking a quantized matrix for the library moves five times its bytes.
   const auto library = plans_.library_of(
       forward_product({pass.tokens, own_.qkv_width(), own_.width}, settings_.precision));
-  if (!settings_.codes && library.ok()) {
+  if (library.ok()) {
     key.implementation += " " + *library;
     candidates.push_back({Multiplier().name(), [] { return Result<Multiplier>(Multiplier()); }});
   }
-  return fastest_of(stream, pass, key, candidates);
+  return fastest_of(stream, pass, key, std::move(candidates));
 }
 
 }  // namespace assay

@@ -56,6 +56,18 @@ TEST_F(Fastest, TheFinalDecidesAmongThoseTheScreeningKeeps) {
   EXPECT_EQ(result->fastest, 2u);
 }
 
+TEST_F(Fastest, TheFirstStaysUnlessAnotherIsMuchFaster) {
+  ContestLimits limits = {.most_finalists = 1, .least_gain = 0.2};
+  const auto fastest = [&](const std::vector<Contender>& contenders) {
+    return find_fastest(*device_, *stream_, contenders, limits).value().fastest;
+  };
+  EXPECT_EQ(fastest({busy(10), busy(20), busy(9)}), 0u);
+  EXPECT_EQ(fastest({busy(10), busy(20), busy(7)}), 2u);
+  EXPECT_EQ(fastest({failing(), busy(20), busy(19)}), 2u);
+  limits.least_gain = 0;
+  EXPECT_EQ(fastest({busy(10), busy(20), busy(9)}), 2u);
+}
+
 TEST_F(Fastest, ThoseThatDoNotRunAreLeftOut) {
   const auto result = find_fastest(*device_, *stream_, {failing(), busy(2), failing()});
   ASSERT_TRUE(result) << result.error().message;

@@ -80,25 +80,36 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
   ContestResult result;
   result.tried = trials.size();
 
-  const auto out_of_time = [&] {
-    return std::chrono::duration<double>(Clock::now() - began).count() > limits.time_box_seconds;
-  };
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - began).count(); };
+  const auto out_of_time = [&] { return elapsed() > limits.time_box_seconds; };
 
+  const double screening_began = elapsed();
+  std::size_t screened = 0;
   for (int round = 0; round < limits.screening_rounds; ++round) {
     if (round > 0 && out_of_time()) break;
     TRY(contest.run_round(trials, round, 1, 0));
+    screened += trials.size();
   }
+  const double of_one_run = (elapsed() - screening_began) / static_cast<double>(screened);
   std::sort(trials.begin(), trials.end(),
             [](const Trial& a, const Trial& b) { return a.best() < b.best(); });
   const double acceptable = trials.front().best() * limits.screening_margin;
-  std::erase_if(trials, [&](const Trial& trial) { return trial.best() > acceptable; });
-  if (trials.size() > limits.most_finalists) trials.resize(limits.most_finalists);
+  std::size_t others = 0;
+  std::erase_if(trials, [&](const Trial& trial) {
+    if (limits.least_gain > 0 && trial.index == 0) return false;
+    return trial.best() > acceptable || ++others > limits.most_finalists;
+  });
 
   if (trials.size() > 1) {
     // By the median: on a machine that is busy otherwise, the best is much less than a run takes.
     const double usual = median(trials.front().seconds);
+    // No more than the time box has room for: on an emulated device, runs take far longer than it
+    // says.
+    const double room = (limits.time_box_seconds - elapsed()) /
+                        (2 * limits.final_rounds * static_cast<double>(trials.size()) * of_one_run);
     const int repetitions =
-        usual > 0 ? std::clamp(static_cast<int>(std::ceil(limits.final_seconds / usual)), 1, 1000)
+        usual > 0 ? static_cast<int>(std::clamp(
+                        std::min(std::ceil(limits.final_seconds / usual), room), 1.0, 1000.0))
                   : 1;
     // The screening chose them: fresh numbers decide.
     for (Trial& trial : trials) trial.seconds.clear();
@@ -107,9 +118,14 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
       TRY(contest.run_round(trials, round, repetitions, repetitions));
     }
   }
-  const auto winner = std::min_element(
-      trials.begin(), trials.end(),
-      [](const Trial& a, const Trial& b) { return median(a.seconds) < median(b.seconds); });
+  auto winner = std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return median(a.seconds) < median(b.seconds);
+  });
+  const auto first = std::ranges::find(trials, std::size_t{0}, &Trial::index);
+  if (limits.least_gain > 0 && first != trials.end() &&
+      median(winner->seconds) > median(first->seconds) * (1 - limits.least_gain)) {
+    winner = first;
+  }
   result.fastest = winner->index;
   result.seconds = median(winner->seconds);
   return result;

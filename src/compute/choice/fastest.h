@@ -20,6 +20,9 @@ struct ContestLimits {
   int final_rounds = 5;
   double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
   double time_box_seconds = 20;  ///< then rounds end early: screening 1, final 3 at least
+  /// Share by which another contender must be faster than the first to win; then the first, if it
+  /// runs, is a finalist. 0: there is no such preference.
+  double least_gain = 0;
 };
 
 struct ContestResult {

@@ -22,6 +22,7 @@
 namespace {
 
 constexpr u32 wave_outputs = 2;
+static_assert(VECTOR_AHEAD % 2 == 0, "whole places of f32, which take two loads");
 
 /// What a lane reads of a matrix row at a time: 16 bytes, or 32 of f32.
 template <typename Element>

@@ -153,10 +153,10 @@ Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& 
   costs.times = TRY(of_all_ranks(times));
   mine.clear();
   if (training != nullptr) {
-    std::vector<int> numbers = {training_ranks};
-    numbers.insert(numbers.end(), predicted_ranks.begin(), predicted_ranks.end());
-    mine = to_text(
-        TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times, numbers)));
+    std::set<int> numbers(predicted_ranks.begin(), predicted_ranks.end());
+    numbers.insert(training_ranks);
+    mine = to_text(TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times,
+                                      {numbers.begin(), numbers.end()})));
   }
   const auto steps = TRY(ranks.team->exchange("comparing simulated steps", std::move(mine)));
   costs.simulated = TRY(of_slowest_rank(steps, training_ranks));

@@ -22,23 +22,16 @@ std::span<const VectorVariant> VectorProduct::variants() {
 
 Result<VectorProduct> VectorProduct::create(Device& device, DataType type, double norm_epsilon,
                                             std::optional<DataType> codes, VectorVariant variant) {
-  VectorProduct made(device.facts(), type, norm_epsilon, variant);
-  const auto build = [&](Built& of, const std::string& elements,
-                         const std::string& name) -> Status {
-    of.kernels = TRY(Kernels::build(device, "vector_product", type,
-                                    {{"VECTOR_AHEAD", std::to_string(variant.ahead)},
-                                     {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
-                                     {"VECTOR_EARLY", std::to_string(variant.early)},
-                                     {"VECTOR_ONE", "1"},
-                                     {"VECTOR_OF_" + elements, "1"}}));
-    of.kernel = TRY(of.kernels->of_type(name));
-    return {};
-  };
-  TRY(build(made.of_numbers_, "numbers", "vector_product"));
-  if (codes) {
-    const std::string name(name_of(*codes));
-    TRY(build(made.of_codes_, name, "vector_product_" + name));
-  }
+  const std::string code = codes ? std::string(name_of(*codes)) : "";
+  VectorProduct made(device.facts(),
+                     TRY(Kernels::build(device, "vector_product", type,
+                                        {{"VECTOR_AHEAD", std::to_string(variant.ahead)},
+                                         {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
+                                         {"VECTOR_EARLY", std::to_string(variant.early)},
+                                         {"VECTOR_ONE", "1"},
+                                         {"VECTOR_OF_" + (codes ? code : "numbers"), "1"}})),
+                     type, norm_epsilon, variant);
+  made.kernel_ = TRY(made.kernels_.of_type("vector_product" + (codes ? "_" + code : "")));
   return made;
 }
 
@@ -67,8 +60,7 @@ Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatr
   const LaunchAttributes attributes = {.programmatic = true};
   const std::uint64_t outputs = std::uint64_t(shape.outputs), inputs = std::uint64_t(shape.inputs);
   const int add = around.add ? 1 : 0, joined = swiglu ? 1 : 0;
-  Kernel& kernel = *(weight.factors != nullptr ? of_codes_ : of_numbers_).kernel;
-  return launch(stream, kernel, blocks_and_threads, attributes, y, x, weight.elements,
+  return launch(stream, *kernel_, blocks_and_threads, attributes, y, x, weight.elements,
                 weight.factors, around.norm, around.bias, outputs, inputs, norm_epsilon_, add,
                 joined);
 }

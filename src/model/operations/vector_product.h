@@ -32,8 +32,7 @@ class VectorProduct {
   /// Those worth trying on a GPU, the usual one first.
   static std::span<const VectorVariant> variants();
 
-  /// `type`: f32 or bf16, of vectors and matrices; `codes`: of quantized matrices, if there are
-  /// any.
+  /// `type`: f32 or bf16, of vectors, and of matrices without `codes`.
   static Result<VectorProduct> create(Device& device, DataType type, double norm_epsilon,
                                       std::optional<DataType> codes = std::nullopt,
                                       VectorVariant variant = {});
@@ -59,21 +58,20 @@ class VectorProduct {
                         const void* norm);
 
  private:
-  VectorProduct(const DeviceFacts& facts, DataType type, double norm_epsilon, VectorVariant variant)
+  VectorProduct(const DeviceFacts& facts, Kernels kernels, DataType type, double norm_epsilon,
+                VectorVariant variant)
       : facts_(&facts),
         variant_(variant),
+        kernels_(std::move(kernels)),
         element_(static_cast<std::int64_t>(size_of(type))),
         norm_epsilon_(static_cast<float>(norm_epsilon)) {}
   Status enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight, Shape shape,
                  const Around& around, bool swiglu);
 
-  struct Built {
-    std::optional<Kernels> kernels;
-    Kernel* kernel = nullptr;
-  };
   const DeviceFacts* facts_;
   VectorVariant variant_;
-  Built of_numbers_, of_codes_;
+  Kernels kernels_;
+  Kernel* kernel_ = nullptr;
   std::int64_t element_;  // bytes
   float norm_epsilon_;
 };
