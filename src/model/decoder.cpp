@@ -163,11 +163,12 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
                                   weights_->at_or_null(w.key_norm), angles_.data()};
   const PagedTokens all = paged_tokens(pass, 0, pass.tokens);
   void* const all_qkv = active(activations_.qkv);
-  if (pass.apart && attention_->prefers_one_launch(all)) {
-    return attention_->store_and_forward(stream, active(activations_.attended), all_qkv, cache,
-                                         rotation, scratch_.data(), all);
+  PagedAttention& attention = cache_attention(pass);
+  if (pass.apart && attention.prefers_one_launch(all)) {
+    return attention.store_and_forward(stream, active(activations_.attended), all_qkv, cache,
+                                       rotation, scratch_.data(), all);
   }
-  TRY(attention_->store(stream, all_qkv, cache, rotation, all));
+  TRY(attention.store(stream, all_qkv, cache, rotation, all));
   const auto qkv_of = [&](std::int64_t row) {
     return row_of(activations_.qkv, row, own_.qkv_width());
   };
@@ -177,8 +178,8 @@ Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pas
   std::int64_t row = 0;
   const auto attend_to_cache = [&](std::int64_t end) -> Status {
     if (row == end) return {};
-    return attention_->forward(stream, attended(row), qkv_of(row), cache, scratch_.data(),
-                               paged_tokens(pass, row, end));
+    return attention.forward(stream, attended(row), qkv_of(row), cache, scratch_.data(),
+                             paged_tokens(pass, row, end));
   };
   if (prompt_attention_) {
     TRY(prompt_attention_->forward(stream, attended(0), qkv_of(0)));
@@ -363,7 +364,8 @@ Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
 Status Decoder::prepare(Stream& stream) {
   TRY(load_operations());
   TRY(allocate(stream));
-  return upload_angles(stream);
+  TRY(upload_angles(stream));
+  return choose_cache_attention(stream);
 }
 
 Status Decoder::load_operations() {
@@ -372,8 +374,9 @@ Status Decoder::load_operations() {
   functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *functions_, type);
   norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
-  attention_ = TRY(PagedAttention::create(
-      device_, type, {shape.heads, shape.kv_heads, shape.head_width}, shape.norm_epsilon));
+  cache_attention_ =
+      TRY(open_cache_attention(cache_attention_units(device_.facts(), settings_).front()));
+  cache_attention_of_one_ = cache_attention_;
   const DecoderLimits& limits = settings_.limits;
   prompt_attention_ = TRY(open_prompt_attention(
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
@@ -399,8 +402,8 @@ Status Decoder::allocate(Stream& stream) {
   TRY(allocate(cache_, memory.cache));
   TRY(allocate(active_, memory.activations));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
-  return allocate(scratch_,
-                  attention_->scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
+  return allocate(scratch_, cache_attention_->scratch_bytes(settings_.limits.tokens,
+                                                            settings_.limits.positions));
 }
 
 Status Decoder::upload_angles(Stream& stream) {

@@ -66,12 +66,18 @@ struct DecoderSettings {
   DecoderPart part = {};                 ///< of several ranks, this one's
   ModelRanks ranks = {};                 ///< the others, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
-  /// Whether products of few rows are chosen by measuring; else the usual ones are taken. Unset:
-  /// they are, unless the device is emulated, whose times say nothing.
+  /// Whether products of few rows and attention to the cache are chosen by measuring; else the
+  /// usual ones are taken. Unset: they are, unless the device is emulated, whose times say nothing.
   std::optional<bool> measure_variants = {};
+  /// By what attention to the cache is computed. Unset: chosen, of cache_attention_units().
+  std::optional<PagedUnits> cache_attention = {};
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };
+
+/// By what attention to the cache can be computed, the usual one first.
+std::vector<PagedUnits> cache_attention_units(const DeviceFacts& facts,
+                                              const DecoderSettings& settings);
 
 /// Of a rank.
 DecoderMemory memory_of(const DecoderSettings& settings);
@@ -144,6 +150,8 @@ class Decoder {
   /// By what the products of a pass of one or few tokens were computed: "4 ahead, 3 of 3 blocks, 0
   /// KiB early", or "library", or of each product: "qkv ...; proj ...". After the pass.
   std::string multipliers_of(const DecoderPass& pass) const;
+  /// By what attention of such a pass to the cache is computed: "vector units" or "matrix units".
+  std::string cache_attention_of(const DecoderPass& pass) const;
   /// What ranks tell each other; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
   /// Of matrix products: "cublaslt 13.0".
@@ -194,6 +202,14 @@ class Decoder {
                                  std::vector<Candidate> candidates);
   Result<Multipliers> fastest_for_one(Stream& stream, const DecoderPass& pass);
   Result<Multipliers> fastest_for_few(Stream& stream, const DecoderPass& pass);
+  Result<std::shared_ptr<PagedAttention>> open_cache_attention(PagedUnits units);
+  /// Chooses by what attention to the cache is computed.
+  Status choose_cache_attention(Stream& stream);
+  Status choose_cache_attention_of(Stream& stream, std::int64_t count,
+                                   std::shared_ptr<PagedAttention>& used);
+  PagedAttention& cache_attention(const DecoderPass& pass) const {
+    return pass.tokens == 1 ? *cache_attention_of_one_ : *cache_attention_;
+  }
   bool measures_choices() const;
   /// Those that are taken where nothing is measured: between ranks, numbers are the library's.
   Status take_usual_multipliers();
@@ -247,8 +263,8 @@ class Decoder {
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
   std::optional<RmsNorm> norm_;
-  std::optional<PagedAttention> attention_;
-  std::unique_ptr<PromptAttention> prompt_attention_;  // null: attention_ computes prompts too
+  std::shared_ptr<PagedAttention> cache_attention_of_one_, cache_attention_;  // of tokens of a pass
+  std::unique_ptr<PromptAttention> prompt_attention_;  // null: prompts need the cache too
   Multipliers multipliers_;                            // of the pass that is being queued
   std::map<std::int64_t, Multipliers> chosen_;         // by size_class(), once there was a pass
   std::optional<TokenRows> rows_;

@@ -1,5 +1,5 @@
-// By what a decoder multiplies few rows: chosen for each of its products by measuring whole passes,
-// once for each kind of model on each device.
+// By what a decoder multiplies few rows, chosen for each of its products by measuring whole passes,
+// and by what it attends to the cache: once for each kind of model on each device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +26,9 @@ constexpr ContestLimits product_contest = {.most_finalists = 2,
                                            .final_seconds = 0.02,
                                            .time_box_seconds = 3,
                                            .least_gain = 0.005};
+
+constexpr ContestLimits attention_contest = {
+    .most_finalists = 2, .final_rounds = 5, .final_seconds = 0.02, .time_box_seconds = 3};
 
 constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head"};
 
@@ -160,6 +163,91 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
   }
   return chosen;
 }
+
+// ---- Attention to the cache ----
+
+std::vector<PagedUnits> cache_attention_units(const DeviceFacts& facts,
+                                              const DecoderSettings& settings) {
+  if (settings.cache_attention) return {*settings.cache_attention};
+  const DecoderShape own = own_shape(settings.shape, settings.part);
+  std::vector<PagedUnits> all = {PagedUnits::vector};
+  const bool have_matrix = PagedAttention::has_matrix_kernels(
+      facts, settings.precision, {own.heads, own.kv_heads, own.head_width});
+  if (have_matrix && !runs_on_host(facts)) all.push_back(PagedUnits::matrix);
+  return all;
+}
+
+Result<std::shared_ptr<PagedAttention>> Decoder::open_cache_attention(PagedUnits units) {
+  return std::make_shared<PagedAttention>(TRY(PagedAttention::create(
+      device_, settings_.precision, {own_.heads, own_.kv_heads, own_.head_width}, own_.norm_epsilon,
+      units)));
+}
+
+std::string Decoder::cache_attention_of(const DecoderPass& pass) const {
+  return name_of(cache_attention(pass).units());
+}
+
+/// Chosen before there are passes, because the first ones of a server see few keys. One token and
+/// many are different contests: the keys of one are cut into parts.
+Status Decoder::choose_cache_attention(Stream& stream) {
+  if (cache_attention_units(device_.facts(), settings_).size() == 1 || !measures_choices()) {
+    return {};
+  }
+  constexpr std::int64_t many = 64;
+  const DecoderLimits& limits = settings_.limits;
+  std::vector<std::int32_t> blocks;  // all different while there are enough
+  for (std::int64_t i = 0; i < limits.sequences * limits.blocks_of_sequence(); ++i) {
+    blocks.push_back(static_cast<std::int32_t>(i % limits.blocks));
+  }
+  TRY(set_tables(stream, blocks));
+  TRY(choose_cache_attention_of(stream, 1, cache_attention_of_one_));
+  TRY(choose_cache_attention_of(stream, std::min({many, limits.tokens, limits.sequences}),
+                                cache_attention_));
+  return stream.fill(inputs_.data(), 0, inputs_.bytes());
+}
+
+/// `used`: by what attend() computes a pass of so many tokens.
+Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
+                                          std::shared_ptr<PagedAttention>& used) {
+  const std::int64_t keys = std::min<std::int64_t>(settings_.limits.positions, 1024);
+  const DecoderPass pass = {.tokens = count, .longest = keys - 1, .apart = true};
+  DecoderTokens tokens;
+  for (std::int32_t i = 0; i < count; ++i) {
+    tokens.tokens.push_back(0);
+    tokens.positions.push_back(static_cast<std::int32_t>(keys - 1));
+    tokens.sequences.push_back(i);
+  }
+  TRY(set_tokens(stream, tokens));
+  const std::vector<PagedUnits> units = cache_attention_units(device_.facts(), settings_);
+  std::vector<std::shared_ptr<PagedAttention>> made(units.size());
+  std::size_t layer = 0;  // another one every time, or the device's caches would hold the keys
+  std::vector<NamedWay> ways;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto prepare = [&, i]() -> Status {
+      if (!made[i]) made[i] = TRY(open_cache_attention(units[i]));
+      return {};
+    };
+    const auto work = [&, i](Stream& on) {
+      used = made[i];
+      layer = (layer + 1) % weights_->layout().layers.size();
+      return attend(on, layer, pass);
+    };
+    ways.push_back({name_of(units[i]), prepare, work});
+  }
+  const ChoiceKey key = {
+      "attention to the cache",
+      sha256_hex(TRY(complete_source("paged_attention")) + TRY(complete_source("paged_tiles"))),
+      fmt::format("{} tokens, {} keys, {} {} {} {}", count, keys, own_.heads, own_.kv_heads,
+                  own_.head_width, name_of(settings_.precision))};
+  const auto fastest = fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key,
+                                   ways, attention_contest);
+  // After an error, kernels of the ways may still run.
+  if (!fastest.ok()) (void)stream.synchronize();
+  used = made[TRY(fastest)];
+  return {};
+}
+
+// ---- Products ----
 
 Status Decoder::Candidate::prepare() {
   if (!made && !why_not) {

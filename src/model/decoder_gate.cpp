@@ -32,7 +32,7 @@ DecoderSettings small_version_of(const DecoderSettings& settings) {
   shape.hidden = ranks * 112;
   shape.vocabulary = 101;
   small.folder.clear();
-  small.measure_variants = false;  // variants give the same bits
+  small.measure_variants = false;  // variants of products give the same bits
   // A library may not compute prompts as awkward as those here.
   if (small.prompts.way == PromptWay::library) small.prompts.way = PromptWay::best;
   small.limits = {.tokens = 72, .results = 72, .sequences = 2, .positions = 128, .blocks = 17};
@@ -62,6 +62,43 @@ Result<std::vector<float>> all_weights(Device& device, Stream& stream,
   return all;
 }
 
+/// What a decoder made of passes, beside what it should have.
+struct Logits {
+  std::vector<float> found;
+  std::vector<double> expected;
+};
+
+/// `reference[sequence]`: the logits of all its tokens.
+Status append_logits(Logits& all, Device& device, Stream& stream, const DecoderSettings& small,
+                     const std::vector<DecoderTokens>& passes,
+                     const std::vector<double> (&reference)[2]) {
+  auto decoder = TRY(Decoder::create(device, stream, small));
+  // Blocks in no order, none of a sequence beside another of it.
+  TRY(decoder->set_tables(stream, {8, 1, 6, 3, 10, 12, 16, 14, 2, 7, 0, 5, 9, 11, 13, 15}));
+  for (const DecoderTokens& pass : passes) {
+    TRY(decoder->set_tokens(stream, pass));
+    const auto rows = static_cast<std::int64_t>(pass.tokens.size());
+    const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
+    // The second text is a whole prompt at the end of the first pass, beside a part of the other,
+    // and of the last one.
+    std::vector<PromptRows> prompts;
+    if (&pass == &passes.front() || &pass == &passes.back()) {
+      constexpr auto length = static_cast<std::int32_t>(prompt_tokens[1]);
+      prompts.push_back({static_cast<std::int32_t>(rows) - length, length, 1});
+    }
+    const bool generates = rows <= 2;  // a token of each sequence, or of one
+    TRY(decoder->enqueue(stream, {rows, rows, longest, std::move(prompts), generates}));
+    const std::vector<float> logits = TRY(decoder->logits(stream, rows));
+    all.found.insert(all.found.end(), logits.begin(), logits.end());
+    for (std::size_t i = 0; i < pass.tokens.size(); ++i) {
+      const auto& of_sequence = reference[static_cast<std::size_t>(pass.sequences[i])];
+      const auto begin = of_sequence.begin() + pass.positions[i] * small.shape.vocabulary;
+      all.expected.insert(all.expected.end(), begin, begin + small.shape.vocabulary);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 double logits_tolerance(DataType precision, std::int64_t layers) {
@@ -79,10 +116,7 @@ double relative_distance(std::span<const float> found, std::span<const double> e
 }
 
 Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings) {
-  const DecoderSettings small = small_version_of(settings);
-  auto decoder = TRY(Decoder::create(device, stream, small));
-  // Blocks in no order, none of a sequence beside another of it.
-  TRY(decoder->set_tables(stream, {8, 1, 6, 3, 10, 12, 16, 14, 2, 7, 0, 5, 9, 11, 13, 15}));
+  DecoderSettings small = small_version_of(settings);
   Random random(settings.seed);
   std::vector<std::int32_t> texts[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -107,30 +141,12 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   const DecoderOracle oracle(computed_shape(small.shape, small.weights()),
                              std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
-  std::vector<float> found;
-  std::vector<double> expected;
-  for (const DecoderTokens& pass : passes) {
-    TRY(decoder->set_tokens(stream, pass));
-    const auto rows = static_cast<std::int64_t>(pass.tokens.size());
-    const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
-    // The second text is a whole prompt at the end of the first pass, beside a part of the other,
-    // and of the last one.
-    std::vector<PromptRows> prompts;
-    if (&pass == &passes.front() || &pass == &passes.back()) {
-      constexpr auto length = static_cast<std::int32_t>(prompt_tokens[1]);
-      prompts.push_back({static_cast<std::int32_t>(rows) - length, length, 1});
-    }
-    const bool generates = rows <= 2;  // a token of each sequence, or of one
-    TRY(decoder->enqueue(stream, {rows, rows, longest, std::move(prompts), generates}));
-    const std::vector<float> logits = TRY(decoder->logits(stream, rows));
-    found.insert(found.end(), logits.begin(), logits.end());
-    for (std::size_t i = 0; i < pass.tokens.size(); ++i) {
-      const auto& of_sequence = reference[static_cast<std::size_t>(pass.sequences[i])];
-      const auto begin = of_sequence.begin() + pass.positions[i] * small.shape.vocabulary;
-      expected.insert(expected.end(), begin, begin + small.shape.vocabulary);
-    }
+  Logits logits;
+  for (const PagedUnits units : cache_attention_units(device.facts(), small)) {
+    small.cache_attention = units;
+    TRY(append_logits(logits, device, stream, small, passes, reference));
   }
-  return DecoderGate{relative_distance(found, expected),
+  return DecoderGate{relative_distance(logits.found, logits.expected),
                      logits_tolerance(small.precision, small.shape.layers)};
 }
 

@@ -285,11 +285,11 @@ TEST_P(Decoders, VariantsOfVectorProductsGiveTheSameBits) {
   }
 }
 
-/// For each product, in turns with the others.
-TEST_P(Decoders, ChooseTheirProductsByMeasuring) {
+/// For each product, in turns with the others, and attention to the cache.
+TEST_P(Decoders, ChooseByMeasuring) {
   if (runs_on_host(device_->facts())) GTEST_SKIP() << "on a CPU the library multiplies";
   const DecoderSettings settings = {
-      .shape = parse_decoder_shape("1L2H1K16D64C96F131V").value(),
+      .shape = parse_decoder_shape("1L2H1K64D64C96F131V").value(),
       .limits = {.tokens = 4, .results = 4, .sequences = 1, .positions = 16, .blocks = 1},
       .codes = DataType::e4m3,
       .measure_variants = true};
@@ -306,6 +306,7 @@ TEST_P(Decoders, ChooseTheirProductsByMeasuring) {
             logits_tolerance(DataType::bf16, 1));
   EXPECT_THAT(decoder->multipliers_of(pass),
               testing::AnyOf(testing::HasSubstr("ahead"), "library"));
+  EXPECT_THAT(decoder->cache_attention_of(pass), testing::HasSubstr("units"));
 }
 
 TEST_P(Decoders, RefuseWhatTheyHaveNoRoomFor) {

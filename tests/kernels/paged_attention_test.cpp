@@ -141,12 +141,21 @@ class PagedAttentions : public KernelTest {
     return read_weights(*stream_, buffer.data(), type, buffer.bytes() / size_of(type)).value();
   }
   void store_and_attend(const Scene& scene);
+  void store_and_attend(const Scene& scene, PagedUnits units);
 };
 
 void PagedAttentions::store_and_attend(const Scene& scene) {
+  store_and_attend(scene, PagedUnits::vector);
+  if (PagedAttention::has_matrix_kernels(device_->facts(), scene.type, scene.heads)) {
+    store_and_attend(scene, PagedUnits::matrix);
+  }
+}
+
+void PagedAttentions::store_and_attend(const Scene& scene, PagedUnits units) {
   const DataType type = scene.type;
   const auto count = std::ssize(scene.positions);
-  PagedAttention attention = PagedAttention::create(*device_, type, scene.heads, epsilon).value();
+  PagedAttention attention =
+      PagedAttention::create(*device_, type, scene.heads, epsilon, units).value();
   const Buffer keys = upload(scene.keys, type), values = upload(scene.values, type),
                qkv = upload(scene.qkv, type), query_norm = upload(scene.norm_of_queries, type),
                key_norm = upload(scene.norm_of_keys, type),

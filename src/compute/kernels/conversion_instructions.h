@@ -31,6 +31,15 @@ DEVICE u32 upper_halves(u32 first, u32 second) {
 #endif
 }
 
+/// Their lower halves likewise.
+DEVICE u32 lower_halves(u32 first, u32 second) {
+#if defined(ON_CUDA)
+  return __byte_perm(first, second, 0x5410);
+#else
+  return __builtin_amdgcn_perm(second, first, 0x05040100);
+#endif
+}
+
 template <>
 struct DecodeTwo<Bf16> {
   static constexpr bool native = true;

@@ -2,49 +2,17 @@
 // blocks of `page_tokens` tokens; tables[sequence, table_width] say which block holds which tokens
 // of a sequence. Every token names its sequence and its position in it, so one launch computes
 // whole prompts, parts of them, single tokens of many sequences, or all of these together.
-#include "fast_math.h"
-#include "rows.h"
-
-// The host gives these for one model; on a CPU all widths are compiled, and the group is counted.
-#if defined(PAGED_GROUP)
-#define GROUP_OF(heads, kv_heads) \
-  u32 {                           \
-    PAGED_GROUP                   \
-  }
-#define MOST_GROUP PAGED_GROUP
-#else
-#define GROUP_OF(heads, kv_heads) static_cast<u32>((heads) / (kv_heads))
-#define MOST_GROUP 8
-#endif
+#include "paged_cache.h"
 
 namespace {
 
-constexpr u32 page_tokens = 16;
 #if defined(ON_CPU)
-constexpr u32 paged_threads = 1;
 constexpr u32 keys_ahead = 1;
 #else
-constexpr u32 paged_threads = 128;
 constexpr u32 keys_ahead = 4;  // of each team, on their way at the same time
 #endif
-constexpr float nothing_seen = -1e30f;  // a maximum of no scores; its differences stay finite
-
-/// Where the cache holds the keys or values of a token in one head: [blocks, kv_heads, page_tokens,
-/// width].
-DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads, u64 width) {
-  const u64 block = static_cast<u64>(table[position / page_tokens]);
-  return ((block * kv_heads + head) * page_tokens + position % page_tokens) * width;
-}
 
 // ---- Into the cache ----
-
-/// An element of the lower half of a head's vector and its partner in the upper half.
-struct Rotated {
-  float low, high;
-};
-DEVICE Rotated rotate(float low, float high, float cosine, float sine) {
-  return {low * cosine - high * sine, high * cosine + low * sine};
-}
 
 template <typename T>
 DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, const T* key_norm,
@@ -99,19 +67,6 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
 }
 
 // ---- Attention ----
-
-#if defined(ON_CPU)
-template <int D>
-constexpr u32 team_lanes = 1;
-#else
-/// Lanes that share a key, each with one pack of it.
-template <int D>
-constexpr u32 team_lanes = D / row_pack;
-#endif
-template <int D>
-constexpr u32 lane_packs = D / row_pack / team_lanes<D>;
-template <int D>
-constexpr u32 teams_of = paged_threads / team_lanes<D>;
 
 /// What a team knows after some keys, of each query head that shares them: the largest score (times
 /// scale and log2 e), the sum of exponentials relative to it, and the sum of values weighted by
@@ -180,88 +135,6 @@ struct SeenKeys {
   }
 };
 
-/// What all teams of a block have seen, in shared memory.
-template <int D>
-struct SeenByTeams {
-  float sums[MOST_GROUP][teams_of<D>][D];
-  float largest[MOST_GROUP][teams_of<D>], total[MOST_GROUP][teams_of<D>];
-};
-
-/// Merges it: result(g, column, largest, total, sum) for each column of each query head.
-template <typename T, int D, typename Result>
-DEVICE void merge_teams(SeenByTeams<D>& all, const SeenKeys<T, D>& seen, u32 group, Result result) {
-  using Seen = SeenKeys<T, D>;
-  const u32 team = thread_index() / Seen::lanes, lane = thread_index() % Seen::lanes;
-  UNROLL_LOOP
-  for (u32 g = 0; g < MOST_GROUP; ++g) {
-    if (g >= group) break;
-    UNROLL_LOOP
-    for (u32 p = 0; p < Seen::packs; ++p) {
-      store_pack(&all.sums[g][team][(p * Seen::lanes + lane) * row_pack], seen.sums[g][p]);
-    }
-    if (lane == 0) {
-      all.largest[g][team] = seen.largest[g];
-      all.total[g][team] = seen.total[g];
-    }
-  }
-  barrier();
-  for (u32 i = thread_index(); i < group * D; i += block_threads()) {
-    const u32 g = i / D, column = i % D;
-    float most = nothing_seen, weights = 0, sum = 0;
-    for (u32 t = 0; t < teams_of<D>; ++t) most = larger(most, all.largest[g][t]);
-    for (u32 t = 0; t < teams_of<D>; ++t) {
-      const float weight = fast_exp2(all.largest[g][t] - most);
-      weights += weight * all.total[g][t];
-      sum += weight * all.sums[g][t][column];
-    }
-    result(g, column, most, weights, sum);
-  }
-}
-
-/// x[packs]: a lane's part of a head's vector, normed and rotated. rotate_and_store() says how: this does the same within a team.
-/// `cosines`: those of its position, then sines.
-template <typename T, int D>
-DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
-  constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>, all = D / row_pack;
-  const u32 lane = thread_index() % lanes;
-  if (norm != nullptr) {
-    float squares = 0;
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) squares += (x[p] * x[p]).sum();
-    UNROLL_LOOP
-    for (u32 mask = 1; mask < lanes; mask *= 2) squares += shuffle_xor(squares, mask);
-    const float inverse = fast_rsqrt(squares / D + epsilon);
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      const Floats unit = to_floats(from_floats<T, row_pack>(x[p] * floats_of(inverse)));
-      x[p] = unit * load_floats(norm + (p * lanes + lane) * row_pack);
-    }
-  }
-  Floats partner[packs];  // the same elements of the other half
-  UNROLL_LOOP
-  for (u32 p = 0; p < packs; ++p) {
-    if constexpr (packs > 1) {
-      partner[p] = x[(p + packs / 2) % packs];
-    } else {
-      UNROLL_LOOP
-      for (int i = 0; i < row_pack; ++i) partner[p].v[i] = shuffle_xor(x[p].v[i], lanes / 2);
-    }
-  }
-  UNROLL_LOOP
-  for (u32 p = 0; p < packs; ++p) {
-    const u32 pack = p * lanes + lane, of_half = pack % (all / 2);
-    const Floats cosine = load_floats(cosines + of_half * row_pack),
-                 sine = load_floats(cosines + D / 2 + of_half * row_pack);
-    UNROLL_LOOP
-    for (int i = 0; i < row_pack; ++i) {
-      const float one = x[p].v[i], other = partner[p].v[i];
-      x[p].v[i] = pack < all / 2 ? rotate(one, other, cosine.v[i], sine.v[i]).low
-                                 : rotate(other, one, cosine.v[i], sine.v[i]).high;
-    }
-    x[p] = to_floats(from_floats<T, row_pack>(x[p]));
-  }
-}
-
 /// Grid: tokens x kv_heads, splits of the keys. All query heads of one head of keys are computed
 /// together, so that it is read once. The block that is the last of a token's splits merges them.
 /// With `angles`, no token sees another one of this launch, and qkv is as the model has made it:
@@ -276,7 +149,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   using Seen = SeenKeys<T, D>;
   using Raw = typename Seen::Raw;
   constexpr u32 lanes = Seen::lanes, packs = Seen::packs, teams = teams_of<D>;
-  SHARED SeenByTeams<D> all __attribute__((aligned(32)));
+  SHARED SeenInParts<D, teams_of<D>> all __attribute__((aligned(32)));
   let_next_kernel_begin();
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
@@ -344,41 +217,28 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     mine.take(group, q, k, v, there);
   }
 
-  const u64 first_row = token * heads + kv_head * group;
-  merge_teams(all, mine, group, [&](u32 g, u32 column, float most, float weights, float sum) {
-    const u64 row = first_row + g;
-    if (splits == 1) {
-      y[row * D + column] = encode<T>(sum / weights);
-      return;
-    }
-    const u64 part = row * splits + split;
-    sums_of_splits[part * D + column] = sum;
-    if (column != 0) return;
-    weights_of_splits[2 * part] = most;
-    weights_of_splits[2 * part + 1] = weights;
-  });
-  if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
-  mine.reset();
-  for (u64 s = team; s < splits; s += teams) {
+  UNROLL_LOOP
+  for (u32 g = 0; g < MOST_GROUP; ++g) {
+    if (g >= group) break;
     UNROLL_LOOP
-    for (u32 g = 0; g < MOST_GROUP; ++g) {
-      if (g >= group) break;
-      const u64 part = (first_row + g) * splits + s;
-      const float most = weights_of_splits[2 * part], together = larger(mine.largest[g], most);
-      mine.fade_to(g, together);
-      const float weight = fast_exp2(most - together);
-      mine.total[g] += weight * weights_of_splits[2 * part + 1];
-      UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) {
-        mine.sums[g][p] = mine.sums[g][p] +
-                          load_floats(sums_of_splits + part * D + element(p)) * floats_of(weight);
-      }
+    for (u32 p = 0; p < packs; ++p) store_pack(&all.sums[g][team][element(p)], mine.sums[g][p]);
+    if (lane == 0) {
+      all.largest[g][team] = mine.largest[g];
+      all.total[g][team] = mine.total[g];
     }
   }
-  barrier();  // what the first merge left there has been read
-  merge_teams(all, mine, group, [&](u32 g, u32 column, float, float weights, float sum) {
-    y[(first_row + g) * D + column] = encode<T>(sum / weights);
+  barrier();
+  const u64 first_row = token * heads + kv_head * group;
+  const SplitResults results = {sums_of_splits, weights_of_splits, splits, split};
+  merge_parts(all, group, [&](u32 g, u32 column, float most, float total, float sum) {
+    if (splits == 1) {
+      y[(first_row + g) * D + column] = encode<T>(sum / total);
+    } else {
+      results.put<D>(first_row + g, column, most, total, sum);
+    }
   });
+  if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
+  results.merge<T, D>(y, first_row, group);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // multiplies for a token of each of some sequences. Lanes read lines of the matrix straight into the
 // operands of matrix units, where codes of a quantized one become numbers; both operands take
 // elements along the depth in the order in which a lane's wide loads bring them.
+#include "line_run.h"
 #include "quantized.h"
 #include "tile.h"
 
@@ -21,7 +22,7 @@
 
 namespace {
 
-using SkinnyTile = WaveTile<Bf16, 16, 16>;  // lines of the matrix x rows
+using SkinnyTile = SmallTile;  // lines of the matrix x rows
 using Left = SkinnyTile::Left;
 using Right = SkinnyTile::Right;
 
@@ -33,40 +34,9 @@ constexpr u32 skinny_waves = 1, skinny_lanes = 1;
 constexpr u32 skinny_waves = SKINNY_THREADS / wave_width, skinny_lanes = SKINNY_THREADS;
 #endif
 
-/// Elements of a line that a lane has in one instruction.
-constexpr int lane_depth = tile_depth / SkinnyTile::parts;
 /// Instructions for whose depth a lane reads at a time: 16 bytes of the matrix on a GPU.
 template <typename Element>
 constexpr int run_steps = 4 / sizeof(Element);
-
-/// Consecutive elements of a line, of one lane.
-template <typename Element, int STEPS>
-struct LineRun {
-  static constexpr int elements = STEPS * lane_depth;
-  Pack<Element, lane_depth> step[STEPS];
-
-  /// Those from `at` on of a line of `width`, a multiple of 16; 0 behind its end.
-  template <bool STREAMING>
-  DEVICE void load(const Element* line, u64 at, u64 width) {
-#if defined(ON_CPU)
-    for (int s = 0; s < STEPS; ++s, at += lane_depth) {
-      step[s] = at < width ? load_pack<lane_depth>(line + at) : Pack<Element, lane_depth>{};
-    }
-#else
-    struct Loads {
-      Pack<u32, 4> load[elements * sizeof(Element) / 16];
-    } loads = {};
-    if (at < width) {
-      const auto* const from = reinterpret_cast<const Pack<u32, 4>*>(line + at);
-      UNROLL_LOOP
-      for (u32 i = 0; i < sizeof(loads) / 16; ++i) {
-        loads.load[i] = STREAMING ? load_streaming(from + i) : from[i];
-      }
-    }
-    *this = bits_as<LineRun>(loads);
-#endif
-  }
-};
 
 /// Numbers that are bf16 exactly, as every code of one byte is.
 template <int N>

@@ -11,6 +11,8 @@
 //       have
 //                              different ones, in any order that both operands have
 //     parts, depth_part()    how many lanes share a line, and which of them this one is
+//     depth_of(e)            the depth of element e that this lane has of a line, in operands that
+//                            load() or take() made
 //     fill(value)
 //     multiply_add(left, right)          sums += left right
 //     for_each(body)         body(row, column, sum) for the elements of this lane; sum may change
@@ -28,6 +30,8 @@
 // Which lane holds which element depends on the hardware.
 #pragma once
 
+// Each file is inlined once: what several of those below include must not be left to one of them.
+#include "conversions.h"
 #include "tile_memory.h"
 
 #if defined(ON_CUDA)

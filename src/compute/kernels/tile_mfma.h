@@ -52,6 +52,7 @@ class WaveTile {
  public:
   static constexpr int parts = groups;
   static DEVICE int depth_part() { return static_cast<int>(lane_index()) / unit; }
+  static DEVICE int depth_of(int e) { return depth_part() * (4 * steps) + e; }
   using Elements = Pack<T, tile_depth / parts>;
 
  private:

@@ -41,6 +41,9 @@ class WaveTile {
   static constexpr int rows = M, columns = N;
   static constexpr int parts = 4;
   static DEVICE int depth_part() { return static_cast<int>(lane_index()) % 4; }
+  static DEVICE int depth_of(int e) {
+    return static_cast<int>(lane_index()) % 4 * 2 + e % 2 + e / 2 * 8;
+  }
   using Elements = Pack<T, tile_depth / parts>;
 
   struct Left {

@@ -14,6 +14,7 @@ class WaveTile {
   static constexpr int rows = M, columns = N;
   static constexpr int parts = 1;
   static DEVICE int depth_part() { return 0; }
+  static DEVICE int depth_of(int e) { return e; }
   using Elements = Pack<T, tile_depth>;
 
   struct Left {

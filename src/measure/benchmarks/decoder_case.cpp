@@ -90,6 +90,8 @@ class DecoderCase final : public Case {
     if (several()) all.emplace_back("exchange", ranks_.communicator->library());
     if (cell_.phase == DecoderPhase::prefill) {
       all.emplace_back("attention", decoder_->prompt_attention());
+    } else {
+      all.emplace_back("attention", decoder_->cache_attention_of(measured_pass()));
     }
     if (decoder_->is_of_one(measured_pass())) {
       all.emplace_back("vector_products", decoder_->multipliers_of(measured_pass()));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compute/device/helpers.h"
+#include "compute/device/matrix_types.h"
 
 namespace assay {
 namespace {
@@ -15,6 +16,10 @@ constexpr unsigned paged_threads = 128;
 constexpr std::int64_t widths[] = {16, 32, 64, 128}, most_group = 8;
 
 }  // namespace
+
+const char* name_of(PagedUnits units) {
+  return units == PagedUnits::matrix ? "matrix units" : "vector units";
+}
 
 std::optional<std::string> PagedAttention::unsupported(PagedHeads heads) {
   if (std::ranges::find(widths, heads.width) == std::end(widths)) {
@@ -27,16 +32,26 @@ std::optional<std::string> PagedAttention::unsupported(PagedHeads heads) {
   return std::nullopt;
 }
 
+bool PagedAttention::has_matrix_kernels(const DeviceFacts& facts, DataType type, PagedHeads heads) {
+  return type == DataType::bf16 && (heads.width == 64 || heads.width == 128) &&
+         has_own_matrix_units(facts);
+}
+
 Result<PagedAttention> PagedAttention::create(Device& device, DataType type, PagedHeads heads,
-                                              double norm_epsilon) {
+                                              double norm_epsilon, PagedUnits units) {
   if (const auto reason = unsupported(heads)) return Error{ErrorKind::unsupported, *reason};
   PagedAttention made(device.facts(), heads, norm_epsilon);
-  made.program_ =
-      TRY(device.build({"paged_attention",
-                        {{"PAGED_WIDTH", std::to_string(heads.width)},
-                         {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)}}}));
+  const std::vector<std::pair<std::string, std::string>> defines = {
+      {"PAGED_WIDTH", std::to_string(heads.width)},
+      {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)}};
+  made.program_ = TRY(device.build({"paged_attention", defines}));
   const char* const suffix = type == DataType::bf16 ? "bf16" : "f32";
   made.rotate_and_store_ = TRY(made.program_->kernel(fmt::format("rotate_and_store_{}", suffix)));
+  if (units == PagedUnits::matrix) {
+    made.tiles_ = TRY(device.build({"paged_tiles", defines}));
+    made.attention_ = TRY(made.tiles_->kernel(fmt::format("paged_tiles_{}_bf16", heads.width)));
+    return made;
+  }
   made.attention_ =
       TRY(made.program_->kernel(fmt::format("paged_attention_{}_{}", heads.width, suffix)));
   return made;

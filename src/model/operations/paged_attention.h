@@ -1,4 +1,5 @@
-// Attention of tokens to a paged cache of keys and values (kernels/paged_attention.cu).
+// Attention of tokens to a paged cache of keys and values (kernels/paged_attention.cu, and on
+// matrix units kernels/paged_tiles.cu).
 #pragma once
 
 #include <cstdint>
@@ -42,11 +43,18 @@ struct PagedRotation {
   const void *query_norm = nullptr, *key_norm = nullptr, *angles = nullptr;
 };
 
+/// What computes scores and adds up values.
+enum class PagedUnits { vector, matrix };
+/// "vector units", "matrix units".
+const char* name_of(PagedUnits units);
+
 class PagedAttention {
  public:
   /// Error: unsupported, naming the widths and groups of heads that are computed.
   static Result<PagedAttention> create(Device& device, DataType type, PagedHeads heads,
-                                       double norm_epsilon);
+                                       double norm_epsilon, PagedUnits units = PagedUnits::vector);
+  /// Whether there are kernels for matrix units: in bf16, for heads 64 or 128 wide.
+  static bool has_matrix_kernels(const DeviceFacts& facts, DataType type, PagedHeads heads);
   /// Why there is none; empty: there is.
   static std::optional<std::string> unsupported(PagedHeads heads);
 
@@ -64,10 +72,11 @@ class PagedAttention {
   bool prefers_one_launch(const PagedTokens& tokens) const {
     return splits(tokens.count, tokens.longest) > 1;
   }
+  PagedUnits units() const { return tiles_ ? PagedUnits::matrix : PagedUnits::vector; }
   /// Both in one launch, which leaves qkv as it is: for tokens of which none sees another.
   Status store_and_forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
                            const PagedRotation& rotation, void* scratch, const PagedTokens& tokens);
-  /// Of any pass of up to `tokens` tokens.
+  /// Of any pass of up to `tokens` tokens, the same of all units.
   std::uint64_t scratch_bytes(std::int64_t tokens, std::int64_t longest) const;
 
  private:
@@ -85,7 +94,7 @@ class PagedAttention {
   const DeviceFacts* facts_;
   PagedHeads heads_;
   float norm_epsilon_;
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<Program> program_, tiles_;
   Kernel *rotate_and_store_ = nullptr, *attention_ = nullptr;
 };
 

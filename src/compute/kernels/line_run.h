@@ -1,0 +1,43 @@
+// What a lane reads of a line of a matrix straight into operands of matrix units: both operands of
+// a product take elements along the depth in the order in which wide loads bring them.
+#pragma once
+
+#include "tile.h"
+
+namespace {
+
+/// What one instruction of matrix units computes, or two.
+using SmallTile = WaveTile<Bf16, 16, 16>;
+
+/// Elements of a line that a lane has in one instruction.
+constexpr int lane_depth = tile_depth / SmallTile::parts;
+/// Consecutive elements of a line, of one lane.
+template <typename Element, int STEPS>
+struct LineRun {
+  static constexpr int elements = STEPS * lane_depth;
+  Pack<Element, lane_depth> step[STEPS];
+
+  /// Those from `at` on of a line of `width`, a multiple of 16; 0 behind its end.
+  template <bool STREAMING>
+  DEVICE void load(const Element* line, u64 at, u64 width) {
+#if defined(ON_CPU)
+    for (int s = 0; s < STEPS; ++s, at += lane_depth) {
+      step[s] = at < width ? load_pack<lane_depth>(line + at) : Pack<Element, lane_depth>{};
+    }
+#else
+    struct Loads {
+      Pack<u32, 4> load[elements * sizeof(Element) / 16];
+    } loads = {};
+    if (at < width) {
+      const auto* const from = reinterpret_cast<const Pack<u32, 4>*>(line + at);
+      UNROLL_LOOP
+      for (u32 i = 0; i < sizeof(loads) / 16; ++i) {
+        loads.load[i] = STREAMING ? load_streaming(from + i) : from[i];
+      }
+    }
+    *this = bits_as<LineRun>(loads);
+#endif
+  }
+};
+
+}  // namespace

@@ -1,0 +1,165 @@
+// What the kernels of attention to a paged cache share: where it holds keys and values, how these
+// and queries are normed and rotated, and how results of some of the keys become those of all.
+#pragma once
+
+#include "fast_math.h"
+#include "rows.h"
+
+// The host gives these for one model; on a CPU all widths are compiled, and the group is counted.
+#if defined(PAGED_GROUP)
+#define GROUP_OF(heads, kv_heads) \
+  u32 {                           \
+    PAGED_GROUP                   \
+  }
+#define MOST_GROUP PAGED_GROUP
+#else
+#define GROUP_OF(heads, kv_heads) static_cast<u32>((heads) / (kv_heads))
+#define MOST_GROUP 8
+#endif
+
+namespace {
+
+constexpr u32 page_tokens = 16;
+#if defined(ON_CPU)
+constexpr u32 paged_threads = 1;
+#else
+constexpr u32 paged_threads = 128;
+#endif
+constexpr float nothing_seen = -1e30f;  // a maximum of no scores; its differences stay finite
+
+/// Where the cache holds the keys or values of a token in one head: [blocks, kv_heads, page_tokens,
+/// width].
+DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads, u64 width) {
+  const u64 block = static_cast<u64>(table[position / page_tokens]);
+  return ((block * kv_heads + head) * page_tokens + position % page_tokens) * width;
+}
+
+// ---- Norms and rotation ----
+
+/// An element of the lower half of a head's vector and its partner in the upper half.
+struct Rotated {
+  float low, high;
+};
+DEVICE Rotated rotate(float low, float high, float cosine, float sine) {
+  return {low * cosine - high * sine, high * cosine + low * sine};
+}
+
+#if defined(ON_CPU)
+template <int D>
+constexpr u32 team_lanes = 1;
+#else
+/// Lanes that share a key, each with one pack of it.
+template <int D>
+constexpr u32 team_lanes = D / row_pack;
+#endif
+template <int D>
+constexpr u32 lane_packs = D / row_pack / team_lanes<D>;
+template <int D>
+constexpr u32 teams_of = paged_threads / team_lanes<D>;
+
+/// x[packs]: a lane's part of a head's vector, normed and rotated. rotate_and_store() says how:
+/// this does the same within a team. `cosines`: those of its position, then sines.
+template <typename T, int D>
+DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
+  constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>, all = D / row_pack;
+  const u32 lane = thread_index() % lanes;
+  if (norm != nullptr) {
+    float squares = 0;
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) squares += (x[p] * x[p]).sum();
+    UNROLL_LOOP
+    for (u32 mask = 1; mask < lanes; mask *= 2) squares += shuffle_xor(squares, mask);
+    const float inverse = fast_rsqrt(squares / D + epsilon);
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) {
+      const Floats unit = to_floats(from_floats<T, row_pack>(x[p] * floats_of(inverse)));
+      x[p] = unit * load_floats(norm + (p * lanes + lane) * row_pack);
+    }
+  }
+  Floats partner[packs];  // the same elements of the other half
+  UNROLL_LOOP
+  for (u32 p = 0; p < packs; ++p) {
+    if constexpr (packs > 1) {
+      partner[p] = x[(p + packs / 2) % packs];
+    } else {
+      UNROLL_LOOP
+      for (int i = 0; i < row_pack; ++i) partner[p].v[i] = shuffle_xor(x[p].v[i], lanes / 2);
+    }
+  }
+  UNROLL_LOOP
+  for (u32 p = 0; p < packs; ++p) {
+    const u32 pack = p * lanes + lane, of_half = pack % (all / 2);
+    const Floats cosine = load_floats(cosines + of_half * row_pack),
+                 sine = load_floats(cosines + D / 2 + of_half * row_pack);
+    UNROLL_LOOP
+    for (int i = 0; i < row_pack; ++i) {
+      const float one = x[p].v[i], other = partner[p].v[i];
+      x[p].v[i] = pack < all / 2 ? rotate(one, other, cosine.v[i], sine.v[i]).low
+                                 : rotate(other, one, cosine.v[i], sine.v[i]).high;
+    }
+    x[p] = to_floats(from_floats<T, row_pack>(x[p]));
+  }
+}
+
+// ---- Results of some keys ----
+
+/// What PARTS parts of a block have seen of keys, in shared memory: of each query head the largest
+/// score (times scale and log2 e), the sum of exponentials relative to it, and the sum of values
+/// weighted by these.
+template <int D, u32 PARTS>
+struct SeenInParts {
+  float sums[MOST_GROUP][PARTS][D];
+  float largest[MOST_GROUP][PARTS], total[MOST_GROUP][PARTS];
+};
+
+/// result(g, column, largest, total, sum) of all parts, for each column of each query head.
+template <int D, u32 PARTS, typename Result>
+DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result result) {
+  for (u32 i = thread_index(); i < group * D; i += block_threads()) {
+    const u32 g = i / D, column = i % D;
+    float most = nothing_seen, weights = 0, sum = 0;
+    for (u32 t = 0; t < PARTS; ++t) most = larger(most, all.largest[g][t]);
+    for (u32 t = 0; t < PARTS; ++t) {
+      const float weight = fast_exp2(all.largest[g][t] - most);
+      weights += weight * all.total[g][t];
+      sum += weight * all.sums[g][t][column];
+    }
+    result(g, column, most, weights, sum);
+  }
+}
+
+/// Where the blocks that see parts of a token's keys leave what they have seen:
+/// sums[tokens, heads, splits, D] and weights[tokens, heads, splits, 2], largest and total.
+struct SplitResults {
+  float *sums, *weights;
+  u64 splits, split;
+
+  template <int D>
+  DEVICE void put(u64 row, u32 column, float most, float total, float sum) const {
+    const u64 part = row * splits + split;
+    sums[part * D + column] = sum;
+    if (column != 0) return;
+    weights[2 * part] = most;
+    weights[2 * part + 1] = total;
+  }
+  /// y of `group` rows from `first_row` on, of all splits.
+  template <typename T, int D>
+  DEVICE void merge(T* y, u64 first_row, u32 group) const {
+    for (u32 i = thread_index(); i < group * D; i += block_threads()) {
+      const u64 row = first_row + i / D, column = i % D;
+      const float* const of_row = weights + 2 * row * splits;
+      float most = nothing_seen, total = 0, sum = 0;
+      UNROLL_SOME
+      for (u64 s = 0; s < splits; ++s) most = larger(most, of_row[2 * s]);
+      UNROLL_SOME
+      for (u64 s = 0; s < splits; ++s) {
+        const float weight = fast_exp2(of_row[2 * s] - most);
+        total += weight * of_row[2 * s + 1];
+        sum += weight * sums[(row * splits + s) * D + column];
+      }
+      y[row * D + column] = encode<T>(sum / total);
+    }
+  }
+};
+
+}  // namespace
