@@ -140,7 +140,7 @@ CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
 }
 
 std::size_t repetitions(double seconds, double passes) {
-  constexpr double times_passes = 1.3, fewest = 4, most = 4096;
+  constexpr double times_passes = 2, fewest = 4, most = 4096;
   const double needed = seconds > 0 ? std::ceil(times_passes * passes / seconds) : fewest;
   return static_cast<std::size_t>(std::clamp(needed, fewest, most));
 }
