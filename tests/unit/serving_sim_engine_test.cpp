@@ -140,6 +140,27 @@ TEST(SimEngine, APromptBeyondTheBudgetComesInChunksBesideDecoding) {
   EXPECT_THAT(ids_of(engine.step()), ElementsAre(1, 2));
 }
 
+TEST(SimEngine, APromptWithRoomOfItsOwnIsNotCut) {
+  EngineSettings settings = settings_of(1000);
+  settings.scheduler.max_batched_tokens = 100;
+  settings.scheduler.whole_prompts = true;
+  Engine engine(settings);
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    engine.scheduler().submit(request_of(id, 60, 10, static_cast<std::uint32_t>(1000 * id)));
+  }
+  EXPECT_THAT(ids_of(engine.step()), ElementsAre(0));  // 40 tokens are left
+  EXPECT_THAT(ids_of(engine.step()), ElementsAre(0, 1));
+  EXPECT_THAT(ids_of(engine.step()), ElementsAre(0, 1, 2));
+  // 97 tokens are left beside three that decode: nobody would wait for more.
+  engine.scheduler().submit(request_of(3, 98, 2, 5000));
+  engine.scheduler().submit(request_of(4, 97, 2, 7000));
+  EXPECT_THAT(engine.step().started, ElementsAre(3));
+  const Step after = engine.step();  // the last token of the one, 96 for the other
+  EXPECT_THAT(ids_of(after), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(after.started, IsEmpty());
+  EXPECT_THAT(engine.step().started, ElementsAre(4));
+}
+
 TEST(SimEngine, NoMoreSequencesRunThanAreAllowed) {
   EngineSettings settings = settings_of(1000);
   settings.scheduler.max_sequences = 2;

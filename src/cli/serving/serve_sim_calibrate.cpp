@@ -109,6 +109,7 @@ Result<sim::EngineSettings> calibrated_engine(const Arguments& arguments) {
   made.scheduler.blocks =
       static_cast<std::uint32_t>(TRY(limit(arguments, "--num-gpu-blocks-override", usual_blocks)));
   made.scheduler.prefix_cache = !arguments.has("--no-prefix-cache");
+  made.scheduler.whole_prompts = true;  // as of `assay serve`
   return made;
 }
 

@@ -20,7 +20,8 @@ server::SchedulerSettings scheduler_settings(const EngineSettings& settings) {
   return {.blocks = static_cast<std::uint32_t>(executor.blocks),
           .max_sequences = static_cast<std::uint32_t>(executor.max_sequences),
           .max_batched_tokens = static_cast<std::uint64_t>(executor.max_batched_tokens),
-          .prefix_cache = settings.prefix_cache};
+          .prefix_cache = settings.prefix_cache,
+          .whole_prompts = true};
 }
 
 }  // namespace

@@ -16,18 +16,19 @@ std::int32_t narrow(std::uint64_t number) {
   return static_cast<std::int32_t>(number);
 }
 
-/// The parts of a step that compute a prompt from its begin to its end.
-std::vector<PromptRows> whole_prompts_of(const server::ScheduledStep& step) {
+/// The parts of a step that compute a prompt from its beginning, of which no token sees another
+/// part.
+std::vector<PromptRows> prompts_of(const server::ScheduledStep& step) {
   std::vector<PromptRows> prompts;
   std::int32_t row = 0;
   for (const server::StepPart& part : step.parts) {
     const std::int32_t length = narrow(part.tokens);
-    const bool is_whole = part.begin == 0 && part.yields && length > 1;
-    const bool goes_on = is_whole && !prompts.empty() && prompts.back().end() == row &&
+    const bool begins = part.begin == 0 && length > 1;
+    const bool goes_on = begins && !prompts.empty() && prompts.back().end() == row &&
                          prompts.back().length == length;
     if (goes_on) {
       ++prompts.back().count;
-    } else if (is_whole) {
+    } else if (begins) {
       prompts.push_back({row, length, 1});
     }
     row += length;
@@ -139,7 +140,7 @@ Result<std::span<const std::uint32_t>> StepExecutor::run(const server::Scheduled
   const bool decodes = std::all_of(step.parts.begin(), step.parts.end(),
                                    [](const auto& part) { return part.decodes; });
   order_.pass = pad();
-  if (!settings_.deterministic) order_.pass.prompts = whole_prompts_of(step);
+  if (!settings_.deterministic) order_.pass.prompts = prompts_of(step);
   order_.graph = decodes || settings_.deterministic;
   // What a row of padding computes is nobody's, so it does not matter that rows of one sequence
   // see each other half written; only a CPU's checks for races would mind.

@@ -102,6 +102,10 @@ void Scheduler::preempt_last() {
 }
 
 void Scheduler::admit(std::uint64_t& budget) {
+  // What a prompt would find if it were the only one of its step.
+  const std::uint64_t room = settings_.max_batched_tokens -
+                             static_cast<std::uint64_t>(std::ranges::count_if(
+                                 running_, [](const Sequence* s) { return s->decoding(); }));
   while (!waiting_.empty() && budget > 0 && running_.size() < settings_.max_sequences) {
     Sequence& sequence = *waiting_.front();
     // At least one token must be computed, because the next token comes out of it.
@@ -111,7 +115,8 @@ void Scheduler::admit(std::uint64_t& budget) {
                               (sequence.tokens() - 1) / block_tokens));
     const std::size_t held = settings_.prefix_cache ? pool_.held(hashes) : 0;
     const std::uint64_t cached = held * block_tokens;
-    const std::uint64_t tokens = std::min(sequence.tokens() - cached, budget);
+    const std::uint64_t missing = sequence.tokens() - cached, tokens = std::min(missing, budget);
+    if (settings_.whole_prompts && tokens < missing && missing <= room) return;
     const std::uint64_t needed = blocks_for(cached + tokens) - held;
     if (needed + pool_.held_and_free(hashes.first(held)) > pool_.free()) return;
     sequence.blocks.reserve(

@@ -3,9 +3,10 @@
 //
 // Each step has a budget of tokens. Running sequences come first, in order of admission; then
 // waiting ones, first come, first served, as long as tokens, batch slots and blocks are left. A
-// prompt longer than what is left of the budget is computed in chunks. When a running sequence
-// needs a block and none is free, the one admitted last is preempted: it loses all its blocks and
-// recomputes them later.
+// prompt longer than what is left of the budget is computed in chunks. With `whole_prompts`, one
+// that the budget has room for beside decoding alone waits for the next step instead. When a
+// running sequence needs a block and none is free, the one admitted last is preempted: it loses all
+// its blocks and recomputes them later.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,8 @@ struct SchedulerSettings {
   std::uint32_t max_sequences = 256;
   std::uint64_t max_batched_tokens = 8192;
   bool prefix_cache = true;
+  /// Where attention of whole prompts is faster than that of their parts, which needs the cache.
+  bool whole_prompts = false;
 };
 
 struct SequenceRequest {
