@@ -130,6 +130,8 @@ def main():
     if arguments.rounds > 1:
         print("medians of %d rounds" % arguments.rounds)
     rows = [each for each in rows if each["assay"]]
+    if not rows:
+        raise SystemExit("assay measured nothing")
     ratios = []
     for each in rows:
         ratio = statistics.median(a / b for a, b in zip(each["assay"], each["torch"]))

@@ -197,8 +197,8 @@ def ratio(value, other):
     return "%.3f" % (value / other) if value and other else "-"
 
 
-def told(model, way, rate):
-    """`rate`, shown on standard error as soon as it is there: a run that is cut off keeps what it has."""
+def tell(model, way, rate):
+    """Shows `rate` on standard error as soon as it is there, and returns it: a run that is cut off keeps what it has."""
     print("  %s %s %s" % (model, way, shown(rate)), file=sys.stderr, flush=True)
     return rate
 
@@ -209,7 +209,7 @@ def measure_torch(arguments, model, rates, runs):
         run = run_torch(arguments, model, way == "compile")
         if run:
             runs.append(dict(run, way=way))
-            rates[way].append(told(model, way, run["rate"]))
+            rates[way].append(tell(model, way, run["rate"]))
 
 
 def median_of(rates, name):
@@ -224,7 +224,7 @@ def compare(arguments, model):
         record = run_assay(arguments, model)
         if record:
             records.append(record)
-            rates["assay"].append(told(model, "assay", record["value"]["median"]))
+            rates["assay"].append(tell(model, "assay", record["value"]["median"]))
         measure_torch(arguments, model, rates, runs)
     assay, eager, compiled = (median_of(rates, way) for way in ("assay", "eager", "compile"))
     print("%-16s %10s %10s %10s %8s %8s" % (model, shown(assay), shown(eager), shown(compiled),
@@ -245,7 +245,7 @@ def compare_ranks(arguments, model):
                 continue
             one, all_ranks = found
             records += found
-            rates[way].append(told(model, way, all_ranks["value"]["median"]))
+            rates[way].append(tell(model, way, all_ranks["value"]["median"]))
             shares[way].append(rates[way][-1] / (arguments.ranks * one["value"]["median"]))
             metrics = {metric["name"]: metric["value"] for metric in all_ranks["metrics"]}
             waits[way].append(metrics["exchange_exposed"] / metrics["step_time"])

@@ -14,6 +14,7 @@
 #include "model/decoder.h"
 #include "model/decoder_config.h"
 #include "model/operations/linear_products.h"
+#include "model/weights.h"
 
 namespace assay {
 namespace {
@@ -145,8 +146,6 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
     const auto fastest =
         fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), of, ways, limits);
     multipliers_ = {};
-    // After an error, kernels of the ways may still run.
-    if (!fastest.ok()) (void)stream.synchronize();
     return fastest;
   };
   const std::size_t alike =
@@ -169,11 +168,14 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
 std::vector<PagedUnits> cache_attention_units(const DeviceFacts& facts,
                                               const DecoderSettings& settings) {
   if (settings.cache_attention) return {*settings.cache_attention};
-  const DecoderShape own = own_shape(settings.shape, settings.part);
+  const DecoderShape& shape = settings.shape;
   std::vector<PagedUnits> all = {PagedUnits::vector};
   const bool have_matrix = PagedAttention::has_matrix_kernels(
-      facts, settings.precision, {own.heads, own.kv_heads, own.head_width});
-  if (have_matrix && !runs_on_host(facts)) all.push_back(PagedUnits::matrix);
+      facts, settings.precision, {shape.heads, shape.kv_heads, shape.head_width});
+  // Ranks would have to measure equally often.
+  if (have_matrix && settings.part.is_whole() && !runs_on_host(facts)) {
+    all.push_back(PagedUnits::matrix);
+  }
   return all;
 }
 
@@ -193,32 +195,50 @@ Status Decoder::choose_cache_attention(Stream& stream) {
   if (cache_attention_units(device_.facts(), settings_).size() == 1 || !measures_choices()) {
     return {};
   }
-  constexpr std::int64_t many = 64;
-  const DecoderLimits& limits = settings_.limits;
-  std::vector<std::int32_t> blocks;  // all different while there are enough
-  for (std::int64_t i = 0; i < limits.sequences * limits.blocks_of_sequence(); ++i) {
-    blocks.push_back(static_cast<std::int32_t>(i % limits.blocks));
-  }
-  TRY(set_tables(stream, blocks));
+  // Of zeros, every score is the largest and no sum is ever scaled anew.
+  TRY(fill_cache(stream));
+  InitialWeights random =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  const Tensor& qkv = activations_.qkv;
+  const std::int64_t many = std::min<std::int64_t>(64, settings_.limits.tokens);
+  TRY(random.normal(active(qkv), qkv, many, 1));
+  TRY(stream.synchronize());
+  if (prompt_attention_) TRY(prompt_attention_->begin(stream, {}));
   TRY(choose_cache_attention_of(stream, 1, cache_attention_of_one_));
-  TRY(choose_cache_attention_of(stream, std::min({many, limits.tokens, limits.sequences}),
-                                cache_attention_));
-  return stream.fill(inputs_.data(), 0, inputs_.bytes());
+  cache_attention_ = cache_attention_of_one_;
+  if (many > 1) TRY(choose_cache_attention_of(stream, many, cache_attention_));
+  for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
+    TRY(stream.fill(buffer->data(), 0, buffer->bytes()));
+  }
+  return {};
 }
 
 /// `used`: by what attend() computes a pass of so many tokens.
 Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
                                           std::shared_ptr<PagedAttention>& used) {
-  const std::int64_t keys = std::min<std::int64_t>(settings_.limits.positions, 1024);
-  const DecoderPass pass = {.tokens = count, .longest = keys - 1, .apart = true};
+  const DecoderLimits& limits = settings_.limits;
+  const std::int64_t keys = std::min<std::int64_t>(limits.positions, 1024),
+                     sequences = std::min(count, limits.sequences),
+                     blocks_of_keys = (keys + page_tokens - 1) / page_tokens,
+                     blocks = std::min(sequences * blocks_of_keys, limits.blocks);
+  std::vector<std::int32_t> tables(
+      static_cast<std::size_t>(limits.sequences * limits.blocks_of_sequence()));
+  for (std::int64_t i = 0; i < sequences * blocks_of_keys; ++i) {
+    const std::int64_t row = i / blocks_of_keys, column = i % blocks_of_keys;
+    tables[static_cast<std::size_t>(row * limits.blocks_of_sequence() + column)] =
+        static_cast<std::int32_t>(i % blocks);
+  }
+  TRY(set_tables(stream, tables));
   DecoderTokens tokens;
-  for (std::int32_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     tokens.tokens.push_back(0);
     tokens.positions.push_back(static_cast<std::int32_t>(keys - 1));
-    tokens.sequences.push_back(i);
+    tokens.sequences.push_back(static_cast<std::int32_t>(i % sequences));
   }
   TRY(set_tokens(stream, tokens));
+  const DecoderPass pass = {.tokens = count, .longest = keys - 1, .apart = true};
   const std::vector<PagedUnits> units = cache_attention_units(device_.facts(), settings_);
+  const std::size_t layers = weights_->layout().layers.size();
   std::vector<std::shared_ptr<PagedAttention>> made(units.size());
   std::size_t layer = 0;  // another one every time, or the device's caches would hold the keys
   std::vector<NamedWay> ways;
@@ -229,7 +249,7 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
     };
     const auto work = [&, i](Stream& on) {
       used = made[i];
-      layer = (layer + 1) % weights_->layout().layers.size();
+      layer = (layer + 1) % layers;
       return attend(on, layer, pass);
     };
     ways.push_back({name_of(units[i]), prepare, work});
@@ -237,13 +257,11 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
   const ChoiceKey key = {
       "attention to the cache",
       sha256_hex(TRY(complete_source("paged_attention")) + TRY(complete_source("paged_tiles"))),
-      fmt::format("{} tokens, {} keys, {} {} {} {}", count, keys, own_.heads, own_.kv_heads,
+      fmt::format("{} tokens of {} sequences, {} keys in {} blocks of {} layers, {} {} {} {}",
+                  count, sequences, keys, blocks, layers, own_.heads, own_.kv_heads,
                   own_.head_width, name_of(settings_.precision))};
-  const auto fastest = fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key,
-                                   ways, attention_contest);
-  // After an error, kernels of the ways may still run.
-  if (!fastest.ok()) (void)stream.synchronize();
-  used = made[TRY(fastest)];
+  used = made[TRY(fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways,
+                              attention_contest))];
   return {};
 }
 

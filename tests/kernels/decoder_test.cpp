@@ -306,7 +306,20 @@ TEST_P(Decoders, ChooseByMeasuring) {
             logits_tolerance(DataType::bf16, 1));
   EXPECT_THAT(decoder->multipliers_of(pass),
               testing::AnyOf(testing::HasSubstr("ahead"), "library"));
-  EXPECT_THAT(decoder->cache_attention_of(pass), testing::HasSubstr("units"));
+}
+
+TEST_P(Decoders, AttendByWhatTheirSettingsSay) {
+  DecoderSettings settings = {
+      .shape = parse_decoder_shape("1L2H1K64D64C131V").value(),
+      .limits = {.tokens = 4, .results = 1, .sequences = 1, .positions = 16, .blocks = 1}};
+  const auto used = [&] {
+    const auto decoder = Decoder::create(*device_, *stream_, settings).value();
+    return decoder->cache_attention_of({.tokens = 1}) + ", " +
+           decoder->cache_attention_of({.tokens = 4});
+  };
+  EXPECT_EQ(used(), "vector units, vector units");  // nothing is measured on a CPU or an emulator
+  settings.cache_attention = PagedUnits::matrix;
+  EXPECT_EQ(used(), "matrix units, matrix units");
 }
 
 TEST_P(Decoders, RefuseWhatTheyHaveNoRoomFor) {

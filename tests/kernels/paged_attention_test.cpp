@@ -222,6 +222,9 @@ TEST_P(PagedAttentions, StoreAndAttendInOneLaunchOrInTwo) {
     store_and_attend({type, {4, 1, 128}, {700}, true});             // cut, even on few processors
     store_and_attend({type, {8, 2, 64}, {0, 63, 64, 200}, false});  // the own key begins a part
     store_and_attend({type, {2, 2, 16}, {15, 16, 17}, true});       // no heads share keys
+    store_and_attend({type, {1, 1, 64}, {40}, true});
+    store_and_attend({type, {8, 1, 64}, {17, 90}, true});  // as many as may share them
+    store_and_attend({type, {7, 1, 128}, {0, 33}, false});
     store_and_attend({type, {3, 1, 32}, {1, 128}, false});
   }
 }

@@ -19,8 +19,12 @@ Result<std::size_t> fastest_way(Device& device, Stream& stream, const ChoiceCach
     contenders.push_back(ways[i].work);
   }
   if (contenders.empty()) return last.error();
-  const ContestResult result = TRY(find_fastest(device, stream, contenders, limits));
-  const std::size_t fastest = prepared[result.fastest];
+  const auto result = find_fastest(device, stream, contenders, limits);
+  if (!result.ok()) {
+    (void)stream.synchronize();  // what the ways use is used no more
+    return result.error();
+  }
+  const std::size_t fastest = prepared[result->fastest];
   choices.keep(device.facts(), key, ways[fastest].name);
   return fastest;
 }

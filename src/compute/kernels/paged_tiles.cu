@@ -9,9 +9,9 @@ namespace {
 
 constexpr int tile_heads = 16;  // of which MOST_GROUP at most are there
 constexpr int tile_keys = 16;
-using Operands = SmallTile;  // query heads x keys, then query heads x columns of values
-using Left = Operands::Left;
-using Right = Operands::Right;
+using SumTile = SmallTile;  // query heads x keys, then query heads x columns of values
+using Left = SumTile::Left;
+using Right = SumTile::Right;
 #if defined(ON_CPU)
 constexpr u32 paged_waves = 1;
 #else
@@ -50,7 +50,7 @@ struct KeyTile {
   }
   /// Where a lane's elements of a run begin.
   static DEVICE int lane_part() {
-    return Operands::depth_part() * LineRun<Bf16, steps>::elements;
+    return SumTile::depth_part() * LineRun<Bf16, steps>::elements;
   }
 };
 
@@ -87,7 +87,7 @@ struct ValueTile {
   DEVICE void load(const Bf16* values, const CachedHead<D>& head, u64 first) {
     UNROLL_LOOP
     for (int e = 0; e < lane_depth; ++e) {
-      const Bf16* const value = values + head.place(first + static_cast<u64>(Operands::depth_of(e)));
+      const Bf16* const value = values + head.place(first + static_cast<u64>(SumTile::depth_of(e)));
       UNROLL_LOOP
       for (int l = 0; l < Right::lines; ++l) {
         of_key[l][e] = load_pack<tiles>(value + column(0, Right::line(l)));
@@ -102,7 +102,7 @@ struct ValueTile {
   }
 
  private:
-  static DEVICE Operands::Elements elements(const Columns (&keys)[lane_depth], int tile) {
+  static DEVICE SumTile::Elements elements(const Columns (&keys)[lane_depth], int tile) {
 #if defined(ON_CPU)
     Bf16 all[lane_depth];
     for (int e = 0; e < lane_depth; ++e) all[e] = bits_as<Elements>(keys[e]).v[tile];
@@ -115,7 +115,7 @@ struct ValueTile {
                 second = bits_as<Words>(keys[2 * w + 1]).v[tile / 2];
       words.v[w] = tile % 2 == 0 ? lower_halves(first, second) : upper_halves(first, second);
     }
-    return bits_as<Operands::Elements>(words);
+    return bits_as<SumTile::Elements>(words);
 #endif
   }
 #if defined(ON_CPU)
@@ -132,12 +132,12 @@ struct ValueTile {
 template <int D>
 struct SeenByWave {
   using Values = ValueTile<D>;
-  Operands sums[Values::tiles], totals;
-  float largest[Operands::row_slots];
+  SumTile sums[Values::tiles], totals;
+  float largest[SumTile::row_slots];
 
   DEVICE void reset() {
     UNROLL_LOOP
-    for (int s = 0; s < Operands::row_slots; ++s) largest[s] = nothing_seen;
+    for (int s = 0; s < SumTile::row_slots; ++s) largest[s] = nothing_seen;
     UNROLL_LOOP
     for (int t = 0; t < Values::tiles; ++t) sums[t].fill(0);
     totals.fill(0);
@@ -145,15 +145,15 @@ struct SeenByWave {
 
   /// Takes the scores of 16 keys, unscaled, of which the first `count` are there. Leaves in `scores`
   /// the weights of their values.
-  DEVICE void weigh(Operands& scores, float scale, int count) {
+  DEVICE void weigh(SumTile& scores, float scale, int count) {
     scores.for_each([&](int, int key, float& score) {
       score = key < count ? score * scale : 2 * nothing_seen;
     });
     const auto most = scores.reduce_rows([](float a, float b) { return larger(a, b); });
     bool fades = false;
-    float fade[Operands::row_slots];
+    float fade[SumTile::row_slots];
     UNROLL_LOOP
-    for (int s = 0; s < Operands::row_slots; ++s) {
+    for (int s = 0; s < SumTile::row_slots; ++s) {
       const float together = larger(largest[s], most.slot[s]);
       fade[s] = fast_exp2(largest[s] - together);
       fades = fades || together > largest[s];
@@ -245,7 +245,7 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   for (; first < end; first += stride) {
     ValueTile<D> v;
     v.load(values, head, first);
-    Operands scores;
+    SumTile scores;
     scores.fill(0);
     UNROLL_LOOP
     for (int r = 0; r < D / KeyTile<D>::run; ++r) {
@@ -259,7 +259,7 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
     }
     if (first + stride < end) k.load(keys, head, first + stride);
     mine.weigh(scores, scale * log2_e, bounded(end, first));
-    if constexpr (!Operands::sums_are_operands) {
+    if constexpr (!SumTile::sums_are_operands) {
       wave_barrier();  // the operands before have been read
       scores.put(staged, staged_row);
     }
@@ -277,8 +277,8 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
     });
   }
   const auto total = mine.totals.reduce_rows([](float a, float b) { return a + b; });
-  Operands::for_each_row([&](int slot, int g) {
-    if (static_cast<u32>(g) < group && Operands::first_in_row()) {
+  SumTile::for_each_row([&](int slot, int g) {
+    if (static_cast<u32>(g) < group && SumTile::first_in_row()) {
       all.largest[g][wave_index()] = mine.largest[slot];
       all.total[g][wave_index()] = total.slot[slot];
     }

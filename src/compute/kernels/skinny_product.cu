@@ -4,7 +4,6 @@
 // elements along the depth in the order in which a lane's wide loads bring them.
 #include "line_run.h"
 #include "quantized.h"
-#include "tile.h"
 
 #define SKINNY_THREADS 256  // of a block
 // What the host chooses: rows of x that a block takes, a multiple of 16; how many times each lane
@@ -22,9 +21,8 @@
 
 namespace {
 
-using SkinnyTile = SmallTile;  // lines of the matrix x rows
-using Left = SkinnyTile::Left;
-using Right = SkinnyTile::Right;
+using Left = SmallTile::Left;  // of lines of the matrix x rows
+using Right = SmallTile::Right;
 
 constexpr int line_tiles = 2, row_tiles = SKINNY_ROWS / 16;
 static_assert(SKINNY_ROWS % 16 == 0, "whole tiles of rows");
@@ -55,7 +53,7 @@ DEVICE Pack<Bf16, N> exact_bf16(Pack<float, N> numbers) {
 
 /// Elements of the matrix as matrix units take them.
 template <typename Element>
-DEVICE SkinnyTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
+DEVICE SmallTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
   if constexpr (same<Element, Bf16>) {
     return elements;
   } else {
@@ -105,7 +103,7 @@ struct MatrixLines {
 
 /// The sums of a wave, of its share of the depth.
 struct SkinnySums {
-  SkinnyTile tile[line_tiles][row_tiles];
+  SmallTile tile[line_tiles][row_tiles];
 
   DEVICE void clear() {
     UNROLL_LOOP
@@ -150,7 +148,7 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& 
   constexpr u64 wave_depth = steps * tile_depth, stride = skinny_waves * wave_depth;
   const u64 inputs = matrix.inputs, outputs = matrix.outputs;
   const u64 wave_begin = u64{wave_index()} * wave_depth;
-  const u64 lane_offset = static_cast<u64>(SkinnyTile::depth_part() * steps * lane_depth);
+  const u64 lane_offset = static_cast<u64>(SmallTile::depth_part() * steps * lane_depth);
   MatrixLines<Element> lines;
   const auto fetch_first = [&](u64 first) {
     UNROLL_LOOP

@@ -165,9 +165,7 @@ class TrainCase final : public Case {
       verification.detail = TRY(not_finite(stream, first_step_ + i));
       return verification;
     }
-    // By the median: soon after their start, large models have single steps with twice the loss.
-    const std::size_t tail = std::max<std::size_t>(1, losses_.size() / 4);
-    const double last = median({losses_.end() - static_cast<std::ptrdiff_t>(tail), losses_.end()});
+    const double last = loss_at_end(losses_);
     last_loss_ = last;
     loss_scale_ = state.loss_scale;
     skipped_updates_ = state.skipped;
@@ -475,3 +473,13 @@ const Registry<const Benchmark*>::Add registered{&benchmark};
 
 }  // namespace
 }  // namespace assay::train_benchmark
+
+namespace assay {
+
+double loss_at_end(std::span<const float> losses) {
+  const std::size_t tail = std::min(losses.size(), std::max<std::size_t>(3, losses.size() / 4));
+  const std::span<const float> last = losses.last(tail);
+  return median({last.begin(), last.end()});
+}
+
+}  // namespace assay

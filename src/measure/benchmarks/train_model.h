@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ class TrainModel {
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };
+
+/// The loss at the end of a run, of its steps' `losses`, at least one: the median of the last
+/// quarter, or of three steps. Large models have single steps with twice the loss soon after their
+/// start, which say nothing about the end.
+double loss_at_end(std::span<const float> losses);
 
 /// Where a GPT's tokens come from.
 struct TokenSource {

@@ -41,8 +41,7 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
 CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
                              const ExchangeTimes& times, int ranks);
 /// How often it repeats, so that it goes on for twice the passes: both in s, with nothing beside
-/// them. Together, passes took up to 1.69 times as long and operations 1.24 (four H100), so 1.4
-/// times would just do.
+/// them: together, passes may lose more than operations (1.69 and 1.24 times as long on four H100).
 std::size_t repetitions(double operation, double passes);
 
 /// Of several runs of the same calls, each alone and beside the operation, which may be none:

@@ -56,7 +56,8 @@ DecoderSettings ExecutorSettings::decoder() const {
           .folder = folder,
           .part = part,
           .ranks = ranks,
-          .prompts = {.way = deterministic ? PromptWay::own : attention, .any_lengths = true}};
+          .prompts = {.way = deterministic ? PromptWay::own : attention, .any_lengths = true},
+          .cache_attention = deterministic ? std::optional(PagedUnits::vector) : std::nullopt};
 }
 
 StepExecutor::StepExecutor(Device& device, const ExecutorSettings& settings)
