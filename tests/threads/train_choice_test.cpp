@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t most_bucket = std::uint64_t{1} << 30;
-constexpr double operation_seconds = 0.03;  // s of an operation
+constexpr double least_operation = 0.03;  // s
 
 /// Three layers and the embeddings: four operations, two, or one.
 TEST(TrainChoice, FewerSlowOperationsAreFaster) {
@@ -27,6 +27,7 @@ TEST(TrainChoice, FewerSlowOperationsAreFaster) {
   settings.plan.parallel.ranks = 2;
   for (const bool replayed : {false, true}) {
     std::vector<TimedExchange> timed;
+    double operation_seconds = least_operation;
     const auto measure = [&] {
       on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
         SlowCommunicator communicator(*ranks.communicator, operation_seconds);
@@ -45,10 +46,11 @@ TEST(TrainChoice, FewerSlowOperationsAreFaster) {
         return {};
       });
     };
-    // What else runs here may slow the steps with one of them down, and is not there every time.
-    constexpr int attempts = 4;
-    for (int i = 0; i < attempts && (i == 0 || fastest_exchange(timed).bucket != most_bucket);
-         ++i) {
+    // What else runs here may slow the steps with one of them down: by less than longer operations.
+    constexpr int attempts = 5;
+    measure();
+    for (int i = 1; i < attempts && fastest_exchange(timed).bucket != most_bucket; ++i) {
+      operation_seconds *= 2;
       measure();
     }
     ASSERT_EQ(timed.size(), 3u) << replayed;  // 1 and 2 send the same, and so do the last ones
