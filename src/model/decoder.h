@@ -207,6 +207,7 @@ class Decoder {
   Status choose_cache_attention(Stream& stream);
   Status choose_cache_attention_of(Stream& stream, std::int64_t count,
                                    std::shared_ptr<PagedAttention>& used);
+  Status set_random_tokens(Stream& stream, const DecoderPass& pass, std::int64_t blocks);
   PagedAttention& cache_attention(const DecoderPass& pass) const {
     return pass.tokens == 1 ? *cache_attention_of_one_ : *cache_attention_;
   }

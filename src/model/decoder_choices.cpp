@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "compute/choice/choice_cache.h"
 #include "compute/choice/fastest_way.h"
@@ -195,22 +196,10 @@ Status Decoder::choose_cache_attention(Stream& stream) {
   if (cache_attention_units(device_.facts(), settings_).size() == 1 || !measures_choices()) {
     return {};
   }
-  // Of zeros, every score is the largest and no sum is ever scaled anew.
-  TRY(fill_cache(stream));
-  InitialWeights random =
-      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
-  const Tensor& qkv = activations_.qkv;
   const std::int64_t many = std::min<std::int64_t>(64, settings_.limits.tokens);
-  TRY(random.normal(active(qkv), qkv, many, 1));
-  TRY(stream.synchronize());
-  if (prompt_attention_) TRY(prompt_attention_->begin(stream, {}));
   TRY(choose_cache_attention_of(stream, 1, cache_attention_of_one_));
   cache_attention_ = cache_attention_of_one_;
-  if (many > 1) TRY(choose_cache_attention_of(stream, many, cache_attention_));
-  for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
-    TRY(stream.fill(buffer->data(), 0, buffer->bytes()));
-  }
-  return {};
+  return many > 1 ? choose_cache_attention_of(stream, many, cache_attention_) : Status();
 }
 
 /// `used`: by what attend() computes a pass of so many tokens.
@@ -218,28 +207,14 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
                                           std::shared_ptr<PagedAttention>& used) {
   const DecoderLimits& limits = settings_.limits;
   const std::int64_t keys = std::min<std::int64_t>(limits.positions, 1024),
-                     sequences = std::min(count, limits.sequences),
-                     blocks_of_keys = (keys + page_tokens - 1) / page_tokens,
-                     blocks = std::min(sequences * blocks_of_keys, limits.blocks);
-  std::vector<std::int32_t> tables(
-      static_cast<std::size_t>(limits.sequences * limits.blocks_of_sequence()));
-  for (std::int64_t i = 0; i < sequences * blocks_of_keys; ++i) {
-    const std::int64_t row = i / blocks_of_keys, column = i % blocks_of_keys;
-    tables[static_cast<std::size_t>(row * limits.blocks_of_sequence() + column)] =
-        static_cast<std::int32_t>(i % blocks);
-  }
-  TRY(set_tables(stream, tables));
-  DecoderTokens tokens;
-  for (std::int64_t i = 0; i < count; ++i) {
-    tokens.tokens.push_back(0);
-    tokens.positions.push_back(static_cast<std::int32_t>(keys - 1));
-    tokens.sequences.push_back(static_cast<std::int32_t>(i % sequences));
-  }
-  TRY(set_tokens(stream, tokens));
+                     blocks = std::min(std::min(count, limits.sequences) *
+                                           ((keys + page_tokens - 1) / page_tokens),
+                                       limits.blocks);
   const DecoderPass pass = {.tokens = count, .longest = keys - 1, .apart = true};
   const std::vector<PagedUnits> units = cache_attention_units(device_.facts(), settings_);
   const std::size_t layers = weights_->layout().layers.size();
   std::vector<std::shared_ptr<PagedAttention>> made(units.size());
+  bool measures = false;
   std::size_t layer = 0;  // another one every time, or the device's caches would hold the keys
   std::vector<NamedWay> ways;
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -247,7 +222,8 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
       if (!made[i]) made[i] = TRY(open_cache_attention(units[i]));
       return {};
     };
-    const auto work = [&, i](Stream& on) {
+    const auto work = [&, i](Stream& on) -> Status {
+      if (!std::exchange(measures, true)) TRY(set_random_tokens(on, pass, blocks));
       used = made[i];
       layer = (layer + 1) % layers;
       return attend(on, layer, pass);
@@ -257,12 +233,45 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
   const ChoiceKey key = {
       "attention to the cache",
       sha256_hex(TRY(complete_source("paged_attention")) + TRY(complete_source("paged_tiles"))),
-      fmt::format("{} tokens of {} sequences, {} keys in {} blocks of {} layers, {} {} {} {}",
-                  count, sequences, keys, blocks, layers, own_.heads, own_.kv_heads,
-                  own_.head_width, name_of(settings_.precision))};
+      fmt::format("{} tokens, {} keys in {} blocks of {} layers, {} {} {} {}", count, keys, blocks,
+                  layers, own_.heads, own_.kv_heads, own_.head_width,
+                  name_of(settings_.precision))};
   used = made[TRY(fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways,
                               attention_contest))];
+  if (!measures) return {};
+  for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
+    TRY(stream.fill(buffer->data(), 0, buffer->bytes()));
+  }
   return {};
+}
+
+/// Tokens at pass.longest of as many sequences as there may be, whose keys are in `blocks` blocks
+/// of the cache. All of it is random: of zeros, every score is the largest, and no sum is ever
+/// scaled anew.
+Status Decoder::set_random_tokens(Stream& stream, const DecoderPass& pass, std::int64_t blocks) {
+  TRY(fill_cache(stream));
+  InitialWeights random =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  TRY(random.normal(active(activations_.qkv), activations_.qkv, pass.tokens, 1));
+  const DecoderLimits& limits = settings_.limits;
+  const std::int64_t sequences = std::min(pass.tokens, limits.sequences),
+                     of_sequence = pass.longest / page_tokens + 1;
+  std::vector<std::int32_t> tables(
+      static_cast<std::size_t>(limits.sequences * limits.blocks_of_sequence()));
+  for (std::int64_t i = 0; i < sequences * of_sequence; ++i) {
+    const std::int64_t row = i / of_sequence, column = i % of_sequence;
+    tables[static_cast<std::size_t>(row * limits.blocks_of_sequence() + column)] =
+        static_cast<std::int32_t>(i % blocks);
+  }
+  TRY(set_tables(stream, tables));
+  DecoderTokens tokens;
+  for (std::int64_t i = 0; i < pass.tokens; ++i) {
+    tokens.tokens.push_back(0);
+    tokens.positions.push_back(static_cast<std::int32_t>(pass.longest));
+    tokens.sequences.push_back(static_cast<std::int32_t>(i % sequences));
+  }
+  TRY(set_tokens(stream, tokens));  // waits, too, until the kernels of `random` have ended
+  return prompt_attention_ ? prompt_attention_->begin(stream, {}) : Status();
 }
 
 // ---- Products ----

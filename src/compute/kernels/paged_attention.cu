@@ -154,16 +154,13 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
-  const u64 token = block_index() / kv_heads, kv_head = block_index() % kv_heads;
-  const u64 split = block_index_y();
-  const u64 position = static_cast<u64>(positions[token]), seen = position + 1;
-  const u64 share = ((seen + splits - 1) / splits + page_tokens - 1) / page_tokens * page_tokens;
-  const u64 begin = split * share, end = begin + share < seen ? begin + share : seen;
-  const bool rotates = angles != nullptr, sees_own = rotates && begin < seen && end == seen;
-  const u64 cached_end = sees_own ? position : end;
-  const float* const cosines = rotates ? angles + position * D : nullptr;
-  const i32* const table = tables + static_cast<u64>(sequences[token]) * table_width;
-  const T* const of_token = qkv + token * (heads + 2 * kv_heads) * D;
+  const KeysOfBlock block =
+      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
+  const u64 begin = block.begin, kv_head = block.kv_head;
+  const bool rotates = angles != nullptr, sees_own = rotates && block.have_own();
+  const u64 cached_end = sees_own ? block.position : block.end;
+  const float* const cosines = rotates ? angles + block.position * D : nullptr;
+  const T* const of_token = qkv + block.token * (heads + 2 * kv_heads) * D;
   const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
 
   Floats q[MOST_GROUP][packs];
@@ -182,7 +179,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   mine.reset();
   if (sees_own) {  // the whole block
     const T* const own = of_token + (heads + kv_head) * D;
-    const u64 at = place_in_cache(table, position, kv_head, kv_heads, D);
+    const u64 at = block.place<D>(block.position);
     Floats rotated[packs];
     Raw own_key[1][packs], own_value[1][packs];
     UNROLL_LOOP
@@ -207,7 +204,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     for (u32 j = 0; j < keys_ahead; ++j) {
       const u64 key = base + j * teams + team;
       there[j] = key < cached_end;
-      const u64 at = place_in_cache(table, there[j] ? key : begin, kv_head, kv_heads, D);
+      const u64 at = block.place<D>(there[j] ? key : begin);
       UNROLL_LOOP
       for (u32 p = 0; p < packs; ++p) {
         k[j][p] = load_pack<row_pack>(keys + at + element(p));
@@ -227,18 +224,8 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
       all.total[g][team] = mine.total[g];
     }
   }
-  barrier();
-  const u64 first_row = token * heads + kv_head * group;
-  const SplitResults results = {sums_of_splits, weights_of_splits, splits, split};
-  merge_parts(all, group, [&](u32 g, u32 column, float most, float total, float sum) {
-    if (splits == 1) {
-      y[(first_row + g) * D + column] = encode<T>(sum / total);
-    } else {
-      results.put<D>(first_row + g, column, most, total, sum);
-    }
-  });
-  if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
-  results.merge<T, D>(y, first_row, group);
+  const SplitResults results = {sums_of_splits, weights_of_splits, splits, block.split};
+  results.finish(y, arrived + block_index(), all, block.token * heads + kv_head * group, group);
 }
 
 }  // namespace

@@ -34,6 +34,32 @@ DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads
   return ((block * kv_heads + head) * page_tokens + position % page_tokens) * width;
 }
 
+/// What a block attends to: the keys from `begin` to `end` of those that a token sees, in one head
+/// of keys. Grid: tokens x kv_heads, splits of the keys.
+struct KeysOfBlock {
+  u64 token, kv_head, kv_heads, split, position, begin, end;
+  const i32* table;  ///< blocks of the cache, of the token's sequence
+
+  static DEVICE KeysOfBlock here(const i32* positions, const i32* sequences, const i32* tables,
+                                 u64 table_width, u64 kv_heads, u64 splits) {
+    const u64 token = block_index() / kv_heads, split = block_index_y();
+    const u64 position = static_cast<u64>(positions[token]), seen = position + 1;
+    const u64 share = ((seen + splits - 1) / splits + page_tokens - 1) / page_tokens * page_tokens;
+    const u64 begin = split * share, end = begin + share < seen ? begin + share : seen;
+    return {token,    block_index() % kv_heads,
+            kv_heads, split,
+            position, begin,
+            end,      tables + static_cast<u64>(sequences[token]) * table_width};
+  }
+  /// Whether the token's own key is one of them.
+  DEVICE bool have_own() const { return begin <= position && end == position + 1; }
+  /// Where the cache holds a key; of one that is none of these, where it holds the first.
+  template <int D>
+  DEVICE u64 place(u64 key) const {
+    return place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
+  }
+};
+
 // ---- Norms and rotation ----
 
 /// An element of the lower half of a head's vector and its partner in the upper half.
@@ -159,6 +185,23 @@ struct SplitResults {
       }
       y[row * D + column] = encode<T>(sum / total);
     }
+  }
+  /// y of `group` rows from `first_row` on, after all parts of this block are in `all`: of the only
+  /// split, or of all by the block that is the last of them. `arrived`: of these rows, zero before
+  /// and after.
+  template <typename T, int D, u32 PARTS>
+  DEVICE void finish(T* y, u32* arrived, const SeenInParts<D, PARTS>& all, u64 first_row,
+                     u32 group) const {
+    barrier();
+    merge_parts(all, group, [&](u32 g, u32 column, float most, float total, float sum) {
+      if (splits == 1) {
+        y[(first_row + g) * D + column] = encode<T>(sum / total);
+      } else {
+        put<D>(first_row + g, column, most, total, sum);
+      }
+    });
+    if (splits == 1 || !is_last_block(arrived, static_cast<u32>(splits))) return;
+    merge<T, D>(y, first_row, group);
   }
 };
 

@@ -18,19 +18,6 @@ constexpr u32 paged_waves = 1;
 constexpr u32 paged_waves = paged_threads / wave_width;
 #endif
 
-/// Where a block's keys lie in the cache.
-template <int D>
-struct CachedHead {
-  const i32* table;
-  u64 kv_head, kv_heads;
-  u64 begin, end;  ///< keys that count
-
-  /// Of a key that does not count, those of one that is there.
-  DEVICE u64 place(u64 key) const {
-    return place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
-  }
-};
-
 /// This lane's part of 16 keys: of each line, runs along the depth as LineRun brings them.
 template <int D>
 struct KeyTile {
@@ -38,10 +25,10 @@ struct KeyTile {
   static constexpr int run = steps * tile_depth;
   LineRun<Bf16, steps> runs[Right::lines][D / run];
 
-  DEVICE void load(const Bf16* keys, const CachedHead<D>& head, u64 first) {
+  DEVICE void load(const Bf16* keys, const KeysOfBlock& block, u64 first) {
     UNROLL_LOOP
     for (int l = 0; l < Right::lines; ++l) {
-      const Bf16* const key = keys + head.place(first + static_cast<u64>(Right::line(l)));
+      const Bf16* const key = keys + block.place<D>(first + static_cast<u64>(Right::line(l)));
       UNROLL_LOOP
       for (int r = 0; r < D / run; ++r) {
         runs[l][r].template load<false>(key, static_cast<u64>(r * run + lane_part()), D);
@@ -84,10 +71,10 @@ struct ValueTile {
   Columns of_key[Right::lines][lane_depth];
 
   static DEVICE int column(int tile, int c) { return c * tiles + tile; }
-  DEVICE void load(const Bf16* values, const CachedHead<D>& head, u64 first) {
+  DEVICE void load(const Bf16* values, const KeysOfBlock& block, u64 first) {
     UNROLL_LOOP
     for (int e = 0; e < lane_depth; ++e) {
-      const Bf16* const value = values + head.place(first + static_cast<u64>(SumTile::depth_of(e)));
+      const Bf16* const value = values + block.place<D>(first + static_cast<u64>(SumTile::depth_of(e)));
       UNROLL_LOOP
       for (int l = 0; l < Right::lines; ++l) {
         of_key[l][e] = load_pack<tiles>(value + column(0, Right::line(l)));
@@ -192,13 +179,11 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
-  const u64 token = block_index() / kv_heads, kv_head = block_index() % kv_heads;
-  const u64 split = block_index_y();
-  const u64 position = static_cast<u64>(positions[token]), seen = position + 1;
-  const u64 share = ((seen + splits - 1) / splits + page_tokens - 1) / page_tokens * page_tokens;
-  const u64 begin = split * share, end = begin + share < seen ? begin + share : seen;
-  const i32* const table = tables + static_cast<u64>(sequences[token]) * table_width;
-  const Bf16* const of_token = qkv + token * (heads + 2 * kv_heads) * D;
+  const KeysOfBlock block =
+      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
+  const u64 begin = block.begin, end = block.end, kv_head = block.kv_head;
+  const float* const cosines = angles != nullptr ? angles + block.position * D : nullptr;
+  const Bf16* const of_token = qkv + block.token * (heads + 2 * kv_heads) * D;
   const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
 
   // Queries into shared memory, one for each team at a time: shuffles want all lanes.
@@ -209,19 +194,19 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
     for (u32 p = 0; p < packs; ++p) {
       q[p] = load_floats(of_token + (kv_head * group + there) * D + element(p));
     }
-    if (angles != nullptr) norm_and_rotate<Bf16, D>(q, query_norm, angles + position * D, epsilon);
+    if (cosines != nullptr) norm_and_rotate<Bf16, D>(q, query_norm, cosines, epsilon);
     UNROLL_LOOP
     for (u32 p = 0; p < packs; ++p) {
       store_floats(queries + g * D + element(p), g < group ? q[p] : floats_of(0));
     }
   }
-  if (angles != nullptr && begin < seen && end == seen) {  // this block sees the token's own key
+  if (cosines != nullptr && block.have_own()) {
     const Bf16* const own = of_token + (heads + kv_head) * D;
-    const u64 at = place_in_cache(table, position, kv_head, kv_heads, D);
+    const u64 at = block.place<D>(block.position);
     Floats key[packs];
     UNROLL_LOOP
     for (u32 p = 0; p < packs; ++p) key[p] = load_floats(own + element(p));
-    norm_and_rotate<Bf16, D>(key, key_norm, angles + position * D, epsilon);
+    norm_and_rotate<Bf16, D>(key, key_norm, cosines, epsilon);
     UNROLL_LOOP
     for (u32 p = 0; p < packs; ++p) {
       if (team != 0) continue;
@@ -231,7 +216,6 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   }
   barrier();
 
-  const CachedHead<D> head = {table, kv_head, kv_heads, begin, end};
   QueryTile<D> q;
   q.load(queries);
   SeenByWave<D> mine;
@@ -241,10 +225,10 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   constexpr u64 stride = u64{paged_waves} * tile_keys;
   u64 first = begin + u64{wave_index()} * tile_keys;
   KeyTile<D> k;
-  if (first < end) k.load(keys, head, first);
+  if (first < end) k.load(keys, block, first);
   for (; first < end; first += stride) {
     ValueTile<D> v;
-    v.load(values, head, first);
+    v.load(values, block, first);
     SumTile scores;
     scores.fill(0);
     UNROLL_LOOP
@@ -257,7 +241,7 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
         scores.multiply_add(q.step[r * KeyTile<D>::steps + s], right);
       }
     }
-    if (first + stride < end) k.load(keys, head, first + stride);
+    if (first + stride < end) k.load(keys, block, first + stride);
     mine.weigh(scores, scale * log2_e, bounded(end, first));
     if constexpr (!SumTile::sums_are_operands) {
       wave_barrier();  // the operands before have been read
@@ -283,18 +267,8 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
       all.total[g][wave_index()] = total.slot[slot];
     }
   });
-  barrier();
-  const u64 first_row = token * heads + kv_head * group;
-  const SplitResults results = {sums_of_splits, weights_of_splits, splits, split};
-  merge_parts(all, group, [&](u32 g, u32 column, float most, float weight, float sum) {
-    if (splits == 1) {
-      y[(first_row + g) * D + column] = encode<Bf16>(sum / weight);
-    } else {
-      results.put<D>(first_row + g, column, most, weight, sum);
-    }
-  });
-  if (splits == 1 || !is_last_block(arrived + block_index(), static_cast<u32>(splits))) return;
-  results.merge<Bf16, D>(y, first_row, group);
+  const SplitResults results = {sums_of_splits, weights_of_splits, splits, block.split};
+  results.finish(y, arrived + block_index(), all, block.token * heads + kv_head * group, group);
 }
 
 }  // namespace

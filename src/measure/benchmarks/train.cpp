@@ -165,8 +165,7 @@ class TrainCase final : public Case {
       verification.detail = TRY(not_finite(stream, first_step_ + i));
       return verification;
     }
-    const double last = loss_at_end(losses_);
-    last_loss_ = last;
+    last_loss_ = loss_at_end(losses_);
     loss_scale_ = state.loss_scale;
     skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
@@ -174,15 +173,15 @@ class TrainCase final : public Case {
     // One batch's luck decides whether a model that has learnt already gets better still; it must
     // know more than an untrained one.
     const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
-    verification.error = last - before;
+    verification.error = last_loss_ - before;
     verification.passed = verification.error < 0;
     if (!verification.passed) {
       verification.detail =
           begun_ == 0
               ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
-                            before, last, state.step)
+                            before, last_loss_, state.step)
               : fmt::format("the loss after {} steps is {:.4f}; an untrained model has {:.4f}",
-                            state.step, last, before);
+                            state.step, last_loss_, before);
     }
     return verification;
   }

@@ -52,7 +52,7 @@ class PagedAttention {
  public:
   /// Error: unsupported, naming the widths and groups of heads that are computed.
   static Result<PagedAttention> create(Device& device, DataType type, PagedHeads heads,
-                                       double norm_epsilon, PagedUnits units = PagedUnits::vector);
+                                       double norm_epsilon, PagedUnits units);
   /// Whether there are kernels for matrix units: in bf16, for heads 64 or 128 wide.
   static bool has_matrix_kernels(const DeviceFacts& facts, DataType type, PagedHeads heads);
   /// Why there is none; empty: there is.
