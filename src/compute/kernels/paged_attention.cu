@@ -151,11 +151,12 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   constexpr u32 lanes = Seen::lanes, packs = Seen::packs, teams = teams_of<D>;
   SHARED SeenInParts<D, teams_of<D>> all __attribute__((aligned(32)));
   let_next_kernel_begin();
+  const KeysOfBlock block =
+      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
+  block.fetch_early<T, D>(keys, values);
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
-  const KeysOfBlock block =
-      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
   const u64 begin = block.begin, kv_head = block.kv_head;
   const bool rotates = angles != nullptr, sees_own = rotates && block.have_own();
   const u64 cached_end = sees_own ? block.position : block.end;

@@ -35,7 +35,8 @@ DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads
 }
 
 /// What a block attends to: the keys from `begin` to `end` of those that a token sees, in one head
-/// of keys. Grid: tokens x kv_heads, splits of the keys.
+/// of keys. Grid: tokens x kv_heads, splits of the keys. Known before the kernel in front has ended:
+/// positions and tables are those of the whole pass.
 struct KeysOfBlock {
   u64 token, kv_head, kv_heads, split, position, begin, end;
   const i32* table;  ///< blocks of the cache, of the token's sequence
@@ -57,6 +58,18 @@ struct KeysOfBlock {
   template <int D>
   DEVICE u64 place(u64 key) const {
     return place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
+  }
+  /// Begins to bring the first of these keys and their values into the device's cache. All threads.
+  template <typename T, int D>
+  DEVICE void fetch_early(const T* keys, const T* values) const {
+    constexpr u64 line = 128 / sizeof(T), lines = (D + line - 1) / line, most = 64;
+    if (begin >= end) return;
+    const u64 count = end - begin < most ? end - begin : most;
+    for (u64 i = thread_index(); i < count * lines; i += block_threads()) {
+      const u64 at = place<D>(begin + i / lines) + i % lines * line;
+      prefetch_line(keys + at);
+      prefetch_line(values + at);
+    }
   }
 };
 
@@ -138,19 +151,26 @@ struct SeenInParts {
   float largest[MOST_GROUP][PARTS], total[MOST_GROUP][PARTS];
 };
 
-/// result(g, column, largest, total, sum) of all parts, for each column of each query head.
+/// Columns that a thread merges at a time: all threads of a block have some.
+using Columns = Pack<float, 4>;
+constexpr u32 columns = 4;
+
+/// result(g, first column, largest, total, sums) of all parts, for all columns of each query head.
 template <int D, u32 PARTS, typename Result>
 DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result result) {
-  for (u32 i = thread_index(); i < group * D; i += block_threads()) {
+  for (u32 i = thread_index() * columns; i < group * D; i += block_threads() * columns) {
     const u32 g = i / D, column = i % D;
-    float most = nothing_seen, weights = 0, sum = 0;
+    float most = nothing_seen, weights = 0;
+    Columns sums = broadcast<float, columns>(0);
+    UNROLL_LOOP
     for (u32 t = 0; t < PARTS; ++t) most = larger(most, all.largest[g][t]);
+    UNROLL_LOOP
     for (u32 t = 0; t < PARTS; ++t) {
       const float weight = fast_exp2(all.largest[g][t] - most);
       weights += weight * all.total[g][t];
-      sum += weight * all.sums[g][t][column];
+      sums = sums + load_pack<columns>(&all.sums[g][t][column]) * broadcast<float, columns>(weight);
     }
-    result(g, column, most, weights, sum);
+    result(g, column, most, weights, sums);
   }
 }
 
@@ -161,29 +181,52 @@ struct SplitResults {
   u64 splits, split;
 
   template <int D>
-  DEVICE void put(u64 row, u32 column, float most, float total, float sum) const {
+  DEVICE void put(u64 row, u32 column, float most, float total, Columns of_split) const {
     const u64 part = row * splits + split;
-    sums[part * D + column] = sum;
+    store_pack(sums + part * D + column, of_split);
     if (column != 0) return;
     weights[2 * part] = most;
     weights[2 * part + 1] = total;
   }
-  /// y of `group` rows from `first_row` on, of all splits.
+  template <typename T, int D>
+  static DEVICE void store(T* y, u64 row, u32 column, float total, Columns sums) {
+    store_pack(y + row * D + column,
+               from_floats<T, columns>(sums * broadcast<float, columns>(1 / total)));
+  }
+  /// y of `group` rows from `first_row` on, of all splits. Only one block is left now, and what it
+  /// reads is far away: loads of several splits are on their way together.
   template <typename T, int D>
   DEVICE void merge(T* y, u64 first_row, u32 group) const {
-    for (u32 i = thread_index(); i < group * D; i += block_threads()) {
-      const u64 row = first_row + i / D, column = i % D;
-      const float* const of_row = weights + 2 * row * splits;
-      float most = nothing_seen, total = 0, sum = 0;
-      UNROLL_SOME
-      for (u64 s = 0; s < splits; ++s) most = larger(most, of_row[2 * s]);
-      UNROLL_SOME
-      for (u64 s = 0; s < splits; ++s) {
-        const float weight = fast_exp2(of_row[2 * s] - most);
-        total += weight * of_row[2 * s + 1];
-        sum += weight * sums[(row * splits + s) * D + column];
+    constexpr u32 at_once = 8;
+    for (u32 i = thread_index() * columns; i < group * D; i += block_threads() * columns) {
+      const u64 row = first_row + i / D;
+      const u32 column = i % D;
+      float most = nothing_seen, total = 0;
+      Columns sum = broadcast<float, columns>(0);
+      for (u64 first = 0; first < splits; first += at_once) {
+        Pack<float, 2> seen[at_once];
+        Columns of_split[at_once];
+        UNROLL_LOOP
+        for (u32 j = 0; j < at_once; ++j) {
+          const u64 part = row * splits + (first + j < splits ? first + j : splits - 1);
+          seen[j] = load_pack<2>(weights + 2 * part);
+          of_split[j] = load_pack<columns>(sums + part * D + column);
+        }
+        float together = most;
+        UNROLL_LOOP
+        for (u32 j = 0; j < at_once; ++j) together = larger(together, seen[j].v[0]);
+        const float fade = fast_exp2(most - together);
+        most = together;
+        total *= fade;
+        sum = sum * broadcast<float, columns>(fade);
+        UNROLL_LOOP
+        for (u32 j = 0; j < at_once; ++j) {
+          const float weight = first + j < splits ? fast_exp2(seen[j].v[0] - most) : 0;
+          total += weight * seen[j].v[1];
+          sum = sum + of_split[j] * broadcast<float, columns>(weight);
+        }
       }
-      y[row * D + column] = encode<T>(sum / total);
+      store<T, D>(y, row, column, total, sum);
     }
   }
   /// y of `group` rows from `first_row` on, after all parts of this block are in `all`: of the only
@@ -193,11 +236,11 @@ struct SplitResults {
   DEVICE void finish(T* y, u32* arrived, const SeenInParts<D, PARTS>& all, u64 first_row,
                      u32 group) const {
     barrier();
-    merge_parts(all, group, [&](u32 g, u32 column, float most, float total, float sum) {
+    merge_parts(all, group, [&](u32 g, u32 column, float most, float total, Columns of_split) {
       if (splits == 1) {
-        y[(first_row + g) * D + column] = encode<T>(sum / total);
+        store<T, D>(y, first_row + g, column, total, of_split);
       } else {
-        put<D>(first_row + g, column, most, total, sum);
+        put<D>(first_row + g, column, most, total, of_split);
       }
     });
     if (splits == 1 || !is_last_block(arrived, static_cast<u32>(splits))) return;

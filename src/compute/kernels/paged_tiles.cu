@@ -176,42 +176,40 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   SHARED Bf16 queries[tile_heads * D] __attribute__((aligned(128)));
   SHARED Bf16 weights_of_waves[Weights::elements] __attribute__((aligned(128)));
   let_next_kernel_begin();
+  const KeysOfBlock block =
+      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
+  block.fetch_early<Bf16, D>(keys, values);
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
-  const KeysOfBlock block =
-      KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
   const u64 begin = block.begin, end = block.end, kv_head = block.kv_head;
   const float* const cosines = angles != nullptr ? angles + block.position * D : nullptr;
   const Bf16* const of_token = qkv + block.token * (heads + 2 * kv_heads) * D;
   const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
 
-  // Queries into shared memory, one for each team at a time: shuffles want all lanes.
+  // Queries into shared memory, one for each team at a time, and after them the token's own key into
+  // the cache. Shuffles want all lanes.
+  const u32 rows = group + (cosines != nullptr && block.have_own() ? 1 : 0);
   for (u32 first = 0; first < tile_heads; first += teams_of<D>) {
-    const u32 g = first + team, there = g < group ? g : group - 1;
-    Floats q[packs];
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      q[p] = load_floats(of_token + (kv_head * group + there) * D + element(p));
-    }
-    if (cosines != nullptr) norm_and_rotate<Bf16, D>(q, query_norm, cosines, epsilon);
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      store_floats(queries + g * D + element(p), g < group ? q[p] : floats_of(0));
-    }
-  }
-  if (cosines != nullptr && block.have_own()) {
+    const u32 row = first + team;
+    const bool is_own = row >= group;  // where there is one
     const Bf16* const own = of_token + (heads + kv_head) * D;
-    const u64 at = block.place<D>(block.position);
-    Floats key[packs];
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) key[p] = load_floats(own + element(p));
-    norm_and_rotate<Bf16, D>(key, key_norm, cosines, epsilon);
+    const Bf16* const from = is_own ? own : of_token + (kv_head * group + row) * D;
+    Floats x[packs];
+    if (first < rows) {
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs; ++p) x[p] = load_floats(from + element(p));
+      if (cosines != nullptr) {
+        norm_and_rotate<Bf16, D>(x, is_own ? key_norm : query_norm, cosines, epsilon);
+      }
+    }
     UNROLL_LOOP
     for (u32 p = 0; p < packs; ++p) {
-      if (team != 0) continue;
-      store_floats(keys + at + element(p), key[p]);
-      store_pack(values + at + element(p), load_pack<row_pack>(own + kv_heads * D + element(p)));
+      store_floats(queries + row * D + element(p), is_own ? floats_of(0) : x[p]);
+      if (row != group || row == rows) continue;
+      const u64 at = block.place<D>(block.position) + element(p);
+      store_floats(keys + at, x[p]);
+      store_pack(values + at, load_pack<row_pack>(own + kv_heads * D + element(p)));
     }
   }
   barrier();

@@ -343,6 +343,15 @@ DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #endif
 }
 
+/// Begins to bring the line of memory at `address` into the device's cache, if the hardware can.
+DEVICE void prefetch_line(const void* address) {
+#if defined(ON_CUDA)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#else
+  (void)address;
+#endif
+}
+
 /// Whether load_streaming() is more than a plain load.
 #if defined(ON_CPU)
 constexpr bool has_streaming_loads = false;

@@ -1,22 +1,18 @@
 // The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
 // computes two outputs at a time. Codes of a quantized matrix become numbers in registers. What
-// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a sum
-// or SwiGLU after it.
+// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a
+// sum or SwiGLU after it.
 #include "fast_math.h"
 #include "quantized.h"
 
 #define VECTOR_THREADS 256  // of a block
-// What the host varies: loads of 16 bytes of each matrix row on their way to a lane, an even number;
-// how many blocks leave each thread as many registers as it needs for them; and KiB of a row that
-// are brought into the device's cache at once, on Hopper.
+// What the host varies: loads of 16 bytes of each matrix row on their way to a lane, an even
+// number, and how many blocks leave each thread as many registers as it needs for them.
 #ifndef VECTOR_AHEAD
 #define VECTOR_AHEAD 4
 #endif
 #ifndef VECTOR_BLOCKS
 #define VECTOR_BLOCKS 3
-#endif
-#ifndef VECTOR_EARLY
-#define VECTOR_EARLY 0
 #endif
 
 namespace {
@@ -38,21 +34,6 @@ struct LanePack {
   }
 };
 
-/// Begins to bring the first KiB of a matrix row into the device's cache, while the kernels before
-/// this one leave the memory idle. Once for a wave.
-DEVICE void fetch_early(const void* row, u64 bytes) {
-#if defined(ON_HOPPER) && VECTOR_EARLY > 0
-  constexpr u64 most = u64{VECTOR_EARLY} << 10;
-  if (lane_index() != 0) return;
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(row),
-               "r"(static_cast<u32>(bytes < most ? bytes : most))
-               : "memory");
-#else
-  (void)row;
-  (void)bytes;
-#endif
-}
-
 /// sum + a b, rounded once: what compilers do with a product and a sum depends on what else the
 /// loop holds, and so would the bits.
 DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) {
@@ -68,21 +49,45 @@ DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) 
   return result;
 }
 
-/// normed = x by its root mean square, times norm; seen by all threads.
+/// body(pack, first element) for every pack of x, of which each thread loads several together.
+template <typename T, typename Body>
+DEVICE void for_each_loaded(const T* x, u64 elements, Body body) {
+  constexpr u32 together = 4;
+  const u64 stride = u64{block_threads()} * row_pack;
+  for (u64 i = u64{thread_index()} * row_pack; i < elements; i += together * stride) {
+    Pack<T, row_pack> packs[together];
+    UNROLL_LOOP
+    for (u32 j = 0; j < together; ++j) {
+      if (i + j * stride < elements) packs[j] = load_pack<row_pack>(x + i + j * stride);
+    }
+    UNROLL_LOOP
+    for (u32 j = 0; j < together; ++j) {
+      if (i + j * stride < elements) body(packs[j], i + j * stride);
+    }
+  }
+}
+
 template <typename T>
-DEVICE void rms_norm(T* normed, const T* x, const T* norm, u64 inputs, float epsilon) {
+DEVICE void copy_packs(T* to, const T* from, u64 elements) {
+  for_each_loaded(from, elements,
+                  [&](const Pack<T, row_pack>& pack, u64 i) { store_pack(to + i, pack); });
+}
+
+/// normed = x by its root mean square, times what normed held; seen by all threads.
+template <typename T>
+DEVICE void rms_norm(T* normed, const T* x, u64 inputs, float epsilon) {
   SHARED float scratch[most_waves];
   float squares = 0;
-  for_each_pack(inputs, [&](u64 i) {
-    const Floats values = load_floats(x + i);
+  for_each_loaded(x, inputs, [&](const Pack<T, row_pack>& pack, u64) {
+    const Floats values = to_floats(pack);
     squares += (values * values).sum();
   });
   squares = block_reduce(squares, Sum{}, scratch);
   const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
-  for_each_pack(inputs, [&](u64 i) {  // rounded before the weight, as models were trained
-    const Floats unit =
-        to_floats(from_floats<T, row_pack>(load_floats(x + i) * floats_of(inverse)));
-    store_floats(normed + i, unit * load_floats(norm + i));
+  for_each_loaded(x, inputs, [&](const Pack<T, row_pack>& pack, u64 i) {
+    // Rounded before the weight, as models were trained.
+    const Floats unit = to_floats(from_floats<T, row_pack>(to_floats(pack) * floats_of(inverse)));
+    store_floats(normed + i, unit * load_floats(normed + i));
   });
   barrier();
 }
@@ -131,22 +136,24 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
   };
   const u64 begin = u64{lane_index()} * Raw::elements;
   const Tiles mine = my_tiles(results, waves);
-  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
+  let_next_kernel_begin();      // it waits in turn before it touches what this one writes
   if (mine.begin < mine.end) {  // while the kernel before this one still runs
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) {
       rows[o] = matrix + line_of(mine.begin, o) * inputs;
       UNROLL_LOOP
       for (u32 p = 0; p < most_ahead; ++p) fetch(p, o, rows[o], begin + p * stride);
-      fetch_early(rows[o], inputs * sizeof(Element));
     }
   }
-  wait_for_previous_kernel();
   const T* vector = x;
   if (norm != nullptr) {
     T* const normed = static_cast<T*>(dynamic_shared());  // [inputs]
-    rms_norm(normed, x, norm, inputs, epsilon);
+    copy_packs(normed, norm, inputs);
+    wait_for_previous_kernel();
+    rms_norm(normed, x, inputs, epsilon);
     vector = normed;
+  } else {
+    wait_for_previous_kernel();
   }
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const bool is_last = tile + mine.step >= mine.end;

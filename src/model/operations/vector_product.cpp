@@ -9,14 +9,13 @@
 namespace assay {
 
 std::string VectorVariant::name() const {
-  return fmt::format("{} ahead, {} of {} blocks, {} KiB early", ahead, launched, fitting, early);
+  return fmt::format("{} ahead, {} of {} blocks", ahead, launched, fitting);
 }
 
 std::span<const VectorVariant> VectorProduct::variants() {
   // Registers of sm_90: a load takes four for each of two rows, everything else about fifty.
-  static constexpr VectorVariant all[] = {{4, 3, 3}, {4, 3, 3, 8}, {4, 3, 2}, {4, 3, 2, 8},
-                                          {8, 2, 2}, {8, 2, 2, 8}, {8, 2, 1}, {8, 2, 1, 8},
-                                          {2, 4, 4}, {2, 4, 4, 8}, {2, 4, 3}, {2, 4, 3, 8}};
+  static constexpr VectorVariant all[] = {{4, 3, 3}, {4, 3, 2}, {8, 2, 2},
+                                          {8, 2, 1}, {2, 4, 4}, {2, 4, 3}};
   return all;
 }
 
@@ -27,7 +26,6 @@ Result<VectorProduct> VectorProduct::create(Device& device, DataType type, doubl
                      TRY(Kernels::build(device, "vector_product", type,
                                         {{"VECTOR_AHEAD", std::to_string(variant.ahead)},
                                          {"VECTOR_BLOCKS", std::to_string(variant.fitting)},
-                                         {"VECTOR_EARLY", std::to_string(variant.early)},
                                          {"VECTOR_ONE", "1"},
                                          {"VECTOR_OF_" + (codes ? code : "numbers"), "1"}})),
                      type, norm_epsilon, variant);

@@ -21,9 +21,8 @@ struct VectorVariant {
   int ahead = 4;     ///< loads of 16 bytes of each matrix row on their way to a lane
   int fitting = 3;   ///< blocks that a multiprocessor has registers for
   int launched = 3;  ///< blocks that are launched for each multiprocessor, at most
-  int early = 0;     ///< KiB of each row that a block first reads, brought into the cache at once
 
-  /// "4 ahead, 2 of 3 blocks, 8 KiB early"
+  /// "4 ahead, 2 of 3 blocks"
   std::string name() const;
 };
 
