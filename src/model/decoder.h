@@ -147,8 +147,8 @@ class Decoder {
   bool is_of_one(const DecoderPass& pass) const;
   /// Whether it may be by products of few rows: in bf16, on a GPU with matrix units.
   bool is_of_few(const DecoderPass& pass) const;
-  /// By what the products of a pass of one or few tokens were computed: "4 ahead, 3 of 3 blocks, 0
-  /// KiB early", or "library", or of each product: "qkv ...; proj ...". After the pass.
+  /// By what the products of a pass of one or few tokens were computed: "4 ahead, 3 of 3 blocks",
+  /// or "library", or of each product: "qkv ...; proj ...". After the pass.
   std::string multipliers_of(const DecoderPass& pass) const;
   /// By what attention of such a pass to the cache is computed: "vector units" or "matrix units".
   std::string cache_attention_of(const DecoderPass& pass) const;

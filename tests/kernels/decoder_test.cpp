@@ -14,6 +14,7 @@
 #include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
 #include "model/operations/quantized_rows.h"
+#include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
 #include "model/weights.h"
 
@@ -282,6 +283,33 @@ TEST_P(Decoders, VariantsOfVectorProductsGiveTheSameBits) {
     ASSERT_TRUE(
         rows.quantize(*stream_, codes.data(), factors.data(), matrix.data(), outputs, inputs));
     check({codes.data(), factors.as<float>()}, type);
+  }
+}
+
+/// Blocks share rows where there are few; of equal logits the first is taken, whichever block has
+/// it.
+TEST_P(Decoders, TheMostLikelyTokenIsTheFirstOfTheLargest) {
+  TokenRows tokens = TokenRows::create(*device_, DataType::f32).value();
+  constexpr std::int64_t vocabulary = 20'003, columns = 20'008;
+  for (const std::int64_t rows : {1, 3, 700}) {
+    std::vector<float> logits(static_cast<std::size_t>(rows * columns),
+                              9);  // behind the vocabulary
+    std::vector<std::int32_t> expected;
+    Random numbers(static_cast<std::uint64_t>(rows));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      float* const of_row = logits.data() + row * columns;
+      std::generate_n(of_row, vocabulary, [&] { return -static_cast<float>(numbers.uniform()); });
+      const auto first = static_cast<std::int64_t>(numbers.uniform() * vocabulary);
+      const auto second = static_cast<std::int64_t>(numbers.uniform() * vocabulary);
+      of_row[first] = of_row[second] = 1;
+      expected.push_back(static_cast<std::int32_t>(std::min(first, second)));
+    }
+    const Buffer there = upload(logits), next = allocate(expected.size() * sizeof(std::int32_t));
+    for (int again = 0; again < 2; ++again) {
+      ASSERT_TRUE(
+          tokens.most_likely(*stream_, next.data(), there.data(), rows, vocabulary, columns));
+      EXPECT_EQ(download<std::int32_t>(next.data(), expected.size()), expected) << rows;
+    }
   }
 }
 

@@ -22,20 +22,37 @@ DEVICE u64 candidate(float logit, u64 token) {
   return u64{ordered} << 32 | (0xFFFFFFFFu - static_cast<u32>(token));
 }
 
+/// Grid: rows, parts of each row. The block that is the last of a row's parts knows the best of all.
 template <typename T>
-DEVICE void most_likely(i32* next, const T* logits, u64 rows, u64 vocabulary, u64 columns) {
+DEVICE void most_likely(i32* next, u64* found, u32* arrived, const T* logits, u64 rows,
+                        u64 vocabulary, u64 columns, u64 parts) {
   SHARED u64 scratch[most_waves];
+  wait_for_previous_kernel();
+  const u64 packs = (vocabulary + row_pack - 1) / row_pack, part = block_index_y(),
+            share = (packs + parts - 1) / parts * row_pack, begin = part * share,
+            end = begin + share < vocabulary ? begin + share : vocabulary;
   const Tiles mine = my_tiles(rows, 1);
   for (u64 row = mine.begin; row < mine.end; row += mine.step) {
     const T* const of_row = logits + row * columns;
     u64 best = 0;
-    for_each_pack(vocabulary, [&](u64 i) {
+    for_each_pack(begin < end ? end - begin : 0, [&](u64 offset) {
+      const u64 i = begin + offset;
       const Floats values = load_floats(of_row + i);
-      for (u64 e = 0; e < row_pack && i + e < vocabulary; ++e) {
+      for (u64 e = 0; e < row_pack && i + e < end; ++e) {
         best = Maximum{}(best, candidate(values.v[e], i + e));
       }
     });
     best = block_reduce(best, Maximum{}, scratch);
+    if (parts > 1) {
+      u64* const of_parts = found + row * parts;
+      if (thread_index() == 0) of_parts[part] = best;
+      if (!is_last_block(arrived + row, static_cast<u32>(parts))) return;
+      best = 0;
+      for (u64 p = thread_index(); p < parts; p += block_threads()) {
+        best = Maximum{}(best, of_parts[p]);
+      }
+      best = block_reduce(best, Maximum{}, scratch);
+    }
     if (thread_index() == 0) next[row] = static_cast<i32>(0xFFFFFFFFu - static_cast<u32>(best));
     barrier();  // scratch is free for the next row
   }
@@ -56,14 +73,16 @@ KERNEL(advance_tokens, i32* tokens, i32* positions, const i32* next, u64 count) 
 
 /// gather_rows: row i of y[count, width] = row indices[i] of x. most_likely: next[i] = the column
 /// with the largest of the first `vocabulary` logits of row i of logits[rows, columns], the first
-/// of equal ones; rows are readable up to a multiple of eight.
+/// of equal ones; rows are readable up to a multiple of eight. With several parts of each row, its
+/// blocks have one row; found[rows, parts] is for the kernel alone, and arrived[rows] is zero before
+/// and after it.
 #define TOKEN_KERNELS(T, suffix)                                                             \
   KERNEL(gather_rows_##suffix, T* y, const T* x, const i32* indices, u64 count, u64 width) { \
     gather_rows(y, x, indices, count, width);                                                \
   }                                                                                          \
-  KERNEL(most_likely_##suffix, i32* next, const T* logits, u64 rows, u64 vocabulary,         \
-         u64 columns) {                                                                      \
-    most_likely(next, logits, rows, vocabulary, columns);                                    \
+  KERNEL(most_likely_##suffix, i32* next, u64* found, u32* arrived, const T* logits,         \
+         u64 rows, u64 vocabulary, u64 columns, u64 parts) {                                 \
+    most_likely(next, found, arrived, logits, rows, vocabulary, columns, parts);             \
   }
 TOKEN_KERNELS(float, f32)
 TOKEN_KERNELS(Bf16, bf16)

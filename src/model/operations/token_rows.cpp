@@ -1,12 +1,35 @@
 #include "model/operations/token_rows.h"
 
+#include <algorithm>
+
 namespace assay {
+namespace {
+
+/// Of all rows together, at most.
+std::int64_t most_parts(const DeviceFacts& facts) {
+  return runs_on_host(facts) ? 1 : facts.multiprocessors;
+}
+
+/// How many blocks share a row.
+std::int64_t parts_of_row(const DeviceFacts& facts, std::int64_t rows, std::int64_t vocabulary) {
+  constexpr std::int64_t least_of_part = 4 * block_threads;  // fewer are not worth merging
+  return std::clamp<std::int64_t>(vocabulary / least_of_part, 1,
+                                  std::max<std::int64_t>(1, most_parts(facts) / rows));
+}
+
+}  // namespace
 
 Result<TokenRows> TokenRows::create(Device& device, DataType type) {
   TokenRows made(device.facts(), TRY(Kernels::build(device, "token_rows", type)));
   made.gather_rows_ = TRY(made.kernels_.of_type("gather_rows"));
   made.most_likely_ = TRY(made.kernels_.of_type("most_likely"));
   made.advance_tokens_ = TRY(made.kernels_.plain("advance_tokens"));
+  const auto parts = static_cast<std::size_t>(most_parts(device.facts()));
+  made.found_ = TRY(device.allocate(parts * sizeof(std::uint64_t), MemoryKind::device));
+  made.arrived_ = TRY(device.allocate(parts * sizeof(std::uint32_t), MemoryKind::device));
+  const std::unique_ptr<Stream> stream = TRY(device.create_stream());
+  TRY(stream->fill(made.arrived_.data(), 0, made.arrived_.bytes()));
+  TRY(stream->synchronize());
   return made;
 }
 
@@ -18,10 +41,13 @@ Status TokenRows::gather(Stream& stream, void* y, const void* x, const void* ind
 
 Status TokenRows::most_likely(Stream& stream, void* next, const void* logits, std::int64_t rows,
                               std::int64_t vocabulary, std::int64_t columns) {
-  constexpr std::int64_t largest_block = 1024;
-  return launch(stream, *most_likely_, shape_of_rows(*facts_, rows, vocabulary, largest_block),
-                next, logits, std::uint64_t(rows), std::uint64_t(vocabulary),
-                std::uint64_t(columns));
+  const std::int64_t parts = parts_of_row(*facts_, rows, vocabulary);
+  LaunchShape shape = shape_of_rows(*facts_, rows, vocabulary / parts, 1024);
+  shape.grid.y = static_cast<unsigned>(parts);
+  return launch(stream, *most_likely_, shape, {.programmatic = true}, next,
+                found_.as<std::uint64_t>(), arrived_.as<std::uint32_t>(), logits,
+                std::uint64_t(rows), std::uint64_t(vocabulary), std::uint64_t(columns),
+                std::uint64_t(parts));
 }
 
 Status TokenRows::advance(Stream& stream, void* tokens, void* positions, const void* next,

@@ -28,6 +28,7 @@ class TokenRows {
 
   const DeviceFacts* facts_;
   Kernels kernels_;
+  Buffer arrived_, found_;  // of parts of rows
   Kernel *gather_rows_ = nullptr, *most_likely_ = nullptr, *advance_tokens_ = nullptr;
 };
 
