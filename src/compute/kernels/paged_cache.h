@@ -35,8 +35,8 @@ DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads
 }
 
 /// What a block attends to: the keys from `begin` to `end` of those that a token sees, in one head
-/// of keys. Grid: tokens x kv_heads, splits of the keys. Known before the kernel in front has ended:
-/// positions and tables are those of the whole pass.
+/// of keys. Grid: tokens x kv_heads, splits of the keys. Known before the kernel in front has
+/// ended: positions and tables are those of the whole pass.
 struct KeysOfBlock {
   u64 token, kv_head, kv_heads, split, position, begin, end;
   const i32* table;  ///< blocks of the cache, of the token's sequence
