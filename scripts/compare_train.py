@@ -102,11 +102,13 @@ def torch_gpt(model, device, kind):
             logits = F.linear(self.norm(x), self.embedding.weight)
             return F.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
-    gpt = Gpt()
-    for parameter in gpt.parameters():
-        if parameter.dim() > 1:
-            nn.init.normal_(parameter, std=0.02)
-    gpt = gpt.to(device=device, dtype=kind)
+    torch.set_default_dtype(kind)
+    with torch.device(device):  # made where it stays: numbers of several billion parameters take a host minutes
+        gpt = Gpt()
+        for parameter in gpt.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+    torch.set_default_dtype(torch.float32)
     tokens = torch.randint(vocabulary, (batch, sequence + 1), device=device)
     return gpt, lambda called: called(tokens[:, :-1], tokens[:, 1:].contiguous()), batch * sequence
 

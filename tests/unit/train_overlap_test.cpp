@@ -198,6 +198,17 @@ TEST(TrainOverlap, PassesAloneHaveNoFactors) {
   EXPECT_EQ(overlap.slower_passes, 1);
 }
 
+TEST(TrainOverlap, CallsTakeTheirSharesOfStepsInARow) {
+  std::vector<StepCall> calls = {{.seconds = 1, .slowed = 2}, {.seconds = 3}};
+  spread_over(calls, 5);
+  EXPECT_DOUBLE_EQ(calls[0].seconds, 1.25);
+  EXPECT_DOUBLE_EQ(calls[0].slowed, 2);
+  EXPECT_DOUBLE_EQ(calls[1].seconds, 3.75);
+  std::vector<StepCall> none = {{.seconds = 0}};
+  spread_over(none, 5);
+  EXPECT_EQ(none[0].seconds, 0);
+}
+
 TEST(TrainOverlap, OperationsBetweenTwoTimes) {
   const std::vector<double> ends = {0, 1, 3, 5, 6};
   EXPECT_DOUBLE_EQ(seconds_between(ends, 0.5, 5.5).value(), 2);  // 1 to 3, 3 to 5

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "compute/device/helpers.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -108,6 +109,23 @@ class RepeatedCall {
   std::vector<std::unique_ptr<Event>> ends_;
 };
 
+/// Of a step without exchange among many in a row, once they have gone on for a while. `alone`: of
+/// one, roughly, the same on all ranks.
+Result<double> sustained_passes(Training& training, Device& device, Stream& stream,
+                                RankStopwatch& stopwatch, bool replayed, double alone) {
+  const double enough = runs_on_host(device.facts()) ? 0 : 0.5;  // s
+  constexpr double fewest = 2, most = 256;
+  const int in_a_row = static_cast<int>(std::clamp(std::ceil(enough / alone), fewest, most));
+  RepeatedWork passes = TRY(RepeatedWork::create(
+      stream, replayed, [&] { return training.step_without_exchange(stream); }));
+  const auto queue = [&]() -> Status {
+    for (int i = 0; i < in_a_row; ++i) TRY(passes());
+    return {};
+  };
+  TRY(stopwatch.time(queue));
+  return TRY(stopwatch.time(queue)) / in_a_row;
+}
+
 /// Of the operation alone, the mean over all ranks, so that all have the same.
 Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& stream,
                               RankStopwatch& stopwatch, int ranks) {
@@ -162,6 +180,13 @@ TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
   const double fast_passes = seconds_of_passes(overlap.calls);
   if (fast_passes > 0) overlap.slower_passes = seconds_of_passes(slow) / fast_passes;
   return overlap;
+}
+
+void spread_over(std::vector<StepCall>& calls, double seconds) {
+  double before = 0;
+  for (const StepCall& call : calls) before += call.seconds;
+  if (before <= 0) return;
+  for (StepCall& call : calls) call.seconds *= seconds / before;
 }
 
 std::optional<double> seconds_between(const std::vector<double>& ends, double from, double to) {
@@ -230,6 +255,11 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
         made->times(), uncovered, rounds);
   }
   if (!inside.empty() && operation > 0) overlap.slower_exchange = median(inside) / operation;
+  if (!device.facts().emulated && times.passes > 0) {  // an emulated one has no clock that changes
+    const double seconds =
+        TRY(sustained_passes(training, device, stream, stopwatch, replayed, times.passes));
+    spread_over(overlap.calls, seconds);
+  }
   return overlap;
 }
 

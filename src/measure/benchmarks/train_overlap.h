@@ -16,7 +16,7 @@
 namespace assay {
 
 struct TrainOverlap {
-  /// Of a step without exchange, with `slowed` of each part.
+  /// Of a step without exchange, with `slowed` of each part, at the rate of many in a row.
   std::vector<StepCall> calls;
   double slower_passes = 1;    ///< of all parts up to the update, how many times as long
   double slower_exchange = 1;  ///< of the repeated operation likewise; 1 if it was never inside
@@ -48,6 +48,10 @@ std::size_t repetitions(double operation, double passes);
 /// medians of each call.
 TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
                         const std::vector<std::vector<StepCall>>& beside);
+
+/// Makes all calls together take `seconds`, each its share. A step that is measured alone meets a
+/// higher clock than steps in a row, which a power limit holds down.
+void spread_over(std::vector<StepCall>& calls, double seconds);
 
 /// The mean seconds of operations in a row that lie between `from` and `to`; `ends`: when the first
 /// began and when each ended. Empty: none does.
