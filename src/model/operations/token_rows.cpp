@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/device/helpers.h"
+
 namespace assay {
 namespace {
 
