@@ -14,6 +14,7 @@ DistributedDataParallel, all with the same batch on every rank. `share` is assay
 times its own on one device in the same run, `waits` what of a step its passes wait for the exchange.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -103,12 +104,15 @@ def torch_gpt(model, device, kind):
             return F.cross_entropy(logits.view(-1, vocabulary), targets.view(-1))
 
     torch.set_default_dtype(kind)
-    with torch.device(device):  # made where it stays: numbers of several billion parameters take a host minutes
+    # Made where it stays, if PyTorch can (2.0): numbers of several billion parameters take a host minutes.
+    there = torch.device(device)
+    with there if hasattr(there, "__enter__") else contextlib.nullcontext():
         gpt = Gpt()
         for parameter in gpt.parameters():
             if parameter.dim() > 1:
                 nn.init.normal_(parameter, std=0.02)
     torch.set_default_dtype(torch.float32)
+    gpt = gpt.to(device=device, dtype=kind)
     tokens = torch.randint(vocabulary, (batch, sequence + 1), device=device)
     return gpt, lambda called: called(tokens[:, :-1], tokens[:, 1:].contiguous()), batch * sequence
 

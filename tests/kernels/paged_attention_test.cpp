@@ -224,6 +224,7 @@ TEST_P(PagedAttentions, StoreAndAttendInOneLaunchOrInTwo) {
     store_and_attend({type, {2, 2, 16}, {15, 16, 17}, true});       // no heads share keys
     store_and_attend({type, {1, 1, 64}, {40}, true});
     store_and_attend({type, {8, 1, 64}, {17, 90}, true});  // as many as may share them
+    store_and_attend({type, {8, 1, 128}, {17, 700}, true});
     store_and_attend({type, {7, 1, 128}, {0, 33}, false});
     store_and_attend({type, {3, 1, 32}, {1, 128}, false});
   }

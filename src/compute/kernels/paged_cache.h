@@ -151,24 +151,29 @@ struct SeenInParts {
   float largest[MOST_GROUP][PARTS], total[MOST_GROUP][PARTS];
 };
 
-/// Columns that a thread merges at a time: all threads of a block have some.
-using Columns = Pack<float, 4>;
-constexpr u32 columns = 4;
+/// What a thread merges at a time: with four query heads 128 wide, all threads of a block have
+/// some.
+constexpr u32 merged_columns = 4;
+using MergedColumns = Pack<float, merged_columns>;
+DEVICE MergedColumns merged_columns_of(float value) {
+  return broadcast<float, merged_columns>(value);
+}
 
 /// result(g, first column, largest, total, sums) of all parts, for all columns of each query head.
 template <int D, u32 PARTS, typename Result>
 DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result result) {
-  for (u32 i = thread_index() * columns; i < group * D; i += block_threads() * columns) {
+  for (u32 i = thread_index() * merged_columns; i < group * D;
+       i += block_threads() * merged_columns) {
     const u32 g = i / D, column = i % D;
     float most = nothing_seen, weights = 0;
-    Columns sums = broadcast<float, columns>(0);
+    MergedColumns sums = merged_columns_of(0);
     UNROLL_LOOP
     for (u32 t = 0; t < PARTS; ++t) most = larger(most, all.largest[g][t]);
     UNROLL_LOOP
     for (u32 t = 0; t < PARTS; ++t) {
       const float weight = fast_exp2(all.largest[g][t] - most);
       weights += weight * all.total[g][t];
-      sums = sums + load_pack<columns>(&all.sums[g][t][column]) * broadcast<float, columns>(weight);
+      sums = sums + load_pack<merged_columns>(&all.sums[g][t][column]) * merged_columns_of(weight);
     }
     result(g, column, most, weights, sums);
   }
@@ -181,7 +186,7 @@ struct SplitResults {
   u64 splits, split;
 
   template <int D>
-  DEVICE void put(u64 row, u32 column, float most, float total, Columns of_split) const {
+  DEVICE void put(u64 row, u32 column, float most, float total, MergedColumns of_split) const {
     const u64 part = row * splits + split;
     store_pack(sums + part * D + column, of_split);
     if (column != 0) return;
@@ -189,28 +194,29 @@ struct SplitResults {
     weights[2 * part + 1] = total;
   }
   template <typename T, int D>
-  static DEVICE void store(T* y, u64 row, u32 column, float total, Columns sums) {
+  static DEVICE void store(T* y, u64 row, u32 column, float total, MergedColumns sums) {
     store_pack(y + row * D + column,
-               from_floats<T, columns>(sums * broadcast<float, columns>(1 / total)));
+               from_floats<T, merged_columns>(sums * merged_columns_of(1 / total)));
   }
   /// y of `group` rows from `first_row` on, of all splits. Only one block is left now, and what it
   /// reads is far away: loads of several splits are on their way together.
   template <typename T, int D>
   DEVICE void merge(T* y, u64 first_row, u32 group) const {
     constexpr u32 at_once = 8;
-    for (u32 i = thread_index() * columns; i < group * D; i += block_threads() * columns) {
+    for (u32 i = thread_index() * merged_columns; i < group * D;
+         i += block_threads() * merged_columns) {
       const u64 row = first_row + i / D;
       const u32 column = i % D;
       float most = nothing_seen, total = 0;
-      Columns sum = broadcast<float, columns>(0);
+      MergedColumns sum = merged_columns_of(0);
       for (u64 first = 0; first < splits; first += at_once) {
         Pack<float, 2> seen[at_once];
-        Columns of_split[at_once];
+        MergedColumns of_split[at_once];
         UNROLL_LOOP
         for (u32 j = 0; j < at_once; ++j) {
           const u64 part = row * splits + (first + j < splits ? first + j : splits - 1);
           seen[j] = load_pack<2>(weights + 2 * part);
-          of_split[j] = load_pack<columns>(sums + part * D + column);
+          of_split[j] = load_pack<merged_columns>(sums + part * D + column);
         }
         float together = most;
         UNROLL_LOOP
@@ -218,12 +224,12 @@ struct SplitResults {
         const float fade = fast_exp2(most - together);
         most = together;
         total *= fade;
-        sum = sum * broadcast<float, columns>(fade);
+        sum = sum * merged_columns_of(fade);
         UNROLL_LOOP
         for (u32 j = 0; j < at_once; ++j) {
           const float weight = first + j < splits ? fast_exp2(seen[j].v[0] - most) : 0;
           total += weight * seen[j].v[1];
-          sum = sum + of_split[j] * broadcast<float, columns>(weight);
+          sum = sum + of_split[j] * merged_columns_of(weight);
         }
       }
       store<T, D>(y, row, column, total, sum);
@@ -236,13 +242,14 @@ struct SplitResults {
   DEVICE void finish(T* y, u32* arrived, const SeenInParts<D, PARTS>& all, u64 first_row,
                      u32 group) const {
     barrier();
-    merge_parts(all, group, [&](u32 g, u32 column, float most, float total, Columns of_split) {
-      if (splits == 1) {
-        store<T, D>(y, first_row + g, column, total, of_split);
-      } else {
-        put<D>(first_row + g, column, most, total, of_split);
-      }
-    });
+    merge_parts(all, group,
+                [&](u32 g, u32 column, float most, float total, MergedColumns of_split) {
+                  if (splits == 1) {
+                    store<T, D>(y, first_row + g, column, total, of_split);
+                  } else {
+                    put<D>(first_row + g, column, most, total, of_split);
+                  }
+                });
     if (splits == 1 || !is_last_block(arrived, static_cast<u32>(splits))) return;
     merge<T, D>(y, first_row, group);
   }

@@ -122,6 +122,7 @@ Result<double> sustained_passes(Training& training, Device& device, Stream& stre
     for (int i = 0; i < in_a_row; ++i) TRY(passes());
     return {};
   };
+  TRY(training.step(stream));  // after it, no passes have been without the others' sums for long
   TRY(stopwatch.time(queue));
   return TRY(stopwatch.time(queue)) / in_a_row;
 }

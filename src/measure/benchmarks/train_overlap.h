@@ -30,8 +30,8 @@ struct TrainOverlap {
 /// count. Where a rank has no memory for the operation, they run alone on all ranks. `times`:
 /// of_all_ranks(), from which all ranks conclude alike how large the operation is; `exchanged`: the
 /// operations of a step, of which it repeats the largest. The ranks that train call it together.
-/// The weights are of no use afterwards. Error: of queueing and allocating; failed, if a rank is
-/// lost.
+/// At last passes run alone in a row, up to 512 of them. The weights are of no use afterwards.
+/// Error: of queueing and allocating; failed, if a rank is lost.
 Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
                                      const std::vector<CollectiveCall>& exchanged);

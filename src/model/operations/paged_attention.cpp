@@ -84,6 +84,9 @@ Status PagedAttention::store_and_forward(Stream& stream, void* y, const void* qk
 Status PagedAttention::attend(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
                               const PagedRotation& rotation, void* scratch,
                               const PagedTokens& tokens) {
+  if ((rotation.query_norm == nullptr) != (rotation.key_norm == nullptr)) {
+    return Error{ErrorKind::usage, "attention to the cache: norms of queries or of keys alone"};
+  }
   const std::int64_t parts = splits(tokens.count, tokens.longest);
   auto* const arrived = static_cast<std::uint32_t*>(scratch);
   auto* const sums = reinterpret_cast<float*>(arrived + most_merging());

@@ -21,7 +21,8 @@ struct PagedHeads {
   std::int64_t width = 0;     ///< of each
 };
 
-/// Which tokens a pass computes; i32 in device memory.
+/// Which tokens a pass computes; i32 in device memory, there before the kernel in front of
+/// attention begins: attention reads it while that one still runs.
 struct PagedTokens {
   std::int64_t count = 0;
   std::int64_t longest = 0;         ///< no position is larger
@@ -37,8 +38,8 @@ struct PagedCache {
 };
 
 /// What queries and keys go through before attention: both are normed by their norm[width], unless
-/// it is null, and rotated. `angles`: f32 [positions, width], cosines, then sines, of half the
-/// width each.
+/// both norms are null, and rotated. `angles`: f32 [positions, width], cosines, then sines, of half
+/// the width each.
 struct PagedRotation {
   const void *query_norm = nullptr, *key_norm = nullptr, *angles = nullptr;
 };
@@ -68,8 +69,7 @@ class PagedAttention {
                  const PagedTokens& tokens);
   /// Whether one launch takes less time than two: where tokens are so few that their keys are cut
   /// into parts, launches are what the device waits for. With more, each block's own rotation takes
-  /// longer than a launch (measured on H100: passes of 64 sequences 0.5% longer, of one 0.5%
-  /// shorter).
+  /// longer than a launch (measured on H100: passes of 64 sequences 0.7% longer).
   bool prefers_one_launch(const PagedTokens& tokens) const {
     return splits(tokens.count, tokens.longest) > 1;
   }

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// Of all rows together, at most.
+/// Of all rows together, where rows are shared.
 std::int64_t most_parts(const DeviceFacts& facts) {
   return runs_on_host(facts) ? 1 : facts.multiprocessors;
 }
@@ -15,8 +15,9 @@ std::int64_t most_parts(const DeviceFacts& facts) {
 /// How many blocks share a row.
 std::int64_t parts_of_row(const DeviceFacts& facts, std::int64_t rows, std::int64_t vocabulary) {
   constexpr std::int64_t least_of_part = 4 * block_threads;  // fewer are not worth merging
-  return std::clamp<std::int64_t>(vocabulary / least_of_part, 1,
-                                  std::max<std::int64_t>(1, most_parts(facts) / rows));
+  return std::clamp<std::int64_t>(
+      vocabulary / least_of_part, 1,
+      std::max<std::int64_t>(1, most_parts(facts) / std::max<std::int64_t>(1, rows)));
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace assay {
 
-/// All indices, tokens and positions are i32 in device memory.
+/// All indices, tokens and positions are i32 in device memory. Of one stream at a time: what blocks
+/// that share a row tell each other has one place.
 class TokenRows {
  public:
   static Result<TokenRows> create(Device& device, DataType type);
