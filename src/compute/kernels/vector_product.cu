@@ -1,7 +1,7 @@
 // The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
 // computes two outputs at a time. Codes of a quantized matrix become numbers in registers. What
-// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a
-// sum or SwiGLU after it.
+// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a sum
+// or SwiGLU after it.
 #include "fast_math.h"
 #include "quantized.h"
 
@@ -136,7 +136,7 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
   };
   const u64 begin = u64{lane_index()} * Raw::elements;
   const Tiles mine = my_tiles(results, waves);
-  let_next_kernel_begin();      // it waits in turn before it touches what this one writes
+  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
   if (mine.begin < mine.end) {  // while the kernel before this one still runs
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) {
@@ -145,16 +145,11 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
       for (u32 p = 0; p < most_ahead; ++p) fetch(p, o, rows[o], begin + p * stride);
     }
   }
-  const T* vector = x;
-  if (norm != nullptr) {
-    T* const normed = static_cast<T*>(dynamic_shared());  // [inputs]
-    copy_packs(normed, norm, inputs);
-    wait_for_previous_kernel();
-    rms_norm(normed, x, inputs, epsilon);
-    vector = normed;
-  } else {
-    wait_for_previous_kernel();
-  }
+  T* const normed = static_cast<T*>(dynamic_shared());  // [inputs]
+  if (norm != nullptr) copy_packs(normed, norm, inputs);
+  wait_for_previous_kernel();
+  if (norm != nullptr) rms_norm(normed, x, inputs, epsilon);
+  const T* const vector = norm != nullptr ? normed : x;
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const bool is_last = tile + mine.step >= mine.end;
     const Element* following[wave_outputs];  // of the tile after this one
