@@ -40,8 +40,8 @@ TEST(CampaignCommand, MeasuresEveryPairOfEveryEnvironmentAndItsControl) {
   EXPECT_EQ(records[0]["fingerprint"], fingerprints.at(0)["id"]);
 }
 
-/// Without noise: with it, six pairs may seem to depend on each other, and be too few, as this machine's
-/// pace decides how many values a unit has.
+/// Without noise: with it, six pairs may seem to depend on each other, and be too few, as this
+/// machine's pace decides how many values a unit has.
 TEST(CampaignCommand, StopsWhenPreciseAndComparesPaired) {
   const Study study(head("pairs: {least: 6, most: 8}\n") + two_hosts);
   const Outcome outcome = study.run({}, {{"ASSAY_FAKE", "noise=0"}});

@@ -34,10 +34,16 @@
 #include <immintrin.h>
 #endif
 
+#define SHARED                // a block has one thread: its own stack is shared memory
+#if defined(COMPILE_QUICKLY)  // functions and loops stay what they are, not parts of one long body
+#define DEVICE inline
+#define UNROLL_LOOP
+#define UNROLL_SOME
+#else
 #define DEVICE inline __attribute__((always_inline))
-#define SHARED  // a block has one thread: its own stack is shared memory
 #define UNROLL_LOOP _Pragma("GCC unroll 8")
 #define UNROLL_SOME _Pragma("GCC unroll 4")
+#endif
 #if defined(__AVX512F__)
 #define PACK_BYTES 64
 #elif defined(__AVX__)
