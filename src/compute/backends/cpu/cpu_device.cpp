@@ -13,6 +13,18 @@
 #include "compute/device/backend.h"
 #include "core/units.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+#if !defined(ASAN_POISON_MEMORY_REGION)
+#define ASAN_POISON_MEMORY_REGION(address, bytes) \
+  (static_cast<void>(address), static_cast<void>(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) \
+  (static_cast<void>(address), static_cast<void>(bytes))
+#endif
+
 namespace assay::cpu {
 namespace {
 
@@ -71,6 +83,12 @@ const BackendRegistry::Add registered{
     []() -> std::unique_ptr<Backend> { return std::make_unique<CpuBackend>(); }};
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// The bytes of a buffer's last page that are not the buffer's. Its memory is mapped, not allocated
+/// by malloc: unless it is told, the address sanitizer lets kernels read and write there.
+std::size_t bytes_behind(std::size_t bytes) {
+  return (4096 - bytes % 4096) % 4096;
+}
 
 }  // namespace
 
@@ -150,10 +168,12 @@ Result<Buffer> allocate_host(std::size_t bytes) {
   if (start + mapped + huge_page > end) {
     munmap(reinterpret_cast<void*>(end), start + mapped + huge_page - end);
   }
-  return Buffer(reinterpret_cast<void*>(aligned), bytes, nullptr,
-                [](void*, void* memory, std::size_t size) {
-                  unmap_after_queued_work(memory, std::max<std::size_t>(size, 1));
-                });
+  ASAN_POISON_MEMORY_REGION(reinterpret_cast<std::byte*>(aligned) + bytes, bytes_behind(bytes));
+  return Buffer(
+      reinterpret_cast<void*>(aligned), bytes, nullptr, [](void*, void* memory, std::size_t size) {
+        ASAN_UNPOISON_MEMORY_REGION(static_cast<std::byte*>(memory) + size, bytes_behind(size));
+        unmap_after_queued_work(memory, std::max<std::size_t>(size, 1));
+      });
 }
 
 }  // namespace assay::cpu
