@@ -7,7 +7,7 @@ function(assay_cpu_kernels out name pattern)
   set(optimize -O3)
   if(ASSAY_SANITIZE)
     # Its speed is nobody's result. Where sanitizers check every sum and index, a kernel whose functions
-    # and loops become one body takes a minute to compile.
+    # and loops become one body takes up to 40 s to compile, seven times as long.
     set(optimize -O1 -DCOMPILE_QUICKLY)
   else()
     # Its tiles are loops of known lengths, which -O3 unrolls for a minute.

@@ -34,7 +34,8 @@
 #include <immintrin.h>
 #endif
 
-#define SHARED                // a block has one thread: its own stack is shared memory
+#define SHARED  // a block has one thread: its own stack is shared memory
+
 #if defined(COMPILE_QUICKLY)  // functions and loops stay what they are, not parts of one long body
 #define DEVICE inline
 #define UNROLL_LOOP
