@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class CudnnConvolution : public testing::Test {
  protected:
@@ -28,6 +29,7 @@ class CudnnConvolution : public testing::Test {
     library->bind(refuse_plans, {"mock_cudnn_refuse_plans"});
     library->bind(note, {"mock_cudnn_note"});
     library->bind(fast, {"mock_cudnn_fast"});
+    library->bind(wrong, {"mock_cudnn_wrong"});
     library->bind(before, {"mock_cudnn_before"});
     library->bind(live, {"mock_cudnn_live"});
     library->bind(calls, {"mock_cudnn_calls"});
@@ -75,6 +77,7 @@ class CudnnConvolution : public testing::Test {
   decltype(&mock_cudnn_refuse_plans) refuse_plans = nullptr;
   decltype(&mock_cudnn_note) note = nullptr;
   decltype(&mock_cudnn_fast) fast = nullptr;
+  decltype(&mock_cudnn_wrong) wrong = nullptr;
   decltype(&mock_cudnn_before) before = nullptr;
   decltype(&mock_cudnn_live) live = nullptr;
   decltype(&mock_cudnn_calls) calls = nullptr;
@@ -140,6 +143,23 @@ TEST_F(CudnnConvolution, TheFastestIsTakenAndRemembered) {
   refuse_plans(3);  // what was chosen once is not there any more
   const auto alone = expect_conv(device, *stream, settings);
   EXPECT_EQ(alone.at("algorithm"), "engine=31 k12=3");
+}
+
+/// As an engine of cuDNN 9.14 on an H200, which adds up parts in bf16 and does not say so.
+TEST_F(CudnnConvolution, AWrongOneIsNotTaken) {
+  const std::vector<AxisSetting> settings = {
+      {"direction", "weights"}, {"c", "8"}, {"k", "8"}, {"h", "4"}, {"precision", "bf16"}};
+  fast(1);
+  wrong(1);
+  const auto measured = expect_conv(device, *stream, settings);
+  EXPECT_NE(measured.at("algorithm"), "engine=30 k12=1");
+  EXPECT_THAT(measured.at("wrong_algorithms"),
+              StartsWith("engine=30 k12=1: element 0 in memory was left unwritten"));
+  EXPECT_EQ(measured.at("algorithms_measured"), "4");
+  const auto remembered = expect_conv(device, *stream, settings);
+  EXPECT_EQ(remembered.at("algorithm"), measured.at("algorithm"));
+  EXPECT_EQ(remembered.at("choice"), "measured in an earlier run");
+  EXPECT_FALSE(remembered.contains("wrong_algorithms"));
 }
 
 /// f32 is not rounded to tf32 unless it is asked for, and nothing is summed in less than f32.

@@ -1,8 +1,11 @@
 // conv: convolutions of neural networks in two and three dimensions, forward and both backward
 // passes, through the vendors' libraries.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "compute/blas/matrix_fill.h"
@@ -65,13 +68,17 @@ class ConvCase final : public Case {
   Limit limit() const override { return Limit::compute; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {{"library", library_->library()},
-            {"library_path", library_->path()},
-            {"algorithm", plan_->algorithm()},
-            {"algorithm_rank", std::to_string(rank_)},
-            {"algorithms_measured", std::to_string(measured_)},
-            {"choice", choice_},
-            {"workspace_bytes", std::to_string(plan_->workspace_bytes())}};
+    std::vector<std::pair<std::string, std::string>> notes = {
+        {"library", library_->library()},
+        {"library_path", library_->path()},
+        {"algorithm", plan_->algorithm()},
+        {"algorithm_rank", std::to_string(rank_)},
+        {"algorithms_measured", std::to_string(measured_)},
+        {"choice", choice_},
+        {"workspace_bytes", std::to_string(plan_->workspace_bytes())}};
+    if (!wrong_.empty())
+      notes.emplace_back("wrong_algorithms", fmt::format("{}", fmt::join(wrong_, "; ")));
+    return notes;
   }
 
   Status enqueue(Stream& stream) override {
@@ -79,18 +86,23 @@ class ConvCase final : public Case {
   }
 
   Result<Verification> verify(Stream& stream) override {
-    constexpr int poison = 0xFF;  // no number in any of the types
-    const Buffer& result = result_buffer();
-    TRY(stream.fill(result.data(), poison, result.bytes()));
-    TRY(enqueue(stream));
-    TRY(stream.synchronize());
-    const ConvolutionTensors tensors = {TRY(read(stream, x_)), TRY(read(stream, w_)),
-                                        TRY(read(stream, y_))};
-    return verify_convolution(cell_.problem, tensors, plan_->transforms(), verified_products,
-                              seed_);
+    return verify(stream, *plan_, [&] { return enqueue(stream); });
   }
 
  private:
+  /// What `queue` leaves, which queues the plan.
+  Result<Verification> verify(Stream& stream, const ConvolutionPlan& plan,
+                              const std::function<Status()>& queue) const {
+    constexpr int poison = 0xFF;  // no number in any of the types
+    const Buffer& result = result_buffer();
+    TRY(stream.fill(result.data(), poison, result.bytes()));
+    TRY(queue());
+    TRY(stream.synchronize());
+    const ConvolutionTensors tensors = {TRY(read(stream, x_)), TRY(read(stream, w_)),
+                                        TRY(read(stream, y_))};
+    return verify_convolution(cell_.problem, tensors, plan.transforms(), verified_products, seed_);
+  }
+
   Status convolve(Stream& stream) { return plan_->enqueue(stream, operands(), workspace_.data()); }
   Result<std::unique_ptr<Graph>> graph_of(Stream& stream, ConvolutionPlan& plan) {
     return captured(stream, [&]() -> Status {
@@ -158,7 +170,7 @@ class ConvCase final : public Case {
     return {};
   }
 
-  /// The plan that was once the fastest, or is now.
+  /// The plan that was once the fastest, or is now, of those that are right.
   Status choose(Stream& stream, const Plans& plans) {
     if (plans.size() == 1) return {};
     const ChoiceCache cache = ChoiceCache::of_user(device_.facts());
@@ -191,10 +203,23 @@ class ConvCase final : public Case {
         return on.launch(*graph);
       });
     }
-    const ContestResult contest = TRY(find_fastest(device_, stream, contenders));
-    rank_ = contest.fastest;
-    measured_ = contest.tried;
+    std::vector<std::size_t> left(plans.size());
+    std::iota(left.begin(), left.end(), std::size_t{0});
     choice_ = "measured";
+    while (true) {
+      std::vector<Contender> now;
+      for (const std::size_t i : left) now.push_back(contenders[i]);
+      const ContestResult contest = TRY(find_fastest(device_, stream, now));
+      rank_ = left[contest.fastest];
+      measured_ = std::max(measured_, contest.tried);
+      const ConvolutionPlan& plan = *plans[rank_];
+      const Verification right =
+          TRY(verify(stream, plan, [&] { return contenders[rank_](stream); }));
+      if (right.passed) break;
+      if (left.size() == 1) return {};  // and the cell says what is wrong
+      wrong_.push_back(fmt::format("{}: {}", plan.algorithm(), right.detail));
+      std::erase(left, rank_);
+    }
     cache.keep(device_.facts(), key, plans[rank_]->algorithm());
     return {};
   }
@@ -208,6 +233,7 @@ class ConvCase final : public Case {
   std::unique_ptr<Graph> graph_;
   std::size_t rank_ = 0, measured_ = 0;
   std::string choice_ = "the library's first";
+  std::vector<std::string> wrong_;  // algorithms that were the fastest, and what their results are
 };
 
 class ConvBenchmark final : public Benchmark {

@@ -23,7 +23,7 @@ struct State {
   std::map<std::string, std::pair<int, int>> failures;  // function: calls to go, status
   std::map<std::string, int> calls;
   int refused_plans = 0, refused_operations = 0, noted = 0, ran = -1;
-  int note = note::nondeterministic, fast = -1;
+  int note = note::nondeterministic, fast = -1, wrong = -1;
   void (*before)(void*) = nullptr;
   void* context = nullptr;
   std::string graph, last_error;
@@ -223,7 +223,10 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   state.ran = made.config;
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  if (!mock_cudnn::run(*graph_of(made), operands, state.version < 90600)) return bad;
+  if (made.config != state.wrong &&
+      !mock_cudnn::run(*graph_of(made), operands, state.version < 90600)) {
+    return bad;
+  }
   if (state.fast >= 0 && made.config != state.fast) {
     // On a busy machine all take long; this is slower still.
     const auto longer = 4 * (Clock::now() - begin);
@@ -253,6 +256,9 @@ void mock_cudnn_note(int count, int note) {
 }
 void mock_cudnn_fast(int configuration) {
   state.fast = configuration;
+}
+void mock_cudnn_wrong(int configuration) {
+  state.wrong = configuration;
 }
 void mock_cudnn_before(void (*function)(void*), void* context) {
   state.before = function;
