@@ -281,8 +281,9 @@ def main():
     parser.add_argument("--torch", choices=["eager", "compile"], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.torch:
-        print(json.dumps(torch_rate(arguments.models[0], arguments.device, arguments.torch == "compile",
-                                    arguments.steps)))
+        result = torch_rate(arguments.models[0], arguments.device, arguments.torch == "compile", arguments.steps)
+        if os.environ.get("RANK", "0") == "0":  # lines of several ranks would mix
+            print(json.dumps(result))
         return
     if arguments.ranks > 1:
         print("%-16s %10s %7s %7s %10s %10s %8s %8s" % (
