@@ -22,8 +22,7 @@ class SimulatedCommunicator final : public Communicator {
   }
   Status run(const CollectiveCall& call, Stream& stream) override { return enqueue(call, stream); }
   Status enqueue(const CollectiveCall& call, Stream& stream) override {
-    const std::size_t elements = elements_of(call.operation, call.count, ranks_);
-    simulated(stream).advance(model_.seconds(call.operation, elements * size_of(call.type), ranks_),
+    simulated(stream).advance(model_.seconds(call.operation, bytes_of(call, ranks_), ranks_),
                               model_.slowed());
     return {};
   }
@@ -129,6 +128,17 @@ double ExchangeModel::seconds(CollectiveOperation operation, std::uint64_t bytes
   const double steps = std::log2(ranks) / std::log2(ranks_);
   const double on_bus = bus_factor(operation, ranks) / bus_factor(operation, ranks_);
   return least * steps + std::max(0.0, measured - least) * on_bus;
+}
+
+void ExchangeModel::spread_over(const std::vector<CollectiveCall>& calls, double seconds_of_all) {
+  double before = 0;
+  for (const CollectiveCall& call : calls) {
+    before += seconds(call.operation, bytes_of(call, ranks_), ranks_);
+  }
+  if (before <= 0) return;
+  for (auto& [operation, curve] : curves_) {
+    for (auto& [bytes, seconds_of_one] : curve) seconds_of_one *= seconds_of_all / before;
+  }
 }
 
 Result<double> simulated_step(const std::vector<StepCall>& calls, const ExchangeModel& model,

@@ -113,6 +113,19 @@ TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
   EXPECT_DOUBLE_EQ(seconds(1, 2), 25);
 }
 
+/// Sums of 3 and 5 s one by one take 6 s together in a row.
+TEST(ExchangeModel, OperationsTakeTheirSharesOfAllInARow) {
+  ExchangeModel exchange(2);
+  exchange.add(CollectiveOperation::all_reduce, 400, 3);
+  exchange.add(CollectiveOperation::all_reduce, 800, 5);
+  exchange.spread_over({{.count = 100}, {.count = 200}}, 6);  // f32
+  EXPECT_DOUBLE_EQ(exchange.seconds(CollectiveOperation::all_reduce, 400, 2), 2.25);
+  EXPECT_DOUBLE_EQ(exchange.seconds(CollectiveOperation::all_reduce, 800, 2), 3.75);
+  ExchangeModel none(2);
+  none.spread_over({{.count = 100}}, 6);
+  EXPECT_EQ(none.seconds(CollectiveOperation::all_reduce, 400, 2), 0);
+}
+
 /// Two ranks send the first section at 10 s and gather rows at the end: sums at 10, 14 and 18, rows
 /// from 21 to 22, of which what was looked up is added for 1 s. Of eight, whose operations take
 /// three times as long, the rows are more than the sum: sums at 14, 23 and 32 to 41; each adds its
@@ -217,13 +230,17 @@ TEST(TrainOverlap, OperationsBetweenTwoTimes) {
   EXPECT_FALSE(seconds_between(ends, 7, 9).has_value());
 }
 
-/// 32 GB in 1 s beside passes of 2 s: a sixteenth of the passes moves 4 GB.
-TEST(TrainOverlap, TheOperationIsTheLargestOrASixteenthOfThePasses) {
+/// 32 GB in 1 s beside passes of 2 s: a sixteenth of the passes moves 4 GB. Six operations of a
+/// layer move more than the one that is the largest.
+TEST(TrainOverlap, TheOperationIsOfThoseThatMoveMostOrASixteenthOfThePasses) {
   const ExchangeTimes times = {.passes = 2, .alone = 1, .bus_bytes = 32e9};
   const std::vector<CollectiveCall> exchanged = {
       {.count = 100}, {.count = 8'000'000'000}, {.count = 50}};  // f32 sums
   EXPECT_EQ(repeated_call(exchanged, times, 2).count, 1'000'000'000u);
   EXPECT_EQ(repeated_call({{.count = 100'000'000}}, times, 2).count, 100'000'000u);
+  std::vector<CollectiveCall> layers(6, {.count = 100});
+  layers.push_back({.count = 500});
+  EXPECT_EQ(repeated_call(layers, times, 2).count, 100u);
 }
 
 TEST(TrainOverlap, TheOperationRepeatsForLongerThanThePasses) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "compute/device/helpers.h"
 #include "ranks/collective/communicators.h"
@@ -15,6 +16,39 @@ namespace {
 double least(double known, double one) {
   return known > 0 ? std::min(known, one) : one;
 }
+
+/// Times work among so much of it that clocks are those of work that goes on and on: a power limit
+/// lets single steps have higher ones, and evens out over about a second.
+class SustainedWork {
+ public:
+  /// `once`: seconds of the work, roughly, the same on all ranks.
+  SustainedWork(const Device& device, RankStopwatch& stopwatch, double once)
+      : stopwatch_(stopwatch),
+        clock_changes_(!runs_on_host(device.facts()) && !device.facts().emulated) {
+    constexpr double enough = 1, fewest = 2, most = 256;
+    if (clock_changes_ && once > 0) {
+      in_a_row_ = static_cast<int>(std::clamp(std::ceil(enough / once), fewest, most));
+    }
+  }
+
+  /// How often each kind of work is to be timed, in turn, so that a drift touches all of them.
+  int rounds() const { return clock_changes_ ? 2 : 7; }
+
+  /// Seconds of one.
+  Result<double> time(RepeatedWork& work) {
+    const auto row = [&]() -> Status {
+      for (int i = 0; i < in_a_row_; ++i) TRY(work());
+      return {};
+    };
+    if (clock_changes_) TRY(stopwatch_.time(row));  // what went before had another clock
+    return TRY(stopwatch_.time(row)) / in_a_row_;
+  }
+
+ private:
+  RankStopwatch& stopwatch_;
+  bool clock_changes_;
+  int in_a_row_ = 1;
+};
 
 }  // namespace
 
@@ -61,33 +95,31 @@ Result<RepeatedWork> RepeatedWork::create(Stream& stream, bool replayed,
   return made;
 }
 
-std::uint64_t bytes_of(const CollectiveCall& call, int ranks) {
-  return elements_of(call.operation, call.count, ranks) * size_of(call.type);
-}
-
 Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
                                        ModelRanks ranks, bool replayed) {
-  constexpr int rounds = 7;  // of each kind, in turn, so that a drift touches all of them
+  constexpr int times_alone = 4;  // in each round
+  const int size = ranks.communicator->size();
   RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
   RepeatedWork step = TRY(RepeatedWork::create(stream, replayed, work.step));
   RepeatedWork passes = TRY(RepeatedWork::create(stream, replayed, work.passes));
   RepeatedWork alone = TRY(RepeatedWork::create(stream, replayed, work.alone));
   ExchangeTimes times;
   for (const CollectiveCall& call : work.exchanged()) {
-    times.bus_bytes += static_cast<double>(bytes_of(call, ranks.communicator->size())) *
-                       bus_factor(call.operation, ranks.communicator->size());
+    times.bus_bytes += static_cast<double>(bytes_of(call, size)) * bus_factor(call.operation, size);
   }
+  // The first of each warms up.
+  TRY(stopwatch.time(std::ref(passes)));
+  TRY(stopwatch.time(std::ref(alone)));
+  const auto once = static_cast<float>(TRY(stopwatch.time(std::ref(step))));
+  SustainedWork sustained(device, stopwatch, static_cast<double>(TRY(stopwatch.sum(once))) / size);
   std::vector<double> of_step, of_passes, of_alone, clocks;
-  for (int i = -1; i < rounds; ++i) {
-    const double with = TRY(stopwatch.time(std::ref(step)));
-    const double without = TRY(stopwatch.time(std::ref(passes)));
-    const auto clock = device.sense().clock_hz;
-    const double only = TRY(stopwatch.time(std::ref(alone)));
-    if (i < 0) continue;  // the first of each warms up
-    of_step.push_back(with);
-    of_passes.push_back(without);
-    of_alone.push_back(only);
-    if (clock) clocks.push_back(*clock);
+  for (int i = 0; i < sustained.rounds(); ++i) {
+    of_step.push_back(TRY(sustained.time(step)));
+    of_passes.push_back(TRY(sustained.time(passes)));
+    if (const auto clock = device.sense().clock_hz) clocks.push_back(*clock);
+    for (int j = 0; j < times_alone; ++j) {
+      of_alone.push_back(TRY(stopwatch.time(std::ref(alone))));
+    }
   }
   times.step = median(of_step);
   times.passes = median(of_passes);

@@ -75,12 +75,10 @@ class RepeatedWork {
   std::unique_ptr<Graph> graph_;
 };
 
-/// Of the larger of a rank's two buffers.
-std::uint64_t bytes_of(const CollectiveCall& call, int ranks);
-
-/// Measures on this rank, whose clock is both of the two. `replayed`: the work is captured once and
-/// replayed. All ranks of the communicator call it together. Error: of queueing; failed, if a rank
-/// is lost.
+/// Measures on this rank, whose clock is both of the two: on a GPU steps and passes in rows of a
+/// second, since single ones meet a higher clock. `replayed`: the work is captured
+/// once and replayed. All ranks of the communicator call it together. Error: of queueing; failed,
+/// if a rank is lost.
 Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
                                        ModelRanks ranks, bool replayed);
 

@@ -85,6 +85,7 @@ Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream
   TRY(training.exchange_alone(stream));
   const std::vector<CollectiveCall> calls = training.exchanged();
   auto model = TRY(measure_operations(calls, stream, stopwatch, *ranks.communicator));
+  model.spread_over(calls, times.alone);
   // Sums of sums are soon infinite in f16, and an update from such rows would be left out.
   TRY(training.step(stream));
   const TrainOverlap overlap =

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "compute/device/helpers.h"
@@ -109,24 +110,6 @@ class RepeatedCall {
   std::vector<std::unique_ptr<Event>> ends_;
 };
 
-/// Of a step without exchange among many in a row, once they have gone on for a while. `alone`: of
-/// one, roughly, the same on all ranks.
-Result<double> sustained_passes(Training& training, Device& device, Stream& stream,
-                                RankStopwatch& stopwatch, bool replayed, double alone) {
-  const double enough = runs_on_host(device.facts()) ? 0 : 0.5;  // s
-  constexpr double fewest = 2, most = 256;
-  const int in_a_row = static_cast<int>(std::clamp(std::ceil(enough / alone), fewest, most));
-  RepeatedWork passes = TRY(RepeatedWork::create(
-      stream, replayed, [&] { return training.step_without_exchange(stream); }));
-  const auto queue = [&]() -> Status {
-    for (int i = 0; i < in_a_row; ++i) TRY(passes());
-    return {};
-  };
-  TRY(training.step(stream));  // after it, no passes have been without the others' sums for long
-  TRY(stopwatch.time(queue));
-  return TRY(stopwatch.time(queue)) / in_a_row;
-}
-
 /// Of the operation alone, the mean over all ranks, so that all have the same.
 Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& stream,
                               RankStopwatch& stopwatch, int ranks) {
@@ -146,8 +129,15 @@ Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& st
 CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
                              const ExchangeTimes& times, int ranks) {
   constexpr double parts = 16;
-  CollectiveCall call = *std::ranges::max_element(
-      exchanged, {}, [&](const CollectiveCall& one) { return bytes_of(one, ranks); });
+  std::map<std::pair<CollectiveOperation, std::uint64_t>, double> moved;  // by all that are alike
+  const auto moved_by_all_like = [&](const CollectiveCall& one) -> double& {
+    return moved[{one.operation, bytes_of(one, ranks)}];
+  };
+  for (const CollectiveCall& one : exchanged) {
+    moved_by_all_like(one) +=
+        static_cast<double>(bytes_of(one, ranks)) * bus_factor(one.operation, ranks);
+  }
+  CollectiveCall call = *std::ranges::max_element(exchanged, {}, moved_by_all_like);
   const double bandwidth = times.alone > 0 ? times.bus_bytes / times.alone : 0;
   const double bytes = times.passes / parts * bandwidth / bus_factor(call.operation, ranks);
   const double share = bytes / static_cast<double>(bytes_of(call, ranks));
@@ -256,11 +246,7 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
         made->times(), uncovered, rounds);
   }
   if (!inside.empty() && operation > 0) overlap.slower_exchange = median(inside) / operation;
-  if (!device.facts().emulated && times.passes > 0) {  // an emulated one has no clock that changes
-    const double seconds =
-        TRY(sustained_passes(training, device, stream, stopwatch, replayed, times.passes));
-    spread_over(overlap.calls, seconds);
-  }
+  spread_over(overlap.calls, times.passes);
   return overlap;
 }
 

@@ -28,16 +28,16 @@ struct TrainOverlap {
 
 /// Runs passes alone and beside the operation in turn, on this rank, each after passes that do not
 /// count. Where a rank has no memory for the operation, they run alone on all ranks. `times`:
-/// of_all_ranks(), from which all ranks conclude alike how large the operation is; `exchanged`: the
-/// operations of a step, of which it repeats the largest. The ranks that train call it together.
-/// At last passes run alone in a row, up to 512 of them. The weights are of no use afterwards.
-/// Error: of queueing and allocating; failed, if a rank is lost.
+/// of_all_ranks(), from which all ranks conclude alike how large the operation is, and to whose
+/// passes all parts together are scaled; `exchanged`: the operations of a step. The ranks that
+/// train call it together. The weights are of no use afterwards. Error: of queueing and allocating;
+/// failed, if a rank is lost.
 Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
                                      const std::vector<CollectiveCall>& exchanged);
 
-/// The operation of measure_overlap(), without buffers: the largest of the exchange, or so much of
-/// it that a sixteenth of the passes goes by.
+/// The operation of measure_overlap(), without buffers: one of those alike that together move most,
+/// or so much of it that a sixteenth of the passes goes by.
 CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
                              const ExchangeTimes& times, int ranks);
 /// How often it repeats, so that it goes on for twice the passes: both in s, with nothing beside
@@ -49,8 +49,7 @@ std::size_t repetitions(double operation, double passes);
 TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
                         const std::vector<std::vector<StepCall>>& beside);
 
-/// Makes all calls together take `seconds`, each its share. A step that is measured alone meets a
-/// higher clock than steps in a row, which a power limit holds down.
+/// Makes all calls together take `seconds`, each its share.
 void spread_over(std::vector<StepCall>& calls, double seconds);
 
 /// The mean seconds of operations in a row that lie between `from` and `to`; `ends`: when the first

@@ -72,6 +72,10 @@ std::size_t elements_of(CollectiveOperation operation, std::size_t count, int ra
   }
 }
 
+std::size_t bytes_of(const CollectiveCall& call, int ranks) {
+  return elements_of(call.operation, call.count, ranks) * size_of(call.type);
+}
+
 double bus_factor(CollectiveOperation operation, int ranks) {
   const double n = ranks;
   switch (operation) {

@@ -191,6 +191,8 @@ bool has_root(CollectiveOperation operation);  ///< broadcast, reduce, gather, s
 /// element size. For all_gather, reduce_scatter, all_to_all, gather and scatter it is the block
 /// count times `ranks`.
 std::size_t elements_of(CollectiveOperation operation, std::size_t count, int ranks);
+/// The bytes of elements_of().
+std::size_t bytes_of(const CollectiveCall& call, int ranks);
 /// Bus bandwidth over algorithm bandwidth, where algorithm bandwidth is the bytes of elements_of()
 /// over seconds: 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, all_to_all,
 /// gather and scatter; else 1 (nccl-tests, doc/PERFORMANCE.md).
