@@ -55,15 +55,18 @@ TEST(TuneCommand, FindsAndProvesTheBest) {
 TEST(TuneCommand, KilledAtAnyMomentItGoesOnWhereItWas) {
   const TemporaryFolder folder;
   const auto plan = folder.write("plan.yaml", valley);
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
   const Outcome whole = assay_run(
       {"tune", "command", plan.string(), "--out", (folder.path() / "whole").string(), "--json"});
+  const auto took = Clock::now() - begin;
   ASSERT_EQ(whole.status, 0) << whole.err;
   const std::vector<std::string> words = {
       "tune", "command", plan.string(), "--out", (folder.path() / "killed").string(), "--json"};
   int kills = 0;
-  for (int milliseconds = 20; kills < 25; milliseconds = (milliseconds * 7 + 13) % 211) {
+  for (int part = 1; kills < 25; part = part * 7 % 11) {  // 1 to 10, in no order
     Process process(words);
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    std::this_thread::sleep_for(took * part / 40);
     process.signal(SIGKILL);
     if (process.wait().status != 128 + SIGKILL) break;  // it was done
     ++kills;
