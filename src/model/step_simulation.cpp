@@ -130,14 +130,14 @@ double ExchangeModel::seconds(CollectiveOperation operation, std::uint64_t bytes
   return least * steps + std::max(0.0, measured - least) * on_bus;
 }
 
-void ExchangeModel::spread_over(const std::vector<CollectiveCall>& calls, double seconds_of_all) {
+void ExchangeModel::spread_over(const std::vector<CollectiveCall>& calls, double together) {
   double before = 0;
   for (const CollectiveCall& call : calls) {
     before += seconds(call.operation, bytes_of(call, ranks_), ranks_);
   }
-  if (before <= 0) return;
+  if (before <= 0 || together <= 0) return;
   for (auto& [operation, curve] : curves_) {
-    for (auto& [bytes, seconds_of_one] : curve) seconds_of_one *= seconds_of_all / before;
+    for (auto& [bytes, one] : curve) one *= together / before;
   }
 }
 

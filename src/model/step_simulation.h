@@ -80,9 +80,9 @@ class ExchangeModel {
   /// of ranks the time of the smallest size grows with log2 of them, as a tree's steps do, and the
   /// rest with bus_factor(). 0 for an operation that was not measured.
   double seconds(CollectiveOperation operation, std::uint64_t bytes, int ranks) const;
-  /// Makes these operations, one after the other, take `seconds` on the measured ranks: those in a
-  /// row take less than what each takes by itself.
-  void spread_over(const std::vector<CollectiveCall>& calls, double seconds);
+  /// Makes these operations, one after the other, take `together` seconds on the measured ranks: in
+  /// a row each takes less than by itself. Nothing changes if that is 0: unknown.
+  void spread_over(const std::vector<CollectiveCall>& calls, double together);
   /// How many times as long operations take while passes compute; at first 1.
   double slowed() const { return slowed_; }
   void set_slowed(double times) { slowed_ = times; }

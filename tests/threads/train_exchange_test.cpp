@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <thread>
 
 #include "gpt_example.h"
 #include "measure/benchmarks/train_overlap.h"
@@ -161,8 +163,8 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
         const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
         const auto texts = TRY(ranks.team->exchange("the times", to_text(measured)));
         const ExchangeTimes all = TRY(of_all_ranks(texts));
-        auto steps =
-            TRY(simulate_steps(*training, device, stream, own.ranks, false, all, {2, 8, 1024}));
+        auto steps = TRY(simulate_steps(*training, device, stream, own.ranks, false, measured, all,
+                                        {2, 8, 1024}));
         if (rank == 0) {
           times = all;
           simulated = std::move(steps.seconds);
@@ -177,6 +179,58 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
     EXPECT_GT(simulated[8], simulated[2] + seconds);
     EXPECT_GT(simulated[1024], simulated[8] + seconds);
   }
+}
+
+/// Passes of 100 s and one sum of 10 s, which comes last.
+TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
+  std::map<int, double> simulated;
+  on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    GptSettings own = settings_of(Sharding::none, 1 << 30);
+    own.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
+    own.ranks = ranks;
+    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    TRY(training->step(stream));
+    const ExchangeTimes mine = {.passes = 100},
+                        all = {.passes = 1e-3, .alone = 10, .bus_bytes = 1e6};
+    auto steps = TRY(simulate_steps(*training, device, stream, ranks, false, mine, all, {2}));
+    if (rank == 0) simulated = std::move(steps.seconds);
+    return {};
+  });
+  EXPECT_NEAR(simulated[2], 110, 0.1);
+}
+
+/// Work of 2 and 1 ms that goes on for 20 ms: one row that does not count and two that do, of as
+/// many on both ranks; two before them.
+TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
+  std::array<int, 2> steps{}, passes{};
+  std::array<ExchangeTimes, 2> times;
+  on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    const auto at = static_cast<std::size_t>(rank);
+    const auto sleeping = [&stream](int milliseconds, int* count) {
+      return [&stream, milliseconds, count]() -> Status {
+        if (count != nullptr) ++*count;
+        return stream.call(
+            [=] { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); });
+      };
+    };
+    times[at] = TRY(measure_exchange({.step = sleeping(2, &steps[at]),
+                                      .passes = sleeping(1, &passes[at]),
+                                      .alone = sleeping(1, nullptr),
+                                      .exchanged = [] { return std::vector<CollectiveCall>(); },
+                                      .goes_on = 0.02},
+                                     device, stream, ranks, false));
+    return {};
+  });
+  for (const std::size_t rank : {0u, 1u}) {
+    EXPECT_GE(times[rank].step, 0.002);
+    EXPECT_GE(times[rank].passes, 0.001);
+    EXPECT_LT(times[rank].passes, times[rank].step);
+    const int in_a_row = (steps[rank] - 2) / 3;
+    EXPECT_THAT(in_a_row, testing::AllOf(testing::Ge(2), testing::Le(10)));
+    EXPECT_EQ(steps[rank], 2 + 3 * in_a_row);
+    EXPECT_EQ(passes[rank], 1 + 3 * in_a_row);
+  }
+  EXPECT_EQ(steps[0], steps[1]);
 }
 
 /// Tells how many waits have ended.
@@ -274,7 +328,7 @@ TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
     auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
     TRY(training->step(stream));
     const ExchangeTimes times = {.passes = 1e-3, .alone = 1e-3, .bus_bytes = 1e6};
-    TRY(simulate_steps(*training, device, stream, ranks, false, times, {2}));
+    TRY(simulate_steps(*training, device, stream, ranks, false, times, times, {2}));
     EXPECT_EQ(TRY(training->state(stream)).skipped, 0u);
     return {};
   });

@@ -17,38 +17,28 @@ double least(double known, double one) {
   return known > 0 ? std::min(known, one) : one;
 }
 
-/// Times work among so much of it that clocks are those of work that goes on and on: a power limit
-/// lets single steps have higher ones, and evens out over about a second.
-class SustainedWork {
- public:
-  /// `once`: seconds of the work, roughly, the same on all ranks.
-  SustainedWork(const Device& device, RankStopwatch& stopwatch, double once)
-      : stopwatch_(stopwatch),
-        clock_changes_(!runs_on_host(device.facts()) && !device.facts().emulated) {
-    constexpr double enough = 1, fewest = 2, most = 256;
-    if (clock_changes_ && once > 0) {
-      in_a_row_ = static_cast<int>(std::clamp(std::ceil(enough / once), fewest, most));
-    }
-  }
+/// How many in a row go on for so many seconds, the same on all ranks; `once`: what one takes here.
+Result<int> number_in_a_row(double seconds, double once, RankStopwatch& stopwatch, int ranks) {
+  constexpr double fewest = 2, most = 256;
+  const double here =
+      seconds > 0 && once > 0 ? std::clamp(std::ceil(seconds / once), fewest, most) : 1;
+  return static_cast<int>(TRY(stopwatch.sum(static_cast<float>(here)))) / ranks;
+}
 
-  /// How often each kind of work is to be timed, in turn, so that a drift touches all of them.
-  int rounds() const { return clock_changes_ ? 2 : 7; }
-
-  /// Seconds of one.
-  Result<double> time(RepeatedWork& work) {
-    const auto row = [&]() -> Status {
-      for (int i = 0; i < in_a_row_; ++i) TRY(work());
+/// Appends seconds of one, of so many in a row: of one row, or of several after one that does not
+/// count.
+Status time_rows(RepeatedWork& work, int in_a_row, RankStopwatch& stopwatch,
+                 std::vector<double>& seconds) {
+  const int first = in_a_row > 1 ? -1 : 0, rows = in_a_row > 1 ? 2 : 1;
+  for (int i = first; i < rows; ++i) {
+    const double all = TRY(stopwatch.time([&]() -> Status {
+      for (int j = 0; j < in_a_row; ++j) TRY(work());
       return {};
-    };
-    if (clock_changes_) TRY(stopwatch_.time(row));  // what went before had another clock
-    return TRY(stopwatch_.time(row)) / in_a_row_;
+    }));
+    if (i >= 0) seconds.push_back(all / in_a_row);
   }
-
- private:
-  RankStopwatch& stopwatch_;
-  bool clock_changes_;
-  int in_a_row_ = 1;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -97,7 +87,7 @@ Result<RepeatedWork> RepeatedWork::create(Stream& stream, bool replayed,
 
 Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
                                        ModelRanks ranks, bool replayed) {
-  constexpr int times_alone = 4;  // in each round
+  constexpr int most_rounds = 7;
   const int size = ranks.communicator->size();
   RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
   RepeatedWork step = TRY(RepeatedWork::create(stream, replayed, work.step));
@@ -108,18 +98,17 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
     times.bus_bytes += static_cast<double>(bytes_of(call, size)) * bus_factor(call.operation, size);
   }
   // The first of each warms up.
-  TRY(stopwatch.time(std::ref(passes)));
-  TRY(stopwatch.time(std::ref(alone)));
-  const auto once = static_cast<float>(TRY(stopwatch.time(std::ref(step))));
-  SustainedWork sustained(device, stopwatch, static_cast<double>(TRY(stopwatch.sum(once))) / size);
+  for (RepeatedWork* const one : {&passes, &alone, &step}) TRY(stopwatch.time(std::ref(*one)));
+  const double once = TRY(stopwatch.time(std::ref(step)));
+  const int in_a_row = TRY(number_in_a_row(work.goes_on, once, stopwatch, size));
+  // In turn, so that a drift touches all. Rows are few: weights that are told to nobody go astray.
+  const int rounds = in_a_row > 1 ? 1 : most_rounds;
   std::vector<double> of_step, of_passes, of_alone, clocks;
-  for (int i = 0; i < sustained.rounds(); ++i) {
-    of_step.push_back(TRY(sustained.time(step)));
-    of_passes.push_back(TRY(sustained.time(passes)));
+  for (int i = 0; i < rounds; ++i) {
+    TRY(time_rows(step, in_a_row, stopwatch, of_step));
+    TRY(time_rows(passes, in_a_row, stopwatch, of_passes));
     if (const auto clock = device.sense().clock_hz) clocks.push_back(*clock);
-    for (int j = 0; j < times_alone; ++j) {
-      of_alone.push_back(TRY(stopwatch.time(std::ref(alone))));
-    }
+    for (int j = 0; j < most_rounds / rounds; ++j) TRY(time_rows(alone, 1, stopwatch, of_alone));
   }
   times.step = median(of_step);
   times.passes = median(of_passes);

@@ -37,6 +37,9 @@ struct ExchangingWork {
   std::function<Status()> alone;   ///< nothing but that
   /// What they told each other in the last step.
   std::function<std::vector<CollectiveCall>()> exchanged;
+  /// How long steps, and then passes, go on before and while they are timed, s: a power limit lets
+  /// single ones have a higher clock. 0: each is timed by itself.
+  double goes_on = 0;
 };
 
 /// Times work that all ranks of a communicator begin together.
@@ -75,10 +78,9 @@ class RepeatedWork {
   std::unique_ptr<Graph> graph_;
 };
 
-/// Measures on this rank, whose clock is both of the two: on a GPU steps and passes in rows of a
-/// second, since single ones meet a higher clock. `replayed`: the work is captured
-/// once and replayed. All ranks of the communicator call it together. Error: of queueing; failed,
-/// if a rank is lost.
+/// Measures on this rank, whose clock is both of the two. `replayed`: the work is captured once and
+/// replayed. All ranks of the communicator call it together. Error: of queueing; failed, if a rank
+/// is lost.
 Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
                                        ModelRanks ranks, bool replayed);
 

@@ -70,15 +70,17 @@ Status compare_data(const Training* training, Team& team, int training_ranks,
 
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed) {
+  const bool clock_changes = !runs_on_host(device.facts()) && !device.facts().emulated;
   return measure_exchange({.step = [&] { return training.step(stream); },
                            .passes = [&] { return training.step_without_exchange(stream); },
                            .alone = [&] { return training.exchange_alone(stream); },
-                           .exchanged = [&] { return training.exchanged(); }},
+                           .exchanged = [&] { return training.exchanged(); },
+                           .goes_on = clock_changes ? 1.0 : 0.0},
                           device, stream, ranks, replayed);
 }
 
 Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,
-                                      TrainingRanks ranks, bool replayed,
+                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& mine,
                                       const ExchangeTimes& times,
                                       const std::vector<int>& numbers_of_ranks) {
   RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
@@ -88,8 +90,9 @@ Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream
   model.spread_over(calls, times.alone);
   // Sums of sums are soon infinite in f16, and an update from such rows would be left out.
   TRY(training.step(stream));
-  const TrainOverlap overlap =
+  TrainOverlap overlap =
       TRY(measure_overlap(training, device, stream, ranks, replayed, times, calls));
+  spread_over(overlap.calls, mine.passes);
   model.set_slowed(overlap.slower_exchange);
   SimulatedSteps steps = {
       {}, overlap.slower_passes, overlap.slower_exchange, overlap.calibrated, overlap.why_not};
@@ -146,20 +149,22 @@ Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, in
 Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& stream,
                                     TrainingRanks ranks, int training_ranks, bool replayed) {
   ExchangeCosts costs;
-  std::string mine;
+  ExchangeTimes mine;
+  std::string text;
   if (training != nullptr) {
-    mine = to_text(TRY(measure_exchange(*training, device, stream, ranks, replayed)));
+    mine = TRY(measure_exchange(*training, device, stream, ranks, replayed));
+    text = to_text(mine);
   }
-  const auto times = TRY(ranks.team->exchange("comparing the times of steps", std::move(mine)));
+  const auto times = TRY(ranks.team->exchange("comparing the times of steps", std::move(text)));
   costs.times = TRY(of_all_ranks(times));
-  mine.clear();
+  text.clear();
   if (training != nullptr) {
     std::set<int> numbers(predicted_ranks.begin(), predicted_ranks.end());
     numbers.insert(training_ranks);
-    mine = to_text(TRY(simulate_steps(*training, device, stream, ranks, replayed, costs.times,
+    text = to_text(TRY(simulate_steps(*training, device, stream, ranks, replayed, mine, costs.times,
                                       {numbers.begin(), numbers.end()})));
   }
-  const auto steps = TRY(ranks.team->exchange("comparing simulated steps", std::move(mine)));
+  const auto steps = TRY(ranks.team->exchange("comparing simulated steps", std::move(text)));
   costs.simulated = TRY(of_slowest_rank(steps, training_ranks));
   return costs;
 }

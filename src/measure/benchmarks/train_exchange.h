@@ -33,7 +33,8 @@ Status compare_weights(Training* training, Stream& stream, Team& team, int train
 Status compare_data(const Training* training, Team& team, int training_ranks,
                     std::string_view data);
 
-/// Steps as measure_exchange() measures them; the weights of the training are of no use afterwards.
+/// Steps as measure_exchange() measures them, on a GPU for seconds; the weights of the training are
+/// of no use afterwards.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 
@@ -45,11 +46,12 @@ struct SimulatedSteps {
   std::string why_not = "";
 };
 
-/// Steps on so many ranks, each with the passes of this one: calibrated by these, alone and beside
-/// an operation that repeats, and by the operations of the exchange one by one; put together by
-/// simulated_step(). `times`: of_all_ranks(). Called and fails as measure_exchange().
+/// Steps on so many ranks, each with the passes of this one, put together by simulated_step(). It
+/// is calibrated by these passes, alone and beside an operation that repeats, which then together
+/// take those of `mine`, and by the operations of the exchange one by one, which together take that
+/// of `times`: of_all_ranks(). Called and fails as measure_exchange().
 Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,
-                                      TrainingRanks ranks, bool replayed,
+                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& mine,
                                       const ExchangeTimes& times,
                                       const std::vector<int>& numbers_of_ranks);
 

@@ -176,7 +176,7 @@ TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
 void spread_over(std::vector<StepCall>& calls, double seconds) {
   double before = 0;
   for (const StepCall& call : calls) before += call.seconds;
-  if (before <= 0) return;
+  if (before <= 0 || seconds <= 0) return;
   for (StepCall& call : calls) call.seconds *= seconds / before;
 }
 
@@ -246,7 +246,6 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
         made->times(), uncovered, rounds);
   }
   if (!inside.empty() && operation > 0) overlap.slower_exchange = median(inside) / operation;
-  spread_over(overlap.calls, times.passes);
   return overlap;
 }
 

@@ -16,7 +16,7 @@
 namespace assay {
 
 struct TrainOverlap {
-  /// Of a step without exchange, with `slowed` of each part, at the rate of many in a row.
+  /// Of a step without exchange, with `slowed` of each part.
   std::vector<StepCall> calls;
   double slower_passes = 1;    ///< of all parts up to the update, how many times as long
   double slower_exchange = 1;  ///< of the repeated operation likewise; 1 if it was never inside
@@ -36,8 +36,9 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
                                      const std::vector<CollectiveCall>& exchanged);
 
-/// The operation of measure_overlap(), without buffers: one of those alike that together move most,
-/// or so much of it that a sixteenth of the passes goes by.
+/// The operation of measure_overlap(), without buffers. Those of the exchange that have the same
+/// kind and size count together: it is one of those that move most, or so much of it that a
+/// sixteenth of the passes goes by.
 CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
                              const ExchangeTimes& times, int ranks);
 /// How often it repeats, so that it goes on for twice the passes: both in s, with nothing beside
@@ -49,7 +50,7 @@ std::size_t repetitions(double operation, double passes);
 TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
                         const std::vector<std::vector<StepCall>>& beside);
 
-/// Makes all calls together take `seconds`, each its share.
+/// Makes all calls together take `seconds`, each its share. Nothing changes if that is 0: unknown.
 void spread_over(std::vector<StepCall>& calls, double seconds);
 
 /// The mean seconds of operations in a row that lie between `from` and `to`; `ends`: when the first
