@@ -170,9 +170,30 @@ class ConvCase final : public Case {
     return {};
   }
 
-  /// The plan that was once the fastest, or is now, of those that are right.
+  /// Whether the plan's result is right; if not, twice, `wrong_` has it. Error: verification, if it
+  /// is right the second time, for which the algorithm is not to blame.
+  Result<bool> is_right(Stream& stream, ConvolutionPlan& plan) {
+    const auto result = [&] {
+      return verify(stream, plan,
+                    [&] { return plan.enqueue(stream, operands(), workspace_.data()); });
+    };
+    const Verification once = TRY(result());
+    if (once.passed) return true;
+    if (TRY(result()).passed) {
+      return Error{ErrorKind::verification, fmt::format("{} was wrong once, and right after it: {}",
+                                                        plan.algorithm(), once.detail)};
+    }
+    wrong_.push_back(fmt::format("{}: {}", plan.algorithm(), once.detail));
+    return false;
+  }
+
+  /// The plan that was once the fastest, or is now, of those that are right. If too many are wrong,
+  /// it is the last of these, and the cell says what is wrong with it.
   Status choose(Stream& stream, const Plans& plans) {
+    constexpr std::size_t most_wrong = 4;
     if (plans.size() == 1) return {};
+    std::vector<std::size_t> left(plans.size());
+    std::iota(left.begin(), left.end(), std::size_t{0});
     const ChoiceCache cache = ChoiceCache::of_user(device_.facts());
     ChoiceKey key = conv_choice_key(library_->library(), cell_.problem);
     if (cell_.graph) key.problem += " in a graph";  // elsewhere the host may be what takes long
@@ -183,7 +204,10 @@ class ConvCase final : public Case {
       if (found != plans.end()) {
         rank_ = static_cast<std::size_t>(found - plans.begin());
         choice_ = "measured in an earlier run";
-        return {};
+        TRY(allocate_workspace((*found)->workspace_bytes()));
+        TRY((*found)->prepare(stream, operands()));
+        if (TRY(is_right(stream, **found))) return {};
+        std::erase(left, rank_);
       }
     }
     for (const auto& plan : plans) {
@@ -203,24 +227,20 @@ class ConvCase final : public Case {
         return on.launch(*graph);
       });
     }
-    std::vector<std::size_t> left(plans.size());
-    std::iota(left.begin(), left.end(), std::size_t{0});
     choice_ = "measured";
-    while (true) {
+    while (!left.empty() && wrong_.size() < most_wrong) {
       std::vector<Contender> now;
       for (const std::size_t i : left) now.push_back(contenders[i]);
-      const ContestResult contest = TRY(find_fastest(device_, stream, now));
-      rank_ = left[contest.fastest];
-      measured_ = std::max(measured_, contest.tried);
-      const ConvolutionPlan& plan = *plans[rank_];
-      const Verification right =
-          TRY(verify(stream, plan, [&] { return contenders[rank_](stream); }));
-      if (right.passed) break;
-      if (left.size() == 1) return {};  // and the cell says what is wrong
-      wrong_.push_back(fmt::format("{}: {}", plan.algorithm(), right.detail));
+      const auto contest = find_fastest(device_, stream, now);
+      if (!contest.ok()) return wrong_.empty() ? Status(contest.error()) : Status();
+      rank_ = left[contest->fastest];
+      measured_ = std::max(measured_, contest->tried);
+      if (TRY(is_right(stream, *plans[rank_]))) {
+        cache.keep(device_.facts(), key, plans[rank_]->algorithm());
+        return {};
+      }
       std::erase(left, rank_);
     }
-    cache.keep(device_.facts(), key, plans[rank_]->algorithm());
     return {};
   }
 

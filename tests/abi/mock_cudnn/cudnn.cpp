@@ -23,7 +23,8 @@ struct State {
   std::map<std::string, std::pair<int, int>> failures;  // function: calls to go, status
   std::map<std::string, int> calls;
   int refused_plans = 0, refused_operations = 0, noted = 0, ran = -1;
-  int note = note::nondeterministic, fast = -1, wrong = -1;
+  int note = note::nondeterministic, fast = -1;
+  std::map<int, int> wrong;  // by configuration, how often it will be
   void (*before)(void*) = nullptr;
   void* context = nullptr;
   std::string graph, last_error;
@@ -223,8 +224,10 @@ int cudnnBackendExecute(void*, void* plan, void* pack) {
   state.ran = made.config;
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  if (made.config != state.wrong &&
-      !mock_cudnn::run(*graph_of(made), operands, state.version < 90600)) {
+  int& wrong = state.wrong[made.config];
+  if (wrong > 0) {
+    --wrong;
+  } else if (!mock_cudnn::run(*graph_of(made), operands, state.version < 90600)) {
     return bad;
   }
   if (state.fast >= 0 && made.config != state.fast) {
@@ -257,8 +260,8 @@ void mock_cudnn_note(int count, int note) {
 void mock_cudnn_fast(int configuration) {
   state.fast = configuration;
 }
-void mock_cudnn_wrong(int configuration) {
-  state.wrong = configuration;
+void mock_cudnn_wrong(int configuration, int times) {
+  state.wrong[configuration] = times;
 }
 void mock_cudnn_before(void (*function)(void*), void* context) {
   state.before = function;

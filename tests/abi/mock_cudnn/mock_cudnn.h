@@ -19,8 +19,8 @@ void mock_cudnn_refuse_graphs(int operations);
 void mock_cudnn_note(int count, int note);
 /// All configurations but this one take two milliseconds more.
 void mock_cudnn_fast(int configuration);
-/// This configuration's plan computes nothing.
-void mock_cudnn_wrong(int configuration);
+/// This configuration's plan computes nothing, as many times from now on.
+void mock_cudnn_wrong(int configuration, int times);
 /// Called before a plan runs.
 void mock_cudnn_before(void (*function)(void* context), void* context);
 /// Handles and descriptors that were made and not destroyed.
