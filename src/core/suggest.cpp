@@ -37,6 +37,12 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> nam
       nearest = &name;
     }
   }
+  constexpr std::size_t enough_of_a_name = 3;
+  for (const std::string& name : names) {
+    if (nearest == nullptr && word.size() >= enough_of_a_name && name.starts_with(word)) {
+      nearest = &name;
+    }
+  }
   return nearest == nullptr ? "" : fmt::format("; did you mean \"{}\"?", *nearest);
 }
 

@@ -12,8 +12,8 @@ namespace assay {
 /// swaps of adjacent characters, each counting one.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// "; did you mean \"size\"?" for the nearest of `names` if it is close enough to be a typo, else
-/// empty.
+/// "; did you mean \"size\"?" for the nearest of `names` if it is close enough to be a typo, or
+/// else the first that begins with the word, or else empty.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace assay

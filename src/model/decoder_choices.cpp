@@ -20,16 +20,16 @@
 namespace assay {
 namespace {
 
-constexpr ContestLimits pass_contest = {
+const ContestLimits pass_contest = {
     .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
 /// Of one product: less than the least gain cannot be told from chance in passes that take turns.
-constexpr ContestLimits product_contest = {.most_finalists = 2,
+const ContestLimits product_contest = {.most_finalists = 2,
                                            .final_rounds = 5,
                                            .final_seconds = 0.02,
                                            .time_box_seconds = 3,
                                            .least_gain = 0.005};
 
-constexpr ContestLimits attention_contest = {
+const ContestLimits attention_contest = {
     .most_finalists = 2, .final_rounds = 5, .final_seconds = 0.02, .time_box_seconds = 3};
 
 constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head"};

@@ -48,6 +48,24 @@ TEST_F(Fastest, TheFastestWins) {
   EXPECT_NEAR(result->seconds, 3e-4, 1e-9);
 }
 
+/// At whatever run: while contenders warm up, are screened, or meet in the final.
+TEST_F(Fastest, EndsWhenItIsAskedTo) {
+  int asked = 0;
+  ContestLimits limits;
+  limits.stop_requested = [&] { return ++asked < 0; };
+  ASSERT_TRUE(find_fastest(*device_, *stream_, {busy(9), busy(9)}, limits).ok());
+  const int all = asked;
+  EXPECT_EQ(all, 2 * (1 + limits.screening_rounds + limits.final_rounds));
+  for (int last = 1; last <= all; ++last) {
+    asked = 0;
+    limits.stop_requested = [&] { return ++asked == last; };
+    const auto result = find_fastest(*device_, *stream_, {busy(9), busy(9)}, limits);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().kind, ErrorKind::interrupted);
+    EXPECT_EQ(asked, last);
+  }
+}
+
 TEST_F(Fastest, TheFinalDecidesAmongThoseTheScreeningKeeps) {
   ContestLimits limits;
   limits.screening_margin = 100;

@@ -1,4 +1,5 @@
 // What clients may ask of the simulated server, and what they are told if they ask wrongly.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,18 @@ TEST(SimRequest, TextsToStopAt) {
   std::string many = R"({"prompt":[1],"stop":["a")";
   for (int i = 0; i < 16; ++i) many += ",\"a\"";
   EXPECT_THAT(problem_of(many + "]}"), HasSubstr("\"stop\""));
+}
+
+TEST(SimRequest, NumbersAreNumbers) {
+  for (const char* field : {"temperature", "top_p", "max_tokens"}) {
+    for (const char* value : {R"("hot")", "true", "{}", "[1]"}) {
+      EXPECT_THAT(problem_of(fmt::format(R"({{"prompt":[1],"{}":{}}})", field, value)),
+                  HasSubstr(fmt::format("field \"{}\" allows a number", field)));
+    }
+    parsed(fmt::format(R"({{"prompt":[1],"{}":null}})", field));
+  }
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"max_tokens":-1})"), HasSubstr("at least 1"));
+  EXPECT_FALSE(parsed(R"({"prompt":"x","n_predict":-1})", Dialect::llama_cpp).max_tokens);
 }
 
 TEST(SimRequest, WhatAsksForMoreThanTokens) {

@@ -24,6 +24,8 @@ TEST(Suggest, OnlyNearNames) {
   EXPECT_EQ(did_you_mean("triat", names), "; did you mean \"triad\"?");
   EXPECT_EQ(did_you_mean("memroy", names), "; did you mean \"memory\"?");
   EXPECT_EQ(did_you_mean("zzz", names), "");
+  EXPECT_EQ(did_you_mean("mem", names), "; did you mean \"memory\"?");
+  EXPECT_EQ(did_you_mean("me", names), "");
 }
 
 }  // namespace

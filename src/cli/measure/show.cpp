@@ -32,13 +32,13 @@ Result<std::vector<Record>> select(std::vector<Record> records, Filter filter) {
 
 /// The run's id, where it ran, and the program it is from.
 std::string heading_of(const Record& record, const Style& style) {
-  std::string text =
-      fmt::format("{} on {}", style.bold("run " + record.run), device_text(record.device));
+  std::string text = style.bold("run " + record.run);
+  if (!record.device.backend.empty()) text += " on " + device_text(record.device);
   if (!record.fingerprint.empty()) text += ", environment " + record.fingerprint;
   if (record.source) {
-    text += fmt::format(", of {}{}{} in {}", record.source->tool,
-                        record.source->version.empty() ? "" : " ", record.source->version,
-                        record.source->file);
+    text += fmt::format(", of {}{}{}", record.source->tool,
+                        record.source->version.empty() ? "" : " ", record.source->version);
+    if (!record.source->file.empty()) text += " in " + record.source->file;
   }
   return text;
 }

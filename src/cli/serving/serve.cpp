@@ -304,7 +304,7 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
             {"--max-num-batched-tokens", "N",
              "most tokens in a pass; default 2048, on a CPU or with --deterministic 256", ""},
             {"--max-model-len", "N",
-             "most tokens of prompt and reply together; default 8192, on a CPU 1024, or what fits",
+             "most tokens of prompt and reply together; default 8192, on a CPU 2048, or what fits",
              ""},
             {"--gpu-memory-utilization", "SHARE",
              "share of the device's memory to use; default 0.9, on a CPU 0.5", ""},

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_algorithms = 32, all_algorithms = 4096;
 // A search happens while somebody waits for a first step, and among near equals little is lost.
-constexpr ContestLimits quick_contest{
+const ContestLimits quick_contest{
     .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
 
 /// "cublaslt 13.1.0"

@@ -20,10 +20,12 @@ struct Trial {
 
 class Contest {
  public:
-  Contest(Stream& stream, const std::vector<Contender>& contenders, std::unique_ptr<Event> start,
+  Contest(Stream& stream, const std::vector<Contender>& contenders,
+          const std::function<bool()>& stop_requested, std::unique_ptr<Event> start,
           std::unique_ptr<Event> stop)
       : stream_(stream),
         contenders_(contenders),
+        stop_requested_(stop_requested),
         start_(std::move(start)),
         stop_(std::move(stop)) {}
 
@@ -32,6 +34,7 @@ class Contest {
     std::vector<Trial> trials;
     std::optional<Error> last;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      TRY(go_on());
       Status ran = contenders_[i](stream_);
       if (ran.ok()) ran = stream_.synchronize();
       if (ran.ok()) {
@@ -56,6 +59,7 @@ class Contest {
 
   Status run_round(std::vector<Trial>& trials, int round, int repetitions, int settling) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
+      TRY(go_on());
       Trial& trial = trials[round % 2 == 0 ? i : trials.size() - 1 - i];
       trial.seconds.push_back(TRY(time(trial.index, repetitions, settling)));
     }
@@ -63,8 +67,14 @@ class Contest {
   }
 
  private:
+  Status go_on() const {
+    if (!stop_requested_ || !stop_requested_()) return {};
+    return Error{ErrorKind::interrupted, "stopped while ways to compute were compared"};
+  }
+
   Stream& stream_;
   const std::vector<Contender>& contenders_;
+  const std::function<bool()>& stop_requested_;
   std::unique_ptr<Event> start_, stop_;
 };
 
@@ -75,7 +85,8 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
                                    const ContestLimits& limits) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
-  Contest contest(stream, contenders, TRY(device.create_event()), TRY(device.create_event()));
+  Contest contest(stream, contenders, limits.stop_requested, TRY(device.create_event()),
+                  TRY(device.create_event()));
   std::vector<Trial> trials = TRY(contest.warm_up());
   ContestResult result;
   result.tried = trials.size();

@@ -23,6 +23,7 @@ struct ContestLimits {
   /// Share by which another contender must be faster than the first to win; then the first, if it
   /// runs, is a finalist. 0: there is no such preference.
   double least_gain = 0;
+  std::function<bool()> stop_requested = {};  ///< asked between runs, if there is one
 };
 
 struct ContestResult {
@@ -34,7 +35,8 @@ struct ContestResult {
 /// Each contender runs once untimed, then once per screening round; those near the best meet again
 /// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each
 /// meets the clock its own power draw leaves it; the lowest median wins. Rounds alternate
-/// direction, so that a drifting clock meets all alike. Error: the last contender's, if none runs.
+/// direction, so that a drifting clock meets all alike. Error: the last contender's, if none runs;
+/// interrupted, if it was asked to stop.
 Result<ContestResult> find_fastest(Device& device, Stream& stream,
                                    const std::vector<Contender>& contenders,
                                    const ContestLimits& limits = {});

@@ -303,7 +303,7 @@ class AttentionBenchmark final : public Benchmark {
     }
     const AttentionCell parsed = parse(cell);
     if (const auto reason = attention_unsupported(parsed.plan, parsed.precision, device.facts())) {
-      return fmt::format("attention={} {}", cell.text("attention"), *reason);
+      return fmt::format("attention={}: {}", cell.text("attention"), *reason);
     }
     const std::uint64_t needed = parsed.bytes(), most = device.facts().memory_bytes;
     if (most == 0 || needed <= most) return std::nullopt;

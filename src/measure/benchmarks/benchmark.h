@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -137,6 +138,8 @@ struct PrepareContext {
   std::uint64_t seed = 1;        ///< the same on all ranks
   Team& team;                    ///< the ranks that measure together; often only this process
   Communicators& communicators;  ///< the team's, shared by all cells of the run
+  /// Whether the run shall end: what takes seconds asks it now and then, and ends as interrupted.
+  std::function<bool()> stop_requested = {};
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".

@@ -34,14 +34,14 @@ class ConvCase final : public Case {
   ConvCase(ConvCell cell, PrepareContext context)
       : cell_(std::move(cell)), device_(context.device), seed_(context.seed) {}
 
-  Status prepare(Stream& stream) {
+  Status prepare(Stream& stream, const std::function<bool()>& stop_requested) {
     library_ = TRY(open_convolution(device_, cell_.library, cell_.problem));
     TRY(fill(stream));
     Plans plans = TRY(library_->plans(stream, operands(), cell_.search));
     TRY(leave_out_hungry(plans));
     rank_ = 0;
     if (cell_.search == ConvolutionSearch::every) {
-      TRY(choose(stream, plans));
+      TRY(choose(stream, plans, stop_requested));
     } else if (cell_.search != ConvolutionSearch::first) {
       choice_ = "found by the library";
     }
@@ -189,7 +189,7 @@ class ConvCase final : public Case {
 
   /// The plan that was once the fastest, or is now, of those that are right. If too many are wrong,
   /// it is the last of these, and the cell says what is wrong with it.
-  Status choose(Stream& stream, const Plans& plans) {
+  Status choose(Stream& stream, const Plans& plans, const std::function<bool()>& stop_requested) {
     constexpr std::size_t most_wrong = 4;
     if (plans.size() == 1) return {};
     std::vector<std::size_t> left(plans.size());
@@ -231,8 +231,11 @@ class ConvCase final : public Case {
     while (!left.empty() && wrong_.size() < most_wrong) {
       std::vector<Contender> now;
       for (const std::size_t i : left) now.push_back(contenders[i]);
-      const auto contest = find_fastest(device_, stream, now);
-      if (!contest.ok()) return wrong_.empty() ? Status(contest.error()) : Status();
+      const auto contest = find_fastest(device_, stream, now, {.stop_requested = stop_requested});
+      if (!contest.ok()) {
+        const bool stopped = contest.error().kind == ErrorKind::interrupted;
+        return wrong_.empty() || stopped ? Status(contest.error()) : Status();
+      }
       rank_ = left[contest->fastest];
       measured_ = std::max(measured_, contest->tried);
       if (TRY(is_right(stream, *plans[rank_]))) {
@@ -288,7 +291,7 @@ class ConvBenchmark final : public Benchmark {
 
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
     auto prepared = std::make_unique<ConvCase>(TRY(parse_conv_cell(cell)), context);
-    TRY(prepared->prepare(context.stream));
+    TRY(prepared->prepare(context.stream, context.stop_requested));
     return std::unique_ptr<Case>(std::move(prepared));
   }
 };

@@ -113,9 +113,10 @@ Result<GemmCandidates> find_candidates(Device& device, const GemmCell& cell) {
 }
 
 /// Measures the candidates on the device with the first set of operands and returns the index of
-/// the fastest. Error: the last candidate's, if none runs.
+/// the fastest. Error: of find_fastest().
 Result<std::size_t> fastest_candidate(GemmMatrices& matrices, Stream& stream,
-                                      GemmCandidates& candidates, Workspace workspace) {
+                                      GemmCandidates& candidates, Workspace workspace,
+                                      const std::function<bool()>& stop_requested) {
   const OperandSet& set = matrices.sets().front();
   std::vector<Contender> contenders;
   for (GemmCandidate& candidate : candidates.candidates) {
@@ -126,7 +127,9 @@ Result<std::size_t> fastest_candidate(GemmMatrices& matrices, Stream& stream,
       return candidate.plan->enqueue(on, set.pointers(), workspace);
     });
   }
-  return TRY(find_fastest(matrices.device(), stream, contenders)).fastest;
+  return TRY(find_fastest(matrices.device(), stream, contenders,
+                          {.stop_requested = stop_requested}))
+      .fastest;
 }
 
 // ---- The benchmark ----
@@ -139,7 +142,7 @@ class GemmCase final : public Case {
         matrices_(std::move(matrices)),
         seed_(seed) {}
 
-  Status prepare(Stream& stream) {
+  Status prepare(Stream& stream, const std::function<bool()>& stop_requested) {
     std::size_t workspace = 0;
     for (const GemmCandidate& candidate : candidates_.candidates) {
       workspace = std::max(workspace, candidate.algorithm.workspace_bytes);
@@ -150,7 +153,7 @@ class GemmCase final : public Case {
     tried_ = candidates_.candidates.size();
     if (tried_ > 1) {
       const std::size_t best =
-          TRY(fastest_candidate(matrices_, stream, candidates_, workspace_view()));
+          TRY(fastest_candidate(matrices_, stream, candidates_, workspace_view(), stop_requested));
       std::swap(candidates_.candidates.front(), candidates_.candidates[best]);
       candidates_.candidates.erase(candidates_.candidates.begin() + 1,
                                    candidates_.candidates.end());
@@ -245,7 +248,7 @@ class GemmBenchmark final : public Benchmark {
         TRY(GemmMatrices::create(context.device, context.stream, parsed, problems, context.seed));
     auto prepared = std::make_unique<GemmCase>(std::move(parsed), std::move(candidates),
                                                std::move(matrices), context.seed);
-    TRY(prepared->prepare(context.stream));
+    TRY(prepared->prepare(context.stream, context.stop_requested));
     return std::unique_ptr<Case>(std::move(prepared));
   }
 };

@@ -60,7 +60,7 @@ class MemoryCase final : public Case {
         bytes_(cell.integer("size")),
         cold_(cell.text("cache") == "cold") {}
 
-  Status prepare(Stream& stream) {
+  Status prepare(Stream& stream, const std::function<bool()>& stop_requested) {
     elements_ = bytes_ / size_of(type_);
     // Partial sums need one element per block; 64 Ki blocks is more than any candidate's persistent
     // grid, and grids over all tiles are sized by launch_shape().
@@ -77,7 +77,7 @@ class MemoryCase final : public Case {
       TRY(launch(stream, *initialize, shape, array, elements_, static_cast<std::uint32_t>(which)));
     }
     TRY(stream.synchronize());
-    return choose_geometry(stream);
+    return choose_geometry(stream, stop_requested);
   }
 
   Work work() const override {
@@ -132,7 +132,7 @@ class MemoryCase final : public Case {
     return {};
   }
 
-  Status choose_geometry(Stream& stream) {
+  Status choose_geometry(Stream& stream, const std::function<bool()>& stop_requested) {
     const DeviceFacts& facts = device_.facts();
     const std::vector<MemoryGeometry> candidates = candidate_geometries(facts);
     if (facts.emulated)
@@ -153,7 +153,10 @@ class MemoryCase final : public Case {
     }
     // The finals can be short because memory-bound work stays below the power cap, and should be
     // because a whole sweep is searched.
-    const ContestLimits limits{.most_finalists = 6, .final_rounds = 7, .final_seconds = 0.005};
+    const ContestLimits limits{.most_finalists = 6,
+                               .final_rounds = 7,
+                               .final_seconds = 0.005,
+                               .stop_requested = stop_requested};
     const ContestResult result = TRY(find_fastest(device_, stream, contenders, limits));
     cache.keep(facts, key, describe(candidates[result.fastest]));
     return use(candidates[result.fastest]);
@@ -270,7 +273,7 @@ class MemoryBenchmark final : public Benchmark {
   }
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
     auto prepared = std::make_unique<MemoryCase>(cell, context);
-    TRY(prepared->prepare(context.stream));
+    TRY(prepared->prepare(context.stream, context.stop_requested));
     return std::unique_ptr<Case>(std::move(prepared));
   }
 };

@@ -53,7 +53,7 @@ class TrainGpt final : public TrainModel {
   std::optional<std::string> unsupported(const DeviceFacts& facts) const override {
     const auto reason = attention_unsupported(plan(), settings_.precision, facts);
     if (!reason) return std::nullopt;
-    return fmt::format("attention={} {}", name_of(plan().attention), *reason);
+    return fmt::format("attention={}: {}", name_of(plan().attention), *reason);
   }
   /// Of all tokens alike.
   double untrained_loss() const override { return std::log(number(plan().shape.vocabulary)); }

@@ -108,7 +108,7 @@ Result<std::string> run_and_read(const ExternalCommand& command,
   const std::string told = last_line(end.errors_tail);
   const std::string because = told.empty() ? "" : ": " + told;
   if (end.timed_out) {
-    return failed(fmt::format("{} ran longer than its timeout of {:.0f} s{}", name,
+    return failed(fmt::format("{} took longer than {:.0f} s and was stopped{}", name,
                               command.timeout_seconds, because));
   }
   if (end.status != 0) return failed(fmt::format("{} ended with {}{}", name, end.status, because));

@@ -81,6 +81,8 @@ Result<Url> parse_url(std::string_view text) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   url.path = rest.substr(slash);
   while (url.path.ends_with('/')) url.path.pop_back();
+  // OpenAI's clients are given the address of its version, to which requests here add it.
+  if (url.path.ends_with("/v1")) url.path.resize(url.path.size() - 3);
   const std::string_view authority = rest.substr(0, slash);
   std::string_view port;
   if (authority.starts_with('[')) {

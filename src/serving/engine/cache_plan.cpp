@@ -57,7 +57,7 @@ Result<std::int64_t> least_of_ranks(std::int64_t blocks, const ExecutorSettings&
 }  // namespace
 
 UsualLimits usual_limits(bool large) {
-  return large ? UsualLimits{256, 2048, 8192} : UsualLimits{64, 256, 1024};
+  return large ? UsualLimits{256, 2048, 8192} : UsualLimits{64, 256, 2048};
 }
 
 Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings) {

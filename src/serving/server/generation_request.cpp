@@ -26,6 +26,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Null() { return in_stops_ ? wrong_stop() : top_or_pass(); }
   bool Bool(bool value) {
     if (at_stop()) return wrong_stop();
+    if (is_number()) return wrong(key_, "a number");
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
@@ -42,7 +43,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (at_stop()) return wrong_stop();
     // The parser gives only negative ones here; -1 is llama.cpp's "no limit".
     if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
-    if (is_limit() && value != -1) return wrong(key_, "at least 1");
+    const bool no_limit = value == -1 && dialect_ == Dialect::llama_cpp;
+    if (is_limit() && !no_limit) return wrong(key_, "at least 1");
     if (is_sampling("temperature") || is_sampling("top_p"))
       return wrong(key_, "no negative number");
     if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) not_done(key_);
@@ -79,6 +81,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_in("response_format", "type") && value != "text") not_done(top_);
     if (length > 0 && (is_top("suffix") || is_top("grammar"))) not_done(top_);
     if (at_stop()) return stop(value);
+    if (is_number()) return wrong(key_, "a number");
     if (is_message_text()) {
       message_ += value;
     } else if (is_in_message("role")) {
@@ -92,6 +95,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (level_ == 0) return enter();
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
     if (at_stop()) return wrong_stop();
+    if (is_number()) return wrong(key_, "a number");
     if (level_ == 2 && (top_ == "tools" || top_ == "functions")) not_done(top_);
     if (is_top("json_schema")) not_done(top_);
     if (is_in("parameters", "grammar")) not_done(key_);
@@ -108,6 +112,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool StartArray() {
     if (level_ == 0) return fail("the body must be a JSON object");
     if (in_stops_) return wrong_stop();
+    if (is_number()) return wrong(key_, "a number");
     in_stops_ = at_stop();
     if (level_ == 2 && top_ == "logit_bias") not_done(top_);
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
@@ -151,6 +156,10 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   }
   bool is_sampling(std::string_view name) const {
     return dialect_ == Dialect::tgi ? is_in("parameters", name) : is_top(name);
+  }
+  /// A field whose value steers how tokens are generated, and is a number.
+  bool is_number() const {
+    return is_limit() || is_sampling("temperature") || is_sampling("top_p");
   }
   bool read_sampling(double value) {
     if (is_sampling("temperature")) {
