@@ -24,10 +24,10 @@ const ContestLimits pass_contest = {
     .most_finalists = 3, .final_rounds = 3, .final_seconds = 0.05, .time_box_seconds = 5};
 /// Of one product: less than the least gain cannot be told from chance in passes that take turns.
 const ContestLimits product_contest = {.most_finalists = 2,
-                                           .final_rounds = 5,
-                                           .final_seconds = 0.02,
-                                           .time_box_seconds = 3,
-                                           .least_gain = 0.005};
+                                       .final_rounds = 5,
+                                       .final_seconds = 0.02,
+                                       .time_box_seconds = 3,
+                                       .least_gain = 0.005};
 
 const ContestLimits attention_contest = {
     .most_finalists = 2, .final_rounds = 5, .final_seconds = 0.02, .time_box_seconds = 3};
