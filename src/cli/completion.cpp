@@ -19,19 +19,26 @@ std::vector<Option> all_options(const Command& command) {
   return options;
 }
 
-/// What may follow the command: suites and benchmarks after run, "axis=" after both.
+/// What may follow the command: suites after run, benchmarks after run and tune, "axis=" after both
+/// and show.
 Words words_for(const Command& command) {
   Words words;
   if (command.name == "completion") return {"bash", "zsh", "fish"};
-  if (command.name != "run" && command.name != "show") return words;
+  const bool runs = command.name == "run", tunes = command.name == "tune";
+  if (!runs && !tunes && command.name != "show") return words;
   const auto add = [&](std::string word) {
     if (std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(std::move(word));
   };
-  if (command.name == "run") {
+  if (runs) {
     if (const auto suites = built_in_suites(); suites.ok()) {
       for (const Suite& suite : *suites) add(suite.name);
     }
+  }
+  if (tunes) {
+    for (const char* kind : {"command", "serve"}) add(kind);  // gemm and conv are benchmarks too
+  }
+  if (runs || tunes) {
     for (const Benchmark* benchmark : benchmarks()) add(std::string(benchmark->name()));
   }
   for (const Benchmark* benchmark : benchmarks()) {
@@ -79,8 +86,8 @@ std::string bash_script() {
           option.complete == "folder"
               ? "COMPREPLY=($(compgen -d -- \"$word\"))"
               : fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete);
-      const std::string line = fmt::format("    {}) {}; return ;;\n", option.name, reply);
-      if (values.find(line) == std::string::npos) values += line;
+      // Commands may have different values for an option of the same name.
+      values += fmt::format("    {}/{}) {}; return ;;\n", command->name, option.name, reply);
     }
     cases += fmt::format("    {}) words=\"{}\" ;;\n", command->name, fmt::join(words, " "));
   }
@@ -99,7 +106,7 @@ std::string bash_script() {
       "  if [ -n \"$axis\" ]; then\n"
       "    case \"${{COMP_WORDS[2]}}/$axis\" in\n{}    esac\n"
       "  fi\n"
-      "  case \"${{axis:-${{COMP_WORDS[COMP_CWORD-1]}}}}\" in\n{}  esac\n"
+      "  case \"${{COMP_WORDS[1]}}/${{axis:-${{COMP_WORDS[COMP_CWORD-1]}}}}\" in\n{}  esac\n"
       "  if [ -n \"$axis\" ]; then\n"
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); return\n"
       "  fi\n"

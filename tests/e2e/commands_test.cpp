@@ -135,6 +135,10 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_THAT(complete("assay run memory op =", 4), StartsWith("copy mul add"));
   EXPECT_EQ(complete("assay run quick cache = c", 5), "cold\n");
   EXPECT_EQ(complete("assay run --color = ne", 4), "never\n");
+  EXPECT_EQ(complete("assay tune com", 2), "command\n");
+  EXPECT_EQ(complete("assay tune gemm sha", 3), "shape=\n");
+  EXPECT_EQ(complete("assay tune command --example t", 4), "triton\n");
+  EXPECT_EQ(complete("assay campaign --example s", 3), "slurm ssh\n");
 }
 
 TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {
